@@ -25,6 +25,14 @@ const batchJobSchema = z.discriminatedUnion('kind', [
     dryRun: z.boolean(),
   }),
   z.object({
+    /** Reads an upload and creates or changes a tracker. */
+    kind: z.literal('tracker'),
+    uploadId: z.uuid(),
+    accountId: z.int().positive(),
+    trackerId: z.uuid().nullable(),
+    dryRun: z.boolean(),
+  }),
+  z.object({
     /** Runs a schedule on demand; the request waits for the batch. */
     kind: z.literal('run'),
     uploadId: z.uuid(),

@@ -49,6 +49,7 @@ const REPEATS: Readonly<Record<string, ClientMethod['repeats']>> = {
   quoteJob: 'always',
   quoteBatch: 'always',
   quoteSchedule: 'always',
+  quoteTracker: 'always',
 };
 
 /** Returns the methods of the client, from the operations of the document. */
@@ -89,7 +90,7 @@ function methodOf(path: string, method: Method, described: OperationObject): Cli
 }
 
 function freeSecondsOf({ tags, requestBody }: OperationObject): number {
-  const isUpload = requestBody !== undefined && ['batches', 'schedules'].includes(tags[0] ?? '');
+  const isUpload = requestBody !== undefined && ['batches', 'schedules', 'trackers'].includes(tags[0] ?? '');
   return isUpload ? UPLOAD_SECONDS : FREE_SECONDS;
 }
 

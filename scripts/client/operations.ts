@@ -80,11 +80,8 @@ function resultType(method: ClientMethod): string {
 /** The field with the entries of a page, if the method returns one page of a list. */
 function entriesOf({ parameters, data, name }: ClientMethod): string | null {
   if (!parameters?.properties?.cursor || !data) return null;
-  return name === 'webhooks.deliveries'
-    ? 'deliveries'
-    : name === 'schedules.runs'
-      ? 'runs'
-      : (name.split('.')[0] ?? null);
+  const [group = '', list = ''] = name.split('.');
+  return list === 'list' ? group : list;
 }
 
 function addressOf(method: ClientMethod): string {

@@ -49,6 +49,10 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause: 'The id does not exist, the schedule belongs to another account, or it was deleted.',
     solution: 'List your schedules with `/api/schedules`.',
   },
+  TRACKER_NOT_FOUND: {
+    cause: 'The id does not exist, the tracker belongs to another account, or it was deleted.',
+    solution: 'List your trackers with `/api/trackers`.',
+  },
   DELIVERY_NOT_FOUND: {
     cause:
       'The id does not exist, the delivery belongs to another account, or it ended more than 30 days ago.',
@@ -113,9 +117,9 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   LIMIT_REACHED: {
     cause:
-      'By default an account may have 100 batches that are not finished, 100 schedules, and 10,000 webhooks that are not delivered; a call may have 10 webhooks. `metadata.of` names the limit, `metadata.limit` is its value.',
+      'By default an account may have 100 batches that are not finished, 100 schedules and trackers together, and 10,000 webhooks that are not delivered; a call may have 10 webhooks. `metadata.of` names the limit, `metadata.limit` is its value.',
     solution:
-      'Wait until a batch finishes or cancel one, delete a schedule, or repair the receiver of the webhooks. One batch can hold up to 100,000 items.',
+      'Wait until a batch finishes or cancel one, delete a schedule or tracker, or repair the receiver of the webhooks. One batch can hold up to 100,000 items.',
   },
   STORAGE_EXCEEDED: {
     cause:

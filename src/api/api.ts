@@ -8,6 +8,7 @@ import { registerEndpoints } from './endpoints/register.ts';
 import { SCHEDULE_ENDPOINTS } from './endpoints/schedules/index.ts';
 import { getMetrics } from './endpoints/service/get-metrics.ts';
 import { SERVICE_ENDPOINTS } from './endpoints/service/index.ts';
+import { TRACKER_ENDPOINTS } from './endpoints/trackers/index.ts';
 import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks/index.ts';
 import { limitCalls, limitFreeRequests, type RequestLimits } from './limits/limits.ts';
 import { type McpDeps, registerMcp } from './mcp/index.ts';
@@ -34,6 +35,7 @@ export interface ApiDeps {
   jobs: DepsOf<typeof JOB_ENDPOINTS>;
   batches: DepsOf<typeof BATCH_ENDPOINTS>;
   schedules: DepsOf<typeof SCHEDULE_ENDPOINTS>;
+  trackers: DepsOf<typeof TRACKER_ENDPOINTS>;
   webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
@@ -80,6 +82,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
         registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
         registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
+        registerEndpoints(scope, TRACKER_ENDPOINTS, deps.trackers);
         registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
       });
       api.register(async (scope) =>

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { SoukError } from '../platform/errors.ts';
 
-/** How many batches that are not finished, how many schedules, and how many bytes of results an account may have. */
+/** How many batches that are not finished, how many schedules (those of trackers included), and how many bytes of results an account may have. */
 export interface AccountLimits {
   openBatches: number;
   schedules: number;
@@ -25,7 +25,7 @@ export async function countOpenBatches(client: ClientBase, accountId: number): P
   );
 }
 
-/** Counts the schedules of an account. No other process adds one until the caller's transaction ends. */
+/** Counts the schedules of an account, those of trackers included. No other process adds one until the caller's transaction ends. */
 export async function countSchedules(client: ClientBase, accountId: number): Promise<number> {
   return countLocked(client, accountId, 'select count(*) from schedules where account_id = $1');
 }
@@ -52,7 +52,7 @@ export function requireBatchRoom(open: number, { openBatches: most }: AccountLim
 export function requireScheduleRoom(schedules: number, { schedules: most }: AccountLimits): void {
   if (schedules >= most)
     throw limitReached(
-      `The account has ${schedules} schedules; at most ${most} are allowed. Delete one first.`,
+      `The account has ${schedules} schedules and trackers; at most ${most} are allowed. Delete one first.`,
       { limit: most, of: 'schedules' },
     );
 }

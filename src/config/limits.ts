@@ -27,7 +27,7 @@ export const LIMITS = {
   OPEN_BATCHES_PER_ACCOUNT: most(ACCOUNT_LIMITS.openBatches).describe(
     'Batches of an account that are not finished, runs of schedules included',
   ),
-  SCHEDULES_PER_ACCOUNT: most(ACCOUNT_LIMITS.schedules).describe('Schedules of an account'),
+  SCHEDULES_PER_ACCOUNT: most(ACCOUNT_LIMITS.schedules).describe('Schedules and trackers of an account'),
   STORED_BYTES_PER_ACCOUNT: most(ACCOUNT_LIMITS.storedBytes).describe(
     'Bytes of stored results of an account, those of jobs and batches; beyond that, new batches and calls with `Prefer: respond-async` are refused',
   ),

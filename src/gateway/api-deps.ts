@@ -67,6 +67,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       onBatchFinished: createBatchNotifier(clock),
     },
     schedules: { database, clock, ...uploads },
+    trackers: { database, clock, ...uploads },
     webhooks: {
       ...{ database, clock, allowPrivate: webhooks.allowPrivate },
       secretBox: createSecretBox(settings.secretKeys),

@@ -11,6 +11,7 @@ export const TOOLSETS = [
   'jobs',
   'batches',
   'schedules',
+  'trackers',
 ] as const;
 
 export type Toolset = (typeof TOOLSETS)[number];

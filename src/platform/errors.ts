@@ -46,6 +46,12 @@ export const ERRORS = {
     units: 'none',
     text: 'This account has no schedule with this id.',
   },
+  TRACKER_NOT_FOUND: {
+    status: 404,
+    code: 'TRACKER_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no tracker with this id.',
+  },
   DELIVERY_NOT_FOUND: {
     status: 404,
     code: 'DELIVERY_NOT_FOUND',
@@ -128,7 +134,7 @@ export const ERRORS = {
     status: 429,
     code: 'LIMIT_REACHED',
     units: 'none',
-    text: 'The account has as many open batches, schedules or webhooks as are allowed.',
+    text: 'The account has as many open batches, schedules, trackers or webhooks as are allowed.',
   },
   STORAGE_EXCEEDED: {
     status: 429,

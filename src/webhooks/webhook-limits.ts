@@ -1,5 +1,5 @@
-import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
+import type { Connection } from './deliveries.ts';
 
 /** How many webhooks an account may have. */
 export interface WebhookLimits {
@@ -20,10 +20,25 @@ const RETRY_AFTER_SECONDS = 60;
  * @throws SoukError LIMIT_REACHED.
  */
 export async function requireWebhookRoom(
-  database: Database,
+  database: Connection,
+  accountId: number,
+  limits: WebhookLimits,
+): Promise<void> {
+  if (await hasWebhookRoom(database, accountId, limits)) return;
+  const { pendingPerAccount: most } = limits;
+  throw new SoukError('LIMIT_REACHED', {
+    message: `The account has ${most} webhooks that are not delivered; at most ${most} are allowed. Repair the receiver, or repeat the request without webhook.`,
+    metadata: { limit: most, of: 'pendingWebhooks' },
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+/** Returns whether an account may have another delivery. */
+export async function hasWebhookRoom(
+  database: Connection,
   accountId: number,
   { pendingPerAccount: most }: WebhookLimits,
-): Promise<void> {
+): Promise<boolean> {
   const { rows } = await database.query<{ count: number }>({
     name: 'count-webhooks',
     text: `select (select count(*) from (
@@ -31,12 +46,7 @@ export async function requireWebhookRoom(
         + (select count(*) from (select from call_webhooks where account_id = $1 limit $2) as w) as count`,
     values: [accountId, most],
   });
-  if ((rows[0]?.count ?? 0) < most) return;
-  throw new SoukError('LIMIT_REACHED', {
-    message: `The account has ${most} webhooks that are not delivered; at most ${most} are allowed. Repair the receiver, or repeat the request without webhook.`,
-    metadata: { limit: most, of: 'pendingWebhooks' },
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  return (rows[0]?.count ?? 0) < most;
 }
 
 /** The refusal of a further webhook of a call. */

@@ -13,6 +13,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   JOB_NOT_FOUND: [404, 'JOB_NOT_FOUND', 'none'],
   BATCH_NOT_FOUND: [404, 'BATCH_NOT_FOUND', 'none'],
   SCHEDULE_NOT_FOUND: [404, 'SCHEDULE_NOT_FOUND', 'none'],
+  TRACKER_NOT_FOUND: [404, 'TRACKER_NOT_FOUND', 'none'],
   DELIVERY_NOT_FOUND: [404, 'DELIVERY_NOT_FOUND', 'none'],
   PRODUCT_NOT_FOUND: [404, 'PRODUCT_NOT_FOUND', 'released'],
   WORD_NOT_FOUND: [404, 'WORD_NOT_FOUND', 'released'],

@@ -2,6 +2,7 @@ import { openBatchQueue, removeJobSchedulers } from '../../jobs/batch-queue.ts';
 import { onCompletion } from '../../jobs/completion-message.ts';
 import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
+import { dropOldAlerts } from '../../src/batches/trackers/alert.ts';
 import { recentlyUsed } from '../../src/platform/recently-used.ts';
 import type { Redis } from '../../src/platform/redis.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
@@ -90,6 +91,7 @@ function startScheduleLoop(deps: PrepareDeps): WorkLoop {
     upkeepAt = clock.now() + UPKEEP_EVERY_MS;
     await dropOldBatches(database, clock.now());
     await dropOldRuns(database, clock.now());
+    await dropOldAlerts(database, clock.now());
   }
   return startWorkLoop(clock, 'schedule step', LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'failed to run due schedules')),

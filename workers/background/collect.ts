@@ -20,6 +20,7 @@ import {
 } from '../../src/batches/lines.ts';
 import { runsOf, splitCall } from '../../src/batches/split.ts';
 import { storedPiece } from '../../src/batches/stored-results.ts';
+import { compareWithConditions, lockTracker } from '../../src/batches/trackers/look.ts';
 import { type Call, findCall } from '../../src/billing/calls.ts';
 import { refundCall } from '../../src/billing/settlement.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
@@ -31,6 +32,7 @@ import { parseJson } from '../../src/platform/json.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
 import { decompress } from '../../src/results/compression.ts';
+import { WEBHOOK_LIMITS } from '../../src/webhooks/webhook-limits.ts';
 import { feedAgain } from './feed.ts';
 import type { FeedDeps } from './feed-deps.ts';
 
@@ -124,7 +126,7 @@ async function endAnswered(
       await endFailed(deps, client, part, toRecord(new SoukError(failure)));
       continue;
     }
-    const ending = await successOf(client, operation, part, results, unitsCharged);
+    const ending = await successOf(deps, client, operation, part, results, unitsCharged);
     unitsCharged = 0;
     await endCall(client, part, ending, clock.now(), onFinished);
   }
@@ -185,20 +187,36 @@ async function makeAgain(
 }
 
 async function successOf(
+  deps: FeedDeps,
   client: ClientBase,
   operation: QueuedOperation,
   call: CollectableCall,
   results: ItemResult[],
   unitsCharged: number,
 ): Promise<CallEnding> {
-  const shown =
-    call.onlyChanges && call.scheduleId ? await storeChanged(client, call.scheduleId, results) : results;
+  const shown = await changedOf(deps, client, call, results);
   return {
     state: 'done',
     ...(await packed(operation, call, shown)),
     unitsCharged,
     unchangedItems: results.length - shown.length,
   };
+}
+
+/** Returns the results that the batch shows. Those of a tracker's batch are compared with its conditions. */
+async function changedOf(
+  { clock, webhooks }: FeedDeps,
+  client: ClientBase,
+  { onlyChanges, scheduleId, batchId }: CollectableCall,
+  results: ItemResult[],
+): Promise<ItemResult[]> {
+  if (!onlyChanges || scheduleId === null) return results;
+  const tracker = await lockTracker(client, scheduleId);
+  const changed = await storeChanged(client, scheduleId, results);
+  const limits = webhooks.limits ?? WEBHOOK_LIMITS;
+  if (tracker)
+    await compareWithConditions(client, tracker, { batchId, results: changed }, limits, clock.now());
+  return changed;
 }
 
 function operationOf(call: CollectableCall): QueuedOperation {

@@ -5,6 +5,7 @@ import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import type { Redis } from '../../src/platform/redis.ts';
 import type { RedisKeys } from '../../src/platform/redis-keys.ts';
+import type { PrepareDeps } from './prepare.ts';
 
 export interface FeedDeps extends SubmitDeps {
   redis: Redis;
@@ -14,6 +15,7 @@ export interface FeedDeps extends SubmitDeps {
   /** Called for each call that is under way, so that its end is noticed at once. */
   onFed(callId: string): void;
   onFinished: OnFinished;
+  webhooks: PrepareDeps['webhooks'];
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   type Schedule,
   updateSchedule,
 } from '../../src/batches/schedules/schedule.ts';
-import { runView, type ScheduleView, scheduleView } from '../../src/batches/schedules/view.ts';
+import { runView, scheduleView } from '../../src/batches/schedules/view.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -126,16 +126,18 @@ export async function runNow(
   });
 }
 
-function dryRunReply(view: ScheduleView): Reply {
+/** Returns the reply to a request that only asks for the price. */
+export function dryRunReply(view: object): Reply {
   return { status: 200, location: null, body: okBody({ dryRun: true, ...view }) };
 }
 
 /** Only changes of these fields move the next run. */
-function isRetimed(before: Schedule, after: Schedule): boolean {
+export function isRetimed(before: Schedule, after: Schedule): boolean {
   return before.cron !== after.cron || before.timezone !== after.timezone || before.paused !== after.paused;
 }
 
-async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
+/** Returns the hashes of items. @throws RangeError for an item that is nested too deeply. */
+export async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
   const hashes: Buffer[] = [];
   for (const raw of raws) {
     hashes.push(itemHash(raw));
@@ -146,14 +148,19 @@ async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
 
 const ITEMS_BETWEEN_YIELDS = 200;
 
-async function quote({ operation, raws }: ScheduleRequest['batch'], now: number) {
+/** Returns what a schedule says about its items. @throws BatchFaults */
+export async function quote({ operation, raws }: ScheduleRequest['batch'], now: number) {
   const items = await readItems(operation, raws, yieldToEvents, now);
   const calls = await packedCalls(operation, items);
   return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };
 }
 
 /** @throws BatchFaults, or SoukError QUOTA_MAX_UNITS. */
-async function check({ database, offPeak }: PrepareDeps, schedule: Schedule, now: number): Promise<void> {
+export async function check(
+  { database, offPeak }: PrepareDeps,
+  schedule: Schedule,
+  now: number,
+): Promise<void> {
   const problem = cronProblem(schedule, now);
   if (problem) throw new BatchFaults([{ parameter: 'cron', problem }]);
   checkMaxUnits(schedule.unitsQuoted, schedule.maxUnits);

@@ -4,6 +4,7 @@ import { BATCH_POOL } from '../../src/operations/pools.ts';
 import type { Redis } from '../../src/platform/redis.ts';
 import { answerFailure, type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
+import { prepareTracker } from './prepare-tracker.ts';
 
 const UPLOADS_AT_ONCE = 4;
 
@@ -12,7 +13,7 @@ export interface UploadWorkerDeps extends PrepareDeps {
   pulling: Redis;
 }
 
-/** Processes uploads: creates batches, creates and changes schedules, and runs schedules on demand. */
+/** Processes uploads: creates batches, creates and changes schedules and trackers, and runs schedules on demand. */
 export async function openUploadWorker(deps: UploadWorkerDeps): Promise<{ close(): Promise<void> }> {
   const { pulling, keys, log } = deps;
   const worker = new Worker<BatchJob>(
@@ -24,6 +25,8 @@ export async function openUploadWorker(deps: UploadWorkerDeps): Promise<{ close(
           return prepareBatch(deps, job);
         case 'schedule':
           return prepareSchedule(deps, job);
+        case 'tracker':
+          return prepareTracker(deps, job);
         case 'run':
           return runNow(deps, job);
         default:

@@ -49,7 +49,7 @@ export type FreeWithoutParams<Params, Data> = (params?: Params, options?: Reques
 /** A method without parameters. */
 export type Plain<Data> = (options?: RequestOptions) => Answer<Data>;
 
-/** A method for one job, batch, schedule or delivery. */
+/** A method for one job, batch, schedule, tracker or delivery. */
 export type OfId<Data> = (id: string, options?: RequestOptions) => Answer<Data>;
 
 export type OfIdWith<Params, Data> = (id: string, params?: Params, options?: RequestOptions) => Answer<Data>;

@@ -35,6 +35,8 @@ export class Souk {
   readonly jobs: Jobs;
   readonly batches: Batches;
   readonly schedules: Methods['schedules'];
+  /** Conditions on products and keywords, and the alerts when they become true. */
+  readonly trackers: Methods['trackers'];
   readonly webhooks: Methods['webhooks'];
   /** The units that the calls of this client have cost. */
   readonly units: Pick<Units, 'spent'>;
@@ -69,6 +71,7 @@ export class Souk {
     this.jobs = createJobs(calls, methods.jobs);
     this.batches = createBatches(calls, methods.batches);
     this.schedules = methods.schedules;
+    this.trackers = methods.trackers;
     this.webhooks = methods.webhooks;
   }
 }

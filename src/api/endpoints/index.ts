@@ -3,6 +3,7 @@ import type { EndpointDescription } from './endpoint.ts';
 import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './jobs/index.ts';
 import { SCHEDULE_ENDPOINTS } from './schedules/index.ts';
 import { SERVICE_ENDPOINTS } from './service/index.ts';
+import { TRACKER_ENDPOINTS } from './trackers/index.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks/index.ts';
 
 /** Every documented endpoint, in the order of the OpenAPI document. */
@@ -11,6 +12,7 @@ export const ENDPOINTS: readonly EndpointDescription[] = [
   ...JOB_ENDPOINTS,
   ...BATCH_ENDPOINTS,
   ...SCHEDULE_ENDPOINTS,
+  ...TRACKER_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
   ...SERVICE_ENDPOINTS,
 ];

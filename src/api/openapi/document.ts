@@ -37,6 +37,7 @@ const TAGS: Record<string, string> = {
   jobs: 'Status, results and cancellation of calls',
   batches: 'One operation for many items, run in the background',
   schedules: 'Batches that run at regular times',
+  trackers: 'Conditions on products and keywords, and the alerts when they become true',
   webhooks: 'The signing secret and the delivery log of webhooks',
   service: 'This document and health checks; no key needed',
 };

@@ -26,7 +26,8 @@ const isZoneName = (name: string) => /^[a-z]/i.test(name) && isTimeZone(name);
 
 const LONGEST_RUN_HOURS = 30 * 24;
 
-const fields = {
+/** The fields that schedules and trackers have in common, and those of schedules only. */
+export const SCHEDULE_FIELDS = {
   name: text({ maxLength: 200 }).describe('Name of the schedule, visible to its account only'),
   cron: text({ maxLength: 200 }).meta({
     description: 'Times of the runs: minute, hour, day of the month, month, day of the week',
@@ -72,19 +73,19 @@ const batchShape = z.strictObject(
 
 export const newScheduleSchema = z.strictObject(
   {
-    ...fields,
-    timezone: fields.timezone.default('UTC'),
-    paused: fields.paused.default(false),
-    window: fields.window.optional(),
-    onlyChanges: fields.onlyChanges.default(false),
-    runHours: fields.runHours.default(24),
+    ...SCHEDULE_FIELDS,
+    timezone: SCHEDULE_FIELDS.timezone.default('UTC'),
+    paused: SCHEDULE_FIELDS.paused.default(false),
+    window: SCHEDULE_FIELDS.window.optional(),
+    onlyChanges: SCHEDULE_FIELDS.onlyChanges.default(false),
+    runHours: SCHEDULE_FIELDS.runHours.default(24),
     batch: batchShape,
   },
   'must be a JSON object',
 );
 
 export const scheduleChangeSchema = z
-  .strictObject({ ...fields, batch: batchShape }, 'must be a JSON object')
+  .strictObject({ ...SCHEDULE_FIELDS, batch: batchShape }, 'must be a JSON object')
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 

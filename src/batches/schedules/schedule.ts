@@ -29,27 +29,27 @@ export interface Schedule extends Timing {
   nextDueAt: number | null;
 }
 
-/** Returns a schedule of an account; null if it has none with this id. */
+/** Returns a schedule of an account; null if it has none with this id, or if it belongs to a tracker. */
 export async function findSchedule(
   database: Queryable,
   accountId: number,
   scheduleId: string,
 ): Promise<Schedule | null> {
   const { rows } = await database.query<Schedule>(
-    `select ${SCHEDULE} from schedules where account_id = $1 and id = $2`,
+    `select ${SCHEDULE} from schedules where account_id = $1 and id = $2 and ${IS_NO_TRACKER}`,
     [accountId, scheduleId],
   );
   return rows[0] ?? null;
 }
 
-/** Lists the schedules of an account, the newest first. */
+/** Lists the schedules of an account without those of trackers, the newest first. */
 export async function listSchedules(
   database: Database,
   accountId: number,
   { before, limit }: { before: string | null; limit: number },
 ): Promise<Schedule[]> {
   const { rows } = await database.query<Schedule>(
-    `select ${SCHEDULE} from schedules where account_id = $1 and ($2::uuid is null or id < $2)
+    `select ${SCHEDULE} from schedules where account_id = $1 and ($2::uuid is null or id < $2) and ${IS_NO_TRACKER}
      order by id desc limit $3`,
     [accountId, before, limit],
   );
@@ -171,7 +171,11 @@ function valuesOf(schedule: Schedule): unknown[] {
   ];
 }
 
-const SCHEDULE = `id as "scheduleId", account_id as "accountId", name, cron, timezone, paused, feed_window as window,
+/** The schedule of a tracker is changed by its tracker only. */
+const IS_NO_TRACKER = 'not exists (select from trackers t where t.id = schedules.id)';
+
+/** The columns of a schedule, for a query of `schedules` alone or joined with others that have none of these names. */
+export const SCHEDULE = `id as "scheduleId", account_id as "accountId", name, cron, timezone, paused, feed_window as window,
   only_changes as "onlyChanges", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
   item_count as "itemCount", units_quoted as "unitsQuoted", ${unixMs('created_at')} as "createdAt",
   ${unixMs('updated_at')} as "updatedAt", ${unixMs('next_due_at')} as "nextDueAt"`;

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { BATCH_ENDPOINTS } from '../../../src/api/endpoints/batches/index.ts';
 import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs/index.ts';
 import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules/index.ts';
+import { TRACKER_ENDPOINTS } from '../../../src/api/endpoints/trackers/index.ts';
 import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
@@ -21,11 +22,13 @@ const SPECIFIED =
 
 const ALL = [...TOOLS.values()];
 
-test('every operation and every endpoint of jobs, batches and schedules is a tool, except quotes and the event stream', () => {
+test('every operation and every endpoint of jobs, batches, schedules and trackers is a tool, except quotes and the event stream', () => {
   const operations = OPERATIONS.map(({ tool }) => tool);
-  const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS];
+  const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS, ...TRACKER_ENDPOINTS];
   const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
-  expect(without).toEqual(['/api/jobs/{id}/events', '/api/batches/quote', '/api/schedules/quote']);
+  expect(without).toEqual([
+    ...['/api/jobs/{id}/events', '/api/batches/quote', '/api/schedules/quote', '/api/trackers/quote'],
+  ]);
   const named = [...operations, ...endpoints.flatMap(({ tool }) => tool ?? [])];
   expect([...TOOLS.keys()].sort()).toEqual(named.sort());
   expect(new Set(named).size).toBe(named.length);

@@ -6,6 +6,7 @@ import type { Client } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
 import { openReceiver } from '../../support/receiver.ts';
 import { test as base } from '../../support/souk-test.ts';
+import { everyTwoHours, hasProducts, nextLook } from '../../support/trackers.ts';
 import { sendDue } from '../../support/webhooks.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
@@ -159,6 +160,30 @@ test('the endpoints of schedules answer as documented', async ({ souk, client })
   expect((await client.post(`/api/schedules/${UNKNOWN}/run`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
   expect((await patch(client, `/api/schedules/${UNKNOWN}`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
   expect((await del(client, `/api/schedules/${UNKNOWN}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
+});
+
+test('the endpoints of trackers answer as documented', async ({ souk, client, upstream }) => {
+  const asin = newAsin();
+  upstream.on('product', hasProducts(new Map([[asin, { new: 1500 }]])));
+  const tracker = everyTwoHours([asin], { alertAtStart: true });
+  expect((await client.post('/api/trackers/quote', tracker)).json.data.dryRun).toBe(true);
+  expect((await client.post('/api/trackers', { ...tracker, cron: 'x' })).status).toBe(400);
+  expect((await client.post('/api/trackers', { ...tracker, maxUnits: 0 })).status).toBe(429);
+  const made = await client.post('/api/trackers', tracker);
+  expect([made.status, made.headers.location]).toEqual([201, made.json.data.links.self]);
+  const { links } = made.json.data;
+  expect(await nextLook(souk, client, made.json.data)).toHaveLength(1);
+  expect((await client.get(links.self)).json.data.lastRun.state).toBe('finished');
+  expect((await client.get('/api/trackers?limit=1')).json.data.trackers).toHaveLength(1);
+  expect((await client.get(`${links.alerts}?limit=x`)).status).toBe(400);
+  expect((await patch(client, links.self, { name: 'Cheap' })).json.data.name).toBe('Cheap');
+  expect((await patch(client, links.self, { maxUnits: 0 })).status).toBe(429);
+  expect((await del(client, links.self)).json.data.deleted).toBe(true);
+  for (const end of ['', '/alerts'])
+    expect((await client.get(`/api/trackers/${UNKNOWN}${end}`)).json.code).toBe('TRACKER_NOT_FOUND');
+  expect((await patch(client, `/api/trackers/${UNKNOWN}`, {})).json.code).toBe('TRACKER_NOT_FOUND');
+  expect((await del(client, `/api/trackers/${UNKNOWN}`)).json.code).toBe('TRACKER_NOT_FOUND');
+  upstream.on('product', knowsEveryProduct);
 });
 
 test('the endpoints of webhooks answer as documented', async ({ souk, client }) => {

@@ -19,6 +19,7 @@ test.for([
   '/api/jobs',
   '/api/batches',
   '/api/schedules',
+  '/api/trackers',
 ])('answers HEAD %s as GET, without a body', async (path, { client }) => {
   const get = await client.get(path);
   const head = await client.get(path, { method: 'HEAD' });

@@ -92,10 +92,10 @@ describe('examples', () => {
         const { status, text, headers } = await createClient('', '').raw(url, options);
         expect(status, `${script}\n${text}`).toBeLessThan(300);
         count += 1;
-        // Later examples use the ids as $JOB, $BATCH and $SCHEDULE.
+        // Later examples use the ids as $JOB, $BATCH, $SCHEDULE and $TRACKER.
         if (!headers['content-type']?.startsWith('application/json')) continue;
         const { data } = JSON.parse(text) as { data?: Record<string, string> };
-        for (const name of ['JOB', 'BATCH', 'SCHEDULE'])
+        for (const name of ['JOB', 'BATCH', 'SCHEDULE', 'TRACKER'])
           env[name] = data?.[`${name.toLowerCase()}Id`] ?? env[name] ?? '';
       }
     }

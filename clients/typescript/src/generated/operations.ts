@@ -42,6 +42,7 @@ export type ErrorCode =
   | 'JOB_NOT_FOUND'
   | 'BATCH_NOT_FOUND'
   | 'SCHEDULE_NOT_FOUND'
+  | 'TRACKER_NOT_FOUND'
   | 'DELIVERY_NOT_FOUND'
   | 'PRODUCT_NOT_FOUND'
   | 'WORD_NOT_FOUND'
@@ -185,6 +186,22 @@ export interface Methods {
     /** Runs a schedule now. */
     run: OfId<Schemas['StartedRun']>;
   };
+  trackers: {
+    /** Creates a tracker: it looks at products or keywords at regular times, and makes an alert when a condition becomes true. */
+    create: Free<Schemas['TrackersCreateParams'], Schemas['Tracker']>;
+    /** Lists trackers, newest first. */
+    list: List<[], Schemas['TrackersListParams'], Schemas['TrackersPage'], Schemas['TrackersPage']['trackers'][number]>;
+    /** Checks a tracker and returns it with the price of a look and of a day, without creating it. */
+    quote: Free<Schemas['TrackersQuoteParams'], Schemas['TrackerPreview']>;
+    /** Returns a tracker, its last look and the times of its next looks. */
+    get: OfId<Schemas['Tracker']>;
+    /** Updates the given fields of a tracker. A new condition only records its state at the next look. */
+    update: OfIdWith<Schemas['TrackersUpdateParams'], Schemas['Tracker']>;
+    /** Deletes a tracker and its alerts. A look that is under way continues, and makes no alerts. */
+    delete: OfId<Schemas['DeletedTracker']>;
+    /** Lists a tracker's alerts of the last 90 days, newest first. */
+    alerts: List<[id: string], Schemas['TrackersAlertsParams'], Schemas['TrackerAlertsPage'], Schemas['TrackerAlertsPage']['alerts'][number]>;
+  };
   webhooks: {
     /** Returns the state of the account's signing secret, and the rules for deliveries. */
     settings: Plain<Schemas['WebhookSettings']>;
@@ -282,6 +299,13 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'schedules.delete': ['DELETE', '/api/schedules/{id}', 30, 'always', 'nothing'],
   'schedules.runs': ['GET', '/api/schedules/{id}/runs', 30, 'always', 'params', 'runs'],
   'schedules.run': ['POST', '/api/schedules/{id}/run', 30, 'never', 'nothing'],
+  'trackers.create': ['POST', '/api/trackers', 90, 'never', 'params'],
+  'trackers.list': ['GET', '/api/trackers', 30, 'always', 'params', 'trackers'],
+  'trackers.quote': ['POST', '/api/trackers/quote', 90, 'always', 'params'],
+  'trackers.get': ['GET', '/api/trackers/{id}', 30, 'always', 'nothing'],
+  'trackers.update': ['PATCH', '/api/trackers/{id}', 90, 'always', 'params'],
+  'trackers.delete': ['DELETE', '/api/trackers/{id}', 30, 'always', 'nothing'],
+  'trackers.alerts': ['GET', '/api/trackers/{id}/alerts', 30, 'always', 'params', 'alerts'],
   'webhooks.settings': ['GET', '/api/webhooks', 30, 'always', 'nothing'],
   'webhooks.rotateSecret': ['POST', '/api/webhooks/secret', 30, 'never', 'nothing'],
   'webhooks.test': ['POST', '/api/webhooks/test', 30, 'never', 'params'],

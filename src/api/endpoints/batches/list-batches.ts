@@ -17,7 +17,7 @@ export const listBatches = endpoint({
   summary: 'Lists batches, newest first.',
   query: z.object({
     state: oneOf(BATCH_STATES).optional().describe('Only batches in this state'),
-    scheduleId: uuidParameter('a schedule').optional(),
+    scheduleId: uuidParameter('a schedule or tracker').optional(),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Batches per page'),
     cursor: uuidParameter('the last batch of the previous page').optional(),
   }),

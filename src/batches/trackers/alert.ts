@@ -1,0 +1,121 @@
+import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
+import { z } from 'zod';
+import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
+import { unixMs } from '../../platform/db/columns.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { type Condition, conditionKey, conditionSchema, isAboutKeywords } from './condition.ts';
+import type { Crossing } from './decide.ts';
+
+/** A crossing of a condition of a tracker. */
+export interface Alert extends Crossing {
+  alertId: string;
+  trackerId: string;
+  batchId: string;
+  /** The ASIN, or the id of the search term. */
+  item: string;
+  title: string | null;
+  condition: Condition;
+  /** Unix milliseconds. */
+  createdAt: number;
+}
+
+const value = z.union([z.number(), z.string()]).nullable();
+
+/** An alert as its account sees it. */
+export const alertSchema = z
+  .object({
+    alertId: z.uuid(),
+    trackerId: z.uuid(),
+    batchId: z.uuid().describe('The batch of the look; it is kept for a week'),
+    asin: z.string().nullable().describe('null in an alert about a keyword'),
+    wordId: z.int().nullable().describe('Id of the search term; null in an alert about a product'),
+    title: z.string().nullable().describe('Title of the product, or the keyword'),
+    condition: conditionSchema,
+    before: value.describe(
+      'Value at the last look that had one, in the unit of the condition; null: none, or out of stock',
+    ),
+    after: value.describe('Value that made the alert'),
+    threshold: z.number().nullable().describe('The bound that was crossed, if the condition has one'),
+    createdAt: z.iso.datetime(),
+  })
+  .register(SCHEMA_NAMES, { id: 'TrackerAlert' });
+
+export type AlertView = z.output<typeof alertSchema>;
+
+export function alertView({ item, createdAt, ...alert }: Alert): AlertView {
+  const isKeyword = isAboutKeywords(alert.condition);
+  const { alertId, trackerId, batchId, title, condition, before, after, threshold } = alert;
+  return {
+    ...{ alertId, trackerId, batchId },
+    asin: isKeyword ? null : item,
+    wordId: isKeyword ? Number(item) : null,
+    ...{ title, condition, before, after, threshold },
+    createdAt: new Date(createdAt).toISOString(),
+  };
+}
+
+/** The most alerts of a tracker that are kept. */
+export const MOST_ALERTS = 10_000;
+
+/** How long alerts are kept. */
+const ALERTS_LIFETIME_MS = 90 * 86_400_000;
+
+const DELETED_TOGETHER = 1_000;
+
+/** Inserts alerts, and deletes the oldest ones of their tracker beyond MOST_ALERTS. @returns those that are new. */
+export async function insertAlerts(
+  client: ClientBase,
+  alerts: readonly Omit<Alert, 'alertId'>[],
+): Promise<Alert[]> {
+  const [first] = alerts;
+  if (!first) return [];
+  const named = alerts.map((alert) => ({ ...alert, alertId: uuid() }));
+  const { rows } = await client.query<{ id: string }>(
+    `insert into tracker_alerts (id, tracker_id, batch_id, item, condition_key, condition, title, before_value,
+       after_value, threshold, created_at)
+     select a.id, $2, $3, a.item, a.key, a.condition, a.title, a.before, a.after, a.threshold, $4
+     from jsonb_to_recordset($1) as a (id uuid, item text, key text, condition jsonb, title text, before jsonb,
+       after jsonb, threshold double precision)
+     on conflict (tracker_id, batch_id, item, condition_key) do nothing
+     returning id`,
+    [JSON.stringify(named.map(rowOf)), ...[first.trackerId, first.batchId, new Date(first.createdAt)]],
+  );
+  await client.query(
+    `delete from tracker_alerts where id in (
+       select id from tracker_alerts where tracker_id = $1 order by id desc offset $2 limit $3 for update skip locked)`,
+    [first.trackerId, MOST_ALERTS, DELETED_TOGETHER],
+  );
+  const inserted = new Set(rows.map(({ id }) => id));
+  return named.filter(({ alertId }) => inserted.has(alertId));
+}
+
+function rowOf({ alertId, item, condition, title, before, after, threshold }: Alert) {
+  return { id: alertId, item, key: conditionKey(condition), condition, title, before, after, threshold };
+}
+
+/** Lists the alerts of a tracker, the newest first. */
+export async function listAlerts(
+  database: Database,
+  trackerId: string,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<Alert[]> {
+  const { rows } = await database.query<Alert>(
+    `select id as "alertId", tracker_id as "trackerId", batch_id as "batchId", item, title, condition,
+       before_value as before, after_value as after, threshold, ${unixMs('created_at')} as "createdAt"
+     from tracker_alerts where tracker_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+    [trackerId, before, limit],
+  );
+  return rows;
+}
+
+/** Deletes alerts that are older than ALERTS_LIFETIME_MS. */
+export async function dropOldAlerts(database: Database, now: number): Promise<void> {
+  for (;;) {
+    const { rowCount } = await database.query(
+      'delete from tracker_alerts where id in (select id from tracker_alerts where created_at < $1 limit $2)',
+      [new Date(now - ALERTS_LIFETIME_MS), DELETED_TOGETHER],
+    );
+    if ((rowCount ?? 0) < DELETED_TOGETHER) return;
+  }
+}

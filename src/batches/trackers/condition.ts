@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
+import { integer, oneOf, oneOfNumbers } from '../../operations/params/scalars.ts';
+
+const PRODUCT_CONDITIONS = [
+  'price_below',
+  'price_drop',
+  'sales_rank_below',
+  'sales_rank_above',
+  'rating_below',
+  'buy_box_owner',
+  'back_in_stock',
+] as const;
+const KEYWORD_CONDITIONS = ['keyword_rank_below', 'keyword_rank_above'] as const;
+const CONDITION_TYPES = [...PRODUCT_CONDITIONS, ...KEYWORD_CONDITIONS] as const;
+
+export const TRACKED_PRICES = ['amazon', 'new', 'used', 'buyBox'] as const;
+
+export const MOST_CONDITIONS = 10;
+
+type ConditionType = (typeof CONDITION_TYPES)[number];
+export type TrackedPrice = (typeof TRACKED_PRICES)[number];
+
+/** A statement about a product or a keyword. A tracker raises an alert when it becomes true. */
+export interface Condition {
+  type: ConditionType;
+  /** Of conditions on a price. */
+  price?: TrackedPrice | undefined;
+  /** The bound: a price, a rank, a rating, or the percentage of a drop. */
+  value?: number | undefined;
+  /** The days of the average that a price drops below. */
+  days?: 30 | 90 | undefined;
+}
+
+const TYPES_IN_WORDS =
+  'price_below, price_drop (by value percent below the average of days), sales_rank_below, sales_rank_above, rating_below, buy_box_owner (it changes), back_in_stock, keyword_rank_below or keyword_rank_above';
+
+const LARGEST_VALUE = 2_000_000_000;
+
+const fields = {
+  type: oneOf(CONDITION_TYPES).describe(`What becomes true: ${TYPES_IN_WORDS}`),
+  price: oneOf(TRACKED_PRICES)
+    .optional()
+    .describe('The price of price_below, price_drop and back_in_stock; default: new'),
+  value: integer({ min: 1, max: LARGEST_VALUE })
+    .optional()
+    .meta({
+      description:
+        'The bound: a price in cents (for JP in whole yen), a rank, stars x 10, or the percentage of a drop',
+      examples: [1999],
+    }),
+  days: oneOfNumbers([30, 90]).optional().describe('Days of the average of price_drop; default: 90'),
+};
+
+/** A condition as it is sent. */
+export const newConditionSchema = z
+  .strictObject(fields, 'must be an object such as {"type": "price_below", "value": 1999}')
+  .superRefine((condition, context) => {
+    for (const [parameter, message] of problemsOf(condition))
+      context.addIssue({ code: 'custom', path: [parameter], message });
+  })
+  .transform(withDefaults);
+
+/** A condition as it is shown. */
+export const conditionSchema = z
+  .object({
+    type: z.enum(CONDITION_TYPES),
+    price: z.enum(TRACKED_PRICES).optional(),
+    value: z.int().optional(),
+    days: z.literal([30, 90]).optional(),
+  })
+  .register(SCHEMA_NAMES, { id: 'TrackerCondition' });
+
+/** Identifies a condition by its content, so that its state outlives changes of the others. */
+export function conditionKey({ type, price, value, days }: Condition): string {
+  return [type, price, value, days].join(':');
+}
+
+export function isAboutKeywords({ type }: Condition): boolean {
+  return KEYWORD_CONDITIONS.some((one) => one === type);
+}
+
+/** Conditions without a bound. */
+const WITHOUT_VALUE: readonly ConditionType[] = ['buy_box_owner', 'back_in_stock'];
+const WITH_PRICE: readonly ConditionType[] = ['price_below', 'price_drop', 'back_in_stock'];
+
+/** The highest values that can be crossed. */
+const HIGHEST: Partial<Record<ConditionType, number>> = { price_drop: 99, rating_below: 50 };
+
+function problemsOf({ type, price, value, days }: Condition): [parameter: string, problem: string][] {
+  const problems: [string, string][] = [];
+  const highest = HIGHEST[type] ?? LARGEST_VALUE;
+  if (WITHOUT_VALUE.includes(type) && value !== undefined)
+    problems.push(['value', `must not be sent with ${type}`]);
+  if (!WITHOUT_VALUE.includes(type) && value === undefined)
+    problems.push(['value', `is required: it must be an integer from 1 to ${highest}`]);
+  if (value !== undefined && value > highest)
+    problems.push(['value', `must be an integer from 1 to ${highest} with ${type}, got ${value}`]);
+  if (!WITH_PRICE.includes(type) && price !== undefined)
+    problems.push(['price', `must not be sent with ${type}`]);
+  if (type !== 'price_drop' && days !== undefined) problems.push(['days', `must not be sent with ${type}`]);
+  return problems;
+}
+
+function withDefaults({ type, price = 'new', value, days = 90 }: Condition): Condition {
+  return {
+    type,
+    ...(WITH_PRICE.includes(type) ? { price } : {}),
+    ...(value === undefined ? {} : { value }),
+    ...(type === 'price_drop' ? { days } : {}),
+  };
+}

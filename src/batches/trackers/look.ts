@@ -1,0 +1,154 @@
+import type { ClientBase } from 'pg';
+import { enqueueAll } from '../../webhooks/deliveries.ts';
+import { hasWebhookRoom, type WebhookLimits } from '../../webhooks/webhook-limits.ts';
+import type { ItemResult } from '../lines.ts';
+import { type Alert, alertView, insertAlerts } from './alert.ts';
+import { conditionKey } from './condition.ts';
+import { type ConditionState, decide } from './decide.ts';
+import { isAnswered, itemName } from './items.ts';
+import { readingOf, titleOf } from './reading.ts';
+import type { Tracker } from './tracker.ts';
+
+/** The changed results of a call of a batch. */
+export interface Look {
+  batchId: string;
+  results: readonly ItemResult[];
+}
+
+/** The states of the conditions of one item, by the key of the condition. */
+type States = Record<string, ConditionState>;
+
+const HOUR_MS = 3_600_000;
+const ALERTS_PER_EVENT = 100;
+
+/**
+ * Locks the tracker to which a schedule belongs, so that its conditions stay the same until the caller's transaction ends.
+ * @returns null if the schedule belongs to no tracker, or was deleted.
+ */
+export async function lockTracker(client: ClientBase, scheduleId: string): Promise<LockedTracker | null> {
+  const { rows } = await client.query<LockedTracker>(
+    // The schedule is locked first, as when it is deleted, so that the two transactions cannot block each other.
+    `select t.id as "scheduleId", s.account_id as "accountId", s.name, t.domain, t.conditions,
+       t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", t.alert_webhook as "alertWebhook"
+     from schedules s join trackers t on t.id = s.id where s.id = $1 for key share of s for share of t`,
+    [scheduleId],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Compares results with the conditions of a locked tracker, and stores states, alerts and webhook events. It runs in the
+ * transaction that collects the call, so a result is compared once.
+ */
+export async function compareWithConditions(
+  client: ClientBase,
+  tracker: LockedTracker,
+  { batchId, results }: Look,
+  limits: WebhookLimits,
+  now: number,
+): Promise<void> {
+  if (results.length === 0) return;
+  const { scheduleId: trackerId } = tracker;
+  const known = await knownStates(
+    client,
+    trackerId,
+    results.map(({ raw }) => itemName(raw)),
+  );
+  const alerts: Omit<Alert, 'alertId'>[] = [];
+  const next = new Map<string, States>();
+  for (const { raw, data } of results) {
+    const item = itemName(raw);
+    const { states, crossings } = compareItem(tracker, known.get(item) ?? {}, { raw, data }, now);
+    next.set(item, states);
+    const about = { trackerId, batchId, item, title: titleOf(data), createdAt: now };
+    for (const crossing of crossings) alerts.push({ ...about, ...crossing });
+  }
+  await storeStates(client, trackerId, next);
+  await announce(client, tracker, await insertAlerts(client, alerts), limits, now);
+}
+
+type Rules = Pick<Tracker, 'domain' | 'conditions' | 'alertAtStart' | 'hysteresisPercent' | 'quietHours'>;
+export type LockedTracker = Rules & Pick<Tracker, 'scheduleId' | 'accountId' | 'name' | 'alertWebhook'>;
+
+/** Compares the result of one item with the conditions. States of conditions that the tracker no longer has are left out. */
+export function compareItem(
+  { domain, conditions, alertAtStart, hysteresisPercent, quietHours }: Rules,
+  known: States,
+  { raw, data }: Pick<ItemResult, 'raw' | 'data'>,
+  now: number,
+): { states: States; crossings: Pick<Alert, 'condition' | 'before' | 'after' | 'threshold'>[] } {
+  const states: States = {};
+  const crossings = [];
+  const rules = { alertAtStart, quietMs: quietHours * HOUR_MS };
+  for (const condition of conditions) {
+    const key = conditionKey(condition);
+    const isKnown = isAnswered(raw, domain, condition);
+    const reading = isKnown ? readingOf(condition, data, hysteresisPercent) : null;
+    const { state, crossing } = decide(known[key] ?? null, reading, rules, now);
+    if (state) states[key] = state;
+    if (crossing) crossings.push({ condition, ...crossing });
+  }
+  return { states, crossings };
+}
+
+async function knownStates(
+  client: ClientBase,
+  trackerId: string,
+  items: readonly string[],
+): Promise<Map<string, States>> {
+  const { rows } = await client.query<{ item: string; states: States }>(
+    'select item, states from tracker_states where tracker_id = $1 and item = any($2::text[]) for update',
+    [trackerId, items],
+  );
+  return new Map(rows.map(({ item, states }) => [item, states]));
+}
+
+async function storeStates(
+  client: ClientBase,
+  trackerId: string,
+  states: ReadonlyMap<string, States>,
+): Promise<void> {
+  await client.query(
+    `insert into tracker_states (tracker_id, item, states)
+     select $1, item, states from unnest($2::text[], $3::jsonb[]) as s (item, states)
+     on conflict (tracker_id, item) do update set states = excluded.states`,
+    [trackerId, [...states.keys()], [...states.values()].map((one) => JSON.stringify(one))],
+  );
+}
+
+/**
+ * Creates the webhook events of alerts. The id of an event is that of its first alert. An account with too many
+ * webhooks that are not delivered gets no event; its alerts are in the list.
+ */
+async function announce(
+  client: ClientBase,
+  { scheduleId: trackerId, accountId, name, alertWebhook: url }: LockedTracker,
+  alerts: readonly Alert[],
+  limits: WebhookLimits,
+  now: number,
+): Promise<void> {
+  if (url === null || alerts.length === 0) return;
+  if (!(await hasWebhookRoom(client, accountId, limits))) return;
+  const parts = Array.from({ length: Math.ceil(alerts.length / ALERTS_PER_EVENT) }, (_, i) =>
+    alerts.slice(i * ALERTS_PER_EVENT, (i + 1) * ALERTS_PER_EVENT),
+  );
+  const events = parts.map((part) => ({
+    id: part[0]?.alertId as string,
+    ...{ accountId, url, type: 'tracker.alert' },
+    data: { trackerId, name, alerts: part.map(alertView) },
+  }));
+  await enqueueAll(client, events, now);
+}
+
+/** Deletes the states of items that a tracker no longer has. @param kept its present items. */
+export async function deleteStatesOfOtherItems(
+  client: ClientBase,
+  trackerId: string,
+  kept: readonly string[],
+): Promise<void> {
+  await client.query(
+    `delete from tracker_states where tracker_id = $1
+       and not exists (select from unnest($2::text[]) as k (item) where k.item = tracker_states.item)`,
+    [trackerId, kept],
+  );
+}

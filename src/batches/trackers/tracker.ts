@@ -1,0 +1,90 @@
+import type { ClientBase } from 'pg';
+import { unixMs } from '../../platform/db/columns.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
+import type { Run } from '../schedules/run.ts';
+import { SCHEDULE, type Schedule } from '../schedules/schedule.ts';
+import type { Condition } from './condition.ts';
+
+/** A schedule whose results are compared with conditions. Its id is that of the schedule. */
+export interface Tracker extends Schedule {
+  /** The provider's number of the site. */
+  domain: number;
+  conditions: Condition[];
+  alertAtStart: boolean;
+  hysteresisPercent: number;
+  quietHours: number;
+  /** Average over the next weeks. */
+  looksPerDay: number;
+  /** Receives the alerts. The webhook of the schedule is unused. */
+  alertWebhook: string | null;
+  lastRun: Run | null;
+}
+
+/** Returns a tracker of an account; null if it has none with this id. */
+export async function findTracker(
+  database: Queryable,
+  accountId: number,
+  trackerId: string,
+): Promise<Tracker | null> {
+  const { rows } = await database.query<Tracker>(`${SELECT_TRACKERS} where account_id = $1 and id = $2`, [
+    accountId,
+    trackerId,
+  ]);
+  return rows[0] ?? null;
+}
+
+/** Lists the trackers of an account, the newest first. */
+export async function listTrackers(
+  database: Database,
+  accountId: number,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<Tracker[]> {
+  const { rows } = await database.query<Tracker>(
+    `${SELECT_TRACKERS} where account_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+    [accountId, before, limit],
+  );
+  return rows;
+}
+
+/** Inserts what a tracker has besides its schedule. */
+export async function insertTracker(client: ClientBase, tracker: Tracker): Promise<void> {
+  await client.query(
+    `insert into trackers (id, domain, conditions, alert_at_start, hysteresis_percent, quiet_hours, looks_per_day,
+       alert_webhook)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    valuesOf(tracker),
+  );
+}
+
+/** Updates what a tracker has besides its schedule. */
+export async function updateTracker(client: ClientBase, tracker: Tracker): Promise<void> {
+  await client.query(
+    `update trackers set domain = $2, conditions = $3, alert_at_start = $4, hysteresis_percent = $5, quiet_hours = $6,
+       looks_per_day = $7, alert_webhook = $8
+     where id = $1`,
+    valuesOf(tracker),
+  );
+}
+
+/** Locks a tracker until the caller's transaction ends, so that no result is compared with its old conditions meanwhile. */
+export async function lockTrackerForChange(client: ClientBase, trackerId: string): Promise<void> {
+  await client.query('select from trackers where id = $1 for update', [trackerId]);
+}
+
+function valuesOf(tracker: Tracker): unknown[] {
+  const { scheduleId, domain, conditions, alertAtStart, hysteresisPercent, quietHours } = tracker;
+  return [
+    ...[scheduleId, domain, JSON.stringify(conditions), alertAtStart, hysteresisPercent, quietHours],
+    ...[tracker.looksPerDay, tracker.alertWebhook],
+  ];
+}
+
+const SELECT_TRACKERS = `
+  select ${SCHEDULE}, domain, conditions, alert_at_start as "alertAtStart", hysteresis_percent as "hysteresisPercent",
+    quiet_hours as "quietHours", looks_per_day as "looksPerDay", alert_webhook as "alertWebhook",
+    (select json_build_object('runId', r.id, 'dueAt', ${unixMs('r.due_at')}, 'startedAt', ${unixMs('r.started_at')},
+       'trigger', r.trigger, 'reason', r.reason, 'batchId', r.batch_id,
+       'state', case when r.state = 'started' and (b.id is null or b.finished_at is not null) then 'finished' else r.state end)
+     from schedule_runs r left join batches b on b.id = r.batch_id
+     where r.schedule_id = schedules.id order by r.id desc limit 1) as "lastRun"
+  from schedules join trackers using (id)`;

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
+import { FEED_WINDOWS } from '../request-schemas.ts';
+import { nextRuns, type Timing } from '../schedules/cron.ts';
+import { runSchema, runView, scheduleView } from '../schedules/view.ts';
+import { conditionSchema, isAboutKeywords } from './condition.ts';
+import type { Tracker } from './tracker.ts';
+
+const moment = z.iso.datetime();
+
+/** A tracker as its account sees it. Times are ISO 8601. */
+export const trackerSchema = z
+  .object({
+    trackerId: z.uuid(),
+    name: z.string(),
+    subject: z.enum(['products', 'keywords']),
+    domain: z.int().describe('Site'),
+    items: z.int().describe('Number of products or keywords'),
+    conditions: z.array(conditionSchema),
+    cron: z.string(),
+    timezone: z.string(),
+    paused: z.boolean(),
+    nextRuns: z.array(moment).describe('Times of the next looks; empty while the tracker is paused'),
+    window: z.enum(FEED_WINDOWS),
+    runHours: z.int(),
+    alertAtStart: z.boolean(),
+    hysteresisPercent: z.int(),
+    quietHours: z.int(),
+    webhook: z.string().nullable(),
+    maxUnits: z.int().nullable(),
+    operation: z.string().describe('Operation of the calls of a look'),
+    units: z.int().describe('Highest price of a look'),
+    unitsPerDay: z.number().describe('Highest price of an average day'),
+    lastRun: runSchema.nullable().describe('The last look; null before the first one'),
+    createdAt: moment,
+    updatedAt: moment,
+    links: z.object({ self: z.string(), alerts: z.string(), batches: z.string() }),
+  })
+  .register(SCHEMA_NAMES, { id: 'Tracker' });
+
+export type TrackerView = z.output<typeof trackerSchema>;
+
+export function trackerView(tracker: Tracker, now: number): TrackerView {
+  const { onlyChanges: _, scheduleId: trackerId, ...schedule } = scheduleView(tracker, now);
+  const { domain, conditions, alertAtStart, hysteresisPercent, quietHours, looksPerDay, lastRun } = tracker;
+  const self = `/api/trackers/${trackerId}`;
+  return {
+    trackerId,
+    ...schedule,
+    subject: conditions.some(isAboutKeywords) ? 'keywords' : 'products',
+    ...{ domain, conditions, alertAtStart, hysteresisPercent, quietHours },
+    webhook: tracker.alertWebhook,
+    unitsPerDay: Math.ceil(schedule.units * looksPerDay * 100) / 100,
+    lastRun: lastRun && runView(lastRun),
+    links: { self, alerts: `${self}/alerts`, batches: `/api/batches?scheduleId=${trackerId}` },
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** The days over which looks are counted: the first period that has a look on each day, or else the longest. */
+const PERIODS_DAYS = [7, 28, 364] as const;
+const FEWEST_LOOKS = 7;
+
+/** Returns how many looks an average day of the next weeks has. */
+export function looksPerDay(timing: Timing, now: number): number {
+  let average = 0;
+  for (const days of PERIODS_DAYS) {
+    const looks = countUntil(timing, now, now + days * DAY_MS);
+    average = looks / days;
+    if (looks >= FEWEST_LOOKS) return average;
+  }
+  return average;
+}
+
+function countUntil(timing: Timing, from: number, to: number): number {
+  let count = 0;
+  for (let after = from; ; ) {
+    const runs = nextRuns(timing, after, 500);
+    const within = runs.filter((at) => at <= to).length;
+    count += within;
+    const last = runs.at(-1);
+    if (within < runs.length || last === undefined || runs.length < 500) return count;
+    after = last;
+  }
+}

@@ -1,0 +1,213 @@
+import { expect } from 'vitest';
+import { asinsFrom } from '../../support/batches.ts';
+import { createSchedule, productsHourly } from '../../support/schedules.ts';
+import { test } from '../../support/souk-test.ts';
+import { alertsOf, createTracker, everyTwoHours, trackerNow } from '../../support/trackers.ts';
+
+const good = everyTwoHours(['B0GOOD0001', 'b0good0002', 'B0GOOD0001']);
+const keywords = { asins: undefined, domain: undefined, country: 'us', keywords: ['desk lamp'] };
+
+test('returns the stored tracker with the price of a look and of a day', async ({ client }) => {
+  const made = await createTracker(client, { ...good, quietHours: undefined });
+  const self = `/api/trackers/${made.trackerId}`;
+  expect(made).toEqual({
+    trackerId: expect.any(String),
+    name: 'Cheap things',
+    subject: 'products',
+    domain: 1,
+    items: 2,
+    conditions: [{ type: 'price_below', price: 'new', value: 2000 }],
+    cron: '0 */2 * * *',
+    timezone: 'UTC',
+    paused: false,
+    nextRuns: ['12', '14', '16', '18', '20'].map((hour) => `2026-03-04T${hour}:00:00.000Z`),
+    window: 'any',
+    runHours: 24,
+    alertAtStart: false,
+    hysteresisPercent: 2,
+    quietHours: 24,
+    webhook: null,
+    maxUnits: null,
+    operation: 'market.product',
+    units: 2,
+    unitsPerDay: 24,
+    lastRun: null,
+    createdAt: '2026-03-04T10:00:00.000Z',
+    updatedAt: '2026-03-04T10:00:00.000Z',
+    links: { self, alerts: `${self}/alerts`, batches: `/api/batches?scheduleId=${made.trackerId}` },
+  });
+  expect(await trackerNow(client, made)).toEqual(made);
+  expect(await alertsOf(client, made)).toEqual([]);
+});
+
+test.for([
+  ['30 9 * * 1', 'UTC', 0.29],
+  ['0 9 * * 1-5', 'UTC', 1.43],
+  ['0 0 1 * *', 'UTC', 0.07],
+  ['0 * * * *', 'Europe/Berlin', 48],
+] as const)(
+  'a quote of looks at %s (%s) states an average day',
+  async ([cron, timezone, unitsPerDay], { client }) => {
+    const reply = await client.post('/api/trackers/quote', { ...good, cron, timezone });
+    expect(reply.json.data).toMatchObject({ dryRun: true, units: 2, unitsPerDay });
+    expect((await client.get('/api/trackers')).json.data.trackers).toEqual([]);
+  },
+);
+
+test.for<[what: string, fields: Record<string, unknown>, names: string]>([
+  ['no products', { asins: undefined, domain: undefined }, 'asins: is required: send domain and asins'],
+  ['no site', { domain: undefined }, 'domain: is required: it must be one of 1, 2'],
+  ['an empty list', { asins: [] }, 'asins: must be a list of 1 to 10000 ASINs'],
+  ['10,001 products', { asins: asinsFrom('B0', 10_001) }, 'asins: must be a list of 1 to 10000 ASINs'],
+  ['an ASIN that is too short', { asins: ['B0GOOD0001', 'x'] }, 'asins.1: must be 10 letters or digits'],
+  ['products and keywords', { country: 'us', keywords: ['lamp'] }, 'keywords: and asins are both present'],
+  [
+    'a keyword that no report has',
+    { ...keywords, conditions: [{ type: 'keyword_rank_below', value: 1 }] },
+    'keywords.0: must be a search term of the loaded reports, got "desk lamp"',
+  ],
+  [
+    'a condition on prices of keywords',
+    keywords,
+    'conditions.0.type: price_below is no condition of keywords',
+  ],
+  [
+    'a condition on ranks of keywords',
+    { conditions: [{ type: 'keyword_rank_above', value: 1 }] },
+    'keyword_rank_above is no condition of products',
+  ],
+  ['no conditions', { conditions: [] }, 'conditions: must be a list of 1 to 10 conditions'],
+  [
+    'eleven conditions',
+    { conditions: Array.from({ length: 11 }, (_, i) => ({ type: 'price_below', value: i + 1 })) },
+    'conditions: must be a list of 1 to 10 conditions',
+  ],
+  [
+    'the same condition twice',
+    {
+      conditions: [
+        { type: 'price_below', value: 5 },
+        { type: 'price_below', price: 'new', value: 5 },
+      ],
+    },
+    'conditions: must not contain the same condition twice',
+  ],
+  [
+    'an unknown condition',
+    { conditions: [{ type: 'moon_full' }] },
+    'conditions.0.type: must be one of price_below',
+  ],
+  [
+    'a condition without its bound',
+    { conditions: [{ type: 'price_below' }] },
+    'conditions.0.value: is required',
+  ],
+  [
+    'a bound that cannot be crossed',
+    { conditions: [{ type: 'rating_below', value: 51 }] },
+    'conditions.0.value: must be an integer from 1 to 50 with rating_below, got 51',
+  ],
+  [
+    'a bound of a condition without one',
+    { conditions: [{ type: 'buy_box_owner', value: 1 }] },
+    'conditions.0.value: must not be sent with buy_box_owner',
+  ],
+  [
+    'a price of a rank',
+    { conditions: [{ type: 'sales_rank_below', price: 'new', value: 1 }] },
+    'conditions.0.price: must not be sent with sales_rank_below',
+  ],
+  ['an invalid pattern', { cron: 'daily' }, 'cron: must be a cron pattern of five fields'],
+  ['too much hysteresis', { hysteresisPercent: 51 }, 'hysteresisPercent: must be an integer from 0 to 50'],
+  ['a webhook without a secret', { webhook: 'https://example.com/hook' }, 'webhook: needs a signing secret'],
+  ['an unknown field', { batch: {} }, 'batch: is not a known field'],
+])('refuses %s and names the field', async ([_what, fields, names], { client }) => {
+  const reply = await client.post('/api/trackers', { ...good, ...fields });
+  expect(reply.json.msg).toContain(names);
+  expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+  expect((await client.get('/api/trackers')).json.data.trackers).toEqual([]);
+});
+
+test('accepts 10,000 products, and refuses a look that can cost more than maxUnits', async ({ client }) => {
+  const many = { ...good, asins: asinsFrom('B0', 10_000), paused: true };
+  const quoted = await client.post('/api/trackers/quote', many);
+  expect(quoted.json.data).toMatchObject({
+    items: 10_000,
+    units: 10_000,
+    unitsPerDay: 120_000,
+    nextRuns: [],
+  });
+  const dear = await client.post('/api/trackers', { ...good, maxUnits: 1 });
+  expect([dear.status, dear.json.code]).toEqual([429, 'QUOTA_MAX_UNITS']);
+});
+
+test('updates fields, and a dry run changes nothing', async ({ client }) => {
+  const made = await createTracker(client, good);
+  const patch = (body: object, query = '') =>
+    client.get(`${made.links.self}${query}`, { method: 'PATCH', body });
+  const change = {
+    name: 'Cheaper',
+    cron: '0 6 * * *',
+    quietHours: 3,
+    conditions: [{ type: 'buy_box_owner' }],
+  };
+  expect((await patch(change, '?dryRun=1')).json.data).toMatchObject({ dryRun: true, unitsPerDay: 2 });
+  expect(await trackerNow(client, made)).toEqual(made);
+  const changed = (await patch(change)).json.data;
+  expect(changed).toMatchObject({ ...change, items: 2, unitsPerDay: 2 });
+  expect(await trackerNow(client, made)).toEqual(changed);
+  expect((await patch({ paused: true })).json.data).toMatchObject({ ...change, paused: true, nextRuns: [] });
+  expect((await patch({ asins: ['B0GOOD0009'] })).json.data).toMatchObject({ items: 1, units: 1, domain: 1 });
+  const refused = [
+    {},
+    { domain: 2 },
+    { country: 'us', keywords: ['lamp'] },
+    { conditions: [{ type: 'keyword_rank_above', value: 1 }] },
+  ];
+  for (const body of refused) expect((await patch(body)).json.code).toBe('VALIDATION_FAILED');
+});
+
+test('trackers count as schedules of the account, and are not among them', async ({ openAnother }) => {
+  const souk = await openAnother({ accountLimits: { openBatches: 9, schedules: 2, storedBytes: 1e9 } });
+  const client = await souk.client();
+  const tracker = await createTracker(client, good);
+  const { scheduleId } = await createSchedule(client, productsHourly(['B0GOOD0001']));
+  const refused = await client.post('/api/trackers', good);
+  expect([refused.status, refused.json.code]).toEqual([429, 'LIMIT_REACHED']);
+  const { schedules } = (await client.get('/api/schedules')).json.data;
+  expect(schedules).toEqual([expect.objectContaining({ scheduleId })]);
+  expect((await client.get(`/api/schedules/${tracker.trackerId}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
+  expect((await client.get(`/api/trackers/${scheduleId}`)).json.code).toBe('TRACKER_NOT_FOUND');
+});
+
+test('lists trackers by page, newest first, and deletes one with its schedule', async ({ souk, client }) => {
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i += 1) ids.unshift((await createTracker(client, good)).trackerId);
+  const first = (await client.get('/api/trackers?limit=2')).json.data;
+  const second = (await client.get(`/api/trackers?limit=2&cursor=${first.nextCursor}`)).json.data;
+  expect([...first.trackers, ...second.trackers].map(({ trackerId }) => trackerId)).toEqual(ids);
+  expect(second.nextCursor).toBeNull();
+  const path = `/api/trackers/${ids[0]}`;
+  expect((await client.get(path, { method: 'DELETE' })).json.data).toEqual({
+    deleted: true,
+    trackerId: ids[0],
+  });
+  expect((await client.get(path)).status).toBe(404);
+  const { rows } = await souk.database.query('select from schedules where id = $1', [ids[0]]);
+  expect(rows).toEqual([]);
+});
+
+test('returns 404 for every request about a tracker of another account', async ({ souk, client }) => {
+  const made = await createTracker(client, good);
+  const other = await souk.client();
+  const { self, alerts } = made.links;
+  const replies = [
+    await other.get(self),
+    await other.get(alerts),
+    await other.get(self, { method: 'PATCH', body: { paused: true } }),
+    await other.get(self, { method: 'DELETE' }),
+    await client.get('/api/trackers/no-id-at-all'),
+  ];
+  for (const { status, json } of replies) expect([status, json.code]).toEqual([404, 'TRACKER_NOT_FOUND']);
+  expect(await trackerNow(client, made)).toEqual(made);
+});

@@ -1,0 +1,94 @@
+import { expect } from 'vitest';
+import type { AlertView } from '../../src/batches/trackers/alert.ts';
+import type { TrackerView } from '../../src/batches/trackers/view.ts';
+import type { Client } from './client.ts';
+import { comesAbout, HOUR_MS } from './schedules.ts';
+import type { Script } from './scripted-upstream.ts';
+import type { Souk } from './souk.ts';
+
+/** What upstream knows of a product; an absent value is missing, -1 is out of stock. */
+export interface TrackedProduct {
+  amazon?: number;
+  new?: number;
+  average90?: number;
+  rank?: number;
+  rating?: number;
+  owner?: string;
+}
+
+const SERIES = { amazon: 0, new: 1, rank: 3, rating: 16 } as const;
+
+/** Returns the statistics of a product, as the provider sends them. */
+export function statsOf(product: TrackedProduct) {
+  const current = new Array<number>(36).fill(-1);
+  for (const [name, index] of Object.entries(SERIES))
+    current[index] = product[name as keyof typeof SERIES] ?? -1;
+  const avg90 = new Array<number>(36).fill(-1);
+  avg90[SERIES.new] = product.average90 ?? -1;
+  return { current, avg30: avg90, avg90, buyBoxSellerId: product.owner ?? null };
+}
+
+/** An upstream with these products, by ASIN. */
+export function hasProducts(products: ReadonlyMap<string, TrackedProduct>): Script {
+  return ({ params }) => ({
+    json: {
+      products: (params.asin ?? '').split(',').flatMap((asin) => {
+        const product = products.get(asin);
+        if (!product) return [];
+        return [{ asin, domainId: 1, productType: 0, title: `Thing ${asin}`, stats: statsOf(product) }];
+      }),
+    },
+  });
+}
+
+/** The body of a request for a tracker that looks every two hours, when no answer is in the cache. */
+export function everyTwoHours(asins: readonly string[], fields: Record<string, unknown> = {}) {
+  return {
+    name: 'Cheap things',
+    cron: '0 */2 * * *',
+    domain: 1,
+    asins,
+    conditions: [{ type: 'price_below', value: 2000 }],
+    quietHours: 0,
+    ...fields,
+  };
+}
+
+export async function createTracker(client: Client, body: unknown): Promise<TrackerView> {
+  const reply = await client.post('/api/trackers', body);
+  expect(reply.json).toMatchObject({ code: '0000' });
+  expect(reply.status).toBe(201);
+  return reply.json.data;
+}
+
+export async function trackerNow(
+  client: Client,
+  { trackerId }: Pick<TrackerView, 'trackerId'>,
+): Promise<TrackerView> {
+  return (await client.get(`/api/trackers/${trackerId}`)).json.data;
+}
+
+/** The newest first. */
+export async function alertsOf(
+  client: Client,
+  { trackerId }: Pick<TrackerView, 'trackerId'>,
+): Promise<AlertView[]> {
+  return (await client.get(`/api/trackers/${trackerId}/alerts`)).json.data.alerts;
+}
+
+/** Moves time to the next look, waits for its end, and returns the alerts that the tracker has, the newest first. */
+export async function nextLook(
+  souk: Souk,
+  client: Client,
+  tracker: Pick<TrackerView, 'trackerId'>,
+  stepMs?: number,
+): Promise<AlertView[]> {
+  const dueAt = souk.clock.now() + 2 * HOUR_MS - (souk.clock.now() % (2 * HOUR_MS));
+  souk.clock.advance(dueAt - souk.clock.now());
+  const hasEnded = async () => {
+    const { lastRun } = await trackerNow(client, tracker);
+    return lastRun?.state === 'finished' && Date.parse(lastRun.dueAt) >= dueAt;
+  };
+  await comesAbout(souk, hasEnded, stepMs);
+  return alertsOf(client, tracker);
+}
