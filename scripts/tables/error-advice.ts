@@ -87,7 +87,8 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   IDEMPOTENCY_CONFLICT: {
     cause: 'A batch with this `idempotencyKey` already exists, and its request was different.',
-    solution: 'Use a new key for a new request. Only an identical request gets the same batch.',
+    solution:
+      'Use a new key for a new request. A request with the same items and settings gets the same batch, also in another form.',
   },
   BATCH_STATE: {
     cause: 'You asked to retry a batch that has not finished, or one without failed items.',

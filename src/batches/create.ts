@@ -13,7 +13,7 @@ export interface NewBatch {
   window: FeedWindow;
   webhook: string | null;
   idempotencyKey: string | null;
-  /** Hash of the request: detects an idempotency key that is used for another request. */
+  /** Hash of what the request asks for: detects an idempotency key that is used for another request. */
   requestHash: Buffer;
   scheduleId: string | null;
   onlyChanges: boolean;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
@@ -20,6 +19,7 @@ import {
   readBatch,
   type Upload,
 } from '../../src/batches/request.ts';
+import { hashOf } from '../../src/batches/request-hash.ts';
 import { requireStorage } from '../../src/batches/storage-limit.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
@@ -58,7 +58,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
       upload.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: upload.query };
     const request = await readBatch(content, yieldToEvents, deps.clock.now());
     const { idempotencyKey } = request.settings;
-    const requestHash = hashOf(content);
+    const requestHash = await hashOf(request, yieldToEvents);
     if (idempotencyKey !== null && !upload.dryRun) {
       // This comes before the check of the deadline, so that a repeated request gets the same answer after the deadline, too.
       const earlier = await findRepeated(deps.database, upload.accountId, idempotencyKey, requestHash);
@@ -254,11 +254,6 @@ async function findRepeated(
   if (!earlier) return null;
   if (earlier.hash.equals(requestHash)) return earlier.id;
   throw new SoukError('IDEMPOTENCY_CONFLICT');
-}
-
-function hashOf(content: Upload): Buffer {
-  const settings = content.type === 'ndjson' ? content.query : {};
-  return createHash('sha256').update(JSON.stringify(settings)).update(content.body).digest();
 }
 
 /** The message lists this many faults; the metadata has all of them. */

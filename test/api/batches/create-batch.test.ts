@@ -137,6 +137,25 @@ test('an idempotency key returns the same batch, conflicts with another body, an
   expect((await startBatch(stranger, body)).batchId).not.toBe(first.batchId);
 });
 
+test('returns the same batch for an idempotency key and the same items and settings in another form', async ({
+  client,
+}) => {
+  const [one = '', two = ''] = asinsFrom('B0FORM', 2);
+  const key = { idempotencyKey: 'k4' };
+  const first = await startBatch(client, { operation, items: [itemOf(one), itemOf(two)], ...key });
+  const inOtherForms = [
+    { ...key, operation, name: null, window: 'any', params: { domain: 1 }, split: { asins: [one, two] } },
+    { ...key, operation, items: [one, two].map((asin) => ({ asins: asin.toLowerCase(), country: 'us' })) },
+  ];
+  for (const body of inOtherForms) expect((await startBatch(client, body)).batchId).toBe(first.batchId);
+  const lines = [one, two].map((asin) => JSON.stringify(itemOf(asin))).join('\n');
+  const address = `/api/batches?idempotencyKey=k4&operation=${operation}`;
+  expect((await client.post(address, lines, NDJSON)).json.data.batchId).toBe(first.batchId);
+  const reversed = { ...key, operation, items: [itemOf(two), itemOf(one)] };
+  expect((await client.post('/api/batches', reversed)).status).toBe(409);
+  await finished(client, first);
+});
+
 test('two identical requests without an idempotency key make two batches', async ({ client }) => {
   const body = { operation, items: [itemOf('B0IDEM0003')] };
   const first = await startBatch(client, body);
