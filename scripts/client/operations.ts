@@ -13,8 +13,11 @@ import type { Call, CallWithoutParams, Free, FreeWithoutParams, List, OfId, OfId
 export type Schemas = components['schemas'];
 
 /** The operations that cost units, by the names for batches, schedules and jobs. */
-export type OperationName =
-  | ${names.map((name) => `'${name}'`).join('\n  | ')};
+export const OPERATION_NAMES = [
+${names.map((name) => `  '${name}',`).join('\n')}
+] as const;
+
+export type OperationName = (typeof OPERATION_NAMES)[number];
 
 /** The codes of errors; see the guide "Errors". */
 export type ErrorCode =

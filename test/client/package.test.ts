@@ -1,13 +1,20 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
-import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { transform } from 'esbuild';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { asinsFrom, finished, type ResultLine } from '../support/batches.ts';
+import { describeInBrowser, openBrowser } from '../support/browser.ts';
 import { buildClientPackage } from '../support/client-package.ts';
+import { TOUR, type TourOptions } from '../support/client-tour.ts';
+import { openFaultProxy } from '../support/fault-proxy.ts';
+import { shellExamples } from '../support/shell-examples.ts';
+import { BODY, SECRET, signedHeaders } from '../support/signed-webhook.ts';
 import { test as withService } from '../support/souk-test.ts';
 
 /** Tests of the built package: its size, its types, its README and its command. */
@@ -104,57 +111,130 @@ test.runIf(hasPython)('the Python example of the guide runs', async ({ client })
   expect(stdout).toMatch(/^B08N5WRWNX .+ \d/);
 });
 
-test('the command logs in, shows quota and jobs, makes calls and runs batches', { timeout: SLOW_MS }, async ({
+test('the commands of the README run', { timeout: SLOW_MS }, async ({ built, client }) => {
+  const readme = readFileSync('clients/typescript/README.md', 'utf8');
+  const commands = shellExamples(readme).find((script) => script.startsWith('npx souk-client login')) ?? '';
+  const command = join(built.root, 'dist/command/souk-client.cjs');
+  const script = `npx() { shift; '${process.execPath}' '${command}' "$@"; }
+${commands.replace('http://127.0.0.1:3000', client.baseUrl)}`;
+  writeFileSync(join(built.folder, 'products.csv'), 'asin\nB08N5WRWNX\nB07FZ8S74R\n');
+  const { SOUK_URL: _url, SOUK_API_KEY: _key, ...env } = process.env;
+  const running = run('sh', ['-euc', script], {
+    cwd: built.folder,
+    env: { ...env, XDG_CONFIG_HOME: built.folder },
+  });
+  // The first command asks for the key.
+  running.child.stdin?.end(`${client.key}\n`);
+  const { stdout } = await running;
+  expect(stdout).toContain('login.json');
+  expect(stdout).toContain('activeBilling');
+  expect(stdout).toContain('"asin": "B08N5WRWNX"');
+  expect(stdout).toContain('Wrote result.csv\n');
+  expect(stdout).toMatch(/^jobId,operation,state,.*\n.*,market\.product,done,/m);
+  expect(readFileSync(join(built.folder, 'result.csv'), 'utf8').trim().split('\n')).toHaveLength(3);
+});
+
+test('the command accepts an operation by both of its names, and refuses an unknown one', async ({
   built,
   node,
-  client,
 }) => {
   const souk = (...args: string[]) => node([join(built.root, 'dist/command/souk-client.cjs'), ...args]);
-  const { stdout: stored } = await souk('login', '--url', client.baseUrl, '--key', client.key);
-  expect(stored).toContain('login.json');
-  expect((await souk('quota')).stdout).toContain('activeBilling');
-  const called = await souk(
-    'call',
-    'market.product',
-    '--country',
-    'us',
-    '--asins',
-    'B08N5WRWNX',
-    '-o',
-    'json',
-  );
-  expect(JSON.parse(called.stdout)).toMatchObject({ country: 'us', count: 1 });
-  expect(
-    (await souk('call', 'market.topseller', '--country', 'us', '--dry-run', '-o', 'csv')).stdout,
-  ).toContain('50');
-  writeFileSync(join(built.folder, 'items.csv'), 'asin\nB08N5WRWNX\nB07FZ8S74R\n');
-  const batch = (out: string) =>
-    souk(
-      'batch',
-      'items.csv',
-      '--operation',
-      'market.product',
-      '--out',
-      out,
-      '--country',
-      'us',
-      '--detail-level',
-      'summary',
-    );
-  expect((await batch('out.csv')).stdout).toBe('Wrote out.csv\n');
-  const table = readFileSync(join(built.folder, 'out.csv'), 'utf8').trim().split('\n');
-  expect(table).toHaveLength(3);
-  // A run that ended before the answer with the id of its batch has left its key.
-  for (let runs = 0; runs < 2; runs += 1) {
-    writeFileSync(join(built.folder, 'out.ndjson.souk.json'), '{"idempotencyKey":"kept"}');
-    await batch('out.ndjson');
-  }
-  expect((await client.get('/api/batches')).json.data.batches).toHaveLength(2);
-  expect(readFileSync(join(built.folder, 'out.ndjson'), 'utf8').trim().split('\n')).toHaveLength(2);
-  expect((await souk('jobs', '-o', 'csv')).stdout).toContain('market.product');
+  const price = ['--country', 'us', '--dry-run', '-o', 'csv'];
+  for (const name of ['market.topseller', 'market.topSeller'])
+    expect((await souk('call', name, ...price)).stdout).toContain('50');
   await expect(souk('call', 'market.moon')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('got "market.moon"'),
+  });
+});
+
+test.for<[string, string]>([
+  ['lines', 'killed.jsonl'],
+  ['a table', 'killed.csv'],
+])(
+  'a batch with %s continues after each kill of the command, and is charged once',
+  { timeout: SLOW_MS },
+  async ([_, out], { built, client }) => {
+    const proxy = await openFaultProxy(() => client.baseUrl);
+    onTestFinished(() => proxy.close());
+    const asins = asinsFrom('B0KILL', 5);
+    writeFileSync(join(built.folder, 'killed-items.csv'), `asin\n${asins.join('\n')}\n`);
+    const path = join(built.folder, out);
+    const linesNow = () => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []);
+    const start = (): ChildProcess =>
+      spawn(
+        process.execPath,
+        [
+          join(built.root, 'dist/command/souk-client.cjs'),
+          ...['batch', 'killed-items.csv', '--operation', 'market.product', '--country', 'us', '--out', out],
+        ],
+        {
+          cwd: built.folder,
+          env: { ...process.env, SOUK_URL: proxy.url, SOUK_API_KEY: client.key },
+          stdio: ['ignore', 'ignore', 'inherit'],
+        },
+      );
+    const killed = async (address: string, afterLines: number, written = 0) => {
+      const stalled = proxy.stall(address, afterLines);
+      const child = start();
+      const ended = once(child, 'exit');
+      await stalled;
+      await expect.poll(linesNow).toHaveLength(written);
+      child.kill('SIGKILL');
+      expect(await ended).toEqual([null, 'SIGKILL']);
+    };
+
+    await killed('/api/batches', 0); // The batch exists, and the command does not know its id.
+    await killed('/api/batches/', 0); // The command waits for the batch.
+    const { batches } = (await client.get('/api/batches')).json.data;
+    expect(batches).toHaveLength(1);
+    await finished(client, batches[0]);
+    await killed('/results', 2, out.endsWith('.csv') ? 0 : 2);
+    // A machine that loses power may have written half of a line.
+    if (!out.endsWith('.csv')) appendFileSync(path, '{"ind');
+    expect(await once(start(), 'exit')).toEqual([0, null]);
+
+    const lines = linesNow();
+    if (out.endsWith('.csv')) expect(lines).toHaveLength(6);
+    else expect(lines.map((line) => (JSON.parse(line) as ResultLine).index)).toEqual([0, 1, 2, 3, 4]);
+    expect(readdirSync(built.folder).filter((name) => name.startsWith(`${out}.`))).toEqual([]);
+    const { json } = await client.get('/api/batches');
+    expect(json.data.batches).toMatchObject([{ batchId: batches[0].batchId, units: { charged: 5 } }]);
+  },
+);
+
+describeInBrowser('in a browser', () => {
+  test('makes a call, reads streams and verifies a webhook on a page of the service, and is refused on others', async ({
+    built,
+    client,
+  }) => {
+    const browser = await openBrowser();
+    onTestFinished(() => browser.close());
+    const { baseUrl } = client;
+    const page = await browser.page({ baseURL: baseUrl });
+    const serve = (path: string, contentType: string, body: string) =>
+      page.route(`${baseUrl}${path}`, (route) => route.fulfill({ contentType, body }));
+    const { code } = await transform(readFileSync('test/support/client-tour.ts', 'utf8'), { loader: 'ts' });
+    await serve('/tour.js', 'text/javascript', code);
+    const library = readFileSync(join(built.root, 'dist/esm/index.js'), 'utf8');
+    await serve('/souk-client.js', 'text/javascript', library);
+    const script = `import * as library from '/souk-client.js'; import { tour } from '/tour.js';
+globalThis.start = (options) => tour(library, options);`;
+    await serve('/tour', 'text/html', `<!doctype html><script type="module">${script}</script>`);
+    await page.goto('/tour');
+    const options: TourOptions = {
+      baseUrl,
+      apiKey: client.key,
+      asins: asinsFrom('B0PAGE', 2),
+      webhook: { body: BODY, headers: signedHeaders(), secret: SECRET },
+    };
+    expect(await page.evaluate(`start(${JSON.stringify(options)})`)).toEqual(TOUR);
+
+    const elsewhere = 'http://localhost:8099/';
+    await page.route(elsewhere, (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+    await page.goto(elsewhere);
+    const call = `fetch('${baseUrl}/api/quota', { headers: { 'x-api-key': '${client.key}' } })`;
+    expect(await page.evaluate(`${call}.then(() => 'answered', ({ name }) => name)`)).toBe('TypeError');
   });
 });
 

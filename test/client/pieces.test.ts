@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import {
   ConnectionError,
@@ -15,6 +14,7 @@ import { backoff, type FailedAttempt, pauseBeforeRetry } from '../../clients/typ
 import { isCurrent, OPERATIONS_FILE, SCHEMAS_FILE } from '../../scripts/client/files.ts';
 import { clientMethods } from '../../scripts/client/methods.ts';
 import { operationsFile } from '../../scripts/client/operations.ts';
+import { BODY, SECRET, signedHeaders } from '../support/signed-webhook.ts';
 
 describe('generated files', () => {
   test('are up to date with the OpenAPI document', () => {
@@ -121,29 +121,21 @@ describe('pauses before retries', () => {
 });
 
 describe('webhooks', () => {
-  const SECRET = `whsec_${Buffer.from('a secret of more than sixteen bytes').toString('base64')}`;
-  const BODY = '{"type":"webhook.test","timestamp":"2026-03-04T10:00:00.000Z","data":{}}';
-  const signed = (at = new Date(), body = BODY) => ({
-    'webhook-id': 'msg_1',
-    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'Webhook-Signature': `v1,bm8= ${new Webhook(SECRET).sign('msg_1', at, body)}`,
-  });
-
   test('returns the event of a signed body, in each form of body and headers', async () => {
     const event = JSON.parse(BODY) as unknown;
-    expect(await verifyWebhook({ body: BODY, headers: signed() }, SECRET)).toEqual(event);
-    const received = { body: new TextEncoder().encode(BODY), headers: new Headers(signed()) };
+    expect(await verifyWebhook({ body: BODY, headers: signedHeaders() }, SECRET)).toEqual(event);
+    const received = { body: new TextEncoder().encode(BODY), headers: new Headers(signedHeaders()) };
     expect(await verifyWebhook(received, SECRET)).toEqual(event);
   });
 
   test.each<[string, Parameters<typeof verifyWebhook>]>([
-    ['another body', [{ body: `${BODY} `, headers: signed() }, SECRET]],
+    ['another body', [{ body: `${BODY} `, headers: signedHeaders() }, SECRET]],
     [
       'another secret',
-      [{ body: BODY, headers: signed() }, `whsec_${Buffer.from('another').toString('base64')}`],
+      [{ body: BODY, headers: signedHeaders() }, `whsec_${Buffer.from('another').toString('base64')}`],
     ],
-    ['a secret that is not base64', [{ body: BODY, headers: signed() }, 'whsec_*']],
-    ['an old event', [{ body: BODY, headers: signed(new Date(Date.now() - 301_000)) }, SECRET]],
+    ['a secret that is not base64', [{ body: BODY, headers: signedHeaders() }, 'whsec_*']],
+    ['an old event', [{ body: BODY, headers: signedHeaders(new Date(Date.now() - 301_000)) }, SECRET]],
     [
       'an event without signature',
       [{ body: BODY, headers: { 'webhook-id': '1', 'webhook-timestamp': '1' } }, SECRET],

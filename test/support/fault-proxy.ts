@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+  request as sendRequest,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What happens to a request on its way to a gateway, or to the answer on its way back. */
@@ -19,12 +25,17 @@ export interface FaultProxy {
   requests: string[];
   /** The next request whose address contains `path` has this fault. */
   next(path: string, fault: Fault): void;
+  /**
+   * The next request whose address contains `path` arrives, and its caller receives only the first lines of the answer on a
+   * connection that stays open. Resolves when these lines were sent.
+   */
+  stall(path: string, afterLines: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** @param target returns the address of the gateway that requests go to at the time. */
 export async function openFaultProxy(target: () => string): Promise<FaultProxy> {
-  const faults: { path: string; fault: Fault }[] = [];
+  const faults: { path: string; fault: Fault | Stall }[] = [];
   const requests: string[] = [];
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -32,25 +43,30 @@ export async function openFaultProxy(target: () => string): Promise<FaultProxy> 
     requests.push(`${method} ${url}`);
     const index = faults.findIndex(({ path }) => url.includes(path));
     const [found] = index === -1 ? [] : faults.splice(index, 1);
-    const fault = found?.fault;
-    if (fault?.kind === 'hang') return void request.resume();
-    if (fault?.kind === 'answer') {
+    if (!found) return void forward(request, response, headers, (answer) => pass(answer, response));
+    const { fault } = found;
+    if (fault.kind === 'hang') return void request.resume();
+    if (fault.kind === 'answer') {
       request.resume();
       response.writeHead(fault.status, fault.headers).end(fault.body);
       return;
     }
-    const forwarded = sendRequest(`${target()}${url}`, { method, headers, agent: false }, (answer) => {
-      if (fault?.kind === 'lose') {
-        answer.resume().on('end', () => response.destroy());
-        return;
-      }
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      response.flushHeaders();
-      if (fault?.kind === 'cut') return cut(answer, response, fault.afterBytes);
-      answer.pipe(response);
-      answer.on('error', () => response.destroy());
-      answer.on('aborted', () => response.destroy());
+    // Bytes and lines are counted in what the caller reads.
+    forward(request, response, { ...headers, 'accept-encoding': 'identity' }, (answer) => {
+      if (fault.kind === 'lose') answer.resume().on('end', () => response.destroy());
+      else if (fault.kind === 'cut') cut(answer, begin(answer, response), fault.afterBytes);
+      else stall(answer, response, fault);
     });
+  }
+
+  function forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: IncomingHttpHeaders,
+    onAnswer: (answer: IncomingMessage) => void,
+  ): void {
+    const { method, url } = request;
+    const forwarded = sendRequest(`${target()}${url}`, { method, headers, agent: false }, onAnswer);
     forwarded.on('error', () => response.destroy());
     response.on('close', () => forwarded.destroy());
     request.pipe(forwarded);
@@ -62,12 +78,44 @@ export async function openFaultProxy(target: () => string): Promise<FaultProxy> 
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     next: (path, fault) => void faults.push({ path, fault }),
+    stall: (path, afterLines) =>
+      new Promise((sent) => faults.push({ path, fault: { kind: 'stall', afterLines, sent } })),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+}
+
+function begin({ statusCode, headers }: IncomingMessage, response: ServerResponse): ServerResponse {
+  response.writeHead(statusCode ?? 500, headers);
+  response.flushHeaders();
+  return response;
+}
+
+function pass(answer: IncomingMessage, response: ServerResponse): void {
+  answer.pipe(begin(answer, response));
+  answer.on('error', () => response.destroy());
+  answer.on('aborted', () => response.destroy());
+}
+
+interface Stall {
+  kind: 'stall';
+  afterLines: number;
+  sent: () => void;
+}
+
+function stall(answer: IncomingMessage, response: ServerResponse, { afterLines, sent }: Stall): void {
+  let text = '';
+  answer.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  answer.on('end', () => {
+    if (afterLines === 0) return sent();
+    const lines = text.split('\n').slice(0, afterLines);
+    begin(answer, response).write(lines.map((line) => `${line}\n`).join(''), () => sent());
+  });
 }
 
 function cut(answer: IncomingMessage, response: ServerResponse, afterBytes: number): void {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
 import Papa from 'papaparse';
 import type { OperationName } from '../generated/operations.ts';
@@ -69,7 +69,11 @@ async function start(
   const [problem] = errors.filter(({ type }) => type !== 'Delimiter');
   if (problem) throw new Error(`${file.input}: row ${problem.row ?? 1}: ${problem.message}`);
   const items = rows.map((row) => ({ ...params, ...row }));
-  const remember = (started: Started) => writeFileSync(statePath, stringifyJson(started));
+  const remember = (started: Started) => {
+    // Renamed when it is complete, so that an interruption leaves no half of it.
+    writeFileSync(`${statePath}.new`, stringifyJson(started));
+    renameSync(`${statePath}.new`, statePath);
+  };
   remember({ idempotencyKey });
   const { batchId } = await souk.batches.create({
     operation,

@@ -6,7 +6,7 @@ process.once('SIGINT', () => controller.abort(new Error('Stopped. Run the same c
 
 const terminal = {
   env: process.env,
-  write: (text: string) => void process.stdout.write(text),
+  write: (text: string | Uint8Array) => void process.stdout.write(text),
   signal: controller.signal,
 };
 

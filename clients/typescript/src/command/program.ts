@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Answer } from '../answer.ts';
-import { ADDRESSES } from '../generated/operations.ts';
+import { ADDRESSES, OPERATION_NAMES } from '../generated/operations.ts';
 import type { Souk } from '../souk.ts';
 import { VERSION } from '../version.ts';
 import { type BatchFile, runBatch } from './batch.ts';
@@ -12,7 +12,7 @@ import { FORMATS, type Format, formatted } from './output.ts';
 /** Where the command reads and writes. */
 export interface Terminal {
   env: NodeJS.ProcessEnv;
-  write(text: string): void;
+  write(text: string | Uint8Array): void;
   /** Aborted when the user stops the command. */
   signal: AbortSignal;
 }
@@ -20,11 +20,14 @@ export interface Terminal {
 /** Groups whose methods are operations, by the names that `call` accepts. */
 const OPERATIONS = Object.keys(ADDRESSES).filter((name) => /^(market|trends|aba|retail)\./.test(name));
 
+const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'];
+
 /** Creates the command. @throws on errors, so that the caller decides on the exit code. */
 export function createProgram(terminal: Terminal): Command {
   const { env, write } = terminal;
   const program = new Command('souk-client').version(VERSION).description('Calls a Souk service.');
-  const output = () => new Option('-o, --output <format>').choices(FORMATS).default('table');
+  const output = () =>
+    new Option('-o, --output <format>', 'form of the output').choices(FORMATS).default('table');
 
   program
     .command('login')
@@ -47,7 +50,12 @@ export function createProgram(terminal: Terminal): Command {
   program
     .command('call')
     .description('Makes a call: souk-client call market.product --country us --asins B08N5WRWNX')
-    .argument('<operation>', 'name of an operation')
+    .addArgument(
+      program
+        .createArgument('<operation>', 'name of an operation')
+        .choices(OPERATIONS)
+        .argParser(oneOf(OPERATIONS)),
+    )
     .option('--max-units <units>', 'refuses a call that costs more', wholeNumber)
     .option('--dry-run', 'shows the price only')
     .addOption(output())
@@ -57,14 +65,20 @@ export function createProgram(terminal: Terminal): Command {
       const { output: format, ...flags } = options;
       const method = methodOf(clientOf(env), name);
       const callOptions = { ...flags, ...(format === 'csv' ? { format } : {}), signal: terminal.signal };
-      write(formatted(await method(paramsOf(command.args.slice(1)), callOptions), format));
+      const data = await method(paramsOf(command.args.slice(1)), callOptions);
+      write(data instanceof Uint8Array ? data : formatted(data, format));
     });
 
   program
     .command('batch')
     .description('Runs an operation for each row of a CSV file. Further options are parameters of all rows.')
     .argument('<file>', 'CSV file whose header names parameters')
-    .requiredOption('--operation <name>', 'name of an operation')
+    .addOption(
+      new Option('--operation <name>', 'name of an operation')
+        .choices(OPERATION_NAMES)
+        .argParser(oneOf(OPERATION_NAMES))
+        .makeOptionMandatory(),
+    )
     .requiredOption('--out <file>', 'file for the results: .csv, or one line of JSON for each row')
     .option('--max-units <units>', 'refuses a batch that can cost more', wholeNumber)
     .allowUnknownOption()
@@ -80,7 +94,7 @@ export function createProgram(terminal: Terminal): Command {
   program
     .command('jobs')
     .description('Lists the jobs of the last day, newest first.')
-    .option('--state <state>', 'only jobs in this state')
+    .addOption(new Option('--state <state>', 'only jobs in this state').choices(JOB_STATES))
     .option('--limit <jobs>', 'number of jobs', wholeNumber, 20)
     .addOption(output())
     .action(async ({ output: format, ...query }: { output: Format; state?: never; limit: number }) =>
@@ -91,15 +105,7 @@ export function createProgram(terminal: Terminal): Command {
     .command('completion')
     .description('Prints completions for a shell.')
     .addArgument(program.createArgument('<shell>').choices(SHELLS))
-    .action((shell: Shell) =>
-      write(
-        completion(
-          shell,
-          program.commands.map((one) => one.name()),
-          OPERATIONS,
-        ),
-      ),
-    );
+    .action((shell: Shell) => write(completion(shell, program)));
 
   return program;
 }
@@ -112,12 +118,18 @@ interface CallFlags {
 
 type AnyMethod = (params: object, options: object) => Answer<unknown>;
 
-/** Returns the method of an operation, by its name in the client or in batches. */
 function methodOf(souk: Souk, name: string): AnyMethod {
-  const found = OPERATIONS.find((one) => plain(one) === plain(name));
-  if (!found) throw new Error(`operation: must be one of ${OPERATIONS.join(', ')}, got "${name}"`);
-  const [group = '', method = ''] = found.split('.');
+  const [group = '', method = ''] = name.split('.');
   return (souk as unknown as Record<string, Record<string, AnyMethod>>)[group]?.[method] as AnyMethod;
+}
+
+/** Returns a parser of names that accepts those of the client and those of the service: productFinder, productfinder. */
+function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const found = names.find((one) => plain(one) === plain(text));
+    if (!found) throw new InvalidArgumentError(`must be one of ${names.join(', ')}, got "${text}"`);
+    return found;
+  };
 }
 
 function plain(name: string): string {

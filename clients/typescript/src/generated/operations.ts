@@ -5,32 +5,35 @@ import type { Call, CallWithoutParams, Free, FreeWithoutParams, List, OfId, OfId
 export type Schemas = components['schemas'];
 
 /** The operations that cost units, by the names for batches, schedules and jobs. */
-export type OperationName =
-  | 'market.product'
-  | 'market.variations'
-  | 'market.productfinder'
-  | 'market.productsearch'
-  | 'market.categorysearch'
-  | 'market.category'
-  | 'market.bestseller'
-  | 'market.seller'
-  | 'market.topseller'
-  | 'market.deal'
-  | 'market.lightningdeal'
-  | 'market.graphimage'
-  | 'trends.interest-over-time'
-  | 'trends.interest-by-region'
-  | 'trends.related-queries'
-  | 'trends.related-topics'
-  | 'trends.daily-trends'
-  | 'trends.real-time-trends'
-  | 'aba.reportdates'
-  | 'aba.rank'
-  | 'aba.search'
-  | 'aba.word'
-  | 'aba.wordhistory'
-  | 'aba.wordgoods'
-  | 'aba.asinreverse';
+export const OPERATION_NAMES = [
+  'market.product',
+  'market.variations',
+  'market.productfinder',
+  'market.productsearch',
+  'market.categorysearch',
+  'market.category',
+  'market.bestseller',
+  'market.seller',
+  'market.topseller',
+  'market.deal',
+  'market.lightningdeal',
+  'market.graphimage',
+  'trends.interest-over-time',
+  'trends.interest-by-region',
+  'trends.related-queries',
+  'trends.related-topics',
+  'trends.daily-trends',
+  'trends.real-time-trends',
+  'aba.reportdates',
+  'aba.rank',
+  'aba.search',
+  'aba.word',
+  'aba.wordhistory',
+  'aba.wordgoods',
+  'aba.asinreverse',
+] as const;
+
+export type OperationName = (typeof OPERATION_NAMES)[number];
 
 /** The codes of errors; see the guide "Errors". */
 export type ErrorCode =
