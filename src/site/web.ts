@@ -21,6 +21,9 @@ import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
 import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
 import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
 import { registerSettings } from './customer/settings.tsx';
+import { registerNewTracker } from './customer/trackers/new-tracker.tsx';
+import { registerTrackerList } from './customer/trackers/tracker-list.tsx';
+import { registerTrackerPage } from './customer/trackers/tracker-page.tsx';
 import { registerPicture } from './customer/try/picture.tsx';
 import { registerTry } from './customer/try/try.tsx';
 import { registerUsage } from './customer/usage/usage.tsx';
@@ -59,6 +62,9 @@ const ACCOUNT_PAGES = [
   registerScheduleList,
   registerEditSchedule,
   registerSchedulePage,
+  registerTrackerList,
+  registerNewTracker,
+  registerTrackerPage,
   registerWebhookPages,
   registerDeliveryPage,
   registerTry,

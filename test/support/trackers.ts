@@ -86,8 +86,12 @@ export async function nextLook(
   const dueAt = souk.clock.now() + 2 * HOUR_MS - (souk.clock.now() % (2 * HOUR_MS));
   souk.clock.advance(dueAt - souk.clock.now());
   const hasEnded = async () => {
-    const { lastRun } = await trackerNow(client, tracker);
-    return lastRun?.state === 'finished' && Date.parse(lastRun.dueAt) >= dueAt;
+    const { rowCount } = await souk.database.query(
+      `select from schedule_runs r join batches b on b.id = r.batch_id
+       where r.schedule_id = $1 and r.due_at >= $2 and b.finished_at is not null`,
+      [tracker.trackerId, new Date(dueAt)],
+    );
+    return rowCount === 1;
   };
   await comesAbout(souk, hasEnded, stepMs);
   return alertsOf(client, tracker);

@@ -48,6 +48,7 @@ const CUSTOMER_LINKS = [
   ['/account/jobs', 'Jobs'],
   ['/account/batches', 'Batches'],
   ['/account/schedules', 'Schedules'],
+  ['/account/trackers', 'Trackers'],
   ['/account/webhooks', 'Webhooks'],
   ['/docs', 'Documentation'],
 ] as const;

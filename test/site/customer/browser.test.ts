@@ -31,6 +31,8 @@ const addresses: Record<string, string> = {
   'batch-new': '/account/batches/new',
   schedules: '/account/schedules',
   'schedule-new': '/account/schedules/new',
+  trackers: '/account/trackers',
+  'tracker-new': '/account/trackers/new',
   webhooks: '/account/webhooks',
   try: '/account/try',
   'try-finder': '/account/try?operation=market.productfinder',
@@ -72,6 +74,13 @@ test.beforeAll(async ({ souk: opened }) => {
   });
   addresses.schedule = `/account/schedules/${schedule.json.data.scheduleId}`;
   addresses['schedule-edit'] = `${addresses.schedule}/edit`;
+  const tracker = await client.post('/api/trackers', {
+    name: 'Cheap pumps',
+    cron: '0 6 * * *',
+    ...{ domain: 1, asins: ['B0C3CDEF04'] },
+    conditions: [{ type: 'price_below', value: 1999 }],
+  });
+  addresses.tracker = `/account/trackers/${tracker.json.data.trackerId}`;
   await client.post('/api/webhooks/secret', {});
   const delivery = await client.post('/api/webhooks/test', { url: 'https://receiver.example/hook' });
   addresses.delivery = `/account/webhooks/deliveries/${delivery.json.data.deliveryId}`;

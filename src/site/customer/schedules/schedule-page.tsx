@@ -10,7 +10,7 @@ import { Table } from '../../kit/table.tsx';
 import { StateTag, Tag } from '../../kit/tag.tsx';
 import { counted, Dash, ShortId, Time } from '../../kit/words.tsx';
 import { windowText } from '../batch-items/batch-items-form.ts';
-import { apiData, apiList, idIn } from '../customer-api.ts';
+import { apiData, apiList, callApi, dataOf, idIn } from '../customer-api.ts';
 import { wallClock } from './schedule-form.tsx';
 
 const LIST = '/account/schedules';
@@ -27,10 +27,12 @@ export function registerSchedulePage(scope: FastifyInstance): void {
 
 async function showSchedule(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const url = apiUrlOf(request);
-  const [schedule, runs] = await Promise.all([
-    apiData<ScheduleView>(request, 'GET', url),
-    apiList<RunView>(request, { url: `${url}/runs`, name: 'runs', limit: 20 }),
-  ]);
+  const found = await callApi(request, 'GET', url);
+  // The batches of a tracker link here.
+  if (found.status === 404 && (await isTracker(request)))
+    return reply.redirect(`/account/trackers/${idIn(request)}`, 303);
+  const schedule = dataOf<ScheduleView>(found);
+  const runs = await apiList<RunView>(request, { url: `${url}/runs`, name: 'runs', limit: 20 });
   const { scheduleId, name, paused } = schedule;
   return sendPage(
     reply,
@@ -52,6 +54,11 @@ async function showSchedule(request: FastifyRequest, reply: FastifyReply): Promi
       <MorePages path={`${LIST}/${scheduleId}`} list={runs} />
     </Page>,
   );
+}
+
+async function isTracker(request: FastifyRequest): Promise<boolean> {
+  const { status } = await callApi(request, 'GET', `/api/trackers/${idIn(request)}`);
+  return status === 200;
 }
 
 async function setPaused(

@@ -1,0 +1,150 @@
+import type { VNode } from 'preact';
+import type { TrackerView } from '../../../batches/trackers/view.ts';
+import { Choice, Field, PostForm, TextArea } from '../../kit/form.tsx';
+import type { FormState } from '../../kit/form-request.ts';
+import { amount, counted } from '../../kit/words.tsx';
+import { WINDOWS } from '../batch-items/batch-items-form.ts';
+import { SiteChoice } from '../explore/site-choice.tsx';
+import { wallClock } from '../schedules/schedule-form.tsx';
+import { PRICE_OPTIONS } from './condition-text.ts';
+import { CONDITION_ROWS } from './tracker-request.ts';
+
+const TYPES = [
+  ['', 'None'],
+  ['price_below', 'Price below'],
+  ['price_drop', 'Price drops by percent (90 days)'],
+  ['back_in_stock', 'Back in stock'],
+  ['buy_box_owner', 'Buy Box owner changes'],
+  ['sales_rank_below', 'Sales rank below'],
+  ['sales_rank_above', 'Sales rank above'],
+  ['rating_below', 'Rating below'],
+  ['keyword_rank_below', 'Keyword rank below'],
+  ['keyword_rank_above', 'Keyword rank above'],
+] as const;
+
+const SUBJECTS = [
+  ['products', 'Products, by ASIN'],
+  ['keywords', 'Keywords, one on each line'],
+] as const;
+
+const AT_START = [
+  ['false', 'When they become true'],
+  ['true', 'Also if they are true at the first look'],
+] as const;
+
+export function TrackerForm(props: { action: string; form: FormState; quote: TrackerView | null }): VNode {
+  const { action, form, quote } = props;
+  return (
+    <PostForm action={action} form={form}>
+      {quote && <Quote quote={quote} />}
+      <fieldset>
+        <legend>What to track</legend>
+        <div class="fields">
+          <Field name="name" label="Name" maxLength={200} />
+          <SiteChoice />
+          <Choice name="subject" label="Track" options={SUBJECTS} />
+        </div>
+        <TextArea name="items" label="ASINs or keywords" rows={6} />
+      </fieldset>
+      <Conditions />
+      <When />
+      <div class="buttons">
+        <button type="submit" name="intent" value="check">
+          Check
+        </button>
+        <button type="submit" name="intent" value="save" class="primary">
+          Save
+        </button>
+      </div>
+    </PostForm>
+  );
+}
+
+function Conditions(): VNode {
+  return (
+    <fieldset>
+      <legend>Conditions</legend>
+      {CONDITION_ROWS.map((row) => (
+        <div key={row} class="fields">
+          <Choice
+            name={`type${row}`}
+            label={`Condition ${row}`}
+            options={TYPES}
+            preset={row === 1 ? 'price_below' : ''}
+          />
+          <Choice
+            name={`price${row}`}
+            label={`Price of condition ${row}`}
+            options={PRICE_OPTIONS}
+            preset="new"
+          />
+          <Field
+            name={`value${row}`}
+            label={`Bound of condition ${row}`}
+            hint="A price such as 19.99, a rank, stars such as 4.5, or percent."
+          />
+        </div>
+      ))}
+      <div class="fields">
+        <Choice name="alertAtStart" label="Alert" options={AT_START} />
+        <Field
+          name="hysteresisPercent"
+          label="Hysteresis in percent"
+          type="number"
+          min={0}
+          max={50}
+          placeholder="2"
+        />
+        <Field
+          name="quietHours"
+          label="Quiet hours after an alert"
+          type="number"
+          min={0}
+          max={720}
+          placeholder="24"
+        />
+      </div>
+    </fieldset>
+  );
+}
+
+function When(): VNode {
+  return (
+    <fieldset>
+      <legend>Timing and delivery</legend>
+      <div class="fields">
+        <Field
+          name="cron"
+          label="Cron pattern"
+          placeholder="0 6 * * *"
+          hint="Minute, hour, day of the month, month, day of the week. 0 6 * * * means every day at 06:00."
+        />
+        <Field
+          name="timezone"
+          label="Time zone"
+          preset="UTC"
+          suggestions={Intl.supportedValuesOf('timeZone')}
+        />
+        <Choice name="window" label="Hours" options={WINDOWS} />
+        <Field name="maxUnits" label="Maximum units per look" type="number" min={0} />
+        <Field name="webhook" label="Webhook" type="url" hint="Receives the alerts." />
+      </div>
+    </fieldset>
+  );
+}
+
+/** The next looks and the price of a tracker that was not saved. */
+function Quote({ quote: { nextRuns, timezone, units, unitsPerDay, items } }: { quote: TrackerView }): VNode {
+  const [next] = nextRuns;
+  return (
+    <section class="notice good" aria-labelledby="check">
+      <h2 id="check">Price</h2>
+      <p>
+        Each look costs at most {counted(units, 'unit')} for {counted(items, 'item')}; an average day costs at
+        most {amount(unitsPerDay)} units.{' '}
+        {next && `The first look is on ${wallClock(Date.parse(next), timezone)}. `}The tracker has not been
+        saved.
+      </p>
+    </section>
+  );
+}
