@@ -16,6 +16,7 @@ import { openFaultProxy } from '../support/fault-proxy.ts';
 import { shellExamples } from '../support/shell-examples.ts';
 import { BODY, SECRET, signedHeaders } from '../support/signed-webhook.ts';
 import { test as withService } from '../support/souk-test.ts';
+import { everyTwoHours } from '../support/trackers.ts';
 
 /** Tests of the built package: its size, its types, its README and its command. */
 const run = promisify(execFile);
@@ -131,7 +132,26 @@ ${commands.replace('http://127.0.0.1:3000', client.baseUrl)}`;
   expect(stdout).toContain('"asin": "B08N5WRWNX"');
   expect(stdout).toContain('Wrote result.csv\n');
   expect(stdout).toMatch(/^jobId,operation,state,.*\n.*,market\.product,done,/m);
+  expect(stdout).toContain('"name": "B08N5WRWNX"');
+  const [tracker] = (await client.get('/api/trackers')).json.data.trackers;
+  expect(tracker).toMatchObject({
+    cron: '0 6 * * *',
+    conditions: [{ type: 'price_below', price: 'new', value: 1999 }, { type: 'back_in_stock' }],
+  });
   expect(readFileSync(join(built.folder, 'result.csv'), 'utf8').trim().split('\n')).toHaveLength(3);
+});
+
+test('the command lists the alerts of a tracker, and refuses a tracker without a condition', async ({
+  built,
+  client,
+  node,
+}) => {
+  const souk = (...args: string[]) => node([join(built.root, 'dist/command/souk-client.cjs'), ...args]);
+  const made = await client.post('/api/trackers', everyTwoHours(['B08N5WRWNX']));
+  expect((await souk('trackers', 'alerts', made.json.data.trackerId, '-o', 'json')).stdout).toBe('[]\n');
+  await expect(souk('trackers', 'create', '--asins', 'B08N5WRWNX')).rejects.toMatchObject({
+    stderr: expect.stringContaining('--price-below'),
+  });
 });
 
 test('the command accepts an operation by both of its names, and refuses an unknown one', async ({

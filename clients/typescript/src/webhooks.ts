@@ -6,6 +6,11 @@ import { parseJson } from './json.ts';
 export type WebhookEvent =
   | { type: 'job.completed'; timestamp: string; data: CompletedJob }
   | { type: 'batch.completed'; timestamp: string; data: Schemas['Batch'] }
+  | {
+      type: 'tracker.alert';
+      timestamp: string;
+      data: { trackerId: string; name: string; alerts: Schemas['TrackerAlert'][] };
+    }
   | { type: 'webhook.test'; timestamp: string; data: Record<string, unknown> };
 
 export interface CompletedJob {

@@ -8,6 +8,8 @@ import { type BatchFile, runBatch } from './batch.ts';
 import { completion, SHELLS, type Shell } from './completion.ts';
 import { clientOf, storeLogin } from './login.ts';
 import { FORMATS, type Format, formatted } from './output.ts';
+import { addTrackers } from './trackers.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Where the command reads and writes. */
 export interface Terminal {
@@ -101,6 +103,8 @@ export function createProgram(terminal: Terminal): Command {
       write(formatted((await clientOf(env).jobs.list(query, terminal)).jobs.map(jobRow), format)),
     );
 
+  addTrackers(program, terminal, output());
+
   program
     .command('completion')
     .description('Prints completions for a shell.')
@@ -161,11 +165,6 @@ interface JobFields {
   progress: number;
   unitsCharged: number;
   createdAt: string;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('must be a whole number');
-  return Number(text);
 }
 
 async function ask(question: string): Promise<string> {
