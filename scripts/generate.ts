@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeClient } from './client/files.ts';
 import { asYaml, kubernetesFiles } from './kubernetes.ts';
+import { maps } from './maps.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
 import {
   batchTable,
@@ -15,7 +16,7 @@ import { settingsTable } from './tables/settings.ts';
 
 /**
  * `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, the manifests for
- * Kubernetes, and the types and methods of the TypeScript client.
+ * Kubernetes, the maps of the pages, and the types and methods of the TypeScript client.
  */
 export const PARTS: Record<string, () => string> = {
   operations: operationsTable,
@@ -64,5 +65,6 @@ if (process.argv[1]?.endsWith('generate.ts')) {
   }
   for (const [name, manifests] of Object.entries(kubernetesFiles()))
     writeFileSync(join('deploy/kubernetes', name), asYaml(manifests));
+  for (const [name, map] of Object.entries(maps())) writeFileSync(join('src/site/assets', name), map);
   writeClient();
 }

@@ -7,7 +7,8 @@ export interface DemoRegion {
   coordinates: { lat: number; lng: number } | null;
 }
 
-const US_STATES: Record<string, string> = {
+/** Names of the states of the United States by postal code. */
+export const US_STATES: Record<string, string> = {
   ...{ AL: 'Alabama', AK: 'Alaska', AZ: 'Arizona', AR: 'Arkansas', CA: 'California', CO: 'Colorado' },
   ...{ CT: 'Connecticut', DE: 'Delaware', DC: 'District of Columbia', FL: 'Florida', GA: 'Georgia' },
   ...{ HI: 'Hawaii', ID: 'Idaho', IL: 'Illinois', IN: 'Indiana', IA: 'Iowa', KS: 'Kansas', KY: 'Kentucky' },
@@ -26,6 +27,19 @@ const NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 const COUNTRIES = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(
   (code) => NAMES.of(code) !== undefined && !['EU', 'EZ', 'UK', 'UN', 'XA', 'XB', 'ZZ'].includes(code),
 );
+
+/** The countries with enough searches for a keyword. */
+const MARKETS = new Set(
+  (
+    'AE AR AT AU BD BE BR CA CH CL CN CO CZ DE DK EG ES FI FR GB GR HK HU ID IE IL IN IT JP KE KR LK MA MX MY NG ' +
+    'NL NO NZ PE PH PK PL PT RO RU SA SE SG TH TR TW UA US VN ZA'
+  ).split(' '),
+);
+
+/** Returns whether a country has enough searches for a keyword. */
+export function isMarket(code: string | null): boolean {
+  return code !== null && MARKETS.has(code);
+}
 
 /** Returns whether the demo knows a geo, which must not be empty. */
 export function isKnownGeo(geo: string): boolean {

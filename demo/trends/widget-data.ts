@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { interestAt, regionalInterest } from './interest.ts';
-import { regionsOf } from './regions.ts';
+import { isMarket, regionsOf } from './regions.ts';
 import { related } from './related.ts';
 import { formattedTime, pointsOf, readWindow, type Step } from './time-axis.ts';
 
@@ -70,22 +70,26 @@ export const comparedgeo: WidgetData = (request, { hl }) => {
   const keywords = data.comparisonItem.map(keywordOf);
   const rows = regions.map((region) => {
     const place = region.code ?? region.name;
-    return { region, interest: keywords.map((keyword) => regionalInterest(keyword, place)) };
-  });
-  const highest = Math.max(...rows.map(({ interest }) => interest[0] ?? 0));
-  const geoMapData = rows.map(({ region, interest }) => {
     // In a worldwide list most countries have too few searches.
-    const known = interest.map((value) => data.resolution !== 'COUNTRY' || value > 72);
-    const counted = interest.filter((_, i) => known[i]);
-    const whole = keywords.length > 1 ? counted.reduce((sum, value) => sum + value, 0) : highest;
-    const value = interest.map((one, i) => (known[i] ? Math.round((100 * one) / whole) : 0));
+    const hasData = data.resolution !== 'COUNTRY' || isMarket(region.code);
+    return {
+      region,
+      hasData,
+      interest: keywords.map((keyword) => (hasData ? regionalInterest(keyword, place) : 0)),
+    };
+  });
+  const isCompared = keywords.length > 1;
+  const highest = Math.max(...rows.map(({ interest }) => interest[0] ?? 0));
+  const geoMapData = rows.map(({ region, hasData, interest }) => {
+    const whole = isCompared ? interest.reduce((sum, value) => sum + value, 0) : highest;
+    const value = interest.map((one) => (hasData ? Math.round((100 * one) / whole) : 0));
     return {
       ...(region.code === null ? { coordinates: region.coordinates } : { geoCode: region.code }),
       geoName: region.name,
       value,
-      formattedValue: value.map((share, i) => (known[i] ? `${share}${keywords.length > 1 ? '%' : ''}` : '')),
+      formattedValue: value.map((share) => (hasData ? `${share}${isCompared ? '%' : ''}` : '')),
       maxValueIndex: value.indexOf(Math.max(...value)),
-      hasData: known,
+      hasData: value.map(() => hasData),
     };
   });
   if (keywords.length === 1) geoMapData.sort((a, b) => (b.value[0] ?? 0) - (a.value[0] ?? 0));

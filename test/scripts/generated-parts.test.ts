@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { documents, PARTS, partsOf, withParts } from '../../scripts/generate.ts';
+import { maps } from '../../scripts/maps.ts';
 import { errorsTable } from '../../scripts/tables/errors.ts';
 import { batchTable, operationsTable } from '../../scripts/tables/operations.ts';
 import { settingsTable } from '../../scripts/tables/settings.ts';
@@ -14,6 +15,10 @@ describe.each(texts.filter(({ text }) => partsOf(text).length > 0))('$path', ({ 
   test('is up to date with contracts, errors and settings', () => {
     expect(withParts(text), 'run npm run generate').toBe(text);
   });
+});
+
+test.each(Object.entries(maps()))('src/site/assets/%s is what the atlases give', (name, map) => {
+  expect(readFileSync(`src/site/assets/${name}`, 'utf8') === map, 'run npm run generate').toBe(true);
 });
 
 test('some document has every part', () => {

@@ -57,9 +57,18 @@ const ASSETS = new Map<string, Asset>(
 
 /** The address of an asset, which changes with the asset's content. @throws if there is no such asset. */
 export function assetUrl(name: string): string {
+  return `/assets/${assetOf(name).digest}/${name}`;
+}
+
+/** The content of an asset. @throws if there is no such asset. */
+export function assetText(name: string): string {
+  return assetOf(name).bytes.toString();
+}
+
+function assetOf(name: string): Asset {
   const asset = ASSETS.get(name);
   if (!asset) throw new Error(`no asset ${name}`);
-  return `/assets/${asset.digest}/${name}`;
+  return asset;
 }
 
 interface AssetRoute {

@@ -5,7 +5,8 @@ import { addressOf } from '../../../kit/paging.tsx';
 import { TimeChart } from '../../../kit/time-chart.tsx';
 import type { ExplorePage } from '../explore-page.tsx';
 import { type View, viewOf } from '../view.ts';
-import { interestSeries, RegionBars, type RegionsData, type TimelineData } from './interest.tsx';
+import { interestSeries, type TimelineData } from './interest.ts';
+import { type RegionsData, RegionsInterest } from './regions.tsx';
 
 /** The data of the call for related queries. */
 interface RelatedData {
@@ -94,7 +95,7 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
       button: 'Show the regions',
       operation: 'trends.interest-by-region',
       parameters,
-      show: (data) => <RegionBars data={data} />,
+      show: (data) => <RegionsInterest data={data} />,
       rows: ({ regions }) =>
         regions.map(({ geoCode, geoName, values }) => ({
           ...{ geoCode, geoName },
