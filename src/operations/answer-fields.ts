@@ -9,6 +9,8 @@ export interface Records {
   ids?: readonly string[];
   /** The further fields that records of the provider can have. Without it, a field of theirs may have any name. */
   providerFields?: readonly string[];
+  /** Returns the parameters that are needed for a field, and that the input lacks. Without them, no record has the field. */
+  needs?(field: string, input: unknown): readonly string[];
 }
 
 /** An answer whose fields a caller can select. */

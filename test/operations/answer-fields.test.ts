@@ -75,7 +75,7 @@ describe('fields', () => {
   test('of a product are those of the model, of the provider and of decoded histories', () => {
     const fields =
       'stats.buyBoxPrice,eanList,fbaFees.pickAndPackFee,history.amazon.value,statistics.avg30.new,bsr,codes';
-    expect(fieldsOf(product, { ...PRODUCT, fields })).toHaveLength(7);
+    expect(fieldsOf(product, { ...PRODUCT, decode: 1, fields })).toHaveLength(7);
     for (const [operation, sent] of [
       [productSearch, { domain: 1, term: 'x' }],
       [variations, { domain: 1, asin: 'B000000001' }],
@@ -84,6 +84,44 @@ describe('fields', () => {
       expect(fieldsOf(untyped, { ...sent, fields: 'packageWeight' })).toHaveLength(1);
       expect(faultsOf(untyped, { ...sent, fields: 'nonsense' })).toHaveProperty('fields');
     }
+  });
+
+  test.each([
+    [product.name, PRODUCT, 'history.amazon', 'decode=1'],
+    [product.name, { ...PRODUCT, decode: 1 }, 'history.buyBox.value', 'buybox=1'],
+    [product.name, { ...PRODUCT, decode: 1 }, 'statistics.current.rating', 'rating=1'],
+    [product.name, { ...PRODUCT, decode: 1 }, 'history.salesRanks', 'detailLevel=full'],
+    [product.name, { ...PRODUCT, decode: 1, history: 0 }, 'history', 'history=1'],
+    [
+      product.name,
+      { ...PRODUCT, decode: 1, detailLevel: 'summary' },
+      'history.buyBox',
+      'detailLevel=lite or full and buybox=1',
+    ],
+    [productSearch.name, { domain: 1, term: 'x', decode: 1 }, 'history.new', 'history=1'],
+    [
+      productSearch.name,
+      { domain: 1, term: 'x', decode: 1, history: 1 },
+      'history.buyBox',
+      'a look-up of the products with buybox=1',
+    ],
+    [
+      variations.name,
+      { domain: 1, asin: 'B000000001', decode: 1, detailLevel: 'lite' },
+      'history.amazon',
+      'detailLevel=full',
+    ],
+  ] as const)('of %s with %j are refused without what %s needs: %s', (name, sent, fields, needed) => {
+    expect(faultsOf(queuedOperation(name) as TakingParameters<unknown>, { ...sent, fields })).toEqual({
+      fields: `${fields} needs ${needed}`,
+    });
+  });
+
+  test('of decoded products are accepted with what they need', () => {
+    for (const sent of [{ buybox: 1 }, { offers: 20 }, { stock: 1 }])
+      expect(fieldsOf(product, { ...PRODUCT, ...sent, decode: 1, fields: 'history.buyBox' })).toHaveLength(1);
+    for (const fields of ['history.amazon', 'history.monthlySold', 'statistics.avg.new', 'history'])
+      expect(fieldsOf(product, { ...PRODUCT, decode: 1, fields })).toEqual([fields]);
   });
 
   test('may have any name below an object of the provider, and any key in a map', () => {

@@ -10,6 +10,7 @@ import { pageOf } from '../params/paging.ts';
 import { request } from '../params/request.ts';
 import { integer, oneOf } from '../params/scalars.ts';
 import { decodeProduct } from '../products/decode-product.ts';
+import { decodedFieldNeeds } from '../products/decoded-field-needs.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
 import { familyOf } from '../products/family.ts';
 import type { Product } from '../products/product.ts';
@@ -68,7 +69,17 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   },
   respond: {
     type: 'json',
-    records: { path: 'variations', ids: ['asin'], providerFields: PROVIDER_PRODUCT_FIELDS },
+    records: {
+      path: 'variations',
+      ids: ['asin'],
+      providerFields: PROVIDER_PRODUCT_FIELDS,
+      needs: (field, { decode, detailLevel }: VariationsInput) =>
+        decodedFieldNeeds(field, [
+          ['decoded', decode, 'decode=1'],
+          ['history', detailLevel !== 'summary', 'detailLevel=full'],
+          ['csv', detailLevel === 'full', 'detailLevel=full'],
+        ]),
+    },
     answer: z.object({
       ...site(),
       inputAsin: z.string().describe('The ASIN that was sent'),

@@ -47,11 +47,21 @@ export function withFields<Input>(params: z.ZodType<Input>, of: FieldsOf): z.Zod
     const selected = selects ? fields.safeParse({ fields: sent }) : null;
     const issues = [...(own.error?.issues ?? []), ...(selected?.error?.issues ?? [])];
     for (const issue of issues) context.issues.push({ ...issue, input: raw } as z.core.$ZodRawIssue);
+    for (const message of issues.length > 0 ? [] : needsOf(of, selected?.data?.fields, own.data))
+      context.issues.push({ code: 'custom', path: ['fields'], message, input: raw });
     return selected ? { ...own.data, ...selected.data } : own.data;
   });
   const combined = both as unknown as z.ZodType<Input>;
   PARAMETER_PARTS.set(combined, [params, fields]);
   return combined;
+}
+
+/** Returns what is wrong with fields that no record has without further parameters. */
+function needsOf({ records }: FieldsOf, fields: readonly string[] = [], input: unknown): string[] {
+  return fields.flatMap((field) => {
+    const needed = records?.needs?.(field, input) ?? [];
+    return needed.length > 0 ? [`${field} needs ${needed.join(' and ')}`] : [];
+  });
 }
 
 function fieldsOf(of: FieldsOf) {

@@ -235,3 +235,61 @@ test.for(['summary', 'lite', 'full'])(
     });
   },
 );
+
+describe('decode=1', () => {
+  const decoded = {
+    history: {
+      amazon: { time: ['2026-01-01T00:00:00Z'], value: [19.99] },
+      buyBox: { time: ['2026-01-01T00:00:00Z'], value: [18.5], shipping: [4.99] },
+    },
+    statistics: { current: { amazon: 19.99 } },
+  };
+
+  test.beforeEach(({ upstream }) => {
+    const minute = Date.UTC(2026, 0, 1) / 60_000 - 21_564_000;
+    const csv = Array.from({ length: 36 }, (_, i) => (i === 0 ? [minute, 1999] : null));
+    csv[18] = [minute, 1850, 499];
+    const product = (asin: string) => ({
+      asin,
+      productType: 0,
+      title: asin,
+      csv,
+      stats: { current: [1999] },
+    });
+    upstream.on('product', ({ params }) => ({
+      json: { products: (params.asin ?? '').split(',').map(product) },
+    }));
+    upstream.on('search', () => ({ json: { products: [product('B00DECODE3')] } }));
+  });
+
+  test.for([
+    [`${PRODUCT}?domain=1&asins=B00DECODE1&decode=1`, 'products'],
+    ['/api/market/variations?domain=1&asin=B00DECODE2&decode=1', 'variations'],
+    ['/api/market/productsearch?domain=1&term=decoded&history=1&decode=1', 'products'],
+  ])('returns histories and statistics by name at %s', async ([path = '', list = ''], { client }) => {
+    const { status, json } = await client.get(path);
+    expect(status, JSON.stringify(json)).toBe(200);
+    if (list === 'products') expect(json.data.products).toMatchObject([decoded]);
+    for (const record of json.data[list]) expect(record).not.toHaveProperty('csv');
+  });
+
+  test('returns a history that is selected with what it needs', async ({ client }) => {
+    const path = `${PRODUCT}?domain=1&asins=B00DECODE4&decode=1&fields=history.buyBox`;
+    const refused = await client.get(path);
+    expect(refused.status).toBe(400);
+    expect(refused.json.metadata?.errors).toMatchObject([
+      { parameter: 'fields', problem: 'history.buyBox needs buybox=1' },
+    ]);
+    const { json } = await client.get(`${path}&buybox=1`);
+    expect(json.data.products).toEqual([{ asin: 'B00DECODE4', history: { buyBox: decoded.history.buyBox } }]);
+  });
+
+  test('is refused by the product finder, whose answer has no histories', async ({ client }) => {
+    const sent = { domain: 1, current_SALES_lte: 100, decode: 1 };
+    const { status, json } = await client.post('/api/market/productfinder', sent);
+    expect([status, json.code]).toEqual([400, '4000']);
+    expect(json.metadata?.errors).toMatchObject([
+      { parameter: 'selection.decode', problem: 'is not a field of the selection' },
+    ]);
+  });
+});
