@@ -55,3 +55,26 @@ test('Souk returns a picture of the requested size', async ({ client }) => {
   ]);
   expect(await sharp(reply.body).metadata()).toMatchObject({ format: 'png', width: 640, height: 320 });
 });
+
+test('Souk returns the subcategories of a category for two units, ten for a token, and shares them with later calls', async ({
+  client,
+  demo,
+}) => {
+  const root = (await demo.get('category', { domain: 1, category: 0 })).json.categories;
+  const [parent] = Object.values(root) as { catId: number; children: number[] }[];
+  const { catId = 0, children = [] } = parent ?? {};
+  const path = `/api/market/category?domain=1&category=${catId}&children=1`;
+  const { headers, json } = await client.get(path);
+  expect(headers['x-units-consumed']).toBe('2');
+  expect(Object.keys(json.data.categories).sort()).toEqual([catId, ...children].map(String).sort());
+  for (const { name } of Object.values(json.data.categories) as { name: string }[])
+    expect(name).toMatch(/[a-z]/i);
+  const left = async () => (await demo.get('token')).json.tokensLeft;
+  const before = await left();
+  const [child = 0] = children;
+  const shared = await client.get(`/api/market/category?domain=1&category=${child}&children=1`);
+  // A leaf has none.
+  const { children: below } = shared.json.data.categories[child];
+  expect(shared.headers['x-units-consumed']).toBe(below?.length ? '2' : '1');
+  expect(before - (await left())).toBe(Math.ceil((below?.length ?? 0) / 10));
+});

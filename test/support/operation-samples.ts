@@ -36,7 +36,7 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
   'market.categorysearch': [{ domain: 1, term: 'kitchen' }],
   'market.category': [
     { domain: 1, category: 0 },
-    { domain: 1, category: 200000, parents: true },
+    { domain: 1, category: 200000, parents: true, children: true },
   ],
   'market.bestseller': [
     { domain: 1, category: 200000 },

@@ -1,6 +1,6 @@
 import { upstreamOptions } from '../../src/operations/market/product.ts';
 import { fetchBestSellers } from '../../src/upstream/keepa/best-sellers.ts';
-import { fetchCategory, searchCategories } from '../../src/upstream/keepa/categories.ts';
+import { searchCategories } from '../../src/upstream/keepa/categories.ts';
 import { fetchDeals } from '../../src/upstream/keepa/deals.ts';
 import { findProducts } from '../../src/upstream/keepa/finder.ts';
 import { fetchGraphImage } from '../../src/upstream/keepa/graph-image.ts';
@@ -8,6 +8,7 @@ import { fetchLightningDeals } from '../../src/upstream/keepa/lightning-deals.ts
 import { asinsPerCall, fetchProductsByCode } from '../../src/upstream/keepa/products.ts';
 import { fetchSellers, fetchTopSellers } from '../../src/upstream/keepa/sellers.ts';
 import { checkedPng } from '../pictures/png.ts';
+import { handleCategory } from './category.ts';
 import { fetching, type HandlersOf, single } from './handler.ts';
 import { handleProductSearch } from './product-search.ts';
 import { handleVariations } from './variations.ts';
@@ -35,7 +36,7 @@ export const MARKET_HANDLERS: HandlersOf<'market'> = {
     searchCategories(context.upstream.keepa, input, context),
   ),
 
-  'market.category': single((input, context) => fetchCategory(context.upstream.keepa, input, context)),
+  'market.category': handleCategory,
 
   'market.bestseller': fetching(async (input, missing, context) => {
     const list = await fetchBestSellers(context.upstream.keepa, input, context);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { category as categoryRecord } from '../answers/category.ts';
 import { site } from '../answers/site.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, oneSource, type Source } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { categoryId, type ExactInteger } from '../params/exact-integer.ts';
 import { request } from '../params/request.ts';
@@ -12,14 +12,19 @@ export interface CategoryInput {
   /** 0: all root categories. */
   category: ExactInteger;
   parents: boolean;
+  children?: boolean | undefined;
 }
 
 /** A category as upstream sends it. Its id may exceed 2^53. */
 export interface Category {
   catId: number | bigint;
   name: string;
+  children?: readonly (number | bigint)[] | null;
   [field: string]: unknown;
 }
+
+/** The most subcategories that a call returns. */
+const MOST_CHILDREN = 100;
 
 export const category = defineQueued<'market.category', CategoryInput, Record<string, Category>>({
   name: 'market.category',
@@ -36,9 +41,18 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
         examples: [1055398],
       }),
       parents: boolean().default(false).describe('Include the parent categories'),
+      children: boolean()
+        .optional()
+        .transform((children) => children || undefined)
+        .describe(`Include the subcategories, up to ${MOST_CHILDREN}`),
     },
   ),
-  price: { text: '1', quote: () => 1 },
+  price: {
+    text: '1, or 2 with children if there are any',
+    quote: ({ children }) => (children ? 2 : 1),
+    settle: ({ children, category }, { data }) =>
+      children && childCategories(data.categories as Record<string, Category>, category).length > 0 ? 2 : 1,
+  },
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain, category, parents }) =>
@@ -55,7 +69,20 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
       categories: z.record(z.string(), categoryRecord).describe('Categories by id'),
     }),
     present: (found, { domain }) => ({
-      data: { country: SITES[domain], domainId: domain, categories: found.get('') ?? {} },
+      data: { country: SITES[domain], domainId: domain, categories: Object.assign({}, ...found.values()) },
     }),
   },
 });
+
+/** Returns one source for each category, the same as a call for this category alone. */
+export function categorySources(domain: Domain, ids: readonly string[]): readonly Source[] {
+  return ids.map((id) => ({ key: id, identity: `category/${domain}/${id}` }));
+}
+
+/** Returns the ids of the subcategories of a category that a call returns. */
+export function childCategories(
+  categories: Readonly<Record<string, Category>> | undefined,
+  category: ExactInteger,
+): string[] {
+  return (categories?.[String(category)]?.children ?? []).slice(0, MOST_CHILDREN).map(String);
+}

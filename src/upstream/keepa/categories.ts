@@ -6,13 +6,13 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const CATEGORIES = { field: 'categories', kind: 'object', mayBeAbsent: false } as const;
 
-/** Fetches categories by id; `parents` adds all categories up to the root. Unknown ids are absent. */
-export async function fetchCategory(
+/** Fetches up to ten categories by id; `parents` adds all categories up to the root. Unknown ids are absent. */
+export async function fetchCategories(
   keepa: KeepaTransport,
-  { domain, category, parents }: { domain: Domain; category: ExactInteger; parents: boolean },
+  { domain, ids, parents }: { domain: Domain; ids: readonly ExactInteger[]; parents: boolean },
   context: CallContext,
 ): Promise<Record<string, Category>> {
-  const params = { domain, category, parents: Number(parents) };
+  const params = { domain, category: ids.join(','), parents: Number(parents) };
   const { categories, categoryParents } = await keepa.json(
     { path: 'category', params, cost: 1, payload: CATEGORIES },
     context,

@@ -3,6 +3,7 @@ import { Facts } from '../../../kit/facts.tsx';
 import { type ChartSeries, TimeChart, valueText } from '../../../kit/time-chart.tsx';
 import { count } from '../../../kit/words.tsx';
 import { Picture } from '../picture.tsx';
+import { CategoryPath } from '../search/category-path.tsx';
 import type { ShowContext } from '../view.ts';
 import { currentOf, type DecodedProduct, historyOf } from './history.ts';
 
@@ -10,6 +11,12 @@ import { currentOf, type DecodedProduct, historyOf } from './history.ts';
 export interface ProductData {
   products: DecodedProduct[];
   errors: { asin: string; errorId: string }[];
+}
+
+/** An entry of the provider's list of the categories that contain a product, root first. */
+interface TreeEntry {
+  catId: number | bigint;
+  name: string;
 }
 
 const RANGES = [
@@ -26,7 +33,7 @@ export function ProductFacts({ data, context }: { data: ProductData; context: Sh
   if (!product)
     return <p class="empty">The provider has no data about this product: {data.errors[0]?.errorId}.</p>;
   const { asin, brand, parentAsin } = product;
-  const category = categoryOf(product);
+  const path = Array.isArray(product.categoryTree) ? (product.categoryTree as TreeEntry[]) : [];
   const sold = product.monthlySold ?? 0;
   const history = historyOf(product);
   return (
@@ -39,7 +46,7 @@ export function ProductFacts({ data, context }: { data: ProductData; context: Sh
             facts={[
               ['ASIN', <code>{asin}</code>],
               brand && ['Brand', brand],
-              category && ['Category', category],
+              path.length > 0 && ['Category', <CategoryPath path={path} domain={product.domainId ?? 1} />],
               parentAsin && ['Parent', <code>{parentAsin}</code>],
               sold > 0 && ['Sold in a month', `at least ${count(sold)}`],
             ]}
@@ -79,10 +86,4 @@ export function historyRows({ products: [product] }: ProductData): Record<string
 export function pictureOf({ images, imagesCSV }: DecodedProduct): string | null {
   const [first] = images ?? [];
   return first?.m ?? first?.l ?? imagesCSV?.split(',', 1)[0] ?? null;
-}
-
-/** The names of the categories that contain the product, root first. */
-function categoryOf({ categoryTree }: DecodedProduct): string {
-  const path = Array.isArray(categoryTree) ? (categoryTree as { name: string }[]) : [];
-  return path.map(({ name }) => name).join(' › ');
 }

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { Field } from '../../../kit/form.tsx';
-import { addressOf } from '../../../kit/paging.tsx';
 import { count } from '../../../kit/words.tsx';
 import type { ExplorePage } from '../explore-page.tsx';
 import { SiteChoice, siteOf } from '../site-choice.tsx';
 import { type ShowContext, type View, viewOf } from '../view.ts';
 import { AsinList, detailsView } from './asin-list.tsx';
+import { CATEGORIES_PATH, CategoryPath, categoryAddress } from './category-path.tsx';
 
 interface Category {
   catId: number | bigint;
@@ -30,11 +30,9 @@ interface BestSellersData {
   bestSellersList: { asinList: string[] };
 }
 
-const PATH = '/explore/categories';
-
 /** The page of the category tree and the best sellers of a category. */
 export const categoriesPage: ExplorePage = {
-  path: PATH,
+  path: CATEGORIES_PATH,
   title: 'Best sellers',
   lead: 'Walk through the categories of a site, or search for one, to its best sellers.',
   fields: (
@@ -57,19 +55,20 @@ export const categoriesPage: ExplorePage = {
 };
 
 function treeView(domain: unknown, category: string): View {
+  const isRoots = category === '0';
   return viewOf<TreeData>({
     name: 'tree',
-    title: category === '0' ? 'Root categories' : 'Category',
+    title: isRoots ? 'Root categories' : 'Category',
     button: 'Show the category',
     operation: 'market.category',
-    parameters: { domain, category },
+    parameters: { domain, category, ...(isRoots ? {} : { parents: true, children: true }) },
     show: ({ categories, domainId }) => {
-      const found = Object.values(categories);
-      if (category === '0') return <CategoryList categories={found} domain={domainId} />;
-      return found[0] ? (
-        <CategoryFacts category={found[0]} domain={domainId} />
+      if (isRoots) return <CategoryList categories={Object.values(categories)} domain={domainId} />;
+      const found = categories[category];
+      return found ? (
+        <CategoryFacts category={found} all={categories} domain={domainId} />
       ) : (
-        <p class="empty">No category.</p>
+        <p class="empty">The provider does not know this category.</p>
       );
     },
     rows: ({ categories }) => Object.values(categories).map(rowOf),
@@ -111,17 +110,13 @@ function rowOf({ catId, name, productCount }: Category): Record<string, unknown>
   return { catId: String(catId), name, products: productCount };
 }
 
-function addressIn(domain: number, id: number | bigint): string {
-  return addressOf(PATH, { domain: String(domain), category: String(id) });
-}
-
 function CategoryList({ categories, domain }: { categories: readonly Category[]; domain: number }): VNode {
   if (categories.length === 0) return <p class="empty">No categories.</p>;
   return (
     <ul class="asins">
       {categories.map(({ catId, name, productCount }) => (
         <li key={String(catId)}>
-          <a href={addressIn(domain, catId)}>{name ?? String(catId)}</a>
+          <a href={categoryAddress(domain, catId)}>{name ?? String(catId)}</a>
           {typeof productCount === 'number' && <small> {count(productCount)} products</small>}
         </li>
       ))}
@@ -129,27 +124,37 @@ function CategoryList({ categories, domain }: { categories: readonly Category[];
   );
 }
 
-function CategoryFacts({ category, domain }: { category: Category; domain: number }): VNode {
-  const { name, catId, parent, children, productCount } = category;
+function CategoryFacts(props: {
+  category: Category;
+  /** With the parents and the subcategories, by id. */
+  all: Readonly<Record<string, Category>>;
+  domain: number;
+}): VNode {
+  const { category, all, domain } = props;
+  const { name, catId, children, productCount } = category;
+  const below = (children ?? []).map((id): Category => all[String(id)] ?? { catId: id });
   return (
     <>
+      <nav aria-label="Parent categories">
+        <a href={categoryAddress(domain, 0)}>All root categories</a>
+        <CategoryPath path={parentsOf(category, all)} domain={domain} isContinued />
+      </nav>
       <h3>{name ?? String(catId)}</h3>
-      <p>
-        {typeof productCount === 'number' && `${count(productCount)} products. `}
-        <a href={addressIn(domain, parent ?? 0)}>{parent ? 'Parent category' : 'All root categories'}</a>
-      </p>
-      {children && children.length > 0 && (
+      {typeof productCount === 'number' && <p>{count(productCount)} products</p>}
+      {below.length > 0 ? (
         <>
-          <h4>Subcategories by id</h4>
-          <ul class="asins">
-            {children.map((id) => (
-              <li key={String(id)}>
-                <a href={addressIn(domain, id)}>{String(id)}</a>
-              </li>
-            ))}
-          </ul>
+          <h4>Subcategories</h4>
+          <CategoryList categories={below} domain={domain} />
         </>
+      ) : (
+        <p>It has no subcategories.</p>
       )}
     </>
   );
+}
+
+/** The parents of a category, root first. */
+function parentsOf({ parent }: Category, all: Readonly<Record<string, Category>>): Category[] {
+  const found = parent ? all[String(parent)] : undefined;
+  return found ? [...parentsOf(found, all), found] : [];
 }
