@@ -2,7 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
-import { providersOf } from './config/providers.ts';
+import { demoPicturesOf, providersOf } from './config/providers.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/database-clock.ts';
 import { createLogger } from './platform/log.ts';
@@ -17,6 +17,7 @@ await runProcess('gateway', async (env) => {
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-gateway', (reason) =>
     log.warn({ reason }, 'failed to send traces'),
   );
+  const demoPicturesUrl = demoPicturesOf(config);
   const gateway = await openGateway(
     {
       databaseUrl: config.DATABASE_URL,
@@ -25,7 +26,10 @@ await runProcess('gateway', async (env) => {
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       providers: providersOf(config),
-      links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
+      links: {
+        chartSiteUrl: config.CHART_SITE_URL,
+        imageCdnUrl: (demoPicturesUrl && config.PUBLIC_URL) ?? config.IMAGE_CDN_URL,
+      },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       accountLimits: accountLimits(config),
       limits: requestLimits(config),
@@ -36,6 +40,7 @@ await runProcess('gateway', async (env) => {
         payments: readPayments(config),
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
         trials: config.TRIALS,
+        demoPicturesUrl,
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),

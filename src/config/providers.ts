@@ -18,6 +18,18 @@ export function providersOf({
   };
 }
 
+/**
+ * Returns the address from which this installation serves pictures of its demo provider itself; undefined if browsers load
+ * pictures from `IMAGE_CDN_URL`.
+ */
+export function demoPicturesOf({
+  DEMO_DATA,
+  KEEPA_BASE_URL,
+  IMAGE_CDN_URL,
+}: Pick<Config, 'DEMO_DATA' | 'KEEPA_BASE_URL' | 'IMAGE_CDN_URL'>): string | undefined {
+  return DEMO_DATA.includes('products') && IMAGE_CDN_URL === KEEPA_BASE_URL ? IMAGE_CDN_URL : undefined;
+}
+
 /** Returns an address without user and password, which may change. */
 function nameOf(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);

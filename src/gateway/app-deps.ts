@@ -17,7 +17,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
   const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
   const { redis, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
   const { pages: database, registry, requestMetrics, tracing } = parts;
-  const { publicUrl, trials = 'manual', payments } = pages;
+  const { publicUrl, trials = 'manual', payments, demoPicturesUrl } = pages;
   const { adminToken } = operator;
   const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
   const stripe =
@@ -45,6 +45,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
       ...{ database, redis, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken, trials },
       imageCdnUrl: settings.links.imageCdnUrl,
+      demoPicturesUrl,
       payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
     },
   };

@@ -60,6 +60,8 @@ export interface PageSettings {
   signUpsPerHour?: number;
   /** The setting TRIALS. */
   trials?: TrialRule;
+  /** The demo provider whose pictures this gateway serves; default: browsers load pictures from the image host. */
+  demoPicturesUrl?: string | undefined;
 }
 
 export interface RunningGateway {

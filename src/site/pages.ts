@@ -30,8 +30,10 @@ export interface SiteDeps {
   currency: string;
   /** The setting PUBLIC_URL. */
   publicUrl: string | undefined;
-  /** The setting IMAGE_CDN_URL: the host of product pictures. */
+  /** The host of product pictures: the setting IMAGE_CDN_URL. */
   imageCdnUrl: string;
+  /** The demo provider whose pictures this installation serves instead. */
+  demoPicturesUrl: string | undefined;
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
 }

@@ -31,6 +31,7 @@ import { registerDeliveryPage } from './customer/webhooks/delivery-page.tsx';
 import { registerWebhookPages } from './customer/webhooks/webhooks.tsx';
 import { registerDocs } from './docs/register-docs.tsx';
 import { registerAssets } from './kit/assets.ts';
+import { registerDemoPictures } from './kit/demo-pictures.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/page-headers.ts';
 import { registerOperator } from './operator/register-operator.ts';
@@ -84,6 +85,7 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
     );
   });
   registerAssets(app);
+  if (deps.demoPicturesUrl) registerDemoPictures(app, deps.demoPicturesUrl);
   registerDocs(app);
   if (adminToken !== undefined)
     app.register(async (scope) => {

@@ -75,7 +75,8 @@ export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: 
     const main = shown[0]?.state;
     const faults = main?.kind === 'refused' ? faultsOf(page, main) : {};
     const place: CardPlace = {
-      ...{ path: page.path, query, imageCdnUrl: pages.imageCdnUrl },
+      ...{ path: page.path, query },
+      imageCdnUrl: pages.demoPicturesUrl ? '' : pages.imageCdnUrl,
       baseUrl: baseUrlOf(pages, reply.request),
     };
     const isFormRefused = Object.keys(faults).some((field) => field !== '');

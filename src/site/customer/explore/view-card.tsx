@@ -99,9 +99,11 @@ function Priced(props: { view: View; quote: QuoteView; failed: JobView | null; p
             This call costs {counted(units, 'unit')} and would be refused: {rejectMessage}{' '}
             <code>{rejectReason}</code>
           </p>
-          <p>
-            <a href="/account/plans">Plans and packs</a>
-          </p>
+          {rejectReason?.startsWith('QUOTA_') && (
+            <p>
+              <a href="/account/plans">Plans and packs</a>
+            </p>
+          )}
         </div>
       )}
     </>

@@ -24,7 +24,7 @@ export interface ShowContext {
   path: string;
   /** Values of the address, with the jobs of views. */
   query: FormValues;
-  /** The host of product pictures. */
+  /** The host of product pictures; empty: this installation. */
   imageCdnUrl: string;
   /** The job that fetched the data. */
   jobId: string;
