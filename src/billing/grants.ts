@@ -15,7 +15,11 @@ export interface Plan {
   monthlyLimit: number | null;
 }
 
-export type StoredPlan = Plan & { id: number };
+export interface StoredPlan extends Plan {
+  id: number;
+  /** Cents per month; null: not for sale. */
+  priceCents: number | null;
+}
 
 export interface SubscriptionGrant {
   accountId: number;
@@ -146,4 +150,4 @@ export async function grantPack(database: Queryable, grant: PackGrant, now: numb
 }
 
 const SELECT_PLANS = `select id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
-  monthly_limit as "monthlyLimit" from plans`;
+  monthly_limit as "monthlyLimit", price_cents as "priceCents" from plans`;

@@ -17,15 +17,18 @@ test.beforeAll(async ({ souk: opened }) => {
 
 const quotaOf = async (key: string) => (await souk.clientOf(key).get('/api/quota')).json.data;
 
-test('plan list creates the standard plans, and keeps changes to them', async () => {
+test('plan list creates the standard plans, keeps changes to them, and shows their prices', async () => {
   const codes = ['basic', 'enterprise', 'pro', 'trial'];
   expect((await command.json('plan list')).map((plan: { code: string }) => plan.code)).toEqual(codes);
-  await souk.database.query("update plans set daily_limit = 777 where code = 'trial'");
+  await souk.database.query(
+    "update plans set daily_limit = 777, price_cents = null, is_offered = false where code = 'trial'",
+  );
   const plans: { code: string }[] = await command.json('plan list');
   expect(plans.map(({ code }) => code)).toEqual(codes);
-  expect(plans.find(({ code }) => code === 'trial')).toMatchObject({ dailyLimit: 777 });
+  expect(plans.find(({ code }) => code === 'trial')).toMatchObject({ dailyLimit: 777, priceCents: null });
   const text = await command.text('plan list');
-  expect(text).toMatch(/│ enterprise │ Enterprise │ +1,200 │ +- │ +5,000,000 │/);
+  expect(text).toMatch(/│ enterprise │ Enterprise │ +1,200 │ +- │ +5,000,000 │ \$999\.00 +│/);
+  expect(text).toMatch(/│ trial .*│ not for sale +│/);
   expect(text).toMatch(/│ +777 │/);
 });
 

@@ -1,21 +1,28 @@
 import type { Command } from 'commander';
 import { listPlans } from '../../billing/grants.ts';
 import { ensureStandardPlans } from '../../billing/standard-plans.ts';
+import { readConfig } from '../../config/config.ts';
 import { type Report, table } from '../report.ts';
 import { type Context, onDatabase } from '../reporting.ts';
 
 export function registerPlan(program: Command): void {
   const plan = program.command('plan').description('manages plans');
-  onDatabase(plan.command('list').description('lists all plans with their limits'), list);
+  onDatabase(plan.command('list').description('lists all plans with their limits and prices'), list);
 }
 
-async function list({ database }: Context): Promise<Report> {
+async function list({ database, env }: Context): Promise<Report> {
   await ensureStandardPlans(database);
   const plans = await listPlans(database);
-  const rows = plans.map(({ code, name, minuteLimit, dailyLimit, monthlyLimit }) => [
+  const currency = readConfig(env).PAYMENT_CURRENCY.toUpperCase();
+  const price = new Intl.NumberFormat('en', { style: 'currency', currency });
+  const rows = plans.map(({ code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents }) => [
     ...[code, name],
     ...[minuteLimit, dailyLimit, monthlyLimit],
+    priceCents === null ? 'not for sale' : price.format(priceCents / 100),
   ]);
-  const columns = ['Code', 'Name', 'Calls per minute', 'Units per day', 'Units per month'];
+  const columns = [
+    ...['Code', 'Name', 'Calls per minute', 'Units per day', 'Units per month'],
+    'Price per month',
+  ];
   return { data: plans, text: `${table(columns, rows)}\n- means unlimited.` };
 }
