@@ -197,6 +197,7 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
   return {
     asin,
     parentAsin: product.facts.family?.parent ?? null,
+    flags: null,
     title,
     rootCat: categoryIds[0],
     categories: [categoryIds[2]],

@@ -1,17 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { productOf } from '../../demo/catalog/products.ts';
+import { type Fields, recordingsOf, strangeKinds } from '../support/recorded-shapes.ts';
 
-type Fields = Record<string, unknown>;
-
-/** Recorded answers of the provider. They are not ours to keep here, so without them these tests are skipped. */
-const FOLDER = resolve('../shared/fixtures/keepa');
-const recordings = existsSync(FOLDER)
-  ? readdirSync(FOLDER)
-      .filter((file) => file.startsWith('product-'))
-      .map(readRecording)
-  : [];
+const recordings = recordingsOf('product-').map(({ file, answer }) => ({
+  file,
+  product: (answer.products as Fields[] | undefined)?.[0] ?? answer,
+}));
 
 const ASINS = [
   'B08N5WRWNX',
@@ -285,36 +279,11 @@ test.skipIf(recordings.length === 0)(
     expect(
       Object.keys(newest.product.stats as Fields).filter((field) => !(field in (first.stats as Fields))),
     ).toEqual([]);
-    const known = kindsOf(recordings.map(({ product }) => product));
-    for (const [path, kinds] of kindsOf(generated)) {
-      const recorded = known.get(path);
-      if (recorded)
-        expect(
-          [...kinds].filter((kind) => !recorded.has(kind)),
-          path,
-        ).toEqual([]);
-    }
+    expect(
+      strangeKinds(
+        generated,
+        recordings.map(({ product }) => product),
+      ),
+    ).toEqual([]);
   },
 );
-
-/** Returns the types of all values by their path; null says nothing about a type. */
-function kindsOf(products: readonly Fields[]): Map<string, Set<string>> {
-  const kinds = new Map<string, Set<string>>();
-  const add = (path: string, value: unknown) => {
-    if (value === null || value === undefined) return;
-    const kind = Array.isArray(value) ? 'list' : typeof value;
-    kinds.set(path, (kinds.get(path) ?? new Set()).add(kind));
-    if (Array.isArray(value)) for (const entry of value.slice(0, 500)) add(`${path}[]`, entry);
-    else if (typeof value === 'object')
-      // The names of these records are ids.
-      for (const [name, entry] of Object.entries(value))
-        add(/salesRanks$|Stats$/.test(path) && path !== 'stats' ? `${path}.*` : `${path}.${name}`, entry);
-  };
-  for (const product of products) for (const [name, value] of Object.entries(product)) add(name, value);
-  return kinds;
-}
-
-function readRecording(file: string): { file: string; product: Fields } {
-  const answer = JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Fields & { products?: Fields[] };
-  return { file, product: answer.products?.[0] ?? answer };
-}
