@@ -25,8 +25,13 @@ export function Table<Row>(props: {
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
   sort?: Sorting;
+  /** On a narrow screen each row becomes a list of headings and values, instead of scrolling. */
+  stacks?: boolean;
 }): VNode {
-  const { name, columns, rows, empty = 'None.', sort } = props;
+  const { name, columns, rows, empty = 'None.', sort, stacks = false } = props;
+  // Elements that are not displayed as a table need the roles.
+  const role = (one: 'table' | 'rowgroup' | 'row' | 'columnheader' | 'rowheader' | 'cell') =>
+    stacks ? one : undefined;
   if (rows.length === 0)
     return typeof empty === 'string' ? (
       <p class="empty card">{empty}</p>
@@ -35,14 +40,15 @@ export function Table<Row>(props: {
     );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: an element that scrolls must be reachable with the keyboard.
-    <section class="table" aria-label={name} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
+    <section class={stacks ? 'table stacks' : 'table'} aria-label={name} tabIndex={0}>
+      <table role={role('table')}>
+        <thead role={role('rowgroup')}>
+          <tr role={role('row')}>
             {columns.map(([heading, , set]) => (
               <th
                 key={heading}
                 scope="col"
+                role={role('columnheader')}
                 class={set?.startsWith('number') ? 'number' : undefined}
                 aria-sort={
                   sort?.by === heading ? (sort.isDescending ? 'descending' : 'ascending') : undefined
@@ -53,16 +59,21 @@ export function Table<Row>(props: {
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role={role('rowgroup')}>
           {rows.map((row, i) => (
-            <tr key={i}>
+            <tr key={i} role={role('row')}>
               {columns.map(([heading, cell, set]) =>
                 set === 'row' ? (
-                  <th key={heading} scope="row">
+                  <th
+                    key={heading}
+                    scope="row"
+                    role={role('rowheader')}
+                    data-label={stacks ? heading : undefined}
+                  >
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={heading} class={set}>
+                  <td key={heading} class={set} role={role('cell')} data-label={stacks ? heading : undefined}>
                     {cell(row)}
                   </td>
                 ),

@@ -119,6 +119,7 @@ function LineTable(props: {
   return (
     <Table
       name="Lines"
+      stacks
       empty={empty}
       rows={lines}
       columns={[

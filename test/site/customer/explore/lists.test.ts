@@ -5,7 +5,7 @@ import { dealRows } from '../../../../src/site/customer/explore/search/deals.tsx
 import { pageIn } from '../../../../src/site/customer/explore/search/pager.tsx';
 import { productRow, sortedBy } from '../../../../src/site/customer/explore/search/product-row.ts';
 import { finderPage } from '../../../../src/site/customer/explore/search/search-pages.tsx';
-import { interestSeries } from '../../../../src/site/customer/explore/trends/interest.tsx';
+import { interestSeries } from '../../../../src/site/customer/explore/trends/interest.ts';
 
 describe('a list', () => {
   const rows = Array.from({ length: 65 }, (_, i) => i);
@@ -61,7 +61,11 @@ test('the finder sends prices in cents and ratings in tenths, and text without a
 
 test('a category id keeps all its digits, and the roots have no best sellers', () => {
   const views = (category: string) => categoriesPage.views({ category })?.map(({ parameters }) => parameters);
-  expect(views('9007199254740993')?.[1]).toEqual({ domain: 1, category: '9007199254740993' });
+  const category = '9007199254740993';
+  expect(views(category)).toEqual([
+    { domain: 1, category, parents: true, children: true },
+    { domain: 1, category },
+  ]);
   expect(views('0')).toEqual([{ domain: 1, category: '0' }]);
 });
 

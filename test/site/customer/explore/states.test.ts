@@ -1,0 +1,211 @@
+import { expect } from 'vitest';
+import { keywordPage } from '../../../../src/site/customer/explore/keyword/keyword-page.tsx';
+import { ranksPage } from '../../../../src/site/customer/explore/keyword/ranks-page.tsx';
+import { productPage } from '../../../../src/site/customer/explore/product/product-page.tsx';
+import { categoriesPage } from '../../../../src/site/customer/explore/search/categories-page.tsx';
+import {
+  dealsPage,
+  finderPage,
+  searchPage,
+  sellerPage,
+} from '../../../../src/site/customer/explore/search/search-pages.tsx';
+import { todayPage } from '../../../../src/site/customer/explore/trends/today-page.tsx';
+import { trendsPage } from '../../../../src/site/customer/explore/trends/trends-page.tsx';
+import { requestOf } from '../../../../src/site/customer/explore/view-state.ts';
+import { type Customer, PAGES, signedIn } from '../../../support/customer.ts';
+import { answersAsDemo } from '../../../support/demo-upstream.ts';
+import { withAllData } from '../../../support/explore-pages.ts';
+import { csvReport, load } from '../../../support/reports.ts';
+import type { ScriptedUpstream } from '../../../support/scripted-upstream.ts';
+import type { Souk } from '../../../support/souk.ts';
+import { test } from '../../../support/souk-test.ts';
+import { guarded } from '../../../support/trends-client.ts';
+import { stopWorkers } from '../../../support/workers.ts';
+
+const ASIN = 'B0C3CDEF01';
+
+/** Every page, with a form that finds data and one that finds none, and what each shows. */
+const ROWS = [
+  {
+    page: productPage,
+    found: { domain: '1', asin: ASIN },
+    shows: ['Sales rank', 'Fulfilment', 'variations', 'tent', '21.4', ' › '],
+    missing: { domain: '1', asin: 'ZX00000000' },
+    says: ['has no data about this product', 'has no offers', 'is not among the three'],
+  },
+  {
+    page: searchPage,
+    found: { domain: '1', term: 'pump' },
+    shows: ['100 products', 'Sold in a month', '1 to 30 of 100'],
+    missing: { domain: '1', term: 'nothing' },
+    says: ['No products.'],
+  },
+  {
+    page: finderPage,
+    found: { domain: '1', rankMax: '20000' },
+    shows: ['Details', 'Brand'],
+    missing: { domain: '1', rankMax: '1', words: 'nothing' },
+    says: ['No products.'],
+  },
+  {
+    page: categoriesPage,
+    found: { domain: '1', category: '200000' },
+    shows: ['Subcategories', 'All root categories', 'Brand'],
+    missing: { domain: '1', category: '7' },
+    says: ['does not know this category', 'No products.'],
+  },
+  {
+    page: dealsPage,
+    found: { domain: '1', priceType: '1', dateRange: '1' },
+    shows: ['In percent', '1 to 30 of 150'],
+    missing: { domain: '1', priceType: '1', dateRange: '1', titleSearch: 'nothing' },
+    says: ['No deals.'],
+  },
+  {
+    page: sellerPage,
+    found: { domain: '1', seller: 'AKT8ZJ45IBZW2X' },
+    shows: ['Positive in a year', 'Brand'],
+    missing: { domain: '1', seller: 'AUNKNOWN000000' },
+    says: ['does not know this seller'],
+  },
+  {
+    page: keywordPage,
+    found: { country: 'us', keyword: 'tent', word: 'WORD' },
+    shows: ['Clicks, B0C3CDEF01', 'Weeks ranked', 'A tent', 'Last rank'],
+    missing: { country: 'us', keyword: 'nothing' },
+    says: ['No term has these words.'],
+  },
+  {
+    page: ranksPage,
+    found: { country: 'us' },
+    shows: ['Week that ended on 2026-01-17', 'tent'],
+    missing: { country: 'us', keyword: 'nothing' },
+    says: ['No term matches the filters.'],
+  },
+  {
+    page: trendsPage,
+    found: { keyword: 'kettle, teapot', geo: 'US' },
+    shows: ['Interest over time', 'California', 'US-CA', 'Fastest growing'],
+    missing: { keyword: 'nothing', geo: 'US' },
+    says: ['Too few people searched for these words.', 'None.'],
+  },
+  {
+    page: todayPage,
+    found: { geo: 'US' },
+    shows: ['Growth', 'Started'],
+    missing: { geo: 'CA' },
+    says: ['No searches.'],
+  },
+] as const;
+
+/** The answers of upstream without data. */
+const NOTHING: Readonly<Record<string, object>> = {
+  product: { products: [] },
+  search: { products: [] },
+  query: { asinList: [], totalResults: 0 },
+  category: { categories: {} },
+  bestsellers: {},
+  deal: { deals: { dr: [], drDateIndex: [], categoryIds: [], categoryNames: [], categoryCount: [] } },
+  seller: { sellers: {} },
+};
+
+test.override('soukOptions', ({ demo }) => ({ pages: { ...PAGES, demoPicturesUrl: demo.url } }));
+let souk: Souk;
+let customer: Customer;
+let wordId: string;
+
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
+  customer = await signedIn(souk);
+  const report = [{ term: 'tent', rank: 12, products: [[ASIN, 'A tent', '21.4', '9.8']] }];
+  await load(souk.database, 'us', csvReport('2026-01-17', report as never));
+  const terms = await customer.client.get('/api/aba/search?country=us&keyword=tent');
+  wordId = String(terms.json.data.items[0].wordId);
+});
+
+const named = ROWS.map((row) => ({ ...row, path: row.page.path }));
+const formOf = (form: object) =>
+  Object.fromEntries(
+    Object.entries(form).map(([name, value]) => [name, value === 'WORD' ? wordId : String(value)]),
+  );
+const addressOf = (path: string, form: object) => `${path}?${new URLSearchParams(formOf(form))}`;
+
+/** Answers without data. */
+function hasNothing(upstream: ScriptedUpstream): void {
+  for (const [path, json] of Object.entries(NOTHING)) upstream.on(path, () => ({ json }));
+  upstream.on('trends/api/widgetdata/multiline', () =>
+    guarded({ default: { timelineData: [], averages: [] } }, ")]}',\n"),
+  );
+  upstream.on('trends/api/widgetdata/comparedgeo', () => guarded({ default: { geoMapData: [] } }, ")]}',\n"));
+  upstream.on('trends/api/widgetdata/relatedsearches', () =>
+    guarded({ default: { rankedList: [{ rankedKeyword: [] }, { rankedKeyword: [] }] } }, ")]}',\n"),
+  );
+  upstream.on('_/TrendsUi/data/batchexecute', () =>
+    guarded([['wrb.fr', 'i0OFE', JSON.stringify([null, []]), null, null, null, 'generic']], ")]}'\n\n"),
+  );
+}
+
+test.for(named)('$path shows the data of all its calls', async ({ path, found, shows }, { demo }) => {
+  answersAsDemo(souk.upstream, demo);
+  const { status, html, text } = await withAllData(souk, customer, addressOf(path, found));
+  expect(status).toBe(200);
+  for (const part of shows) expect(text).toContain(part);
+  expect(text).not.toMatch(/\b(?:undefined|NaN|null|\[object Object\])/);
+  expect(html).not.toContain('aria-busy="true"');
+  // Pictures are those of this service.
+  expect(html).not.toContain('src="http');
+});
+
+test.for(named)('$path says what it lacks without data', async ({ path, missing, says }, { demo }) => {
+  answersAsDemo(souk.upstream, demo);
+  hasNothing(souk.upstream);
+  const { status, text } = await withAllData(souk, customer, addressOf(path, missing));
+  expect(status).toBe(200);
+  for (const sentence of says) expect(text).toContain(sentence);
+});
+
+test.for(named)('$path has no button for a call without units', async ({ path, found }) => {
+  const { visitor } = await signedIn(souk, { plan: null });
+  const { status, html, text } = await visitor.get(addressOf(path, found));
+  expect(status).toBe(200);
+  expect(text).toContain('would be refused');
+  expect(text).toContain('QUOTA_NO_SUBSCRIPTION');
+  expect(html).not.toContain('name="view"');
+});
+
+test('every page shows a call that runs as loading, and its error when it has failed', async () => {
+  const { client, visitor } = await signedIn(souk);
+  // Answers of other tests are too old then.
+  souk.clock.advance(3_700_000);
+  await stopWorkers(souk);
+  const addresses = await Promise.all(
+    named.map(async ({ page, path, found }) => {
+      const form = formOf(found);
+      const [view] = page.views(form) ?? [];
+      if (!view) throw new Error(`${path} has no view`);
+      const { method, url, body } = requestOf(view);
+      const headers = { prefer: 'respond-async' };
+      const accepted = await (method === 'POST'
+        ? client.post(url, body, { headers })
+        : client.get(url, { headers }));
+      expect([path, accepted.status]).toEqual([path, 202]);
+      return addressOf(path, { ...form, [view.name]: accepted.headers['x-job-id'] ?? '' });
+    }),
+  );
+  for (const address of addresses) {
+    const { html, text } = await visitor.get(address);
+    expect([address, text]).toEqual([address, expect.stringContaining('Loading')]);
+    expect(html).toContain('data-refresh="1"');
+    expect(html).not.toContain('name="view"');
+  }
+  // Past the deadlines of all calls.
+  souk.clock.advance(900_000);
+  const worker = await souk.addWorker();
+  await worker.reconcile();
+  for (const address of addresses) {
+    const { html, text } = await visitor.get(address);
+    expect([address, text]).toEqual([address, expect.stringContaining('The call failed: ')]);
+    expect(text).toContain('Nothing was charged. Try again (');
+    expect(html).not.toContain('data-refresh');
+  }
+});
