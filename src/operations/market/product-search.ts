@@ -10,7 +10,7 @@ import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { statsPeriod } from '../params/stats-period.ts';
 import { cutHistory } from '../products/cut-history.ts';
 import { decodeProduct } from '../products/decode-product.ts';
-import { decodedFieldNeeds } from '../products/decoded-field-needs.ts';
+import { productFieldNeeds } from '../products/decoded-field-needs.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
@@ -119,15 +119,8 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       path: 'products',
       ids: ['asin'],
       providerFields: PROVIDER_PRODUCT_FIELDS,
-      needs: (field, { decode, history, detailLevel, rating }: ProductSearchInput) =>
-        decodedFieldNeeds(field, [
-          ['decoded', decode, 'decode=1'],
-          ['history', history, 'history=1'],
-          ['history', detailLevel !== 'summary', 'detailLevel=lite or full'],
-          ['salesRanks', detailLevel === 'full', 'detailLevel=full'],
-          ['buyBox', false, 'a look-up of the products with buybox=1'],
-          ['rating', rating, 'rating=1'],
-        ]),
+      needs: (field, input: ProductSearchInput) =>
+        productFieldNeeds(field, input, [false, 'a look-up of the products with buybox=1']),
     },
     answer: z.object({
       ...site(),

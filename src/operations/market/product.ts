@@ -12,7 +12,7 @@ import { isRecord, request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
 import { cutHistory } from '../products/cut-history.ts';
 import { decodeProduct } from '../products/decode-product.ts';
-import { decodedFieldNeeds } from '../products/decoded-field-needs.ts';
+import { productFieldNeeds } from '../products/decoded-field-needs.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
@@ -175,15 +175,8 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
       path: 'products',
       ids: ['asin', 'codes'],
       providerFields: PROVIDER_PRODUCT_FIELDS,
-      needs: (field, { decode, history, detailLevel, buybox, offers, stock, rating }: ProductInput) =>
-        decodedFieldNeeds(field, [
-          ['decoded', decode, 'decode=1'],
-          ['history', history, 'history=1'],
-          ['history', detailLevel !== 'summary', 'detailLevel=lite or full'],
-          ['salesRanks', detailLevel === 'full', 'detailLevel=full'],
-          ['buyBox', buybox || offers > 0 || stock, 'buybox=1'],
-          ['rating', rating, 'rating=1'],
-        ]),
+      needs: (field, input: ProductInput) =>
+        productFieldNeeds(field, input, [input.buybox || upstreamOptions(input).offers > 0, 'buybox=1']),
     },
     answer: z.object({
       ...site(),

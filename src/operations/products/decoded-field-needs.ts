@@ -1,3 +1,4 @@
+import type { DetailLevel } from './detail-level.ts';
 import { NAMED_SERIES } from './named-series.ts';
 
 /** Parts of decoded products that only some calls return. */
@@ -19,6 +20,26 @@ const PARTS_OF_SERIES: ReadonlyMap<string, readonly Part[]> = new Map<string, re
   ['reviewCountOfVariation', ['rating']],
   ['salesRanks', ['salesRanks']],
 ]);
+
+/**
+ * Returns what look-ups and searches need for a decoded field, and lack.
+ * @param buybox whether the Buy Box was fetched, and how to get it.
+ */
+export function productFieldNeeds(
+  field: string,
+  input: { decode?: boolean | undefined; history: boolean; detailLevel: DetailLevel; rating: boolean },
+  buybox: readonly [isFetched: boolean, parameter: string],
+): string[] {
+  const { decode, history, detailLevel, rating } = input;
+  return decodedFieldNeeds(field, [
+    ['decoded', decode, 'decode=1'],
+    ['history', history, 'history=1'],
+    ['history', detailLevel !== 'summary', 'detailLevel=lite or full'],
+    ['salesRanks', detailLevel === 'full', 'detailLevel=full'],
+    ['buyBox', ...buybox],
+    ['rating', rating, 'rating=1'],
+  ]);
+}
 
 /** Returns the parameters without which no product of an answer has a decoded field, such as `history.buyBox`. */
 export function decodedFieldNeeds(field: string, conditions: readonly PartCondition[]): string[] {
