@@ -24,7 +24,7 @@ import {
 } from '../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../products/history-window.ts';
 import { limitOffers, withoutOffers } from '../products/offers.ts';
-import { hasData, type Product, productUpdatedAt } from '../products/product.ts';
+import { hasData, oldestUpdate, type Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import {
   fetchErrorsOf,
@@ -159,7 +159,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
-  updatedAt: (found) => oldest([found].flat().map(productUpdatedAt)),
+  updatedAt: (found) => oldestUpdate([found].flat()),
   source: (input) => {
     const options = upstreamOptions(input);
     return input.codes ? codeSources(input.codes, options) : productSources(keysOf(input), options);
@@ -234,11 +234,6 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
 
 function isLookedUp(parameter: unknown): boolean {
   return parameter === 'asins' || parameter === 'codes';
-}
-
-function oldest(times: readonly (number | null)[]): number | null {
-  const known = times.filter((time) => time !== null);
-  return known.length > 0 ? Math.min(...known) : null;
 }
 
 function rowOf(product: Product & { codes?: string[] }): Record<string, unknown> {

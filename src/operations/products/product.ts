@@ -40,3 +40,9 @@ export function hasData(product: Product): boolean {
 export function productUpdatedAt({ lastUpdate }: Product): number | null {
   return typeof lastUpdate === 'number' && lastUpdate > 0 ? fromKeepaMinutes(lastUpdate) : null;
 }
+
+/** Returns when the product that was updated first was updated, Unix milliseconds; null if no product says it. */
+export function oldestUpdate(products: readonly Product[]): number | null {
+  const known = products.map(productUpdatedAt).filter((time) => time !== null);
+  return known.length > 0 ? Math.min(...known) : null;
+}
