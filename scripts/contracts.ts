@@ -1,30 +1,23 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { isDeepStrictEqual, promisify } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import { build as bundle } from 'esbuild';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { openOwnServers } from '../test/support/own-servers.ts';
 import { openTarget } from '../test/support/target.ts';
 import { build } from './build.mjs';
+import { AGENTS } from './contracts/agents.ts';
 import { CLIENTS, EXPECTED, type GeneratedClient, RUNTIMES } from './contracts/clients.ts';
+import { OWN_CLIENT } from './contracts/own-client.ts';
+import { type Contract, npx, type Service, tool, typeCheck } from './contracts/tool.ts';
 
 /**
  * `npm run contracts [NAME ...]`: generates clients from the OpenAPI document with the generators of others, compiles them, and
- * makes three calls with each to a service of its own. Further linters read the document, and the Inspector lists the tools.
- * Fails for an error and for a warning. npx fetches the tools, so that they are no dependencies of the project.
+ * makes three calls with each to a service of its own. A further linter reads the document; agents connect as the guide says;
+ * the TypeScript client runs in other runtimes. Fails for an error and for a warning. npx fetches the tools, so that they are no
+ * dependencies of the project.
  */
-
-const run = promisify(execFile);
-
-interface Service {
-  url: string;
-  key: string;
-}
-
-/** Throws an error that names a fault. */
-type Contract = (folder: string, service: Service) => Promise<void>;
 
 const CONTRACTS: Record<string, Contract> = {
   ...Object.fromEntries(
@@ -34,18 +27,8 @@ const CONTRACTS: Record<string, Contract> = {
     ]),
   ),
   redocly: lintWithRedocly,
-  inspector: listWithInspector,
-};
-
-const MODULES = resolve('node_modules');
-
-const TSCONFIG = {
-  compilerOptions: {
-    ...{ target: 'es2023', lib: ['es2023', 'dom', 'dom.iterable'], types: [], strict: true, noEmit: true },
-    ...{ module: 'preserve', moduleResolution: 'bundler', allowImportingTsExtensions: true },
-    ...{ skipLibCheck: true },
-  },
-  include: ['program.ts'],
+  ...AGENTS,
+  ...OWN_CLIENT,
 };
 
 await runContracts(process.argv.slice(2));
@@ -98,9 +81,7 @@ async function tryClient(client: GeneratedClient, folder: string, { url, key }: 
   const output = await npx(client.packages, client.command, client.args, folder);
   const warnings = output.split('\n').filter((line) => /warn|deprecat|error/i.test(line));
   if (warnings.length > 0) throw new Error(warnings.join('\n'));
-  writeFileSync(join(folder, 'program.ts'), client.program);
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(TSCONFIG));
-  await tool(process.execPath, [join(MODULES, 'typescript', 'bin', 'tsc'), '--project', '.'], folder);
+  await typeCheck(folder, client.program);
   const program = join(folder, 'program.mjs');
   const entryPoints = [join(folder, 'program.ts')];
   await bundle({ entryPoints, outfile: program, bundle: true, format: 'esm', target: 'node20' });
@@ -113,45 +94,4 @@ async function lintWithRedocly(folder: string): Promise<void> {
   const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const output = await npx(['@redocly/cli@2.77.0'], 'redocly', args, folder, env);
   if (!/"totals":\s*\{\s*"errors":\s*0,\s*"warnings":\s*0,/.test(output)) throw new Error(output);
-}
-
-async function listWithInspector(folder: string, { url, key }: Service): Promise<void> {
-  const args = ['--cli', `${url}/mcp?toolsets=all`, '--transport', 'http', '--header', `X-API-Key: ${key}`];
-  const output = await npx(
-    ['@modelcontextprotocol/inspector@2.12.0'],
-    'mcp-inspector',
-    [...args, '--method', 'tools/list', '--strict'],
-    folder,
-  );
-  if (/warn/i.test(output)) throw new Error(output);
-}
-
-/** Runs a command of packages that npx fetches. @returns what it printed. */
-function npx(
-  packages: readonly string[],
-  command: string,
-  args: readonly string[],
-  folder: string,
-  env: Record<string, string> = {},
-): Promise<string> {
-  const fetched = packages.flatMap((one) => ['--package', one]);
-  return tool('npx', ['--yes', ...fetched, command, ...args], folder, env);
-}
-
-/** Install scripts of the packages are not run. @returns what the program printed to both of its outputs. */
-async function tool(
-  file: string,
-  args: readonly string[],
-  cwd: string,
-  env: Record<string, string> = {},
-): Promise<string> {
-  const npm = { npm_config_ignore_scripts: 'true', npm_config_loglevel: 'error' };
-  try {
-    const options = { cwd, env: { ...process.env, ...npm, CI: '1', ...env }, maxBuffer: 2 ** 28 };
-    const { stdout, stderr } = await run(file, args, options);
-    return `${stdout}${stderr}`;
-  } catch (error) {
-    const { message, stdout = '', stderr = '' } = error as Error & { stdout?: string; stderr?: string };
-    throw new Error(`${message}\n${stdout}${stderr}`);
-  }
 }

@@ -117,7 +117,7 @@ import { ok } from '@oazapfts/runtime';
 import { defaults, getJob, getProducts, postProducts } from './souk.ts';
 
 Object.assign(defaults, { baseUrl, headers });
-const found = await ok(getProducts(1, asins, { detailLevel: 'summary' }));
+const found = await ok(getProducts(1, { asins, detailLevel: 'summary' }));
 const posted = await ok(postProducts({ domain: 1, asins: asins.slice(1) }));
 const refused = await getJob('x');
 show(found.data.products, posted.data.count, refused.status === 404 ? refused.data.code : undefined);

@@ -118,7 +118,8 @@ test('the commands of the README run', { timeout: SLOW_MS }, async ({ built, cli
   const command = join(built.root, 'dist/command/souk-client.cjs');
   const script = `npx() { shift; '${process.execPath}' '${command}' "$@"; }
 ${commands.replace('http://127.0.0.1:3000', client.baseUrl)}`;
-  writeFileSync(join(built.folder, 'products.csv'), 'asin\nB08N5WRWNX\nB07FZ8S74R\n');
+  const products = 'asin,detailLevel\nB08N5WRWNX,summary\nB07FZ8S74R,\n';
+  writeFileSync(join(built.folder, 'products.csv'), products);
   const { SOUK_URL: _url, SOUK_API_KEY: _key, ...env } = process.env;
   const running = run('sh', ['-euc', script], {
     cwd: built.folder,

@@ -68,7 +68,9 @@ async function start(
   });
   const [problem] = errors.filter(({ type }) => type !== 'Delimiter');
   if (problem) throw new Error(`${file.input}: row ${problem.row ?? 1}: ${problem.message}`);
-  const items = rows.map((row) => ({ ...params, ...row }));
+  // An empty cell leaves its parameter to those of all items, or to its default.
+  const given = (row: Record<string, string>) => Object.entries(row).filter(([, cell]) => cell !== '');
+  const items = rows.map((row) => ({ ...params, ...Object.fromEntries(given(row)) }));
   const remember = (started: Started) => {
     // Renamed when it is complete, so that an interruption leaves no half of it.
     writeFileSync(`${statePath}.new`, stringifyJson(started));
