@@ -38,7 +38,7 @@ function read({ series, ...chart }) {
   const last = Math.max(...ends.map(([, one]) => one));
   // A single time is shown in the middle of a week.
   const room = first === last ? 3.5 * DAY : 0;
-  return { ...chart, series: all, from: first - room, to: last + room };
+  return { ...chart, series: all, from: first - room, to: last + room, last };
 }
 
 function draw(figure, chart) {
@@ -130,7 +130,7 @@ function draw(figure, chart) {
 
   /** Writes the values at the time that is pointed at, or the last ones of the view. */
   function write() {
-    const time = Math.min(pointed ?? view[1], view[1]);
+    const time = Math.min(pointed ?? chart.last, view[1]);
     const texts = series.map((one, i) => {
       const text = formatOf(one)(valueAt(chart, one, time));
       boxes[i].closest('label').querySelector('output').textContent = text;

@@ -18,8 +18,16 @@ export function FailedCallTable({ calls }: { calls: readonly FailedCall[] }): VN
         // A newer version may have written a kind that this one does not know.
         ['Error', ({ error }) => <code>{ERRORS[error.kind]?.code ?? error.kind}</code>],
         ['Message to the customer', ({ error }) => <span class="long-text">{error.message}</span>],
-        ['Job', ({ callId }) => <ErrorsOf id={callId} />],
-        ['Error id', ({ error }) => <ErrorsOf id={error.metadata?.errorId} />],
+        [
+          'Job, error id',
+          ({ callId, error }) => (
+            <>
+              <ErrorsOf id={callId} />
+              <br />
+              <ErrorsOf id={error.metadata?.errorId} />
+            </>
+          ),
+        ],
       ]}
     />
   );

@@ -29,7 +29,7 @@ export const todayPage: ExplorePage = {
   fields: (
     <>
       <Field name="geo" label="Region" preset="US" required maxLength={12} />
-      <Field name="trendDate" label="Day" type="date" hint="Empty: today" />
+      <Field name="trendDate" label="Day, or today" type="date" />
     </>
   ),
   fieldNames: ['geo', 'trendDate'],

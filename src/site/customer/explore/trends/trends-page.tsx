@@ -48,7 +48,7 @@ export const trendsPage: ExplorePage = {
         placeholder="kettle, teapot"
         maxLength={500}
       />
-      <Field name="geo" label="Region" placeholder="US" hint="Empty: the whole world" maxLength={12} />
+      <Field name="geo" label="Region, such as US" placeholder="Whole world" maxLength={12} />
       <Field name="startDate" label="From" type="date" />
       <Field name="endDate" label="To" type="date" />
       <Choice name="property" label="Search" options={PROPERTIES} preset="web" />
