@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { AlertView } from '../../src/batches/trackers/alert.ts';
 import type { TrackerView } from '../../src/batches/trackers/view.ts';
 import type { Client } from './client.ts';
@@ -54,10 +54,13 @@ export function everyTwoHours(asins: readonly string[], fields: Record<string, u
   };
 }
 
+/** Creates a tracker. It is deleted after the test, so that it has no looks in later ones. */
 export async function createTracker(client: Client, body: unknown): Promise<TrackerView> {
   const reply = await client.post('/api/trackers', body);
   expect(reply.json).toMatchObject({ code: '0000' });
   expect(reply.status).toBe(201);
+  const { links } = reply.json.data;
+  onTestFinished(async () => void (await client.get(links.self, { method: 'DELETE' })));
   return reply.json.data;
 }
 
@@ -91,7 +94,7 @@ export async function nextLook(
        where r.schedule_id = $1 and r.due_at >= $2 and b.finished_at is not null`,
       [tracker.trackerId, new Date(dueAt)],
     );
-    return rowCount === 1;
+    return (rowCount ?? 0) > 0;
   };
   await comesAbout(souk, hasEnded, stepMs);
   return alertsOf(client, tracker);

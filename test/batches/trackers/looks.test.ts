@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { storeChanged } from '../../../src/batches/changes.ts';
 import type { AlertView } from '../../../src/batches/trackers/alert.ts';
 import { dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
 import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/look.ts';
@@ -41,7 +42,7 @@ async function collect(
   { database, clock }: Souk,
   { trackerId }: TrackerView,
   prices: readonly (readonly [asin: string, price: number])[],
-  { batchId = BATCH, limits = WEBHOOK_LIMITS } = {},
+  { batchId = BATCH, limits = WEBHOOK_LIMITS, isAll = true } = {},
 ): Promise<void> {
   const results = prices.map(([asin, price], index) => ({
     ...{ index, raw: { domain: 1, asins: [asin] }, metadata: undefined },
@@ -49,8 +50,11 @@ async function collect(
   }));
   await inTransaction(database, async (client) => {
     const tracker = await lockTracker(client, trackerId);
-    if (!tracker) throw new Error('there is no tracker');
-    await compareWithConditions(client, tracker, { batchId, results }, limits, clock.now());
+    const changed = await storeChanged(client, trackerId, results);
+    // A deleted tracker makes no alerts.
+    if (!tracker) return;
+    const look = { batchId, results: isAll ? results : changed };
+    await compareWithConditions(client, tracker, look, limits, clock.now());
   });
 }
 
@@ -110,7 +114,7 @@ test('keeps the state of a product that fails', async ({ souk, client, upstream 
   const tracker = await createTracker(client, everyTwoHours([asin], { runHours: 1 }));
   await nextLook(souk, client, tracker);
   upstream.on('product', () => ({ status: 500, json: {} }));
-  expect(await nextLook(souk, client, tracker, 30_000)).toEqual([]);
+  expect(await nextLook(souk, client, tracker, 300_000)).toEqual([]);
   upstream.on('product', hasProducts(products));
   products.set(asin, { new: 1500 });
   expect(seen(await nextLook(souk, client, tracker))).toEqual([[asin, 2500, 1500]]);
@@ -232,6 +236,39 @@ test('compares every product with new conditions, and forgets the states of remo
     [a, 2500, 1500],
     [a, 45, 39],
   ]);
+});
+
+test('collections, changes and the deletion of a tracker do not block each other', async ({
+  souk,
+  client,
+}) => {
+  const asins = asinsFrom('B0BUSY', 60);
+  const tracker = await createTracker(client, everyTwoHours(asins));
+  const patch = (value: number) =>
+    client.get(tracker.links.self, {
+      method: 'PATCH',
+      body: { conditions: [{ type: 'price_below', value }] },
+    });
+  const looks = Array.from({ length: 6 }, (_, i) =>
+    collect(
+      souk,
+      tracker,
+      asins.slice(10 * i, 10 * i + 10).map((asin) => [asin, 1500 + i] as const),
+      { isAll: false },
+    ),
+  );
+  const changes = await Promise.all([patch(1000), patch(1600), patch(1700), ...looks]);
+  expect(changes.slice(0, 3)).toMatchObject([{ status: 200 }, { status: 200 }, { status: 200 }]);
+  const [deleted] = await Promise.all([
+    client.get(tracker.links.self, { method: 'DELETE' }),
+    ...Array.from({ length: 4 }, (_, i) =>
+      collect(souk, tracker, [
+        [asins[i] ?? '', 1],
+        [newAsin(), 2],
+      ]),
+    ),
+  ]);
+  expect(deleted.status).toBe(200);
 });
 
 test('makes alerts about the ranks of keywords', async ({ souk, client }) => {
