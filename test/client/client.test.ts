@@ -1,5 +1,9 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { expect } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { type BatchFile, runBatch } from '../../clients/typescript/src/command/batch.ts';
 import {
   type BatchResult,
   ConnectionError,
@@ -130,6 +134,40 @@ test('repeats a lost batch with the same key, so that one is created', async ({ 
   const { batchId } = await api.batches.create(callsOf([newAsin()]) as never);
   const { batches } = await api.batches.list();
   expect(batches.map((one) => one.batchId)).toEqual([batchId]);
+});
+
+test('a batch file continues its batch after an interruption, refuses other items, and leaves nothing after a refusal', async ({
+  api,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'souk-batch-file-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file: BatchFile = {
+    input: join(folder, 'items.csv'),
+    out: join(folder, 'out.csv'),
+    operation: 'market.product',
+    params: { country: 'us' },
+    maxUnits: undefined,
+  };
+  const { signal } = new AbortController();
+  writeFileSync(file.input, 'asin\nno\n');
+  await expect(runBatch(api, file, signal)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  expect(readdirSync(folder)).toEqual(['items.csv']);
+
+  const items = `asin,detailLevel\n${newAsin()},summary\n${newAsin()},\n`;
+  writeFileSync(file.input, items);
+  const stopped = new Error('stopped');
+  await expect(runBatch(api, file, AbortSignal.abort(stopped))).rejects.toBe(stopped);
+  writeFileSync(file.input, `asin\n${newAsin()}\n`);
+  await expect(runBatch(api, file, signal)).rejects.toThrow('is of a batch with other items or options');
+  writeFileSync(file.input, items);
+  expect(await runBatch(api, file, signal)).toBe(0);
+  expect(readdirSync(folder)).toEqual(['items.csv', 'out.csv']);
+  expect((await api.batches.list()).batches).toHaveLength(1);
+});
+
+test('names the parameters that are missing', async ({ api }) => {
+  const nothing = api.market.product({} as never);
+  await expect(nothing).rejects.toThrow('asins: is required');
 });
 
 test('ends when its signal is aborted, also between attempts', async ({ api, proxy }) => {

@@ -35,7 +35,7 @@ function createMethod(calls: Calls, name: string, address: Address): Method {
 
 function requestOf(
   name: string,
-  [method, path, timeoutSeconds, repeats]: Address,
+  [method, path, timeoutSeconds, repeats, takes]: Address,
   params: Params,
   options: CallOptions = {},
 ): Request {
@@ -63,6 +63,7 @@ function requestOf(
     signal,
     headers,
     query: hasBody ? callOptions : { ...rest, ...callOptions },
-    ...(hasBody && Object.keys({ ...key, ...rest }).length > 0 ? { body: { ...key, ...rest } } : {}),
+    // Also without parameters: the service then names those that are missing.
+    ...(hasBody && takes === 'params' ? { body: { ...key, ...rest } } : {}),
   };
 }

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
 import Papa from 'papaparse';
+import { InvalidRequestError, QuotaError } from '../errors.ts';
 import type { OperationName } from '../generated/operations.ts';
 import { stringifyJson } from '../json.ts';
 import type { Souk } from '../souk.ts';
@@ -22,6 +24,8 @@ export interface BatchFile {
  */
 interface Started {
   idempotencyKey: string;
+  /** Hash of operation, items and options. */
+  request: string;
   batchId?: string;
 }
 
@@ -31,10 +35,7 @@ interface Started {
  */
 export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal): Promise<number> {
   const statePath = `${file.out}.souk.json`;
-  const started: Started = existsSync(statePath)
-    ? (JSON.parse(readFileSync(statePath, 'utf8')) as Started)
-    : { idempotencyKey: crypto.randomUUID() };
-  const batchId = started.batchId ?? (await start(souk, file, started.idempotencyKey, statePath));
+  const batchId = await start(souk, file, statePath);
   const bar = new SingleBar({
     format: '[{bar}] {percentage}% | {value} of {total} items',
     stream: process.stderr,
@@ -55,37 +56,53 @@ export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal)
   }
 }
 
-async function start(
-  souk: Souk,
-  file: BatchFile,
-  idempotencyKey: string,
-  statePath: string,
-): Promise<string> {
-  const { operation, params, maxUnits } = file;
-  const { data: rows, errors } = Papa.parse<Record<string, string>>(readFileSync(file.input, 'utf8'), {
+/** Returns the id of the batch that an earlier run has created, or creates it. */
+async function start(souk: Souk, file: BatchFile, statePath: string): Promise<string> {
+  const { operation, maxUnits } = file;
+  const body = { operation, items: itemsOf(file), ...(maxUnits === undefined ? {} : { maxUnits }) };
+  const request = createHash('sha256').update(stringifyJson(body)).digest('hex');
+  const earlier = existsSync(statePath) ? (JSON.parse(readFileSync(statePath, 'utf8')) as Started) : null;
+  if (earlier && earlier.request !== request)
+    throw new Error(
+      `${statePath} is of a batch with other items or options: run the same command as before, or delete this file to start a new batch.`,
+    );
+  if (earlier?.batchId !== undefined) return earlier.batchId;
+  const started = earlier ?? { idempotencyKey: crypto.randomUUID(), request };
+  remember(statePath, started);
+  try {
+    const { batchId } = await souk.batches.create({ ...body, idempotencyKey: started.idempotencyKey });
+    if (existsSync(file.out)) rmSync(file.out);
+    remember(statePath, { ...started, batchId });
+    return batchId;
+  } catch (error) {
+    if (!earlier && isRefusal(error)) rmSync(statePath);
+    throw error;
+  }
+}
+
+function itemsOf({ input, params }: BatchFile): Record<string, string>[] {
+  const { data: rows, errors } = Papa.parse<Record<string, string>>(readFileSync(input, 'utf8'), {
     header: true,
     skipEmptyLines: true,
   });
   const [problem] = errors.filter(({ type }) => type !== 'Delimiter');
-  if (problem) throw new Error(`${file.input}: row ${problem.row ?? 1}: ${problem.message}`);
+  if (problem) throw new Error(`${input}: row ${problem.row ?? 1}: ${problem.message}`);
   // An empty cell leaves its parameter to those of all items, or to its default.
   const given = (row: Record<string, string>) => Object.entries(row).filter(([, cell]) => cell !== '');
-  const items = rows.map((row) => ({ ...params, ...Object.fromEntries(given(row)) }));
-  const remember = (started: Started) => {
-    // Renamed when it is complete, so that an interruption leaves no half of it.
-    writeFileSync(`${statePath}.new`, stringifyJson(started));
-    renameSync(`${statePath}.new`, statePath);
-  };
-  remember({ idempotencyKey });
-  const { batchId } = await souk.batches.create({
-    operation,
-    items,
-    idempotencyKey,
-    ...(maxUnits === undefined ? {} : { maxUnits }),
-  });
-  if (existsSync(file.out)) rmSync(file.out);
-  remember({ idempotencyKey, batchId });
-  return batchId;
+  return rows.map((row) => ({ ...params, ...Object.fromEntries(given(row)) }));
+}
+
+function remember(statePath: string, started: Started): void {
+  // Renamed when it is complete, so that an interruption leaves no half of it.
+  writeFileSync(`${statePath}.new`, stringifyJson(started));
+  renameSync(`${statePath}.new`, statePath);
+}
+
+/** Whether each attempt of the request was refused, so that none has created a batch. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof InvalidRequestError || (error instanceof QuotaError && error.code === 'QUOTA_MAX_UNITS')
+  );
 }
 
 /** Appends results to a file that may have some of them. */
