@@ -19,6 +19,8 @@ export const ENDPOINT_METHODS: Readonly<Record<string, string>> = {
   deleteSchedule: 'schedules.delete',
   listScheduleRuns: 'schedules.runs',
   runSchedule: 'schedules.run',
+  getUsage: 'billing.usage',
+  listLedger: 'billing.ledger',
   createTracker: 'trackers.create',
   listTrackers: 'trackers.list',
   quoteTracker: 'trackers.quote',

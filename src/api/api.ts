@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
+import { BILLING_ENDPOINTS } from './endpoints/billing/index.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
 import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs/index.ts';
 import { registerEndpoints } from './endpoints/register.ts';
@@ -37,6 +38,7 @@ export interface ApiDeps {
   schedules: DepsOf<typeof SCHEDULE_ENDPOINTS>;
   trackers: DepsOf<typeof TRACKER_ENDPOINTS>;
   webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
+  billing: DepsOf<typeof BILLING_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
   /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics. */
@@ -84,6 +86,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
         registerEndpoints(scope, TRACKER_ENDPOINTS, deps.trackers);
         registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
+        registerEndpoints(scope, BILLING_ENDPOINTS, deps.billing);
       });
       api.register(async (scope) =>
         registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }),

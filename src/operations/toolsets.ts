@@ -1,6 +1,7 @@
 /** Groups of MCP tools. Each listed tool costs an agent tokens in every conversation, so agents select groups. */
 export const TOOLSETS = [
   'account',
+  'billing',
   'products',
   'categories',
   'sellers',

@@ -1,4 +1,5 @@
 import { BATCH_ENDPOINTS } from './batches/index.ts';
+import { BILLING_ENDPOINTS } from './billing/index.ts';
 import type { EndpointDescription } from './endpoint.ts';
 import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './jobs/index.ts';
 import { SCHEDULE_ENDPOINTS } from './schedules/index.ts';
@@ -14,5 +15,6 @@ export const ENDPOINTS: readonly EndpointDescription[] = [
   ...SCHEDULE_ENDPOINTS,
   ...TRACKER_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
+  ...BILLING_ENDPOINTS,
   ...SERVICE_ENDPOINTS,
 ];

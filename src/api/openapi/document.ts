@@ -30,6 +30,7 @@ address from which too many unknown keys or wrong tokens came gets 429 \`TOO_MAN
 
 const TAGS: Record<string, string> = {
   account: 'The quota of the account',
+  billing: 'Units that the account has used, and every movement of units',
   market: 'Products, categories, sellers, deals and price charts of the marketplace',
   retail: 'Addresses of product images',
   trends: 'Search interest over time and by region, related searches, and trending searches',

@@ -67,6 +67,8 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'delete /api/schedules/{id}': 'deleteSchedule',
   'get /api/schedules/{id}/runs': 'listScheduleRuns',
   'post /api/schedules/{id}/run': 'runSchedule',
+  'get /api/usage': 'getUsage',
+  'get /api/ledger': 'listLedger',
   'post /api/trackers': 'createTracker',
   'post /api/trackers/quote': 'quoteTracker',
   'get /api/trackers': 'listTrackers',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ENDPOINTS } from '../../../src/api/endpoints/batches/index.ts';
+import { BILLING_ENDPOINTS } from '../../../src/api/endpoints/billing/index.ts';
 import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs/index.ts';
 import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules/index.ts';
 import { TRACKER_ENDPOINTS } from '../../../src/api/endpoints/trackers/index.ts';
@@ -22,9 +23,15 @@ const SPECIFIED =
 
 const ALL = [...TOOLS.values()];
 
-test('every operation and every endpoint of jobs, batches, schedules and trackers is a tool, except quotes and the event stream', () => {
+test('every operation and every endpoint of jobs, batches, schedules, trackers and billing is a tool, except quotes and the event stream', () => {
   const operations = OPERATIONS.map(({ tool }) => tool);
-  const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS, ...TRACKER_ENDPOINTS];
+  const endpoints = [
+    JOB_ENDPOINTS,
+    BATCH_ENDPOINTS,
+    SCHEDULE_ENDPOINTS,
+    TRACKER_ENDPOINTS,
+    BILLING_ENDPOINTS,
+  ].flat();
   const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
   expect(without).toEqual([
     ...['/api/jobs/{id}/events', '/api/batches/quote', '/api/schedules/quote', '/api/trackers/quote'],

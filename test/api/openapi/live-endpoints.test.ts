@@ -186,6 +186,14 @@ test('the endpoints of trackers answer as documented', async ({ souk, client, up
   upstream.on('product', knowsEveryProduct);
 });
 
+test('the endpoints of billing answer as documented', async ({ client }) => {
+  await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  expect((await client.get('/api/usage')).json.data.calls).toBeGreaterThan(0);
+  expect((await client.get('/api/usage?from=x')).status).toBe(400);
+  expect((await client.get('/api/ledger?limit=1')).json.data.ledger).toHaveLength(1);
+  expect((await client.get('/api/ledger?kind=x')).status).toBe(400);
+});
+
 test('the endpoints of webhooks answer as documented', async ({ souk, client }) => {
   const receiver = await openReceiver();
   onTestFinished(() => receiver.close());

@@ -20,6 +20,7 @@ test.for([
   '/api/batches',
   '/api/schedules',
   '/api/trackers',
+  '/api/usage',
 ])('answers HEAD %s as GET, without a body', async (path, { client }) => {
   const get = await client.get(path);
   const head = await client.get(path, { method: 'HEAD' });

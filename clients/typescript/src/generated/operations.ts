@@ -219,6 +219,12 @@ export interface Methods {
     /** Sends a delivery again, with the same body and the same id. */
     replay: OfId<Schemas['Delivery']>;
   };
+  billing: {
+    /** Returns the calls and charged units of the account by day and operation. */
+    usage: FreeWithoutParams<Schemas['BillingUsageParams'], Schemas['Usage']>;
+    /** Lists the movements of the units of the account, newest first. */
+    ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
+  };
 }
 
 /** Data by operation, for results of batches. */
@@ -315,4 +321,6 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'webhooks.deliveries': ['GET', '/api/webhooks/deliveries', 30, 'always', 'params', 'deliveries'],
   'webhooks.delivery': ['GET', '/api/webhooks/deliveries/{id}', 30, 'always', 'nothing'],
   'webhooks.replay': ['POST', '/api/webhooks/deliveries/{id}/replay', 30, 'never', 'nothing'],
+  'billing.usage': ['GET', '/api/usage', 30, 'always', 'params'],
+  'billing.ledger': ['GET', '/api/ledger', 30, 'always', 'params', 'ledger'],
 };

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
+import { ledgerCsv } from '../../../billing/ledger-csv.ts';
 import { type LedgerLine, ledgerLines, packUnitsAfter } from '../../../billing/ledger-lines.ts';
 import { type WalletBalances, walletBalances } from '../../../billing/statement.ts';
 import { SoukError } from '../../../platform/errors.ts';
@@ -11,7 +12,6 @@ import { Table } from '../../kit/table.tsx';
 import { count, Dash, Time, WALLET_NAMES } from '../../kit/words.tsx';
 import type { Pages } from '../../pages.ts';
 import { customerOf } from '../../session.ts';
-import { ledgerCsv } from './ledger-csv.ts';
 import {
   type AskedLedger,
   filterValues,

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { type Stringifier, stringify } from 'csv-stringify';
-import { type LedgerFilter, walkLedger } from '../../../billing/ledger-lines.ts';
-import type { Database } from '../../../platform/db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { type LedgerFilter, walkLedger } from './ledger-lines.ts';
 
 const COLUMNS = [
   'line',

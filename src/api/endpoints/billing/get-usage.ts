@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { dailyUse } from '../../../billing/statement.ts';
+import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
+import { addDays, date } from '../../../operations/params/dates.ts';
+import { oneOf } from '../../../operations/params/scalars.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { invalidParameters } from '../../../platform/errors.ts';
+import { csvOf } from '../../../results/csv.ts';
+import { sendEnvelope, setFacts } from '../../envelope.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+
+const DEFAULT_DAYS = 30;
+const MOST_DAYS = 366;
+const DAY_MS = 86_400_000;
+
+const usageRow = z
+  .object({
+    day: z.iso.date().describe('Day (UTC) on which the calls were accepted'),
+    operation: z.string(),
+    calls: z.int().describe('Calls, the failed and the open ones included'),
+    units: z.int().describe('Units charged'),
+  })
+  .register(SCHEMA_NAMES, { id: 'DailyUsage' });
+
+const usageSchema = z
+  .object({
+    from: z.iso.date(),
+    to: z.iso.date(),
+    calls: z.int().describe('Calls of the whole period'),
+    units: z.int().describe('Units charged for the whole period'),
+    usage: z.array(usageRow).describe('By day and operation, the earliest day first'),
+  })
+  .register(SCHEMA_NAMES, { id: 'Usage' });
+
+export const getUsage = endpoint({
+  tag: 'billing',
+  method: 'get',
+  path: '/api/usage',
+  tool: 'billing_usage',
+  summary: 'Returns the calls and charged units of the account by day and operation.',
+  description:
+    'Returns the calls and charged units of the account by day and operation. With `format=csv` the answer is a table, text/csv.',
+  query: z.object({
+    from: date()
+      .optional()
+      .describe(`First day (UTC); default: ${DEFAULT_DAYS - 1} days before the last`),
+    to: date().optional().describe('Last day (UTC), included; default: today'),
+    format: oneOf(['json', 'csv']).default('json').describe('Form of the answer'),
+  }),
+  answers: { 200: enveloped('The usage', usageSchema) },
+
+  async handle({ database, clock }: { database: Database; clock: Clock }, { account, query, reply }) {
+    const to = query.to ?? new Date(clock.now()).toISOString().slice(0, 10);
+    const from = query.from ?? addDays(to, 1 - DEFAULT_DAYS);
+    requirePeriod(from, to);
+    const period = { from: Date.parse(from), to: Date.parse(to) + DAY_MS };
+    const usage = await dailyUse(database, account.accountId, period);
+    if (query.format === 'csv') return sendCsv(usage);
+    const sumOf = (field: 'calls' | 'units') => usage.reduce((sum, one) => sum + one[field], 0);
+    return sendEnvelope(reply, 200, { from, to, calls: sumOf('calls'), units: sumOf('units'), usage });
+
+    function sendCsv(rows: typeof usage) {
+      setFacts(reply);
+      const columns = ['day', 'operation', 'calls', 'units'] as const;
+      const table = csvOf([columns, ...rows.map((row) => columns.map((column) => row[column]))]);
+      return reply.type('text/csv; charset=utf-8').send(table);
+    }
+  },
+});
+
+/** @throws SoukError VALIDATION_FAILED for an empty or too long period. */
+function requirePeriod(from: string, to: string): void {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+  if (days >= 1 && days <= MOST_DAYS) return;
+  const problem =
+    days < 1
+      ? `must not be after the last day, ${to}, got ${from}`
+      : `must be at most ${MOST_DAYS - 1} days before the last day, ${to}, got ${from}`;
+  throw invalidParameters([{ parameter: 'from', problem }]);
+}
