@@ -15,6 +15,9 @@ import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 
 const TOKEN = 'only-for-the-operator';
+/** How many pixels of a table are beside its visible part. */
+const HIDDEN_PIXELS =
+  "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))";
 
 test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, operator: { adminToken: TOKEN } }));
 let souk: Souk;
@@ -110,6 +113,13 @@ describeInBrowser('the operator console in a browser', () => {
       await page.goto(`/admin${path.replace('ID', String(accountId))}`);
       await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);
     });
+
+    test('the table of failed calls has its last column, the ids, in view at 1280 px', async () => {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto('/admin/errors');
+      await page.getByRole('columnheader', { name: 'Job, error id' }).waitFor();
+      expect(await page.evaluate(HIDDEN_PIXELS)).toBe(0);
+    });
   });
 });
 
@@ -121,7 +131,10 @@ async function aFullDesk(): Promise<number> {
   await client.get('/api/market/product?country=us&asins=B08N5WRWNX,B0CC11BB22&days=30');
   await client.get('/api/market/productsearch?country=us&keyword=tent');
   await client.get('/api/market/product?country=us&asins=B08N5WRWNX&days=30');
-  await souk.clientOf(key).get('/api/market/variations?country=us&asin=B000000000');
+  await client.get('/api/market/variations?country=us&asin=ZX00000000');
+  await souk.database.query(
+    `update finished_calls set error = error || '{"metadata": {"errorId": "6f0c3c38-6b8a-4a53-8f3f-0e6b2c8f3d11"}}' where error is not null`,
+  );
   const now = new Date(clock.now());
   await database.query(
     `insert into token_readings (provider, minute, tokens_left, tokens_per_minute)

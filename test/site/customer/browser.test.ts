@@ -148,6 +148,17 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
+  test('the ledger at 390 px has each line as a list, and hides nothing beside the screen', async () => {
+    const page = await openPage({ width: 390 });
+    await page.goto('/account/ledger');
+    const hidden = await page.evaluate(
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))",
+    );
+    const change = page.getByRole('cell').and(page.locator('[data-label=Change]')).first();
+    expect([hidden, (await change.boundingBox())?.width ?? 0]).toEqual([0, expect.closeTo(356, -2)]);
+    await page.close();
+  });
+
   test('shows the price of a call, then its answer and a curl command', async () => {
     const page = await openPage();
     await page.goto('/account/try');
