@@ -43,7 +43,10 @@ export async function openFaultProxy(target: () => string): Promise<FaultProxy> 
     requests.push(`${method} ${url}`);
     const index = faults.findIndex(({ path }) => url.includes(path));
     const [found] = index === -1 ? [] : faults.splice(index, 1);
-    if (!found) return forward(request, response, headers, (answer) => pass(answer, response));
+    if (!found) {
+      forward(request, response, headers, (answer) => pass(answer, response));
+      return;
+    }
     const { fault } = found;
     if (fault.kind === 'hang') return void request.resume();
     if (fault.kind === 'answer') {
