@@ -156,6 +156,21 @@ test.for(named)('$path shows the data of all its calls', async ({ path, found, s
   expect(html).not.toContain('src="http');
 });
 
+test('pictures of the demo provider come from the service itself, and nothing else of the provider does', async ({
+  demo,
+}) => {
+  answersAsDemo(souk.upstream, demo);
+  const { client } = customer;
+  const { json } = await client.get(`/api/market/product?domain=1&asins=${ASIN}&detailLevel=summary`);
+  const [{ image }] = json.data.products;
+  const { status, headers, text } = await client.raw(`/images/I/${image}`);
+  expect([status, headers['content-type']]).toEqual([200, 'image/svg+xml']);
+  expect(headers['content-security-policy']).toBe("default-src 'none'; sandbox");
+  expect(text).toMatch(/^<svg /);
+  for (const name of ['unknown.svg', '..%2F..%2Ftoken.svg', 'a%3Fb.svg', 'token'])
+    expect([name, (await client.raw(`/images/I/${name}`)).status]).toEqual([name, 404]);
+});
+
 test.for(named)('$path says what it lacks without data', async ({ path, missing, says }, { demo }) => {
   answersAsDemo(souk.upstream, demo);
   hasNothing(souk.upstream);
