@@ -234,7 +234,7 @@ async function enqueue(
     });
     const release = () => endCall(deps, payload, { error: toRecord(error) });
     const ended = await retryDuringOutage(clock, release).catch(() => null);
-    // A caller is told of a failure only if its call costs nothing. Otherwise the call has ended, because the queue had taken the
+    // A caller receives the error only if its call costs nothing. Otherwise the call has ended, because the queue had taken the
     // job although its reply was lost, or it is open, and its job is put back.
     if (ended?.state === 'released') throw error;
     return;

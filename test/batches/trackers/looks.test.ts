@@ -278,6 +278,7 @@ test('makes alerts about the ranks of keywords', async ({ souk, client }) => {
   await load(souk.database, 'us', csvReport('2026-02-21', ranked(...filler(20), 'desk lamp')));
   const tracker = await createTracker(client, {
     ...everyTwoHours([]),
+    // plain-english: allow
     ...{ asins: undefined, domain: undefined, country: 'us', keywords: ['Desk  Lamp'] },
     conditions: [{ type: 'keyword_rank_below', value: 10 }],
   });
