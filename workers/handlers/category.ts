@@ -1,9 +1,11 @@
-import { type category, categorySources, childCategories } from '../../src/operations/market/category.ts';
+import {
+  CATEGORIES_A_TOKEN,
+  type category,
+  categorySources,
+  childCategories,
+} from '../../src/operations/market/category.ts';
 import { fetchCategories } from '../../src/upstream/keepa/categories.ts';
 import type { Handler } from './handler.ts';
-
-/** The provider returns up to ten categories for one token. */
-const AT_ONCE = 10;
 
 /** Fetches a category and, on request, its subcategories. Each of these is a source that a call for it shares. */
 export const handleCategory: Handler<typeof category> = async (input, context) => {
@@ -26,7 +28,7 @@ export const handleCategory: Handler<typeof category> = async (input, context) =
         }),
       );
     },
-    AT_ONCE,
+    CATEGORIES_A_TOKEN,
   );
   return new Map([...obtained, ...found]);
 };

@@ -24,7 +24,10 @@ export interface Category {
 }
 
 /** The most subcategories that a call returns. */
-const MOST_CHILDREN = 100;
+const MOST_CHILDREN = 50;
+
+/** The provider returns up to this many categories for a token. */
+export const CATEGORIES_A_TOKEN = 10;
 
 export const category = defineQueued<'market.category', CategoryInput, Record<string, Category>>({
   name: 'market.category',
@@ -48,10 +51,13 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     },
   ),
   price: {
-    text: '1, or 2 with children if there are any',
-    quote: ({ children }) => (children ? 2 : 1),
-    settle: ({ children, category }, { data }) =>
-      children && childCategories(data.categories as Record<string, Category>, category).length > 0 ? 2 : 1,
+    text: `1, and with children 1 per ${CATEGORIES_A_TOKEN} subcategories, at most ${unitsOf(MOST_CHILDREN)}`,
+    quote: ({ children }) => unitsOf(children ? MOST_CHILDREN : 0),
+    settle: ({ children, category }, { data }) => {
+      const categories = data.categories as Record<string, Category>;
+      const returned = childCategories(categories, category).filter((id) => categories[id]);
+      return unitsOf(children ? returned.length : 0);
+    },
   },
   pools: ['market'],
   queue: () => 'market',
@@ -85,4 +91,9 @@ export function childCategories(
   category: ExactInteger,
 ): string[] {
   return (categories?.[String(category)]?.children ?? []).slice(0, MOST_CHILDREN).map(String);
+}
+
+/** Returns the price of a category with its subcategories. */
+function unitsOf(children: number): number {
+  return 1 + Math.ceil(children / CATEGORIES_A_TOKEN);
 }

@@ -88,7 +88,7 @@ export interface Methods {
     productSearch: Call<Schemas['MarketProductSearchParams'] & Schemas['Site'], Schemas['MarketProductsearchData']>;
     /** Searches categories by keyword. Units: 1. */
     categorySearch: Call<Schemas['MarketCategorySearchParams'] & Schemas['Site'], Schemas['MarketCategorysearchData']>;
-    /** Returns a category, or all root categories of a site. Units: 1, or 2 with children if there are any. */
+    /** Returns a category, or all root categories of a site. Units: 1, and with children 1 per 10 subcategories, at most 6. */
     category: Call<Schemas['MarketCategoryParams'] & Schemas['Site'], Schemas['MarketCategoryData']>;
     /** Lists the best sellers of a category, best first. Units: 10. */
     bestSeller: Call<Schemas['MarketBestSellerParams'] & Schemas['Site'], Schemas['MarketBestsellerData']>;
