@@ -79,7 +79,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     ['operation=market.deal', 'market.deal', 'market.product'],
   ])('with %s shows only matching lines', async (query, wanted, other) => {
     const { html } = await customer.visitor.get(`/account/ledger?${query}`);
-    const rows = html.slice(html.indexOf('<tbody>'));
+    const rows = html.slice(html.indexOf('<tbody'));
     expect(rows).toContain(`>${wanted}<`);
     expect(rows).not.toContain(`>${other}<`);
   });
@@ -88,7 +88,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     const today = new Date(souk.clock.now()).toISOString().slice(0, 10);
     const yesterday = new Date(souk.clock.now() - DAY_MS).toISOString().slice(0, 10);
     expect((await customer.visitor.get(`/account/ledger?from=${today}&to=${today}`)).html).toContain(
-      '<tbody>',
+      '<tbody',
     );
     expect((await customer.visitor.get(`/account/ledger?to=${yesterday}`)).text).toContain(
       'No ledger lines found',
@@ -116,7 +116,9 @@ describe('the ledger of an account with packs and a subscription', () => {
     const lines = await ledgerLines(souk.database, customer.accountId, { limit: 100 });
     const middle = lines[Math.floor(lines.length / 2)]?.id;
     const { html } = await customer.visitor.get(`/account/ledger?cursor=${middle}`);
-    const shown = [...html.matchAll(/<td class="number muted">(\d+)<\/td>/g)].map(([, id]) => Number(id));
+    const shown = [...html.matchAll(/<td class="number muted"[^>]*>(\d+)<\/td>/g)].map(([, id]) =>
+      Number(id),
+    );
     expect(shown).toEqual(lines.map(({ id }) => id).filter((id) => id < (middle ?? 0)));
     expect(html).toContain('Newest');
   });

@@ -27,6 +27,8 @@ export async function openFaultyGateway(
     const sent = request({ hostname, port, method, path: url, headers }, (response) => {
       const isRefused = charges.test(url) && response.statusCode === 200;
       const send = () => {
+        // The client may have gone.
+        if (reply.destroyed) return void response.destroy();
         reply.writeHead(isRefused ? 400 : (response.statusCode ?? 502), isRefused ? {} : response.headers);
         if (isRefused) {
           response.resume();
