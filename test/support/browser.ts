@@ -11,8 +11,10 @@ const SCREENSHOTS = resolve('test/screenshots');
 const found = await findChromium();
 if ('missing' in found) process.stderr.write(`Skipping what needs a browser: ${found.missing}.\n`);
 
+export const hasBrowser = !('missing' in found);
+
 /** `describe` for tests that need a browser; without one they are skipped, with a note that says why. */
-export const describeInBrowser = describe.skipIf('missing' in found);
+export const describeInBrowser = describe.skipIf(!hasBrowser);
 
 /** The appearances in which a page is checked, and the rules that may find something else there than in the first one. */
 export const LOOKS = [

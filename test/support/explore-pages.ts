@@ -1,4 +1,6 @@
 import { expect, onTestFinished, vi } from 'vitest';
+import { expectAccessible } from './accessibility.ts';
+import { faultsOf, hasBrowser, openBrowser, screenshot } from './browser.ts';
 import type { Customer } from './customer.ts';
 import type { Souk } from './souk.ts';
 import type { VisitedPage, Visitor } from './visitor.ts';
@@ -32,4 +34,33 @@ async function ended(visitor: Visitor, page: VisitedPage): Promise<VisitedPage> 
     },
     { timeout: 60_000 },
   );
+}
+
+/** A narrow, dark window of a browser, in which customers look at pages. */
+export interface Viewer {
+  /** Fails unless the page loads without an error and is as wide as the window. @param name of the screenshot. */
+  see(customer: Customer, address: string, name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const NARROW = 390;
+
+/** Opens a viewer. Without a browser it sees nothing. With SOUK_SCREENSHOTS=1 it also checks the accessibility. */
+export async function openViewer(): Promise<Viewer> {
+  if (!hasBrowser) return { see: async () => {}, close: async () => {} };
+  const browser = await openBrowser();
+  const page = await browser.page({ width: NARROW, colorScheme: 'dark' });
+  return {
+    async see({ client: { baseUrl }, cookie }, address, name) {
+      await page.context().addCookies([{ ...cookie, url: baseUrl }]);
+      await page.goto(`${baseUrl}${address}`);
+      await page.locator('main h1').waitFor();
+      const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
+      expect({ name, scrollWidth }).toEqual({ name, scrollWidth: NARROW });
+      expect({ name, errors: faultsOf(page).errors }).toEqual({ name, errors: [] });
+      if (process.env.SOUK_SCREENSHOTS === '1') await expectAccessible(page);
+      await screenshot(page, name);
+    },
+    close: () => browser.close(),
+  };
 }

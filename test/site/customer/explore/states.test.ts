@@ -14,7 +14,7 @@ import { trendsPage } from '../../../../src/site/customer/explore/trends/trends-
 import { requestOf } from '../../../../src/site/customer/explore/view-state.ts';
 import { type Customer, PAGES, signedIn } from '../../../support/customer.ts';
 import { answersAsDemo } from '../../../support/demo-upstream.ts';
-import { withAllData } from '../../../support/explore-pages.ts';
+import { openViewer, type Viewer, withAllData } from '../../../support/explore-pages.ts';
 import { csvReport, load } from '../../../support/reports.ts';
 import type { ScriptedUpstream } from '../../../support/scripted-upstream.ts';
 import type { Souk } from '../../../support/souk.ts';
@@ -112,22 +112,27 @@ const NOTHING: Readonly<Record<string, object>> = {
 test.override('soukOptions', ({ demo }) => ({ pages: { ...PAGES, demoPicturesUrl: demo.url } }));
 let souk: Souk;
 let customer: Customer;
+let viewer: Viewer;
 let wordId: string;
 
 test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
   customer = await signedIn(souk);
+  viewer = await openViewer();
   const report = [{ term: 'tent', rank: 12, products: [[ASIN, 'A tent', '21.4', '9.8']] }];
   await load(souk.database, 'us', csvReport('2026-01-17', report as never));
   const terms = await customer.client.get('/api/aba/search?country=us&keyword=tent');
   wordId = String(terms.json.data.items[0].wordId);
 });
 
+test.afterAll(() => viewer.close());
+
 const named = ROWS.map((row) => ({ ...row, path: row.page.path }));
 const formOf = (form: object) =>
   Object.fromEntries(
     Object.entries(form).map(([name, value]) => [name, value === 'WORD' ? wordId : String(value)]),
   );
+const nameOf = (address: string) => address.replace(/^\/|\?.*/g, '').replace('/', '-');
 const addressOf = (path: string, form: object) => `${path}?${new URLSearchParams(formOf(form))}`;
 
 /** Answers without data. */
@@ -147,13 +152,14 @@ function hasNothing(upstream: ScriptedUpstream): void {
 
 test.for(named)('$path shows the data of all its calls', async ({ path, found, shows }, { demo }) => {
   answersAsDemo(souk.upstream, demo);
-  const { status, html, text } = await withAllData(souk, customer, addressOf(path, found));
+  const { status, html, text, path: address } = await withAllData(souk, customer, addressOf(path, found));
   expect(status).toBe(200);
   for (const part of shows) expect(text).toContain(part);
   expect(text).not.toMatch(/\b(?:undefined|NaN|null|\[object Object\])/);
   expect(html).not.toContain('aria-busy="true"');
   // Pictures are those of this service.
   expect(html).not.toContain('src="http');
+  await viewer.see(customer, address, `${nameOf(path)}-with-data`);
 });
 
 test('pictures of the demo provider come from the service itself, and nothing else of the provider does', async ({
@@ -174,22 +180,25 @@ test('pictures of the demo provider come from the service itself, and nothing el
 test.for(named)('$path says what it lacks without data', async ({ path, missing, says }, { demo }) => {
   answersAsDemo(souk.upstream, demo);
   hasNothing(souk.upstream);
-  const { status, text } = await withAllData(souk, customer, addressOf(path, missing));
+  const { status, text, path: address } = await withAllData(souk, customer, addressOf(path, missing));
   expect(status).toBe(200);
   for (const sentence of says) expect(text).toContain(sentence);
+  await viewer.see(customer, address, `${nameOf(path)}-empty`);
 });
 
 test.for(named)('$path has no button for a call without units', async ({ path, found }) => {
-  const { visitor } = await signedIn(souk, { plan: null });
-  const { status, html, text } = await visitor.get(addressOf(path, found));
+  const withoutPlan = await signedIn(souk, { plan: null });
+  const { status, html, text } = await withoutPlan.visitor.get(addressOf(path, found));
   expect(status).toBe(200);
   expect(text).toContain('would be refused');
   expect(text).toContain('QUOTA_NO_SUBSCRIPTION');
   expect(html).not.toContain('name="view"');
+  await viewer.see(withoutPlan, addressOf(path, found), `${nameOf(path)}-refused`);
 });
 
 test('every page shows a call that runs as loading, and its error when it has failed', async () => {
-  const { client, visitor } = await signedIn(souk);
+  const other = await signedIn(souk);
+  const { client, visitor } = other;
   // Answers of other tests are too old then.
   souk.clock.advance(3_700_000);
   await stopWorkers(souk);
@@ -212,6 +221,7 @@ test('every page shows a call that runs as loading, and its error when it has fa
     expect([address, text]).toEqual([address, expect.stringContaining('Loading')]);
     expect(html).toContain('data-refresh="1"');
     expect(html).not.toContain('name="view"');
+    await viewer.see(other, address, `${nameOf(address)}-loading`);
   }
   // Past the deadlines of all calls.
   souk.clock.advance(900_000);
@@ -222,5 +232,6 @@ test('every page shows a call that runs as loading, and its error when it has fa
     expect([address, text]).toEqual([address, expect.stringContaining('The call failed: ')]);
     expect(text).toContain('Nothing was charged. Try again (');
     expect(html).not.toContain('data-refresh');
+    await viewer.see(other, address, `${nameOf(address)}-failed`);
   }
 });
