@@ -31,6 +31,15 @@ export function nextRuns(timing: Timing, after: number, count: number): number[]
     .map((moment) => moment.getTime());
 }
 
+/** Counts the times at which a schedule is due from `from` until before `until`, one by one: choose a period with few of them. */
+export function countRuns(timing: Timing, from: number, until: number): number {
+  const cron = parse(timing);
+  let count = 0;
+  let next = cron.nextRun(new Date(from - SECOND_MS));
+  for (; next && next.getTime() < until; next = cron.nextRun(next)) count += 1;
+  return count;
+}
+
 /** Returns the last time at which a schedule was due, up to and including an instant; null if it never was. */
 export function lastRun(timing: Timing, upTo: number): number | null {
   const before = (Math.floor(upTo / SECOND_MS) + 1) * SECOND_MS;

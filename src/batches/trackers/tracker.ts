@@ -13,7 +13,7 @@ export interface Tracker extends Schedule {
   alertAtStart: boolean;
   hysteresisPercent: number;
   quietHours: number;
-  /** Average over the next weeks. */
+  /** Average over 52 weeks. */
   looksPerDay: number;
   /** Receives the alerts. The webhook of the schedule is unused. */
   alertWebhook: string | null;

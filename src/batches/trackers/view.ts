@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
 import { FEED_WINDOWS } from '../request-schemas.ts';
-import { nextRuns, type Timing } from '../schedules/cron.ts';
+import { countRuns, type Timing } from '../schedules/cron.ts';
 import { runSchema, runView, scheduleView } from '../schedules/view.ts';
 import { conditionSchema, isAboutKeywords } from './condition.ts';
 import type { Tracker } from './tracker.ts';
@@ -56,31 +56,16 @@ export function trackerView(tracker: Tracker, now: number): TrackerView {
   };
 }
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WHOLE_WEEKS_DAYS = 364;
 
-/** The days over which looks are counted: the first period that has a look on each day, or else the longest. */
-const PERIODS_DAYS = [7, 28, 364] as const;
-const FEWEST_LOOKS = 7;
-
-/** Returns how many looks an average day of the next weeks has. */
-export function looksPerDay(timing: Timing, now: number): number {
-  let average = 0;
-  for (const days of PERIODS_DAYS) {
-    const looks = countUntil(timing, now, now + days * DAY_MS);
-    average = looks / days;
-    if (looks >= FEWEST_LOOKS) return average;
-  }
-  return average;
-}
-
-function countUntil(timing: Timing, from: number, to: number): number {
-  let count = 0;
-  for (let after = from; ; ) {
-    const runs = nextRuns(timing, after, 500);
-    const within = runs.filter((at) => at <= to).length;
-    count += within;
-    const last = runs.at(-1);
-    if (within < runs.length || last === undefined || runs.length < 500) return count;
-    after = last;
-  }
+/** Returns how many looks an average day of the next 52 weeks has. Counts each field by itself, which bounds the work. */
+export function looksPerDay({ cron }: Pick<Timing, 'cron'>, now: number): number {
+  const [minute, hour, ...date] = cron.trim().split(/\s+/);
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const count = (pattern: string, periodMs: number) =>
+    countRuns({ cron: pattern, timezone: 'UTC' }, today, today + periodMs);
+  const looks = count(`${minute} * * * *`, HOUR_MS) * count(`0 ${hour} * * *`, DAY_MS);
+  return (looks * count(`0 0 ${date.join(' ')}`, WHOLE_WEEKS_DAYS * DAY_MS)) / WHOLE_WEEKS_DAYS;
 }

@@ -51,6 +51,20 @@ export function PostButton(props: {
   );
 }
 
+/** The buttons of a form that can be checked, with its price, before it is saved; the field `intent` says which was pressed. */
+export function CheckAndSaveButtons(): VNode {
+  return (
+    <div class="buttons">
+      <button type="submit" name="intent" value="check">
+        Check
+      </button>
+      <button type="submit" name="intent" value="save" class="primary">
+        Save
+      </button>
+    </div>
+  );
+}
+
 export function HiddenFields({ fields }: { fields: Readonly<Record<string, string | undefined>> }): VNode {
   return (
     <>

@@ -48,6 +48,8 @@ test.for([
   ['0 9 * * 1-5', 'UTC', 1.43],
   ['0 0 1 * *', 'UTC', 0.07],
   ['0 * * * *', 'Europe/Berlin', 48],
+  ['* * * * *', 'UTC', 2_880],
+  ['*/30 8-9 1 1 *', 'UTC', 0.03],
 ] as const)(
   'a quote of looks at %s (%s) states an average day',
   async ([cron, timezone, unitsPerDay], { client }) => {

@@ -9,7 +9,7 @@ create table trackers (
   alert_at_start boolean not null,
   hysteresis_percent smallint not null,
   quiet_hours smallint not null,
-  -- Average over the next weeks.
+  -- Average over 52 weeks.
   looks_per_day double precision not null,
   alert_webhook text
 );

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { Choice, Field, PostForm } from '../../kit/form.tsx';
+import { CheckAndSaveButtons, Choice, Field, PostForm } from '../../kit/form.tsx';
 import type { FormState } from '../../kit/form-request.ts';
 import { counted, Time } from '../../kit/words.tsx';
 import { BatchItemsFields } from '../batch-items/batch-items-fields.tsx';
@@ -35,14 +35,7 @@ export function ScheduleForm(props: {
       <When />
       <BatchItemsFields keeps={keeps} />
       <How />
-      <div class="buttons">
-        <button type="submit" name="intent" value="check">
-          Check
-        </button>
-        <button type="submit" name="intent" value="save" class="primary">
-          Save
-        </button>
-      </div>
+      <CheckAndSaveButtons />
     </PostForm>
   );
 }

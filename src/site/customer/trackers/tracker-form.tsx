@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { TrackerView } from '../../../batches/trackers/view.ts';
-import { Choice, Field, PostForm, TextArea } from '../../kit/form.tsx';
+import { CheckAndSaveButtons, Choice, Field, PostForm, TextArea } from '../../kit/form.tsx';
 import type { FormState } from '../../kit/form-request.ts';
 import { amount, counted } from '../../kit/words.tsx';
 import { WINDOWS } from '../batch-items/batch-items-form.ts';
@@ -48,14 +48,7 @@ export function TrackerForm(props: { action: string; form: FormState; quote: Tra
       </fieldset>
       <Conditions />
       <When />
-      <div class="buttons">
-        <button type="submit" name="intent" value="check">
-          Check
-        </button>
-        <button type="submit" name="intent" value="save" class="primary">
-          Save
-        </button>
-      </div>
+      <CheckAndSaveButtons />
     </PostForm>
   );
 }
