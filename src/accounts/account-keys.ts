@@ -1,5 +1,5 @@
-import type { Database } from '../platform/db/pool.ts';
-import { inTransaction } from '../platform/db/transaction.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
+import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { lockAccount } from './accounts.ts';
 import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
 
@@ -36,7 +36,7 @@ export async function listKeys(database: Database, accountId: number, now: numbe
  * @returns the new key, which is not stored, and when the last of the other keys expires.
  */
 export async function resetKey(
-  database: Database,
+  database: Transactable,
   accountId: number,
   now: number,
 ): Promise<{ key: string; olderKeysUntil: Date }> {
@@ -63,7 +63,7 @@ export async function resetKey(
  * @param which 'all', or a key's id, its prefix, or the key itself. @returns the keys that were found.
  */
 export async function revokeKeys(
-  database: Database,
+  database: Queryable,
   accountId: number,
   which: string,
   now: number,

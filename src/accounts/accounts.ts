@@ -50,7 +50,7 @@ export async function listAccounts(database: Database): Promise<Account[]> {
   return rows;
 }
 
-export async function findAccount(database: Database, id: number): Promise<Account | null> {
+export async function findAccount(database: Queryable, id: number): Promise<Account | null> {
   const { rows } = await database.query<Account>(`select ${ACCOUNT_COLUMNS} from accounts where id = $1`, [
     id,
   ]);
@@ -59,7 +59,7 @@ export async function findAccount(database: Database, id: number): Promise<Accou
 
 /** Sets the state from the next request on. @returns the account, or null if there is none. */
 export async function setAccountState(
-  database: Database,
+  database: Queryable,
   id: number,
   state: AccountState,
 ): Promise<Account | null> {
@@ -76,7 +76,7 @@ export async function lockAccount(client: ClientBase, id: number): Promise<void>
 }
 
 /** Confirms the e-mail address of an account. If it is confirmed already, the stored time does not change. @returns null if the account does not exist. */
-export async function confirmEmail(database: Database, id: number, now: number): Promise<Account | null> {
+export async function confirmEmail(database: Queryable, id: number, now: number): Promise<Account | null> {
   const { rows } = await database.query<Account>(
     `update accounts set email_confirmed_at = coalesce(email_confirmed_at, $2) where id = $1 returning ${ACCOUNT_COLUMNS}`,
     [id, new Date(now)],

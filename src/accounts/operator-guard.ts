@@ -16,16 +16,21 @@ export interface OperatorGuard {
   judge(guess: Guess): Promise<Verdict>;
 }
 
+/** @param onRefused called after an incorrect token, with the address it came from. */
 export function createOperatorGuard(
   adminToken: string,
   attempts: Pick<Attempts, 'tokenWait' | 'countWrongToken'>,
+  onRefused: (address: string) => Promise<void>,
 ): OperatorGuard {
   return {
     async judge({ address, device, isRight }) {
       const isKnown = isKnownDevice(device, adminToken);
       const waitSeconds = isKnown ? null : await attempts.tokenWait(address);
       if (waitSeconds !== null) return { isRight: false, waitSeconds };
-      if (!isRight) await attempts.countWrongToken(address);
+      if (!isRight) {
+        await attempts.countWrongToken(address);
+        await onRefused(address);
+      }
       return { isRight, waitSeconds };
     },
   };

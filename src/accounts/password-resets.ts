@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { inTransaction } from '../platform/db/transaction.ts';
+import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { hashPassword, setPassword } from './passwords.ts';
 import { endOtherSessions } from './sessions.ts';
 
@@ -12,7 +12,7 @@ export const RESET_LIFETIME_MS = 86_400_000;
  * @returns the token, which is not stored.
  */
 export async function createPasswordReset(
-  database: Database,
+  database: Transactable,
   accountId: number,
   now: number,
 ): Promise<string> {

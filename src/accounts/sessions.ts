@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { inTransaction } from '../platform/db/transaction.ts';
+import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { hashKey, keyFromDigest } from './keys.ts';
 
 /** A session ends after this time without a request. */
@@ -48,7 +48,7 @@ export class PasswordChanged extends Error {}
  * @returns its token for the cookie. The database stores only its digest.
  * @throws PasswordChanged.
  */
-export async function beginSession(database: Database, who: Beginner, now: number): Promise<string> {
+export async function beginSession(database: Transactable, who: Beginner, now: number): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const { accountId = null } = who;
   const credential = 'credential' in who ? who.credential : null;
@@ -131,7 +131,7 @@ export async function endOperatorSessions(database: Queryable, credential: Buffe
   await remove(database, 'is_operator and credential is distinct from $1', [credential]);
 }
 
-export async function endSession(database: Database, tokenHash: Buffer): Promise<void> {
+export async function endSession(database: Queryable, tokenHash: Buffer): Promise<void> {
   await remove(database, 'token_hash = $1', [tokenHash]);
 }
 

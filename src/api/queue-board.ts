@@ -6,6 +6,7 @@ import type { Attempts } from '../accounts/attempts.ts';
 import { createOperatorGuard } from '../accounts/operator-guard.ts';
 import { findOperator, OPERATOR_COOKIE, OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
 import { toFaults } from '../operations/faults.ts';
+import { holderOf, writeLine, writeRefusal } from '../operator/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../platform/errors.ts';
@@ -54,12 +55,17 @@ export function registerQueueBoard(
       await registerCookies(scope, publicUrl);
       const isSignedIn = async (request: FastifyRequest) =>
         (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
-      const guard = createOperatorGuard(token, attempts);
+      const guard = createOperatorGuard(token, attempts, (address) => writeRefusal(database, address));
       const judge = ({ ip, cookies }: FastifyRequest, isRight: boolean) =>
         guard.judge({ address: ip, device: cookies[OPERATOR_DEVICE_COOKIE], isRight });
       scope.addHook('onRequest', requireToken(token, { isSignedIn, judge }));
       scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));
+      scope.addHook('preHandler', async ({ method, url, ip }) => {
+        if (method === 'GET' || method === 'HEAD') return;
+        const target = `${method} ${url.split('?', 1)[0]?.slice(PATH.length)}`.slice(0, 200);
+        await writeLine(database, holderOf(token, ip), { action: 'queue.changed', target });
+      });
       scope.addHook('onSend', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');
         reply.header('referrer-policy', 'no-referrer');

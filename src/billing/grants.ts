@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../accounts/accounts.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { inTransaction } from '../platform/db/transaction.ts';
+import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 /** A limit of null means unlimited. */
@@ -64,7 +64,7 @@ export async function listPlans(database: Database): Promise<StoredPlan[]> {
   return rows;
 }
 
-export async function findPlan(database: Database, code: string): Promise<StoredPlan | null> {
+export async function findPlan(database: Queryable, code: string): Promise<StoredPlan | null> {
   const { rows } = await database.query<StoredPlan>(
     `${SELECT_PLANS} where code = $1 and superseded_at is null`,
     [code],
@@ -78,7 +78,7 @@ export async function findPlan(database: Database, code: string): Promise<Stored
  * @throws GrantRefused if it overlaps another of the same wallet, because it would be undetermined which of the two
  * a call draws on.
  */
-export function grantSubscription(database: Database, grant: SubscriptionGrant): Promise<number> {
+export function grantSubscription(database: Transactable, grant: SubscriptionGrant): Promise<number> {
   return inTransaction(database, (client) => grantSubscriptionIn(client, grant));
 }
 

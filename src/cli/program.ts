@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { registerAba } from './commands/aba.ts';
 import { registerAccount } from './commands/account.ts';
+import { registerAudit } from './commands/audit.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
 import { registerKey } from './commands/key.ts';
@@ -19,6 +20,7 @@ export function registerCommands(program: Command): void {
   registerGrant(program);
   registerStatement(program);
   registerAba(program);
+  registerAudit(program);
   registerDoctor(program);
   registerMcp(program);
 }

@@ -1,7 +1,8 @@
+import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
+import type { Operating, Operator } from '../operator/audit/audit-log.ts';
 import { readTime } from '../platform/db/database-clock.ts';
-import type { Database } from '../platform/db/pool.ts';
 import { withDatabase } from './operator-database.ts';
 import type { Report } from './report.ts';
 import { programOf } from './terminal.ts';
@@ -9,10 +10,8 @@ import { programOf } from './terminal.ts';
 /** Values of the command line: options and arguments by name. */
 export type Given = Record<string, unknown>;
 
-export interface Context {
-  database: Database;
+export interface Context extends Operating {
   env: NodeJS.ProcessEnv;
-  now: number;
 }
 
 /** Makes a command run on the database and print its report. */
@@ -24,10 +23,23 @@ export function onDatabase(
   reporting(command, (given, env) =>
     withDatabase(
       readConfig(env),
-      async (database) => run({ database, env, now: await readTime(database) }, given),
+      async (database) =>
+        run({ database, env, operator: userOfCommand(), now: await readTime(database) }, given),
       options,
     ),
   );
+}
+
+/** The user and host of this process, for the audit log. */
+function userOfCommand(): Operator {
+  let user: string;
+  try {
+    user = userInfo().username;
+  } catch {
+    // A container may run under a user without a name.
+    user = String(process.getuid?.() ?? 'unknown');
+  }
+  return { channel: 'command', name: `${user}@${hostname()}`, address: null };
 }
 
 /** Makes a command print its report as text, or with --json as one JSON document. */

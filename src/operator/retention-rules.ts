@@ -11,6 +11,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   accounts: 'One row for each account',
   api_keys: 'One row for each key; keys of the pages are deleted with their session',
+  audit_log: '401 days; PostgreSQL refuses to delete lines of the last 400 days',
   batch_calls: 'Deleted with their batch',
   batches: '7 days after their end; OPEN_BATCHES_PER_ACCOUNT that are not finished',
   call_claims: '10 minutes',

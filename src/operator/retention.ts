@@ -10,6 +10,9 @@ const MONTHS_AHEAD = 2;
 /** The longest period that the command `usage` shows. */
 const USAGE_DAYS = 3_650;
 const NOTES_KEPT_DAYS = 400;
+
+/** A day more than the trigger of the table requires. */
+const AUDIT_KEPT_DAYS = 401;
 const DAY_MS = 86_400_000;
 
 export interface RetentionDeps {
@@ -39,6 +42,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
   await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
   await database.query('delete from password_resets where expires_at < $1', [at]);
+  await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
   for (const note of notes) {
     log.info({ note }, 'maintained the tables');

@@ -5,6 +5,7 @@ import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Providers } from '../operations/providers.ts';
+import { holderOf, type Operating } from '../operator/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
@@ -42,6 +43,11 @@ export interface SiteDeps {
 export interface Pages extends Omit<SiteDeps, 'publicUrl'> {
   /** Address of this installation for its customers, without a trailing slash; null: the host of the request. */
   publicUrl: string | null;
+}
+
+/** What an act of the operator needs, for a page of the console. */
+export function operatingOf({ database, clock, adminToken = '' }: Pages, { ip }: FastifyRequest): Operating {
+  return { database, operator: holderOf(adminToken, ip), now: clock.now() };
 }
 
 /** The address of this installation for its customers, without a trailing slash. */

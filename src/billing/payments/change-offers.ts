@@ -1,5 +1,5 @@
-import type { Database, Queryable } from '../../platform/db/pool.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
+import type { Queryable } from '../../platform/db/pool.ts';
+import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import type { Plan } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 
@@ -54,7 +54,7 @@ export async function listAllPacks(database: Queryable): Promise<OperatorPack[]>
  * @returns false if the plan should be new, but the code exists.
  */
 export function savePlan(
-  database: Database,
+  database: Transactable,
   plan: Omit<OperatorPlan, 'running'>,
   { isNew, now }: { isNew: boolean; now: number },
 ): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
+import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import { grantPack, grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
@@ -112,7 +112,11 @@ async function refuseSecondFreeOne(
  * Grants what was purchased, once, even if the payment is reported several times.
  * @returns the purchase as it is now, or null if it does not exist.
  */
-export function grantPurchase(database: Database, purchaseId: string, now: number): Promise<Purchase | null> {
+export function grantPurchase(
+  database: Transactable,
+  purchaseId: string,
+  now: number,
+): Promise<Purchase | null> {
   return inTransaction(database, async (client) => {
     const { rows } = await client.query<Purchase>(
       `select ${PURCHASE_COLUMNS} from orders where id = $1 for update`,

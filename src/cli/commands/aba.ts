@@ -13,6 +13,7 @@ import { credentialsFor } from '../../config/selling-partner.ts';
 import { isDate, isSaturday, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords/sites.ts';
 import { DEMO } from '../../operations/providers.ts';
+import { writeLine } from '../../operator/audit/audit-log.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import { showImportBar } from '../import-bar.ts';
@@ -74,12 +75,13 @@ export function registerAba(program: Command): void {
   );
 }
 
-async function clear({ database }: Context): Promise<Report> {
+async function clear({ database, operator }: Context): Promise<Report> {
+  await writeLine(database, operator, { action: 'reports.deleted' });
   await deleteReports(database);
   return { data: { cleared: true }, text: 'Deleted all weekly reports.' };
 }
 
-async function load({ database, env, now }: Context, given: Given): Promise<Report> {
+async function load({ database, env, operator, now }: Context, given: Given): Promise<Report> {
   const { file, country: site, week } = readInput(importInput, given);
   const size = await stat(file).then(
     (found) => found.size,
@@ -89,6 +91,10 @@ async function load({ database, env, now }: Context, given: Given): Promise<Repo
   );
   const stream = createReadStream(file, { highWaterMark: READ_CHUNK_BYTES });
   const { reports: provider, products: labelsFrom } = await providersInUse(readConfig(env));
+  await writeLine(database, operator, {
+    action: 'report.import-started',
+    target: [site, week].join(' ').trim(),
+  });
   const bar = showImportBar();
   try {
     const result = await importWeek(database, {
@@ -110,7 +116,7 @@ async function load({ database, env, now }: Context, given: Given): Promise<Repo
   }
 }
 
-async function fetchReport({ database, env, now }: Context, given: Given): Promise<Report> {
+async function fetchReport({ database, env, operator, now }: Context, given: Given): Promise<Report> {
   const { country: site, date } = readInput(fetchInput, given);
   const newest = lastEndedWeek(now);
   const week = date ?? newest;
@@ -122,6 +128,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
   // Loaded here, because no other command needs the client.
   const { openSellingPartner } = await import('../../upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, systemClock);
+  await writeLine(database, operator, { action: 'report.fetch-started', target: `${site} ${week}` });
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new OperatorError('Interrupted. Nothing was imported.'));
   process.once('SIGINT', interrupt);

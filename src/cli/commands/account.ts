@@ -1,15 +1,9 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import {
-  type Account,
-  type AccountState,
-  confirmEmail,
-  createAccount,
-  listAccounts,
-  setAccountState,
-} from '../../accounts/accounts.ts';
-import { createPasswordReset, RESET_LIFETIME_MS, resetPath } from '../../accounts/password-resets.ts';
+import { type Account, listAccounts } from '../../accounts/accounts.ts';
+import { RESET_LIFETIME_MS, resetPath } from '../../accounts/password-resets.ts';
 import { readConfig } from '../../config/config.ts';
+import { accountActs } from '../../operator/acts/account-acts.ts';
 import { accountId, accountName, email, readInput } from '../input.ts';
 import { knownAccount, noAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
@@ -56,11 +50,12 @@ export function registerAccount(program: Command): void {
   }
 }
 
-async function password({ database, env, now }: Context, given: Given): Promise<Report> {
+async function password(context: Context, given: Given): Promise<Report> {
+  const { database, env, now } = context;
   const { account } = readInput(z.object({ account: accountId }), given);
   const { email } = await knownAccount(database, account);
   const { PUBLIC_URL, PORT } = readConfig(env);
-  const path = resetPath(await createPasswordReset(database, account, now));
+  const path = resetPath(await accountActs.createReset(context, account));
   const link = `${PUBLIC_URL ?? `http://127.0.0.1:${PORT}`}${path}`;
   const until = new Date(now + RESET_LIFETIME_MS);
   return {
@@ -69,10 +64,13 @@ async function password({ database, env, now }: Context, given: Given): Promise<
   };
 }
 
-async function create({ database, now }: Context, given: Given): Promise<Report> {
-  const input = readInput(z.object({ email, name: accountName.optional() }), given);
-  const account = await createAccount(database, input.email, input.name ?? input.email, now);
-  if (!account) throw new OperatorError(`${input.email} already has an account.`);
+async function create(context: Context, given: Given): Promise<Report> {
+  const { email: address, name = address } = readInput(
+    z.object({ email, name: accountName.optional() }),
+    given,
+  );
+  const account = await accountActs.create(context, { email: address, name });
+  if (!account) throw new OperatorError(`${address} already has an account.`);
   return { data: account, text: accountTable([account]) };
 }
 
@@ -81,17 +79,17 @@ async function list({ database }: Context): Promise<Report> {
   return { data: accounts, text: accountTable(accounts) };
 }
 
-async function confirm({ database, now }: Context, given: Given): Promise<Report> {
+async function confirm(context: Context, given: Given): Promise<Report> {
   const { id } = readInput(z.object({ id: accountId }), given);
-  const account = await confirmEmail(database, id, now);
+  const account = await accountActs.confirmEmail(context, id);
   if (!account) throw noAccount(id);
   return { data: account, text: accountTable([account]) };
 }
 
-function setState(state: AccountState) {
-  return async ({ database }: Context, given: Given): Promise<Report> => {
+function setState(state: 'active' | 'disabled') {
+  return async (context: Context, given: Given): Promise<Report> => {
     const { id } = readInput(z.object({ id: accountId }), given);
-    const account = await setAccountState(database, id, state);
+    const account = await accountActs.setState(context, id, state);
     if (!account) throw noAccount(id);
     return { data: account, text: accountTable([account]) };
   };

@@ -3,12 +3,7 @@ import { z } from 'zod';
 import { findPlan, listPlans } from '../../billing/grants.ts';
 import { ensureStandardPlans } from '../../billing/standard-plans.ts';
 import { windowText } from '../../billing/wallets.ts';
-import {
-  grantPlanTo,
-  grantUnitsTo,
-  packFields,
-  subscriptionFields,
-} from '../../operator/grant-to-account.ts';
+import { grantActs, packFields, subscriptionFields } from '../../operator/acts/grant-acts.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { accountId, readInput } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
@@ -46,13 +41,16 @@ export function registerGrant(program: Command): void {
   );
 }
 
-async function subscription({ database, now }: Context, given: Given): Promise<Report> {
+async function subscription(context: Context, given: Given): Promise<Report> {
+  const { database } = context;
   const input = readInput(subscriptionInput, given);
   await knownAccount(database, input.account);
   const plan = await knownPlan(database, input.plan);
-  const { account } = input;
-  const whose = { accountId: account, planId: plan.id };
-  const { planId: _, id, ...grant } = await grantPlanTo(database, whose, input, now);
+  const {
+    planId: _,
+    id,
+    ...grant
+  } = await grantActs.plan(context, { accountId: input.account, plan }, input);
   return {
     data: { id, ...grant, plan: plan.code },
     text: table(
@@ -72,10 +70,10 @@ async function subscription({ database, now }: Context, given: Given): Promise<R
   };
 }
 
-async function pack({ database, now }: Context, given: Given): Promise<Report> {
+async function pack(context: Context, given: Given): Promise<Report> {
   const input = readInput(packInput, given);
-  await knownAccount(database, input.account);
-  const { id, ...grant } = await grantUnitsTo(database, input.account, input, now);
+  await knownAccount(context.database, input.account);
+  const { id, ...grant } = await grantActs.pack(context, input.account, input);
   return {
     data: { id, ...grant },
     text: table(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { type AccountKey, listKeys, resetKey, revokeKeys } from '../../accounts/account-keys.ts';
-import { createKey } from '../../accounts/keys.ts';
+import { type AccountKey, listKeys } from '../../accounts/account-keys.ts';
+import { keyActs } from '../../operator/acts/key-acts.ts';
 import { accountId, readInput } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
@@ -33,27 +33,27 @@ async function list({ database, now }: Context, given: Given): Promise<Report> {
   return { data: keys, text: keyTable(keys) };
 }
 
-async function create({ database, now }: Context, given: Given): Promise<Report> {
+async function create(context: Context, given: Given): Promise<Report> {
   const { account } = readInput(ofAccount, given);
-  await knownAccount(database, account);
-  const key = await createKey(database, account, now);
+  await knownAccount(context.database, account);
+  const key = await keyActs.create(context, account);
   return { data: { accountId: account, key }, text: newKeyText(key) };
 }
 
-async function reset({ database, now }: Context, given: Given): Promise<Report> {
+async function reset(context: Context, given: Given): Promise<Report> {
   const { account } = readInput(ofAccount, given);
-  await knownAccount(database, account);
-  const { key, olderKeysUntil } = await resetKey(database, account, now);
+  await knownAccount(context.database, account);
+  const { key, olderKeysUntil } = await keyActs.reset(context, account);
   return {
     data: { accountId: account, key, olderKeysUntil },
     text: `${newKeyText(key)}\nOlder keys of the account work until ${moment(olderKeysUntil)} at the latest.`,
   };
 }
 
-async function revoke({ database, now }: Context, given: Given): Promise<Report> {
+async function revoke(context: Context, given: Given): Promise<Report> {
   const { account, key = 'all' } = readInput(ofAccount.extend({ key: z.string().trim().optional() }), given);
-  await knownAccount(database, account);
-  const keys = await revokeKeys(database, account, key, now);
+  await knownAccount(context.database, account);
+  const keys = await keyActs.revoke(context, account, key);
   // The text may be a key, so the message does not repeat it.
   if (keys.length === 0)
     throw new OperatorError(`Account ${account} has no ${key === 'all' ? 'key to revoke' : 'such key'}.`);

@@ -1,12 +1,16 @@
-import type { ClientBase } from 'pg';
+import pg, { type ClientBase } from 'pg';
 import { isStoreAway } from '../outage.ts';
 import type { Database } from './pool.ts';
 
-/** Runs `work` in a transaction of its own. */
+/** A pool, or the connection of a transaction that the caller commits or rolls back. */
+export type Transactable = Database | ClientBase;
+
+/** Runs `task` in a transaction of its own, or in that of the caller. */
 export async function inTransaction<T>(
-  database: Database,
+  database: Transactable,
   task: (client: ClientBase) => Promise<T>,
 ): Promise<T> {
+  if (!(database instanceof pg.Pool)) return task(database);
   const client = await database.connect();
   let isBroken = false;
   try {

@@ -59,6 +59,7 @@ const OPERATOR_LINKS = [
   ['/admin/orders', 'Purchases'],
   ['/admin/offers', 'Plans and packs'],
   ['/admin/upstream', 'Upstream'],
+  ['/admin/audit', 'Audit log'],
   ['/admin/storage', 'Storage'],
   ['/admin/errors', 'Errors'],
   ['/admin/reports', 'Reports'],

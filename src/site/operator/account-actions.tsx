@@ -1,40 +1,33 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccountState, confirmEmail, setAccountState } from '../../accounts/accounts.ts';
-import { createPasswordReset, resetPath } from '../../accounts/password-resets.ts';
-import { beginSession, endOtherSessions } from '../../accounts/sessions.ts';
+import { resetPath } from '../../accounts/password-resets.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
-import {
-  grantPlanTo,
-  grantUnitsTo,
-  packFields,
-  subscriptionFields,
-} from '../../operator/grant-to-account.ts';
+import { accountActs } from '../../operator/acts/account-acts.ts';
+import { grantActs, packFields, subscriptionFields } from '../../operator/acts/grant-acts.ts';
+import type { Operating } from '../../operator/audit/audit-log.ts';
 import { FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { Secret } from '../kit/secret.tsx';
-import { baseUrlOf, type Pages } from '../pages.ts';
+import { baseUrlOf, operatingOf, type Pages } from '../pages.ts';
 import { setSessionCookie } from '../session.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
 
 /** Registers the operator's actions on an account. */
 export function registerAccountActions(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock } = pages;
   const path = '/admin/accounts/:id';
 
   scope.post(`${path}/disable`, (request, reply) => setState(request, reply, 'disabled'));
   scope.post(`${path}/enable`, (request, reply) => setState(request, reply, 'active'));
   scope.post(`${path}/confirm-email`, async (request, reply) => {
     const { id } = await accountIn(pages, request);
-    await confirmEmail(database, id, clock.now());
+    await accountActs.confirmEmail(operatingOf(pages, request), id);
     return reply.redirect(`/admin/accounts/${id}`, 303);
   });
   scope.post(`${path}/view`, viewAsCustomer);
   scope.post(`${path}/password`, createResetLink);
   registerGrants(scope, pages);
 
-  async function setState(request: FastifyRequest, reply: FastifyReply, state: AccountState) {
+  async function setState(request: FastifyRequest, reply: FastifyReply, state: 'active' | 'disabled') {
     const { id } = await accountIn(pages, request);
-    await setAccountState(database, id, state);
-    if (state !== 'active') await endOtherSessions(database, id, null);
+    await accountActs.setState(operatingOf(pages, request), id, state);
     return reply.redirect(`/admin/accounts/${id}`, 303);
   }
 
@@ -42,14 +35,14 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     const { id } = await accountIn(pages, request);
     if (request.session?.kind !== 'operator') throw new Error('a page for operators without an operator');
     const { credential } = request.session;
-    const token = await beginSession(database, { accountId: id, credential }, clock.now());
+    const token = await accountActs.view(operatingOf(pages, request), id, credential);
     setSessionCookie(reply, 'customer', token);
     return reply.redirect('/account', 303);
   }
 
   async function createResetLink(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const account = await accountIn(pages, request);
-    const token = await createPasswordReset(database, account.id, clock.now());
+    const token = await accountActs.createReset(operatingOf(pages, request), account.id);
     const shown = (
       <section class="notice good">
         <h2>Password reset link</h2>
@@ -66,15 +59,13 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
 
 /** Registers the forms that grant units to an account without a purchase. */
 function registerGrants(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock } = pages;
-
   scope.post(
     '/admin/accounts/:id/subscription',
     onSubmit(readSubscription, showAgain('subscription'), async (fields, request) =>
-      grant(request, async (accountId) => {
-        const plan = await findPlan(database, fields.plan);
+      grant(request, async (by, accountId) => {
+        const plan = await findPlan(by.database, fields.plan);
         if (!plan) throw new GrantRefused('This plan no longer exists. Reload the page and choose another.');
-        await grantPlanTo(database, { accountId, planId: plan.id }, fields, clock.now());
+        await grantActs.plan(by, { accountId, plan }, fields);
       }),
     ),
   );
@@ -82,16 +73,19 @@ function registerGrants(scope: FastifyInstance, pages: Pages): void {
   scope.post(
     '/admin/accounts/:id/pack',
     onSubmit(packFields, showAgain('pack'), async (fields, request) =>
-      grant(request, async (accountId) => {
-        await grantUnitsTo(database, accountId, fields, clock.now());
+      grant(request, async (by, accountId) => {
+        await grantActs.pack(by, accountId, fields);
       }),
     ),
   );
 
-  async function grant(request: FastifyRequest, give: (accountId: number) => Promise<void>): Promise<string> {
+  async function grant(
+    request: FastifyRequest,
+    give: (by: Operating, accountId: number) => Promise<void>,
+  ): Promise<string> {
     const { id } = await accountIn(pages, request);
     try {
-      await give(id);
+      await give(operatingOf(pages, request), id);
     } catch (error) {
       if (error instanceof GrantRefused) throw new FormRefused(409, { '': error.message });
       throw error;

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { createAccount } from '../../accounts/accounts.ts';
+import { accountActs } from '../../operator/acts/account-acts.ts';
 import { Field, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import type { Pages } from '../pages.ts';
+import { operatingOf, type Pages } from '../pages.ts';
 import { EmailField, emailField } from '../visitor/email-field.tsx';
 
 const PATH = '/admin/accounts/new';
@@ -16,12 +16,12 @@ const schema = z.object({
 });
 
 /** Registers the page that creates the account of a customer, who has no password, key or units yet. */
-export function registerNewAccount(scope: FastifyInstance, { database, clock }: Pages): void {
+export function registerNewAccount(scope: FastifyInstance, pages: Pages): void {
   scope.get(PATH, (_request, reply) => showForm(reply, NO_INPUT));
   scope.post(PATH, onSubmit(schema, showForm, create));
 
-  async function create({ email, name }: z.output<typeof schema>, _request: FastifyRequest): Promise<string> {
-    const account = await createAccount(database, email, name || email, clock.now());
+  async function create({ email, name }: z.output<typeof schema>, request: FastifyRequest): Promise<string> {
+    const account = await accountActs.create(operatingOf(pages, request), { email, name: name || email });
     if (!account) throw new FormRefused(409, { email: 'already has an account' });
     return `/admin/accounts/${account.id}`;
   }

@@ -6,10 +6,10 @@ import {
   listAllPlans,
   type OperatorPack,
   type OperatorPlan,
-  savePack,
-  savePlan,
 } from '../../billing/payments/change-offers.ts';
 import { windowText } from '../../billing/wallets.ts';
+import { saleActs } from '../../operator/acts/sale-acts.ts';
+import type { Operating } from '../../operator/audit/audit-log.ts';
 import {
   ownWindow,
   requireOffPeak,
@@ -25,7 +25,7 @@ import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { Tag } from '../kit/tag.tsx';
 import { count, money, WALLET_NAMES } from '../kit/words.tsx';
-import type { Pages } from '../pages.ts';
+import { operatingOf, type Pages } from '../pages.ts';
 import { OfferForm, valuesOfPack, valuesOfPlan } from './offer-form.tsx';
 
 const PATH = '/admin/offers';
@@ -115,8 +115,7 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
       const plan = (await listAllPlans(database, clock.now())).find((one) => one.code === code);
       return plan && valuesOfPlan(plan);
     },
-    save: ({ price, ...plan }, isNew) =>
-      savePlan(database, { ...plan, priceCents: price }, { isNew, now: clock.now() }),
+    save: (by, { price, ...plan }, isNew) => saleActs.savePlan(by, { ...plan, priceCents: price }, isNew),
   });
   registerOfferForm(scope, pages, {
     kind: 'pack',
@@ -125,7 +124,7 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
       const pack = (await listAllPacks(database)).find((one) => one.code === code);
       return pack && valuesOfPack(pack);
     },
-    save: ({ price, ...pack }, isNew) => savePack(database, { ...pack, priceCents: price }, isNew),
+    save: (by, { price, ...pack }, isNew) => saleActs.savePack(by, { ...pack, priceCents: price }, isNew),
   });
 }
 
@@ -134,13 +133,13 @@ interface OfferKind<Input> {
   schema: z.ZodType<Input>;
   find(code: string): Promise<FormValues | undefined>;
   /** @returns false if another offer has this code. */
-  save(input: Input, isNew: boolean): Promise<boolean>;
+  save(by: Operating, input: Input, isNew: boolean): Promise<boolean>;
 }
 
 /** Registers the form of a plan or a pack: a new one, or the one with the code in the address. */
 function registerOfferForm<Input>(
   scope: FastifyInstance,
-  { currency }: Pages,
+  pages: Pages,
   { kind, schema, find, save }: OfferKind<Input>,
 ): void {
   scope.get<{ Querystring: { code?: string } }>(`${PATH}/${kind}`, async (request, reply) => {
@@ -153,8 +152,8 @@ function registerOfferForm<Input>(
 
   scope.post(
     `${PATH}/${kind}`,
-    onSubmit(schema, showForm, async (input, _request, _reply, values) => {
-      if (await save(input, values.isNew === '1')) return PATH;
+    onSubmit(schema, showForm, async (input, request, _reply, values) => {
+      if (await save(operatingOf(pages, request), input, values.isNew === '1')) return PATH;
       throw new FormRefused(409, { code: `is already the code of another ${kind}` });
     }),
   );
@@ -165,7 +164,7 @@ function registerOfferForm<Input>(
       reply,
       <Page title={title}>
         <h1>{title}</h1>
-        <OfferForm kind={kind} form={form} currency={currency} />
+        <OfferForm kind={kind} form={form} currency={pages.currency} />
       </Page>,
       status,
     );

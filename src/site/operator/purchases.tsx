@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { GrantRefused } from '../../billing/grants.ts';
 import { type PurchaseWithAccount, purchasesWithAccounts } from '../../billing/payments/purchase-list.ts';
-import { cancelPurchase, grantPurchase } from '../../billing/payments/purchases.ts';
+import { saleActs } from '../../operator/acts/sale-acts.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
 import { PostButton } from '../kit/form.tsx';
@@ -13,7 +13,7 @@ import { sendPage } from '../kit/render.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { Tag } from '../kit/tag.tsx';
 import { money, Time, WALLET_NAMES } from '../kit/words.tsx';
-import type { Pages } from '../pages.ts';
+import { operatingOf, type Pages } from '../pages.ts';
 
 const PATH = '/admin/orders';
 
@@ -23,7 +23,8 @@ const params = z.object({ orderId: z.uuid() });
 const paging = z.object({ before: z.uuid().nullable().catch(null) });
 
 /** Registers the pages of pending and ended purchases. The operator confirms or cancels pending ones. */
-export function registerPurchases(scope: FastifyInstance, { database, clock }: Pages): void {
+export function registerPurchases(scope: FastifyInstance, pages: Pages): void {
+  const { database } = pages;
   scope.get(PATH, showPurchases);
   scope.post(`${PATH}/:orderId/confirm`, confirm);
   scope.post(`${PATH}/:orderId/cancel`, cancel);
@@ -54,7 +55,7 @@ export function registerPurchases(scope: FastifyInstance, { database, clock }: P
   /** A purchase that is confirmed twice is granted once. */
   async function confirm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     try {
-      if (!(await grantPurchase(database, idIn(request), clock.now()))) throw noSuchPurchase();
+      if (!(await saleActs.confirm(operatingOf(pages, request), idIn(request)))) throw noSuchPurchase();
     } catch (error) {
       if (error instanceof GrantRefused) throw new SoukError('BATCH_STATE', { message: error.message });
       throw error;
@@ -63,7 +64,7 @@ export function registerPurchases(scope: FastifyInstance, { database, clock }: P
   }
 
   async function cancel(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    await cancelPurchase(database, idIn(request), clock.now());
+    await saleActs.cancel(operatingOf(pages, request), idIn(request));
     return reply.redirect(PATH, 303);
   }
 }

@@ -3,10 +3,12 @@ import { createOperatorGuard } from '../../accounts/operator-guard.ts';
 import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
 import { createTokenCheck, credentialOf } from '../../accounts/operator-token.ts';
 import { refusal } from '../../api/require-token.ts';
+import { writeRefusal } from '../../operator/audit/audit-log.ts';
 import type { Pages } from '../pages.ts';
 import { registerAccountActions } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch } from './account-search.tsx';
+import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
 import { registerNewAccount } from './new-account.tsx';
@@ -30,12 +32,15 @@ const OPERATOR_PAGES = [
   registerErrors,
   registerReports,
   registerStorage,
+  registerAudit,
 ];
 
 /** Registers the operator console. It accepts a session, or the token in a request's Authorization header. */
 export function registerOperator(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const isGood = createTokenCheck(adminToken);
-  const guard = createOperatorGuard(adminToken, pages.attempts);
+  const guard = createOperatorGuard(adminToken, pages.attempts, (address) =>
+    writeRefusal(pages.database, address),
+  );
 
   scope.addHook('onRequest', async (request, reply) => {
     const { authorization } = request.headers;

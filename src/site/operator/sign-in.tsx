@@ -3,13 +3,14 @@ import { z } from 'zod';
 import type { OperatorGuard } from '../../accounts/operator-guard.ts';
 import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
 import { createTokenMatch, credentialOf } from '../../accounts/operator-token.ts';
-import { beginSession, endSession, findSession } from '../../accounts/sessions.ts';
+import { endSession, findSession } from '../../accounts/sessions.ts';
+import { sessionActs } from '../../operator/acts/session-acts.ts';
 import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
-import type { Pages } from '../pages.ts';
+import { operatingOf, type Pages } from '../pages.ts';
 import { clearSessionCookie, rememberDevice, SESSION_COOKIES, setSessionCookie } from '../session.ts';
 import { refuseTooMany } from '../visitor/attempt.ts';
 
@@ -50,13 +51,13 @@ export function registerOperatorSignIn(
     refuseTooMany(pages, reply, waitSeconds);
     if (!isRight) throw new FormRefused(401, { token: 'Incorrect token' });
     const credential = credentialOf(adminToken);
-    setSessionCookie(reply, 'operator', await beginSession(database, { credential }, clock.now()));
+    setSessionCookie(reply, 'operator', await sessionActs.begin(operatingOf(pages, request), credential));
     rememberDevice(reply, OPERATOR_DEVICE_COOKIE, adminToken);
     return consolePath(to);
   }
 
   async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    if (request.session) await endSession(database, request.session.tokenHash);
+    if (request.session) await sessionActs.end(operatingOf(pages, request), request.session.tokenHash);
     clearSessionCookie(reply, 'operator');
     // Ends the operator's session on a customer's pages as well.
     const cookie = request.cookies[SESSION_COOKIES.customer];

@@ -1,0 +1,346 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { fastify } from 'fastify';
+import { describe, expect } from 'vitest';
+import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { registerCommands } from '../../src/cli/program.ts';
+import { AUDIT_ACTIONS } from '../../src/operator/audit/audit-actions.ts';
+import { retain } from '../../src/operator/retention.ts';
+import { RETENTION } from '../../src/operator/retention-settings.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { registerOperator } from '../../src/site/operator/register-operator.ts';
+import type { Pages } from '../../src/site/pages.ts';
+import { csvReport } from '../support/reports.ts';
+import type { Souk } from '../support/souk.ts';
+import { soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const TOKEN = 'only-for-the-operator';
+const SECRETS = /km_\w{8}|reset-password|argon2|@in\.example/;
+
+test.override('soukOptions', { workers: 0, operator: { adminToken: TOKEN } });
+
+let souk: Souk;
+let operator: Visitor;
+let account: { accountId: number; email: string };
+const command = () => soukCommand({ DATABASE_URL: souk.databaseUrl, SOUK_DATA_DIR: tmpdir() });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
+  await ensureStandardPlans(souk.database);
+  operator = createVisitor(souk.clientOf('').baseUrl);
+  await operator.get('/admin/sign-in');
+  await operator.post('/admin/sign-in', { token: TOKEN });
+});
+test.beforeEach(async () => {
+  account = await newAccount();
+  await souk.database.query('update accounts set email_confirmed_at = null where id = $1', [
+    account.accountId,
+  ]);
+});
+
+async function newAccount() {
+  const { accountId } = await souk.account({ plan: null });
+  const email = `${accountId}@in.example`;
+  await souk.database.query('update accounts set email = $2 where id = $1', [accountId, email]);
+  return { accountId, email };
+}
+
+interface Line {
+  id: number;
+  channel: string;
+  operator: string;
+  address: string | null;
+  action: string;
+  account_id: number | null;
+  target: string | null;
+  before: unknown;
+  after: unknown;
+}
+
+/** The lines that an act writes. */
+async function linesOf(act: () => Promise<unknown>): Promise<Line[]> {
+  const { rows } = await souk.database.query<{ id: number }>(
+    'select coalesce(max(id), 0) as id from audit_log',
+  );
+  await act();
+  const { rows: lines } = await souk.database.query<Line>(
+    'select * from audit_log where id > $1 order by id',
+    [rows[0]?.id],
+  );
+  return lines;
+}
+
+async function purchase(): Promise<string> {
+  const id = crypto.randomUUID();
+  await souk.database.query(
+    `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, amount_cents, currency,
+       provider, state, created_at, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+     values ($1, $2, 'pack', 'p', 'P', 'general', 1, 100, 'usd', 'manual', 'pending', now(), 10, 60, 30)`,
+    [id, account.accountId],
+  );
+  return id;
+}
+
+const PACK = { units: '10', wallet: 'general', rate: '60', validDays: '30', window: '' };
+const PLAN_OFFER = {
+  code: 'new-plan',
+  name: 'New',
+  minuteLimit: '10',
+  dailyLimit: '',
+  monthlyLimit: '',
+  price: '9',
+};
+const PACK_OFFER = {
+  ...{
+    code: 'new-pack',
+    name: 'New',
+    wallet: 'general',
+    units: '10',
+    rateLimitPerMinute: '60',
+    validDays: '30',
+  },
+  ...{ window: '', price: '1', isNew: '1' },
+};
+
+/** The forms of the console that change something: a valid request and the action of its line. */
+const FORMS: Record<string, { fields?: Record<string, string>; id?: () => Promise<string>; action: string }> =
+  {
+    '/admin/accounts/new': { fields: { email: 'new@in.example', name: '' }, action: 'account.created' },
+    '/admin/accounts/:id/disable': { action: 'account.disabled' },
+    '/admin/accounts/:id/enable': { action: 'account.enabled' },
+    '/admin/accounts/:id/confirm-email': { action: 'account.email-confirmed' },
+    '/admin/accounts/:id/view': { action: 'account.viewed' },
+    '/admin/accounts/:id/password': { action: 'password-reset.created' },
+    '/admin/accounts/:id/subscription': {
+      fields: { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' },
+      action: 'subscription.granted',
+    },
+    '/admin/accounts/:id/pack': { fields: PACK, action: 'pack.granted' },
+    '/admin/orders/:orderId/confirm': { id: purchase, action: 'purchase.confirmed' },
+    '/admin/orders/:orderId/cancel': { id: purchase, action: 'purchase.cancelled' },
+    '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
+    '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
+    '/admin/sign-in': { fields: { token: TOKEN }, action: 'session.started' },
+    '/admin/sign-out': { action: 'session.ended' },
+  };
+
+/** Each command that changes something, as a line with {id} for the account, and the action of its line. */
+const COMMANDS: Record<string, [line: string, action: string]> = {
+  'account create': ['--email made@in.example', 'account.created'],
+  'account password': ['--account {id}', 'password-reset.created'],
+  'account confirm': ['{id}', 'account.email-confirmed'],
+  'account disable': ['{id}', 'account.disabled'],
+  'account enable': ['{id}', 'account.enabled'],
+  'key create': ['--account {id}', 'key.created'],
+  'key reset': ['--account {id}', 'key.reset'],
+  'key revoke': ['--account {id}', 'key.revoked'],
+  'grant subscription': ['--account {id} --plan basic', 'subscription.granted'],
+  'grant pack': ['--account {id} --units 10', 'pack.granted'],
+  'aba import': ['{report} --country us', 'report.import-started'],
+  'aba fetch': ['--country us', 'report.fetch-started'],
+  'aba clear': ['', 'reports.deleted'],
+};
+
+/** Commands that change nothing. */
+const READING = [
+  ...['account list', 'key list', 'plan list', 'usage', 'ledger', 'aba weeks', 'audit list', 'mcp', 'doctor'],
+];
+
+function pathsOf(of: Command, path: readonly string[] = []): string[] {
+  if (of.commands.length === 0) return [path.join(' ')];
+  return of.commands.flatMap((sub) => pathsOf(sub, [...path, sub.name()]));
+}
+
+describe('the tables of this test', () => {
+  test('name every form of the console that changes something', async () => {
+    const app = fastify();
+    const paths: string[] = [];
+    app.addHook('onRoute', ({ method, url }) => {
+      if (![method].flat().every((one) => one === 'GET' || one === 'HEAD')) paths.push(url);
+    });
+    registerOperator(app, {} as Pages, TOKEN);
+    await app.ready();
+    await app.close();
+    expect(paths.sort()).toEqual(Object.keys(FORMS).sort());
+  });
+
+  test('name every command', () => {
+    const program = new Command('souk');
+    registerCommands(program);
+    expect(pathsOf(program).sort()).toEqual([...Object.keys(COMMANDS), ...READING].sort());
+  });
+});
+
+test.for(Object.entries(FORMS))(
+  'the form %s writes one line',
+  async ([path, { fields = {}, id, action }]) => {
+    const address = path.replace(':id', String(account.accountId)).replace(':orderId', (await id?.()) ?? '');
+    if (action === 'session.started') await operator.get('/admin/sign-in');
+    const lines = await linesOf(async () => {
+      const page = await operator.post(address, fields);
+      expect([page.status, page.html]).toEqual([200, expect.not.stringContaining('class="fault"')]);
+    });
+    expect(lines.map((line) => line.action)).toEqual([action]);
+    expect(lines[0]).toMatchObject({
+      channel: 'console',
+      operator: expect.stringMatching(/^token [0-9a-f]{8}$/),
+    });
+    expect(lines[0]?.address).toMatch(/127\.0\.0\.1$/);
+    if (path.includes('accounts/:id') || id) expect(lines[0]?.account_id).toBe(account.accountId);
+    expect(JSON.stringify(lines)).not.toMatch(SECRETS);
+    if (action === 'session.ended') await signIn();
+  },
+);
+
+async function signIn(): Promise<void> {
+  await operator.get('/admin/sign-in');
+  await operator.post('/admin/sign-in', { token: TOKEN });
+}
+
+test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([name, [line, action]]) => {
+  const folder = await mkdtemp(join(tmpdir(), 'souk-audit-'));
+  try {
+    const report = join(folder, 'report.csv');
+    await writeFile(report, csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
+    if (name === 'key revoke') await command().text(`key create --account ${account.accountId}`);
+    const words = `${name} ${line}`.replace('{id}', String(account.accountId)).replace('{report}', report);
+    // `aba fetch` asks this service, which refuses.
+    const sellingPartner = {
+      ...{
+        SP_API_BASE_URL: souk.clientOf('').baseUrl,
+        SP_API_CLIENT_ID: 'id',
+        SP_API_CLIENT_SECRET: 'secret',
+      },
+      SP_API_REFRESH_TOKEN_NA: 'token',
+    };
+    const lines = await linesOf(() => command().run(words.trim(), sellingPartner));
+    expect(lines.map((one) => one.action)).toEqual([action]);
+    expect(lines[0]).toMatchObject({ channel: 'command', operator: `${userInfo().username}@${hostname()}` });
+    expect(lines[0]?.account_id ?? account.accountId).toBe(
+      name === 'account create' ? lines[0]?.account_id : account.accountId,
+    );
+    expect(JSON.stringify(lines)).not.toMatch(SECRETS);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('an action in Bull Board writes a line', async () => {
+  const lines = await linesOf(() =>
+    souk.clientOf('').raw('/admin/queues/api/queues/none/clean/failed', {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${TOKEN}` },
+    }),
+  );
+  expect(lines).toMatchObject([{ action: 'queue.changed', target: 'PUT /api/queues/none/clean/failed' }]);
+});
+
+test('a refused sign-in writes a line with the network address, at most 1,000 in an hour', async () => {
+  const guess = async () => {
+    const { status } = await souk.clientOf('').raw('/admin', { headers: { authorization: 'Bearer guess' } });
+    expect(status).toBe(401);
+  };
+  expect(await linesOf(guess)).toMatchObject([
+    { action: 'session.refused', operator: 'unknown', address: expect.stringContaining('127.0.0.1') },
+  ]);
+  await souk.database.query(
+    `insert into audit_log (channel, operator, action)
+     select 'console', 'unknown', 'session.refused' from generate_series(1, 1000)`,
+  );
+  expect(await linesOf(guess)).toEqual([]);
+});
+
+test('an act that fails writes no line, and its line is not kept without it', async () => {
+  const grant = `grant subscription --account ${account.accountId} --plan basic`;
+  await command().text(grant);
+  expect(await linesOf(() => command().run(grant))).toEqual([]);
+  await souk.database.query(
+    "create function refuse_grants() returns trigger language plpgsql as $$ begin raise 'no'; end $$; create constraint trigger refuse after insert on packs deferrable initially deferred for each row execute function refuse_grants()",
+  );
+  const lines = await linesOf(() => command().run(`grant pack --account ${account.accountId} --units 10`));
+  await souk.database.query('drop trigger refuse on packs');
+  expect(lines).toEqual([]);
+});
+
+test('PostgreSQL refuses to change a line, and to delete one of the last 400 days', async () => {
+  const ask = (text: string) => souk.database.query(text);
+  for (const change of [
+    "update audit_log set operator = 'x'",
+    'delete from audit_log',
+    'truncate audit_log',
+    "update audit_log set at = now() - interval '500 days'",
+  ])
+    await expect(ask(change)).rejects.toThrow('the audit log is append-only');
+});
+
+test('retention deletes lines after 401 days', async () => {
+  const ages = [402, 400.5, 399];
+  await souk.database.query(
+    `insert into audit_log (at, channel, operator, action, target)
+     select now() - make_interval(secs => days * 86400), 'command', 'old', 'reports.deleted', days
+     from unnest($1::float[]) as days`,
+    [ages],
+  );
+  await retain({ database: souk.database, log: createLogger('silent'), settings: RETENTION }, Date.now());
+  const { rows } = await souk.database.query(
+    "select target from audit_log where operator = 'old' order by id",
+  );
+  expect(rows).toEqual([{ target: '400.5' }, { target: '399' }]);
+});
+
+describe('the lines', () => {
+  test('are filtered by action, account, operator and day, on the page and as CSV', async () => {
+    const { accountId } = account;
+    await command().text(`account disable ${accountId}`);
+    await command().text(`account enable ${accountId}`);
+    const today = new Date().toISOString().slice(0, 10);
+    const query = `action=account.disabled&accountId=${accountId}&operator=${hostname()}&from=${today}&to=${today}`;
+    const page = await operator.get(`/admin/audit?${query}`);
+    expect(page.text).toContain(`Account disabled ${accountId} - state: active -> disabled`);
+    expect(page.text).not.toContain('state: disabled -> active');
+    const csv = await operator.get(`/admin/audit.csv?${query}`);
+    const [head, ...lines] = csv.html.trim().split('\n');
+    expect(head).toBe('id,at,channel,operator,address,action,accountId,target,before,after');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(
+      `,account.disabled,${accountId},,"{""state"":""active""}","{""state"":""disabled""}"`,
+    );
+    expect((await operator.get('/admin/audit?from=2000-01-01&to=2000-01-02')).text).toContain(
+      'No lines found.',
+    );
+    expect((await operator.get('/admin/audit?accountId=x')).status).toBe(400);
+  });
+
+  test('in CSV do not start a formula', async () => {
+    await souk.database.query(
+      "insert into audit_log (channel, operator, action, target) values ('command', '=1+1', 'reports.deleted', '@SUM(1)')",
+    );
+    const csv = await operator.get('/admin/audit.csv?operator==1');
+    expect(csv.html).toContain(",'=1+1,");
+    expect(csv.html).toContain(",'@SUM(1),");
+  });
+
+  test('are listed by the command', async () => {
+    await command().text(`account disable ${account.accountId}`);
+    const listed = await command().json(`audit list --account ${account.accountId}`);
+    expect(listed).toMatchObject([
+      { action: 'account.disabled', before: { state: 'active' }, after: { state: 'disabled' } },
+    ]);
+    expect(await command().text(`audit list --account ${account.accountId}`)).toMatch(
+      /state: active -> disabled/,
+    );
+  });
+});
+
+test('every action has lines in this file', () => {
+  const known = [
+    ...Object.values(FORMS).map(({ action }) => action),
+    ...Object.values(COMMANDS).map(([, a]) => a),
+  ];
+  expect(new Set([...known, 'queue.changed', 'session.refused'])).toEqual(
+    new Set(Object.keys(AUDIT_ACTIONS)),
+  );
+});
