@@ -127,7 +127,7 @@ function worker(pool: WorkerPoolName): Manifest[] {
     'souk-stores',
     'souk-keys',
     'souk-upstream',
-    ...(pool === 'batch' ? ['souk-reports'] : []),
+    ...(pool === 'batch' ? ['souk-reports', 'souk-mail'] : []),
   ];
   const container: Container = {
     ...program('worker', 'dist/workers/main.js', secrets),

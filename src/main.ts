@@ -2,6 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
+import { mailOf } from './config/mail.ts';
 import { demoPicturesOf, providersOf } from './config/providers.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/database-clock.ts';
@@ -41,6 +42,7 @@ await runProcess('gateway', async (env) => {
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
         trials: config.TRIALS,
         demoPicturesUrl,
+        mail: mailOf(config),
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),

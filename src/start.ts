@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ensureStandardPlans } from './billing/standard-plans.ts';
 import { type Config, readConfig } from './config/config.ts';
+import { CONSOLE, isLoopback } from './config/mail.ts';
 import { systemClock } from './platform/clock.ts';
 import { readTime } from './platform/db/database-clock.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -54,6 +55,7 @@ async function start(): Promise<void> {
   const env = {
     ...process.env,
     ...demo,
+    ...mailsInConsole(config),
     ...(adminToken === null ? {} : { ADMIN_TOKEN: adminToken }),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
@@ -156,6 +158,11 @@ function demoSettings(providerUrl: string, hasReports: boolean): NodeJS.ProcessE
     ...(isSet('TRIALS') ? {} : { TRIALS: 'open' }),
     ...(isSet('PAYMENTS') || isSet('STRIPE_SECRET_KEY') ? {} : { PAYMENTS: 'demo' }),
   };
+}
+
+/** Shows mails in the operator console if no mail server is configured and only this machine can open the pages. */
+function mailsInConsole({ HOST, SMTP_URL, MAIL_FROM }: Config): NodeJS.ProcessEnv {
+  return SMTP_URL === undefined && MAIL_FROM === undefined && isLoopback(HOST) ? { SMTP_URL: CONSOLE } : {};
 }
 
 function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {

@@ -16,6 +16,7 @@ const ROOMS = [
   ['operations', 'src/operations'],
   ['accounts', 'src/accounts'],
   ['billing', 'src/billing'],
+  ['mail', 'src/mail'],
   ['results', 'src/results'],
   ['upstream', 'src/upstream'],
   ['brand-analytics', 'src/brand-analytics'],

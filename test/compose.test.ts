@@ -128,6 +128,7 @@ test.each([
   ['SP_API_CLIENT_SECRET', /^worker-batch$/],
   ['STRIPE_SECRET_KEY', /^gateway$/],
   ['ADMIN_TOKEN', /^gateway$/],
+  ['SMTP_URL', /^worker-batch$/],
   ['SECRET_KEY', /^(gateway|worker-.*)$/],
 ])('only services that need the secret %s have it', (name, needed) => {
   const having = Object.entries(services).filter(([, { environment }]) => environment && name in environment);

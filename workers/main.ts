@@ -2,6 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
 import { readConfig, requireSettings } from '../src/config/config.ts';
 import { accountLimits, webhookLimits } from '../src/config/limits.ts';
+import { mailSenderOf } from '../src/config/mail.ts';
 import { providersOf } from '../src/config/providers.ts';
 import { retentionSettings } from '../src/config/retention.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
@@ -36,6 +37,7 @@ await runProcess('worker', async (env) => {
       secretKeys: config.SECRET_KEY,
       accountLimits: accountLimits(config),
       retention: retentionSettings(config),
+      mail: mailSenderOf(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     clock,

@@ -133,7 +133,7 @@ export async function openWorker(
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
         ...{ database, money, redis, subscriber, pulling, keys, queues, settlements, answers },
-        ...{ providers, events, tracing, clock, log },
+        ...{ providers, events, registry, tracing, clock, log },
       })
     : null;
   const stopMaintenance = startMaintenance({

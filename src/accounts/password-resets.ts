@@ -1,11 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { hashPassword, setPassword } from './passwords.ts';
 import { endOtherSessions } from './sessions.ts';
 
-/** How long a password reset link is valid. */
+/** How long a password reset link from the operator is valid. */
 export const RESET_LIFETIME_MS = 86_400_000;
+
+/** How long a link that is sent by e-mail is valid. */
+export const MAILED_RESET_LIFETIME_MS = 3_600_000;
 
 /**
  * Creates a token that sets the password of an account once, and invalidates the account's earlier tokens.
@@ -29,6 +33,25 @@ export async function createPasswordReset(
   return token;
 }
 
+/**
+ * Creates such a token for the active account of an e-mail address. Earlier tokens stay valid, so that strangers who request
+ * links cannot invalidate one that its owner is about to use.
+ * @returns the token, which is not stored; null if there is no such account.
+ */
+export async function createMailedReset(
+  database: Queryable,
+  email: string,
+  now: number,
+): Promise<string | null> {
+  const token = randomBytes(32).toString('base64url');
+  const { rowCount } = await database.query(
+    `insert into password_resets (token_hash, account_id, expires_at)
+     select $1, id, $3 from accounts where email = $2 and state = 'active'`,
+    [digestOf(token), email, new Date(now + MAILED_RESET_LIFETIME_MS)],
+  );
+  return rowCount === 1 ? token : null;
+}
+
 /** The e-mail address of the account whose password a token sets; null if the token is unknown, used or expired. */
 export async function accountOfReset(
   database: Queryable,
@@ -43,12 +66,16 @@ export async function accountOfReset(
   return rows[0]?.email ?? null;
 }
 
-/** Sets the password and ends every session of the account. @returns false if the token is not valid. */
+/**
+ * Sets the password, invalidates the account's other tokens, and ends every session of the account.
+ * @param onSet runs in the same transaction. @returns false if the token is not valid.
+ */
 export async function resetPassword(
   database: Database,
   token: string,
   password: string,
   now: number,
+  onSet: (client: ClientBase, accountId: number) => Promise<void> = async () => {},
 ): Promise<boolean> {
   const digest = await hashPassword(password);
   return inTransaction(database, async (client) => {
@@ -59,7 +86,9 @@ export async function resetPassword(
     const [reset] = rows;
     if (!reset) return false;
     await setPassword(client, reset.account_id, digest, now);
+    await client.query('delete from password_resets where account_id = $1', [reset.account_id]);
     await endOtherSessions(client, reset.account_id, null);
+    await onSet(client, reset.account_id);
     return true;
   });
 }

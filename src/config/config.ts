@@ -10,6 +10,7 @@ import { isTimeZone } from '../platform/time-zone.ts';
 import { postgresAddress, redisAddress, webAddress } from './addresses.ts';
 import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
+import { MAIL } from './mail.ts';
 import { RETENTION_SETTINGS } from './retention.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -147,6 +148,7 @@ const settings = {
     .describe(
       'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
     ),
+  ...MAIL,
   ...CUSTOMERS,
   PAYMENTS: z
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')

@@ -3,6 +3,8 @@ import { createRefusalPace } from '../api/plugins/refusal-pace.ts';
 import { REQUEST_LIMITS } from '../api/plugins/slow-requests.ts';
 import { demoPayments, manualPayments } from '../billing/payments/payment-port.ts';
 import { createStripePayments } from '../billing/payments/stripe.ts';
+import { mailWayOf } from '../mail/mail-settings.ts';
+import { createSecretBox } from '../platform/secret-box.ts';
 import { type ApiParts, apiDepsOf } from './api-deps.ts';
 import type { AppDeps } from './app.ts';
 import type { Observers } from './observers.ts';
@@ -17,7 +19,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
   const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
   const { redis, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
   const { pages: database, registry, requestMetrics, tracing } = parts;
-  const { publicUrl, trials = 'manual', payments, demoPicturesUrl } = pages;
+  const { publicUrl, trials = 'manual', payments, demoPicturesUrl, mail } = pages;
   const { adminToken } = operator;
   const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
   const stripe =
@@ -46,6 +48,8 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken, trials },
       imageCdnUrl: settings.links.imageCdnUrl,
       demoPicturesUrl,
+      mail: mailWayOf(mail),
+      secretBox: createSecretBox(settings.secretKeys),
       payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
     },
   };

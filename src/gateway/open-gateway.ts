@@ -12,6 +12,7 @@ import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { MailSettings } from '../mail/mail-settings.ts';
 import type { Providers } from '../operations/providers.ts';
 import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
@@ -62,6 +63,8 @@ export interface PageSettings {
   trials?: TrialRule;
   /** The demo provider whose pictures this gateway serves; default: browsers load pictures from the image host. */
   demoPicturesUrl?: string | undefined;
+  /** Default: the pages offer nothing that needs mails. */
+  mail?: MailSettings | null;
 }
 
 export interface RunningGateway {

@@ -1,4 +1,5 @@
 import { dropWeek } from '../brand-analytics/import/drop-week.ts';
+import { purgeMails } from '../mail/purge.ts';
 import { siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
@@ -41,6 +42,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   ];
   const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
   await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
+  await purgeMails(database, at.getTime());
   await database.query('delete from password_resets where expires_at < $1', [at]);
   await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));

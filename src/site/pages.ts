@@ -4,6 +4,7 @@ import type { Attempts } from '../accounts/attempts.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { MailWay } from '../mail/mail-settings.ts';
 import type { Providers } from '../operations/providers.ts';
 import { holderOf, type Operating } from '../operator/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -11,6 +12,7 @@ import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
 /** The dependencies of the site. */
@@ -27,6 +29,10 @@ export interface SiteDeps {
   providers: Providers;
   payments: PaymentProvider;
   trials: TrialRule;
+  /** Whether mails are sent. */
+  mail: MailWay;
+  /** Seals stored secrets: the setting SECRET_KEY. */
+  secretBox: SecretBox;
   /** ISO 4217, lower case. */
   currency: string;
   /** The setting PUBLIC_URL. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
+import { RETRY_DELAYS_MS } from '../platform/retry-delays.ts';
 import { type Attempt, DELIVERY_STATES, type Delivery, KEPT_DAYS } from './delivery-log.ts';
-import { RETRY_DELAYS_MS } from './retry-schedule.ts';
 import type { SecretState } from './secrets.ts';
 import { ATTEMPT_TIMEOUT_MS } from './send.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, requireSettings } from '../../src/config/config.ts';
+import { mailSenderOf } from '../../src/config/mail.ts';
 import { demoPicturesOf, providersOf } from '../../src/config/providers.ts';
 import { credentialsFor } from '../../src/config/selling-partner.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
@@ -55,11 +56,47 @@ describe('refuses a bad setting with a message that names it:', () => {
     ['ADMIN_TOKEN', 'sixteen letters!'],
     ['METRICS_TOKEN', 'short'],
     ['METRICS_PORT', '70000'],
+    ['SMTP_URL', 'mail.example'],
+    ['SMTP_URL', 'https://mail.example'],
+    ['MAIL_FROM', 'Souk'],
+    ['MAIL_FROM', 'Souk <souk@example>, b@example'],
+    ['MAIL_FROM', 'Souk <souk@souk.example>\nBcc: a@b.example'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
   ])('%s=%s', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^Bad setting: ${name} [^;]+\\.$`));
+  });
+});
+
+describe('the settings of mails', () => {
+  const mail = (env: Record<string, string>) => mailSenderOf(readConfig({ WORKER_POOLS: 'batch', ...env }));
+  const [SMTP_URL, MAIL_FROM, PUBLIC_URL] = [
+    'smtps://user:secret-word@mail.example',
+    'Souk <souk@souk.example>',
+    'https://souk.example',
+  ];
+
+  test('are all or none', () => {
+    expect(mail({})).toBeNull();
+    expect(mail({ SMTP_URL, MAIL_FROM, PUBLIC_URL })).toEqual({
+      ...{ from: MAIL_FROM, publicUrl: PUBLIC_URL },
+      transport: { smtpUrl: SMTP_URL },
+    });
+    expect(() => mail({ SMTP_URL })).toThrow(/^SMTP_URL is set: set MAIL_FROM/);
+    expect(() => mail({ SMTP_URL, MAIL_FROM })).toThrow(/^MAIL_FROM is set: set PUBLIC_URL/);
+    expect(() => mail({ MAIL_FROM, PUBLIC_URL })).toThrow(/^MAIL_FROM is set: set SMTP_URL/);
+  });
+
+  test('need no SMTP_URL in a worker that sends no mails', () => {
+    expect(mail({ MAIL_FROM, PUBLIC_URL, WORKER_POOLS: 'market' })).toMatchObject({ transport: null });
+  });
+
+  test('show mails in the console on a loopback address only', () => {
+    expect(mail({ SMTP_URL: 'console:', PORT: '3001' })).toMatchObject({
+      ...{ transport: 'console', publicUrl: 'http://127.0.0.1:3001' },
+    });
+    expect(() => mail({ SMTP_URL: 'console:', HOST: '0.0.0.0' })).toThrow(/HOST must be loopback/);
   });
 });
 
@@ -72,6 +109,7 @@ test('names all of several bad settings', () => {
 test('does not print the value of a bad setting, which may be a password', () => {
   expect(() => readConfig({ ADMIN_TOKEN: 'secret-word' })).toThrow(/^(?!.*secret-word)/);
   expect(() => readConfig({ DATABASE_URL: 'secret-word@host' })).toThrow(/^(?!.*secret-word)/);
+  expect(() => readConfig({ SMTP_URL: 'http://user:secret-word@host' })).toThrow(/^(?!.*secret-word)/);
 });
 
 test('removes trailing slashes of addresses and spaces between pools', () => {

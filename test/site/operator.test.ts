@@ -59,6 +59,7 @@ const PAGES = [
     '/errors',
     '/reports',
     '/storage',
+    '/mails',
   ],
 ].map((path) => `/admin${path}`);
 

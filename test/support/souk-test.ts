@@ -9,6 +9,7 @@ import { openBilling } from './billing.ts';
 import { createTestDatabase } from './database.ts';
 import { openDemo } from './demo-provider.ts';
 import { atFileStart } from './file-start.ts';
+import { openMailServer } from './mail-server.ts';
 import { openReceiver } from './receiver.ts';
 import { openSouk, type SoukOptions, showLogOnFailure } from './souk.ts';
 
@@ -68,6 +69,12 @@ export const test = base
     const receiver = await openReceiver();
     onCleanup(() => receiver.close());
     return receiver;
+  })
+  /** A server that takes mails. */
+  .extend('mailServer', async ({}, { onCleanup }) => {
+    const server = await openMailServer();
+    onCleanup(() => server.close());
+    return server;
   })
   /** Admission and settlement on a database of the file, without the rest of the service. */
   .extend('billing', { scope: 'file' }, async ({}, { onCleanup }) => {

@@ -16,6 +16,7 @@ import {
   type PageSettings,
   type RunningGateway,
 } from '../../src/gateway/open-gateway.ts';
+import type { MailSettings } from '../../src/mail/mail-settings.ts';
 import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
 import type { Providers } from '../../src/operations/providers.ts';
 import type { DatabaseClock } from '../../src/platform/db/database-clock.ts';
@@ -95,6 +96,8 @@ export interface SoukOptions {
   operator?: OperatorSettings;
   pages?: PageSettings;
   mcp?: McpSettings;
+  /** Default: no mails are sent. */
+  mail?: MailSettings;
   tracing?: Tracing;
   /** Further settings of the gateways. */
   gateway?: Partial<GatewaySettings>;
@@ -155,6 +158,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           pages: {
             signUpsPerHour: 1_000,
             ...(options.pages ?? { payments: { way: 'manual', currency: 'usd' } }),
+            mail: options.mail ?? null,
           },
           mcp: options.mcp ?? mcpSettings(readConfig({})),
           ...options.gateway,
@@ -182,6 +186,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         offPeak,
         webhooks,
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
+        mail: options.mail ?? null,
       };
       const worker = await openWorker(settings, ownClock, log, options.tracing, events.onEvent);
       workers.push(worker);

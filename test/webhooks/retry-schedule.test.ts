@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { RETRY_DELAYS_MS, verdictOf } from '../../src/webhooks/retry-schedule.ts';
+import { RETRY_DELAYS_MS } from '../../src/platform/retry-delays.ts';
+import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
 
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 const HOUR_MS = 3_600_000;

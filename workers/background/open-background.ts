@@ -1,11 +1,14 @@
+import type { Registry } from 'prom-client';
 import { createFairness } from '../../jobs/fairness.ts';
 import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import type { MailSettings } from '../../src/mail/mail-settings.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
+import { startMails } from './mails.ts';
 import type { PrepareDeps } from './prepare.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
 
@@ -18,20 +21,24 @@ export interface BackgroundSettings {
   secretKeys?: readonly string[] | undefined;
   /** Settings for fetching weekly reports; absent: no reports are fetched. */
   reportFetches?: ReportFetchSettings | undefined;
+  /** Default: no mails are sent. */
+  mail?: MailSettings | null | undefined;
 }
 
-/** Opens the pool `batch`: batches and schedules, webhook deliveries, and fetching weekly reports. */
+/** Opens the pool `batch`: batches and schedules, webhook deliveries, mails, and fetching weekly reports. */
 export async function openBackground(
-  { databaseUrl, offPeak, webhooks, accountLimits, secretKeys, reportFetches }: BackgroundSettings,
+  settings: BackgroundSettings,
   deps: Omit<
     BatchWorkerDeps,
     'offPeak' | 'webhooks' | 'accountLimits' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'
   > & {
     /** For admissions. */
     money: Database;
+    registry: Registry;
   },
 ): Promise<{ close(): Promise<void> }> {
-  const { database, money, providers, clock, log } = deps;
+  const { databaseUrl, offPeak, webhooks, accountLimits, secretKeys, reportFetches, mail } = settings;
+  const { database, money, registry, providers, clock, log } = deps;
   const batches = await openBatchWorker({
     ...deps,
     offPeak,
@@ -46,12 +53,14 @@ export async function openBackground(
   const secretBox = createSecretBox(secretKeys);
   const { allowPrivate } = webhooks;
   const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
+  const mails = startMails({ database, clock, log, secretBox, registry, settings: mail ?? null });
   const fetching = { databaseUrl, providers, clock, log };
   const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
   return {
     async close() {
       await batches.close();
       await deliveries.close();
+      await mails.close();
       await fetches?.close();
     },
   };

@@ -62,6 +62,7 @@ const OPERATOR_LINKS = [
   ['/admin/audit', 'Audit log'],
   ['/admin/storage', 'Storage'],
   ['/admin/errors', 'Errors'],
+  ['/admin/mails', 'Mails'],
   ['/admin/reports', 'Reports'],
   ['/admin/queues', 'Queues'],
 ] as const;

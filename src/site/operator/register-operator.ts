@@ -11,6 +11,7 @@ import { registerAccountSearch } from './account-search.tsx';
 import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
+import { registerMails } from './mails.tsx';
 import { registerNewAccount } from './new-account.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
@@ -30,6 +31,7 @@ const OPERATOR_PAGES = [
   registerOffers,
   registerUpstream,
   registerErrors,
+  registerMails,
   registerReports,
   registerStorage,
   registerAudit,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 import { openDatabase } from '../../../src/platform/db/pool.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { RETRY_DELAYS_MS } from '../../../src/platform/retry-delays.ts';
 import { CLAIM_MS } from '../../../src/webhooks/claims.ts';
-import { RETRY_DELAYS_MS } from '../../../src/webhooks/retry-schedule.ts';
 import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
 import { gate } from '../../support/scripted-upstream.ts';
 import { type Souk, showLogOnFailure } from '../../support/souk.ts';

@@ -1,0 +1,60 @@
+/** The text of a mail, from which its plain text and its HTML are rendered. */
+export interface Content {
+  subject: string;
+  blocks: readonly Block[];
+}
+
+/** A paragraph; a link to a page of this service, as a path; or a list of names with values. */
+export type Block =
+  | string
+  | { link: string; path: string }
+  | { rows: readonly (readonly [name: string, value: string])[] };
+
+/** What customers can switch off, with its name on the settings page. */
+export const TOPICS = {
+  units: 'Units: 20 % are left, and none are left',
+  plan: 'Plan: it ends in 7 days, and in 1 day',
+  payment: 'Payments: a payment has failed',
+  key: 'Keys: a key was unused for 90 days',
+  schedule: 'Schedules and trackers: three runs have failed, or a run waits for units',
+  tracker: 'Trackers: alerts, for trackers that send e-mail',
+} as const;
+
+export type Topic = keyof typeof TOPICS;
+
+/** A kind of mail. `Facts` are stored as JSON until the mail is deleted. */
+export interface Kind<Facts> {
+  /** Its name in the operator console. */
+  name: string;
+  /** The switch that turns it off; null: it cannot be switched off. */
+  topic: Topic | null;
+  /**
+   * The token that its link carries. It is made when the mail is sent, and passed to `content` as a path.
+   * `reset`: sets a new password. `confirm`: confirms the recipient's address.
+   */
+  token?: 'reset' | 'confirm';
+  /** Distinguishes the causes of one account: equal facts of one cause make one mail. */
+  causeOf(facts: Facts): string;
+  content(facts: Facts, tokenPath: string): Content;
+}
+
+/** Declares a kind with the type of its facts. */
+export function kind<Facts extends object>(declaration: Kind<Facts>): Kind<Facts> {
+  return declaration;
+}
+
+/** A time as mails show it: 4 March 2026, 10:00 UTC. */
+export function timeText(at: string): string {
+  return `${TIME.format(new Date(at))} UTC`;
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'long',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
+
+/** 12345 -> 12,345. */
+export function numberText(value: number): string {
+  return new Intl.NumberFormat('en').format(value);
+}

@@ -1,0 +1,162 @@
+import { type Block, kind, numberText, timeText } from './content.ts';
+
+const PLANS = { link: 'Plans and packs', path: '/account/plans' };
+
+/** `source` and `period` identify the grant: a notice is sent once for each of them. */
+interface UnitsFacts {
+  source: string;
+  period: string;
+  /** Such as "your packs" or "this month of your plan Basic". */
+  of: string;
+  remaining: number;
+  total: number;
+}
+
+export const unitsLow = kind<UnitsFacts>({
+  name: '20 % of the units left',
+  topic: 'units',
+  causeOf: ({ source, period }) => `${source} ${period}`,
+  content: ({ of, remaining, total }) => ({
+    subject: '20 % of your units are left',
+    blocks: [
+      `${numberText(remaining)} of the ${numberText(total)} units of ${of} are left.`,
+      'When no units are left, calls are refused.',
+      PLANS,
+    ],
+  }),
+});
+
+export const unitsEmpty = kind<UnitsFacts>({
+  name: 'No units left',
+  topic: 'units',
+  causeOf: ({ source, period }) => `${source} ${period}`,
+  content: ({ of, total }) => ({
+    subject: 'Your units are used up',
+    blocks: [
+      `The ${numberText(total)} units of ${of} are used up. Calls that cost units are refused unless another grant of the account has units. Batches and schedules wait.`,
+      PLANS,
+    ],
+  }),
+});
+
+export const planEnds = kind<{ subscriptionId: number; plan: string; endsAt: string; days: 7 | 1 }>({
+  name: 'The plan ends',
+  topic: 'plan',
+  causeOf: ({ subscriptionId, endsAt, days }) => `${subscriptionId} ${endsAt} ${days}`,
+  content: ({ plan, endsAt, days }) => ({
+    subject: `Your plan ends in ${days === 1 ? '1 day' : `${days} days`}`,
+    blocks: [
+      `Your plan ${plan} ends at ${timeText(endsAt)}, and no other plan follows it.`,
+      'A plan that you buy now starts when the present one ends.',
+      PLANS,
+    ],
+  }),
+});
+
+export const paymentFailed = kind<{
+  /** Of the payment provider, such as the id of an invoice and the number of the attempt. */
+  reference: string;
+  /** Such as "Basic, one month". */
+  purchase: string;
+  /** Such as "$29.00". */
+  amount: string;
+  /** ISO; null: it is not tried again. */
+  nextAttemptAt: string | null;
+  /** ISO; when the plan ends unless the payment succeeds; null: it does not end for this reason. */
+  endsAt: string | null;
+}>({
+  name: 'Payment failed',
+  topic: 'payment',
+  causeOf: ({ reference }) => reference,
+  content: ({ purchase, amount, nextAttemptAt, endsAt }) => ({
+    subject: 'A payment has failed',
+    blocks: [
+      `The payment of ${amount} for ${purchase} has failed.`,
+      ...(nextAttemptAt ? [`The payment is tried again at ${timeText(nextAttemptAt)}.`] : []),
+      ...(endsAt ? [`Without a payment, the plan ends at ${timeText(endsAt)}.`] : []),
+      'Check your means of payment.',
+      PLANS,
+    ],
+  }),
+});
+
+export const keyUnused = kind<{ keyId: number; prefix: string; lastUsedAt: string | null; since: string }>({
+  name: 'Key unused',
+  topic: 'key',
+  causeOf: ({ keyId, since }) => `${keyId} ${since}`,
+  content: ({ prefix, lastUsedAt }) => ({
+    subject: 'An API key was unused for 90 days',
+    blocks: [
+      lastUsedAt
+        ? `The API key that begins with ${prefix} was last used at ${timeText(lastUsedAt)}.`
+        : `The API key that begins with ${prefix} has not been used.`,
+      'Revoke a key that you no longer need.',
+      { link: 'Your keys', path: '/account/keys' },
+    ],
+  }),
+});
+
+interface ScheduleFacts {
+  scheduleId: string;
+  name: string;
+  isTracker: boolean;
+  /** Distinguishes a series of failed runs, or a run that waits, from others. */
+  since: string;
+}
+
+const scheduleLink = ({ scheduleId, isTracker }: ScheduleFacts): Block =>
+  isTracker
+    ? { link: 'The tracker', path: `/account/trackers/${scheduleId}` }
+    : { link: 'The schedule', path: `/account/schedules/${scheduleId}` };
+
+export const scheduleFailing = kind<ScheduleFacts & { reason: string }>({
+  name: 'Schedule failing',
+  topic: 'schedule',
+  causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
+  content: (facts) => ({
+    subject: `Three runs have failed: ${facts.name}`,
+    blocks: [
+      `The last three runs of "${facts.name}" have failed or were left out.`,
+      { rows: [['Reason', facts.reason]] },
+      scheduleLink(facts),
+    ],
+  }),
+});
+
+export const scheduleWaits = kind<ScheduleFacts>({
+  name: 'Schedule waits for units',
+  topic: 'schedule',
+  causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
+  content: (facts) => ({
+    subject: `A run waits for units: ${facts.name}`,
+    blocks: [
+      `A run of "${facts.name}" waits, because your account has too few units. It continues when there are units again, until its deadline.`,
+      scheduleLink(facts),
+      PLANS,
+    ],
+  }),
+});
+
+export const trackerAlerts = kind<{
+  trackerId: string;
+  name: string;
+  /** Of the first alert in the mail. */
+  firstAlertId: string;
+  /** At most 100. */
+  alerts: readonly { title: string; text: string }[];
+  /** How many further alerts the mail leaves out. */
+  more: number;
+}>({
+  name: 'Tracker alerts',
+  topic: 'tracker',
+  causeOf: ({ trackerId, firstAlertId }) => `${trackerId} ${firstAlertId}`,
+  content: ({ trackerId, name, alerts, more }) => ({
+    subject: `${alerts.length + more === 1 ? '1 alert' : `${alerts.length + more} alerts`}: ${name}`,
+    blocks: [
+      `Your tracker "${name}" has new alerts.`,
+      { rows: alerts.map(({ title, text }) => [title, text] as const) },
+      ...(more > 0 ? [`${numberText(more)} further alerts are on the page of the tracker.`] : []),
+      { link: 'The tracker', path: `/account/trackers/${trackerId}` },
+    ],
+  }),
+});

@@ -1,0 +1,51 @@
+import { v7 as uuid } from 'uuid';
+import type { Queryable } from '../platform/db/pool.ts';
+import { type FactsOf, kindNamed, type MailKind } from './kinds/index.ts';
+
+/** A mail to the e-mail address of an account. */
+export type Notice = {
+  [Name in MailKind]: { accountId: number; kind: Name; facts: FactsOf<Name> };
+}[MailKind];
+
+/**
+ * Queues a mail to the owner of an account. Within a transaction, it is queued when it commits. A cause makes one mail: the
+ * same kind, account and facts again queue nothing.
+ * @param now Unix milliseconds. Default: the time of PostgreSQL.
+ */
+export function queueNotice(database: Queryable, notice: Notice, now?: number): Promise<void> {
+  return queue(database, { ...notice, to: null }, now);
+}
+
+/** Queues a mail to an address that is not that of the account, or that may have no account. */
+export function queueMailTo(
+  database: Queryable,
+  mail: {
+    accountId: number | null;
+    kind: 'confirm_new_email' | 'reset_password';
+    to: string;
+    facts: FactsOf<'reset_password'>;
+  },
+  now: number,
+): Promise<void> {
+  return queue(database, mail, now);
+}
+
+async function queue(
+  database: Queryable,
+  mail: { accountId: number | null; kind: MailKind; to: string | null; facts: object },
+  now: number | undefined,
+): Promise<void> {
+  const { accountId, kind, to, facts } = mail;
+  const cause = `${kind} ${accountId ?? to} ${kindNamed(kind)?.causeOf(facts)}`;
+  await database.query({
+    name: 'queue-mail',
+    text: `insert into mails (id, account_id, kind, recipient, facts, cause, next_attempt_at, created_at)
+      select $1, $2::bigint, $3, coalesce($4, (select email from accounts where id = $2)), $5, $6, at, at
+      from coalesce($7::timestamptz, now()) as at
+      on conflict (cause) do nothing`,
+    values: [
+      ...[uuid(), accountId, kind, to, JSON.stringify(facts), cause],
+      now === undefined ? null : new Date(now),
+    ],
+  });
+}

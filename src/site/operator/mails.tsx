@@ -1,0 +1,128 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { kindNamed } from '../../mail/kinds/index.ts';
+import { findMail, type LoggedMail, listMails, MAIL_STATES } from '../../mail/mail-log.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { Facts } from '../kit/facts.tsx';
+import { FilterForm } from '../kit/form.tsx';
+import { Page } from '../kit/layout.tsx';
+import { ListPage, StateChoice } from '../kit/list-page.tsx';
+import { pageOf } from '../kit/paging.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { ToneTag } from '../kit/tag.tsx';
+import { Time } from '../kit/words.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
+
+const PATH = '/admin/mails';
+
+const MAILS_A_PAGE = 50;
+
+const STATES = {
+  pending: ['busy', 'Pending'],
+  sent: ['good', 'Sent'],
+  failed: ['bad', 'Failed'],
+  not_sent: ['', 'Not sent'],
+} as const;
+
+const LEADS = {
+  sent: 'Mails to customers, the newest first.',
+  shown: 'No mail server is configured, so mails are shown here with their links, and none are sent.',
+  none: 'No mail server is configured, so no mails are sent.',
+} as const;
+
+const filter = z.object({
+  state: z.enum(MAIL_STATES).nullable().catch(null),
+  before: z.uuid().nullable().catch(null),
+});
+
+/** Registers the pages of mails to customers. */
+export function registerMails(scope: FastifyInstance, pages: Pages): void {
+  const { database, mail: way, secretBox } = pages;
+  scope.get(PATH, showList);
+  scope.get(`${PATH}/:id`, showMail);
+
+  async function showList(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { state, before } = filter.parse(request.query);
+    const found = await listMails(database, { state, before, limit: MAILS_A_PAGE + 1 });
+    const query = { state: state ?? undefined, before: before ?? undefined };
+    const list = pageOf(found, MAILS_A_PAGE, query, ({ id }) => id);
+    const form = (
+      <FilterForm path={PATH} values={query}>
+        <StateChoice states={MAIL_STATES} />
+      </FilterForm>
+    );
+    return sendPage(
+      reply,
+      <ListPage
+        title="Mails"
+        lead={LEADS[way]}
+        styles={[]}
+        filter={form}
+        path={PATH}
+        list={list}
+        cursor="before"
+      >
+        <MailTable mails={list.items} />
+      </ListPage>,
+    );
+  }
+
+  async function showMail(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const id = z.uuid().safeParse((request.params as { id: string }).id);
+    const publicUrl = baseUrlOf(pages, request);
+    const mail = id.success ? await findMail(database, id.data, { secretBox, publicUrl }) : null;
+    if (!mail) throw new SoukError('NOT_FOUND', { message: 'There is no such mail. Old mails are deleted.' });
+    return sendPage(
+      reply,
+      <Page title="Mail" path={PATH}>
+        <h1>{nameOf(mail)}</h1>
+        <section class="card">
+          <Facts
+            facts={[
+              ['To', <Recipient key="to" mail={mail} />],
+              ['State', <ToneTag key="state" of={STATES[mail.state]} />],
+              ['Attempts', mail.tries],
+              mail.lastError !== null && ['Reason', mail.lastError],
+              ['Created', <Time key="created" at={mail.createdAt} />],
+              mail.nextAttemptAt !== null && ['Next attempt', <Time key="next" at={mail.nextAttemptAt} />],
+              mail.finishedAt !== null && ['Ended', <Time key="ended" at={mail.finishedAt} />],
+            ]}
+          />
+        </section>
+        {mail.text === null ? (
+          <p class="hint">The text has a link with a token, which exists only while the mail is sent.</p>
+        ) : (
+          <pre class="wrap">{mail.text}</pre>
+        )}
+      </Page>,
+    );
+  }
+}
+
+function MailTable({ mails }: { mails: readonly LoggedMail[] }): VNode {
+  return (
+    <Table
+      name="Mails"
+      empty="No mails."
+      rows={mails}
+      columns={[
+        ['Created', ({ createdAt }) => <Time at={createdAt} />],
+        ['Kind', (mail) => <a href={`${PATH}/${mail.id}`}>{nameOf(mail)}</a>],
+        ['To', (mail) => <Recipient mail={mail} />],
+        ['State', ({ state }) => <ToneTag of={STATES[state]} />],
+        ['Attempts', ({ tries }) => tries, 'number'],
+        ['Reason', ({ lastError }) => lastError, 'long'],
+      ]}
+    />
+  );
+}
+
+function Recipient({ mail: { accountId, recipient } }: { mail: LoggedMail }): VNode | string {
+  return accountId === null ? recipient : <a href={`/admin/accounts/${accountId}`}>{recipient}</a>;
+}
+
+function nameOf({ kind }: LoggedMail): string {
+  return kindNamed(kind)?.name ?? kind;
+}
