@@ -1,5 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { temporaryFolder } from './test/support/temporary-folder.ts';
+
+// Set here, so that all processes of a run inherit it.
+process.env.TMPDIR = temporaryFolder();
 
 export default defineConfig({
   test: {
