@@ -6,6 +6,7 @@ import type { Database } from '../src/platform/db/pool.ts';
 import { fingerprint } from '../src/platform/fingerprint.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
+import { providersFor } from './mode.ts';
 
 /** The identities of a call. */
 export interface IdentifiedCall {
@@ -23,11 +24,12 @@ export interface IdentifiedCall {
  */
 export async function identifyCall(
   deps: { database: Database; answers: AnswerStore; clock: Clock; providers: Providers },
+  accountId: number,
   operation: QueuedOperation,
   input: unknown,
 ): Promise<IdentifiedCall> {
   const { database, answers, clock } = deps;
-  const provider = providerOf(deps.providers, operation);
+  const provider = providerOf(providersFor(accountId, deps.providers), operation);
   const edition = operation.reports
     ? await retryDuringOutage(clock, () => editionFor(database, provider, operation, input))
     : null;

@@ -3,6 +3,7 @@ import type { Call } from '../src/billing/calls.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import { POOLS, QUEUE_ALLOWANCE_MS } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
+import { poolOf } from './mode.ts';
 import { payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
 
@@ -13,7 +14,7 @@ export async function enqueueAgain(
   { callId, accountId, input }: { callId: string; accountId: number; input: unknown },
   background = false,
 ): Promise<void> {
-  const pool = operation.queue(input);
+  const pool = poolOf(accountId, operation, input);
   const unitsReserved = operation.price.quote(input);
   const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
   const call = { callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt, background };

@@ -4,7 +4,8 @@ import type { GrantKind, Wallet } from '../src/billing/wallets.ts';
 import { requireRightClock } from '../src/platform/db/database-clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import { identifyCall } from './identity.ts';
-import { type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
+import { poolOf } from './mode.ts';
+import { admittedAs, type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
 
 /** The outcome of a call if it were submitted now. */
 export interface Quote {
@@ -21,20 +22,21 @@ export interface Quote {
 export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise<Quote> {
   const { operation, input, caller } = request;
   const units = operation.price.quote(input);
-  const { chargeId, cached } = await identifyCall(deps, operation, input);
+  const { chargeId, cached } = await identifyCall(deps, caller.accountId, operation, input);
   // A cached answer may cost less than the quote, and needs no worker. It may have expired when the call is
   // submitted, so it does not lower the quote.
   const needed = cached?.meta.units ?? units;
   // Admission checks the key first, so the quote does the same and reports the same error.
-  const prediction = await deps.admissions.predict(caller, needed);
+  const prediction = await deps.admissions.predict(admittedAs(caller), needed);
   const acceptedAfter = deps.clock.now() - DEDUPLICATION_SECONDS * 1000;
   const deduplicated =
-    'keyHash' in caller && (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
+    caller.keyHash !== undefined &&
+    (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
   try {
     requireRightClock(deps.clock);
     checkMaxUnits(needed, request.maxUnits);
     if (deduplicated) return { units, deduplicated, verdict: { admitted: true, wallet: null, source: null } };
-    if (!cached) await refuseWhenBusy(deps, request, operation.queue(input), chargeId);
+    if (!cached) await refuseWhenBusy(deps, request, poolOf(caller.accountId, operation, input), chargeId);
   } catch (error) {
     if (!(error instanceof SoukError)) throw error;
     return { units, deduplicated, verdict: { admitted: false, error } };

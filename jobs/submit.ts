@@ -29,6 +29,7 @@ import type { Backlog } from './backlog.ts';
 import { endCall } from './end-call.ts';
 import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
 import { identifyCall } from './identity.ts';
+import { poolOf } from './mode.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
 
@@ -37,7 +38,8 @@ export interface CallRequest {
   operation: QueuedOperation;
   /** Canonical input. */
   input: unknown;
-  caller: Caller;
+  /** The account, and its key if a request makes the call. The account decides which data the call gets; admission checks the key. */
+  caller: { accountId: number; keyHash?: Buffer };
   /** The most units the caller will pay; null: any number. */
   maxUnits: number | null;
   waiting: Waiting;
@@ -92,8 +94,8 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
   const { answers, clock, events } = deps;
   return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
     requireRightClock(clock);
-    const pool = operation.queue(input);
-    const { presentationId, chargeId, cached } = await identifyCall(deps, operation, input);
+    const pool = poolOf(caller.accountId, operation, input);
+    const { presentationId, chargeId, cached } = await identifyCall(deps, caller.accountId, operation, input);
     const units = cached?.meta.units ?? operation.price.quote(input);
     checkMaxUnits(units, request.maxUnits);
     if (!cached) await refuseWhenBusy(deps, request, pool, chargeId);
@@ -101,7 +103,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     const background = typeof waiting === 'object';
     const deadlineAt = deadlineOf(waiting, pool, clock.now());
     const { admission, unitsReserved } = await admit(deps, {
-      caller,
+      caller: admittedAs(caller),
       callId: background ? waiting.callId : uuid(),
       operation: operation.name,
       chargeId,
@@ -138,9 +140,10 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
     }
     const { rate } = admission;
-    if (!cached) events.emit({ type: 'answer.miss', operation: operation.name });
+    if (!cached) events.emit({ type: 'answer.miss', operation: operation.name, accountId });
     else {
-      events.emit({ type: 'answer.hit', operation: operation.name, tokens: cached.meta.tokens });
+      const { tokens } = cached.meta;
+      events.emit({ type: 'answer.hit', operation: operation.name, accountId, tokens });
       if (admission.kind === 'cached' || (await settleAtOnce(deps, call, cached))) {
         note('cached');
         return { kind: 'cached', accountId, callId, answer: cached, units: unitsReserved, rate };
@@ -175,13 +178,14 @@ export async function refuseWhenBusy(
   pool: PoolName,
   chargeId: string,
 ): Promise<void> {
-  if (typeof waiting === 'object' || !('keyHash' in caller)) return;
+  const { keyHash } = caller;
+  if (typeof waiting === 'object' || !keyHash) return;
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   const priority = fairness.peek({ pool, waiting, key: nameOf(caller) });
   const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
   // A call can join one that is under way or recent even if the pool is busy.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
-  if (busy && !(await hasJoinableCall(database, caller.keyHash, chargeId, acceptedAfter))) throw busy;
+  if (busy && !(await hasJoinableCall(database, keyHash, chargeId, acceptedAfter))) throw busy;
 }
 
 function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
@@ -254,6 +258,11 @@ function busyError(waitMs: number, allowedMs: number): SoukError | null {
   });
 }
 
-function nameOf(caller: Caller): string {
-  return 'keyHash' in caller ? caller.keyHash.toString('latin1') : String(caller.accountId);
+function nameOf({ keyHash, accountId }: CallRequest['caller']): string {
+  return keyHash ? keyHash.toString('latin1') : String(accountId);
+}
+
+/** Returns how a call is admitted: by its key, which may have been revoked a moment ago, or without one for its account. */
+export function admittedAs({ keyHash, accountId }: CallRequest['caller']): Caller {
+  return keyHash ? { keyHash } : { accountId };
 }

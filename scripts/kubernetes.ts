@@ -40,6 +40,7 @@ const MAX_WORKERS: Record<WorkerPoolName, number> = {
   graph: 4,
   keywords: 8,
   trends: 2,
+  test: 2,
   batch: 4,
 };
 

@@ -4,6 +4,7 @@ import { mcpSettings, readConfig, readPayments, requireSettings } from './config
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
 import { mailOf } from './config/mail.ts';
 import { demoPicturesOf, providersOf } from './config/providers.ts';
+import { testModeOf } from './config/test-mode.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/database-clock.ts';
 import { createLogger } from './platform/log.ts';
@@ -34,6 +35,7 @@ await runProcess('gateway', async (env) => {
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       accountLimits: accountLimits(config),
       limits: requestLimits(config),
+      testMode: testModeOf(config),
       secretKeys: config.SECRET_KEY,
       trustProxy: config.TRUST_PROXY,
       pages: {

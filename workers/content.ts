@@ -1,3 +1,4 @@
+import type { Mode } from '../src/accounts/test-accounts.ts';
 import { project } from '../src/operations/answer-fields.ts';
 import type { Presented, QueuedOperation, Table } from '../src/operations/define.ts';
 import { formOf } from '../src/operations/params/answer-form.ts';
@@ -8,6 +9,7 @@ import { type AnswerMeta, INLINE_LIMIT_BYTES } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 import { packAfter } from '../src/results/compression.ts';
 import { csvOf } from '../src/results/csv.ts';
+import { inMode } from '../src/results/envelope.ts';
 import { outlineOf } from '../src/results/outline.ts';
 
 /** The answer of an operation, ready to be stored. */
@@ -24,19 +26,23 @@ export interface Content {
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Writes what an operation presents.
- * @param staleSince when stale data were fetched; Unix milliseconds, like `now`.
- */
+/** What an answer depends on besides its input and data. */
+export interface Circumstances {
+  mode: Mode;
+  /** Unix milliseconds. */
+  now: number;
+  /** When stale data were fetched; Unix milliseconds. */
+  staleSince: number | null;
+  /** The errors of sources that the answer lacks, by key. */
+  failures: ReadonlyMap<string, ErrorKind>;
+}
+
+/** Writes what an operation presents. */
 export async function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
-  {
-    now,
-    staleSince,
-    failures,
-  }: { now: number; staleSince: number | null; failures: ReadonlyMap<string, ErrorKind> },
+  { mode, now, staleSince, failures }: Circumstances,
 ): Promise<Content> {
   const { respond, price } = operation;
   const units = price.quote(input);
@@ -64,7 +70,8 @@ export async function present(
     contentType: 'application/json; charset=utf-8',
     compressible: true,
     units: charged,
-    beginning: (fromCache) => Buffer.from(`{"code":"0000","msg":"success","data":{"fromCache":${fromCache}`),
+    beginning: (fromCache) =>
+      Buffer.from(inMode(mode, `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}`)),
     rest: Buffer.concat([
       Buffer.from(data.length > 2 ? ',' : ''),
       data.subarray(1),

@@ -7,6 +7,7 @@ import {
 import type { Control } from '../jobs/control.ts';
 import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
+import { type Mode, modeOf } from '../src/accounts/test-accounts.ts';
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type ErrorRecord, toRecord } from '../src/platform/error-record.ts';
@@ -25,6 +26,8 @@ export interface ExecutorDeps extends ProduceDeps {
   redis: Redis;
   keys: RedisKeys;
   settlements: Settlements;
+  /** The mode of the accounts whose jobs are run. */
+  mode: Mode;
   log: Logger;
 }
 
@@ -71,7 +74,9 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   function execute(attempt: Attempt): Promise<CompletionMessage> {
     const { pool, number } = attempt;
     const payload = payloadSchema.parse(attempt.data);
-    const { callId, operation, traceparent: parent } = payload;
+    const { callId, operation, accountId, traceparent: parent } = payload;
+    // Their upstreams differ, so a job in the wrong pool is never run.
+    if (modeOf(accountId) !== deps.mode) throw new Error(`the job ${callId} is not of the mode ${deps.mode}`);
     const attributes = { 'souk.pool': pool, 'souk.attempt': number, 'souk.job_id': callId };
     const options = { name: `job ${operation}`, kind: 'consumer', parent, attributes } as const;
     return traced(tracing, options, async (span) => {

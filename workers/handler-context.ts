@@ -75,8 +75,8 @@ export function createHandlerContext(
     },
     onSpent(tokens) {
       gathered.tokensSpent += tokens;
-      const { callId } = payload;
-      deps.events.emit({ type: 'tokens.spent', operation: operation.name, callId, tokens });
+      const { accountId, callId } = payload;
+      deps.events.emit({ type: 'tokens.spent', operation: operation.name, accountId, callId, tokens });
     },
     upstream: deps.upstream,
     log,
@@ -108,6 +108,7 @@ async function obtain<Raw>(
   let fetched = 0;
   const got = await deps.sources.obtain({
     operation: operation.name,
+    accountId: payload.accountId,
     callId: payload.callId,
     sources: wanted.sources.map((source) => ofProvider(deps, job, source)),
     maxAgeMs: maxAgeMs(operation, input),
@@ -152,6 +153,7 @@ function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContex
     const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
     const got = await sources.obtain({
       operation: operation.name,
+      accountId: payload.accountId,
       callId: payload.callId,
       sources: [ofProvider(deps, job, { key: '', identity })],
       maxAgeMs: ageMs ?? freshForMs,

@@ -6,10 +6,12 @@ import { mailSenderOf } from '../src/config/mail.ts';
 import { providersOf } from '../src/config/providers.ts';
 import { retentionSettings } from '../src/config/retention.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
+import { testModeOf } from '../src/config/test-mode.ts';
 import { databaseClock } from '../src/platform/db/database-clock.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { runProcess } from '../src/platform/process.ts';
 import { openTracing } from '../src/platform/telemetry/tracing.ts';
+import { startDemoProcess } from '../src/start/demo-process.ts';
 import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 
@@ -34,6 +36,7 @@ await runProcess('worker', async (env) => {
       pools: config.WORKER_POOLS,
       reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
+      startTestProvider: testModeOf(config) ? startDemoProcess : undefined,
       secretKeys: config.SECRET_KEY,
       accountLimits: accountLimits(config),
       retention: retentionSettings(config),

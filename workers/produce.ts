@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { presentationIdOf } from '../jobs/identity.ts';
 import type { Payload } from '../jobs/payload.ts';
+import { modeOf } from '../src/accounts/test-accounts.ts';
 import { CACHE_LIFETIME_MS, inputOn, type QueuedOperation } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import { parseStored, withoutForm } from '../src/operations/params/answer-form.ts';
@@ -86,7 +87,12 @@ async function storeAnswer(
   const age = ageOf(operation, gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
   const content = await presentable(log, () =>
-    present(operation, input, found, { now: clock.now(), staleSince, failures: kindsOf(gathered) }),
+    present(operation, input, found, {
+      mode: modeOf(payload.accountId),
+      now: clock.now(),
+      staleSince,
+      failures: kindsOf(gathered),
+    }),
   );
   // A call that continues a partial answer reserves only the units that were not paid for that answer.
   const paidBefore = operation.partial ? operation.price.quote(input) - payload.unitsReserved : 0;

@@ -23,6 +23,7 @@ export interface Obtained {
 
 export interface ObtainRequest {
   operation: string;
+  accountId: number;
   callId: string;
   sources: readonly Source[];
   /** Only data up to this age is accepted. 0 always fetches from upstream. */
@@ -136,6 +137,11 @@ class Obtaining {
     if (this.#answered.size === 0) throw first;
   }
 
+  get #ids() {
+    const { operation, accountId, callId } = this.#request;
+    return { operation, accountId, callId };
+  }
+
   /** Data fetched since the start of the call is fresh enough, also for a forced call. */
   get #newerThan(): number {
     const { maxAgeMs, startedAt } = this.#request;
@@ -143,14 +149,14 @@ class Obtaining {
   }
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
-    const { operation, callId, startedAt } = this.#request;
+    const { startedAt } = this.#request;
     const flight = this.#flightOf(source);
     let taken = await this.#flights.take(flight, newerThan);
     if (typeof taken !== 'string' && this.#isOutdated(taken))
       taken = await this.#flights.take(flight, taken.fetchedAt);
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < startedAt);
-    this.#events.emit({ type: 'source.hit', operation, callId, tokens: taken.tokens });
+    this.#events.emit({ type: 'source.hit', ...this.#ids, tokens: taken.tokens });
     return 'taken';
   }
 
@@ -232,12 +238,12 @@ class Obtaining {
     this.#hasFetched = true;
     const fetchedAt = this.#clock.now();
     const tokens = this.#request.tokensEach();
-    const { operation, callId, onStoring } = this.#request;
+    const { onStoring } = this.#request;
     const storing = Promise.all(
       sources.map(async (source) => {
         const stored = { value: fetched.get(source.key) ?? null, fetchedAt, tokens };
         this.#keep(source, stored, false);
-        this.#events.emit({ type: 'source.miss', operation, callId });
+        this.#events.emit({ type: 'source.miss', ...this.#ids });
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
       }),
@@ -253,8 +259,7 @@ class Obtaining {
       const following = this.#flights.follow(this.#flightOf(source), stop);
       const taken = await this.#take(source, this.#newerThan);
       if (taken === 'follows') {
-        const { operation, callId } = this.#request;
-        this.#events.emit({ type: 'source.followed', operation, callId, identity: source.identity });
+        this.#events.emit({ type: 'source.followed', ...this.#ids, identity: source.identity });
         try {
           await following.ended();
         } catch (error) {

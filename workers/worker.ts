@@ -4,9 +4,10 @@ import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
-import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
+import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import type { Providers } from '../src/operations/providers.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
+import { ofLiveCalls } from '../src/operator/live-calls.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { RETENTION, type RetentionSettings } from '../src/operator/retention-settings.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
@@ -33,6 +34,7 @@ import { createExecutor } from './executor.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
 import { createSources } from './sources.ts';
+import { createTestMode, type TestProvider } from './test-mode.ts';
 
 export interface WorkerSettings extends BackgroundSettings {
   redisUrl: string;
@@ -44,6 +46,8 @@ export interface WorkerSettings extends BackgroundSettings {
   pools: readonly WorkerPoolName[];
   /** See `createProductLookUps`. Default: `LOOK_UP_WINDOW_MS`. */
   lookUpWindowMs?: number;
+  /** Starts the demo provider that answers test calls. Without it, the worker does not serve the pool `test`. */
+  startTestProvider?: (() => Promise<TestProvider>) | undefined;
   /** Default: `RETENTION`. */
   retention?: RetentionSettings;
 }
@@ -100,11 +104,11 @@ export async function openWorker(
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);
   const queues = openQueues(pulling, keys, log);
-  const records = [createUsageStatistics, createFailureLog].map((create) => create(database, clock, log));
+  const usage = createUsageStatistics(database, clock, log);
+  const failures = createFailureLog(database, clock, log);
   const events = createCallEvents(log, [
-    createCallMetrics(registry),
-    createJobMetrics(registry),
-    ...records.map((record) => record.onEvent),
+    ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent].map(ofLiveCalls),
+    failures.onEvent,
     onEvent,
   ]);
 
@@ -118,17 +122,24 @@ export async function openWorker(
   const productLabels = createProductLabels(database, providers.products, clock, log);
   const keepa = productLabels.learningFrom(createKeepaTransport({ baseUrl, key, http, tokens, clock, log }));
   const trends = openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock });
-  const products = createProductLookUps(keepa, clock, settings.lookUpWindowMs ?? LOOK_UP_WINDOW_MS);
+  const { lookUpWindowMs = LOOK_UP_WINDOW_MS } = settings;
+  const products = createProductLookUps(keepa, clock, lookUpWindowMs);
   const upstream = { keepa, products, trends, reports: { database: reports, provider: providers.reports } };
-  const { execute, control } = createExecutor({
-    ...{ redis, keys, sources, answers, settlements, upstream, providers, events, tracing, clock, log },
+  const executing = { redis, keys, sources, answers, settlements, events, tracing, clock, log };
+  const live = createExecutor({ ...executing, upstream, providers, mode: 'live' });
+  const { startTestProvider: start } = settings;
+  const test = start ? createTestMode({ ...executing, reports, start, lookUpWindowMs }) : null;
+  await onControl({ subscriber, log }, keys, (control) => {
+    live.control(control);
+    test?.control(control);
   });
-  await onControl({ subscriber, log }, keys, control);
 
   const pools = await Promise.all(
-    settings.pools
-      .filter((pool) => pool !== BATCH_POOL)
-      .map((pool) => openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })),
+    settings.pools.flatMap((pool) => {
+      if (pool === BATCH_POOL) return [];
+      const execute = pool === TEST_POOL ? test?.execute : live.execute;
+      return execute ? [openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })] : [];
+    }),
   );
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
@@ -150,9 +161,10 @@ export async function openWorker(
       await stopReconciling();
       await background?.close();
       await Promise.all(pools.map((pool) => pool.close()));
+      await test?.close();
       await productLabels.close();
       await stopMaintenance();
-      await Promise.all(records.map((record) => record.close()));
+      await Promise.all([usage.close(), failures.close()]);
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);

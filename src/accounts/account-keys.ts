@@ -2,6 +2,7 @@ import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { lockAccount } from './accounts.ts';
 import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
+import { modeOf } from './test-accounts.ts';
 
 /** How long the previous keys of an account still work after a reset. */
 export const ROTATION_MS = 30 * 60_000;
@@ -40,7 +41,7 @@ export async function resetKey(
   accountId: number,
   now: number,
 ): Promise<{ key: string; olderKeysUntil: Date }> {
-  const key = newKey();
+  const key = newKey(modeOf(accountId));
   const olderKeysUntil = new Date(now + ROTATION_MS);
   await inTransaction(database, async (client) => {
     // Of two concurrent resets the second must see the first one's key, or both new keys would stay valid for ever.

@@ -1,8 +1,9 @@
 import type { Queryable } from '../platform/db/pool.ts';
 import { ACCOUNT_COLUMNS, type Account } from './accounts.ts';
+import { keyPrefix } from './keys.ts';
 
 /**
- * Finds accounts by a part of the e-mail address or name, by number, or by the start of a key. An empty text matches
+ * Finds live accounts by a part of the e-mail address or name, by number, or by the start of a key, live or test. An empty text matches
  * all accounts. Returns the newest first. @param before the last account of the previous page.
  */
 export async function searchAccounts(
@@ -13,7 +14,9 @@ export async function searchAccounts(
     `select ${ACCOUNT_COLUMNS} from accounts
      where ($1 = '' or strpos(email, lower($1)) > 0 or strpos(lower(name), lower($1)) > 0 or id::text = $1
          or ($2::text is not null and id in (
-           select account_id from api_keys where purpose = 'customer' and starts_with(prefix, $2))))
+           select coalesce(a.live_account_id, a.id) from api_keys k join accounts a on a.id = k.account_id
+           where k.purpose = 'customer' and starts_with(k.prefix, $2))))
+       and live_account_id is null
        and ($3::bigint is null or id < $3)
      order by id desc limit $4`,
     [text, keyPrefixIn(text), before, limit],
@@ -23,5 +26,5 @@ export async function searchAccounts(
 
 /** The stored start of a key. A search text may be the start of a key or the whole key. */
 function keyPrefixIn(text: string): string | null {
-  return /^km_[A-Za-z0-9]+$/.test(text) ? text.slice(0, 7) : null;
+  return /^km_(?:test_)?[A-Za-z0-9]+$/.test(text) ? keyPrefix(text) : null;
 }

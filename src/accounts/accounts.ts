@@ -45,8 +45,11 @@ export async function createAccount(
   return rows[0] ?? null;
 }
 
+/** Returns all live accounts, the oldest first. */
 export async function listAccounts(database: Database): Promise<Account[]> {
-  const { rows } = await database.query<Account>(`select ${ACCOUNT_COLUMNS} from accounts order by id`);
+  const { rows } = await database.query<Account>(
+    `select ${ACCOUNT_COLUMNS} from accounts where live_account_id is null order by id`,
+  );
   return rows;
 }
 
@@ -57,17 +60,17 @@ export async function findAccount(database: Queryable, id: number): Promise<Acco
   return rows[0] ?? null;
 }
 
-/** Sets the state from the next request on. @returns the account, or null if there is none. */
+/** Sets the state of an account and of its test account from the next request on. @returns the account, or null if there is none. */
 export async function setAccountState(
   database: Queryable,
   id: number,
   state: AccountState,
 ): Promise<Account | null> {
   const { rows } = await database.query<Account>(
-    `update accounts set state = $2 where id = $1 returning ${ACCOUNT_COLUMNS}`,
+    `update accounts set state = $2 where id = $1 or live_account_id = $1 returning ${ACCOUNT_COLUMNS}`,
     [id, state],
   );
-  return rows[0] ?? null;
+  return rows.find((account) => account.id === id) ?? null;
 }
 
 /** Locks an account until the transaction ends, so that changes of its grants, keys and secrets happen one after the other. */

@@ -24,7 +24,7 @@ export function credentialsOf(places: KeyPlaces): Buffer {
   const hashes = given.map((key) => {
     if (typeof key === 'string' && isWellFormed(key.trim())) return hashKey(key.trim());
     throw new SoukError('KEY_INVALID', {
-      message: 'The API key is malformed. A key is km_ followed by 32 letters or digits.',
+      message: 'The API key is malformed. A key is km_ or km_test_ followed by 32 letters or digits.',
     });
   });
   const [first, ...others] = hashes as [Buffer, ...Buffer[]];

@@ -1,21 +1,23 @@
 import { hash, randomInt } from 'node:crypto';
 import type { Queryable } from '../platform/db/pool.ts';
+import { type Mode, modeOf } from './test-accounts.ts';
 
-const PREFIX = 'km_';
+const PREFIXES: Record<Mode, string> = { live: 'km_', test: 'km_test_' };
 const LENGTH = 32;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-const FORM = /^km_[A-Za-z0-9]{32}$/;
+const FORM = /^(?:km_|km_test_)[A-Za-z0-9]{32}$/;
 
-/** A new API key from a secure source: `km_` and 32 letters or digits. It is shown once and never stored. */
-export function newKey(): string {
-  return PREFIX + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+/** A new API key from a secure source: `km_` or `km_test_`, and 32 letters or digits. It is shown once and never stored. */
+export function newKey(mode: Mode = 'live'): string {
+  return PREFIXES[mode] + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
 /** Derives an API key from a digest of 64 bytes. */
-export function keyFromDigest(digest: Buffer): string {
+export function keyFromDigest(digest: Buffer, mode: Mode = 'live'): string {
   // 2^16 is large enough compared to 62 that no character is noticeably more likely.
   return (
-    PREFIX + Array.from({ length: LENGTH }, (_, i) => ALPHABET[digest.readUInt16LE(2 * i) % 62]).join('')
+    PREFIXES[mode] +
+    Array.from({ length: LENGTH }, (_, i) => ALPHABET[digest.readUInt16LE(2 * i) % 62]).join('')
   );
 }
 
@@ -31,14 +33,19 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** The start of a key, by which its owner recognises it in lists. */
-export function keyPrefix(key: string): string {
-  return key.slice(0, PREFIX.length + 4);
+/** The mode of a well-formed key. */
+export function modeOfKey(key: string): Mode {
+  return key.startsWith(PREFIXES.test) ? 'test' : 'live';
 }
 
-/** Creates a key for an account. @returns the key, which is not stored. */
+/** The start of a key, by which its owner recognises it in lists. */
+export function keyPrefix(key: string): string {
+  return key.slice(0, PREFIXES[modeOfKey(key)].length + 4);
+}
+
+/** Creates a key for an account: a test key for a test account. @returns the key, which is not stored. */
 export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
-  const key = newKey();
+  const key = newKey(modeOf(accountId));
   await database.query(
     'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',
     [hashKey(key), accountId, keyPrefix(key), new Date(now)],

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
+import { type Mode, modeOf } from '../accounts/test-accounts.ts';
 import { type CallRate, ERRORS, type SoukError } from '../platform/errors.ts';
-import { ACCEPTED_CODE, errorBody, JSON_TYPE, okBody } from '../results/envelope.ts';
+import { ACCEPTED_CODE, errorBody, inMode, JSON_TYPE, okBody } from '../results/envelope.ts';
 
 /** Facts about a call that headers of the answer state. */
 export interface CallFacts {
@@ -20,6 +21,7 @@ const FREE: CallFacts = { unitsConsumed: 0 };
 
 /** Sets the headers of every answer. */
 export function setFacts(reply: FastifyReply, facts: CallFacts = FREE): void {
+  if (modeOfReply(reply) === 'test') reply.header('x-livemode', 'false');
   reply.header('x-response-time', `${Math.round(performance.now() - reply.request.startedAt)}ms`);
   reply.header('x-units-consumed', facts.unitsConsumed);
   reply.header('x-request-id', reply.request.id);
@@ -32,6 +34,11 @@ export function setFacts(reply: FastifyReply, facts: CallFacts = FREE): void {
     reply.header('ratelimit-policy', `"minute";q=${limit};w=60`);
     reply.header('ratelimit', `"minute";r=${remaining};t=${resetSeconds}`);
   }
+}
+
+/** Returns the mode of the account that receives an answer; `live` if the account is not known. */
+export function modeOfReply({ request }: FastifyReply): Mode {
+  return modeOf(request.accountId ?? 0);
 }
 
 interface Envelope {
@@ -54,12 +61,13 @@ export function sendEnvelope(
   return reply
     .code(status)
     .header('content-type', JSON_TYPE)
-    .send(okBody(data, message, code));
+    .send(inMode(modeOfReply(reply), okBody(data, message, code)));
 }
 
 /** Sends an error. Errors are free. */
 export function sendError(reply: FastifyReply, error: SoukError): FastifyReply {
   setFacts(reply, error.rate ? { ...FREE, minute: error.rate } : FREE);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
-  return reply.code(ERRORS[error.kind].status).header('content-type', JSON_TYPE).send(errorBody(error));
+  const body = inMode(modeOfReply(reply), errorBody(error));
+  return reply.code(ERRORS[error.kind].status).header('content-type', JSON_TYPE).send(body);
 }

@@ -8,9 +8,9 @@ import { boolean } from '../operations/params/scalars.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
-import { JSON_TYPE } from '../results/envelope.ts';
+import { inMode, JSON_TYPE } from '../results/envelope.ts';
 import type { EndpointCall } from './endpoints/endpoint.ts';
-import { setFacts } from './envelope.ts';
+import { modeOfReply, setFacts } from './envelope.ts';
 import type { UploadPace } from './limits/upload-pace.ts';
 
 /** Maximum size of a body that a worker parses: 100,000 items of 160 bytes. */
@@ -87,5 +87,8 @@ export async function sendToWorker(
   if (answer.location !== null) reply.header('location', answer.location);
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
   setFacts(reply);
-  return reply.code(answer.status).header('content-type', JSON_TYPE).send(answer.body);
+  return reply
+    .code(answer.status)
+    .header('content-type', JSON_TYPE)
+    .send(inMode(modeOfReply(reply), answer.body));
 }

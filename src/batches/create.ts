@@ -1,4 +1,6 @@
 import type { ClientBase } from 'pg';
+import { isTestAccount } from '../accounts/test-accounts.ts';
+import { TEST_POOL } from '../operations/pools.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { PackedCall } from './pack.ts';
 import type { FeedWindow } from './request-schemas.ts';
@@ -48,7 +50,7 @@ export async function insertBatch(
   );
   if (rowCount === 0) return false;
   for (let i = 0; i < calls.length; i += ROWS_PER_STATEMENT) {
-    await insertCalls(client, batch.batchId, calls.slice(i, i + ROWS_PER_STATEMENT));
+    await insertCalls(client, batch, calls.slice(i, i + ROWS_PER_STATEMENT));
   }
   return true;
 }
@@ -62,10 +64,10 @@ export async function isKnown(client: ClientBase, { accountId, idempotencyKey }:
   return rowCount !== 0;
 }
 
-/** Adds calls to a batch. */
+/** Adds calls to a batch. Those of a test account run in the pool of test calls. */
 export async function insertCalls(
   client: ClientBase,
-  batchId: string,
+  { batchId, accountId }: { batchId: string; accountId: number },
   calls: readonly PackedCall[],
 ): Promise<void> {
   await client.query(
@@ -75,7 +77,7 @@ export async function insertCalls(
       batchId,
       calls.map(({ firstItem }) => firstItem),
       calls.map(({ items }) => items.length),
-      calls.map(({ pool }) => pool),
+      calls.map(({ pool }) => (isTestAccount(accountId) ? TEST_POOL : pool)),
       calls.map(({ units }) => units),
       calls.map(({ items }) => stringifyJson(items)),
       calls.map(({ input }) => stringifyJson(input)),

@@ -12,6 +12,7 @@ import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
 import { MAIL } from './mail.ts';
 import { RETENTION_SETTINGS } from './retention.ts';
+import { TEST_MODE_SETTINGS } from './test-mode.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const operatorToken = z
@@ -150,6 +151,7 @@ const settings = {
     ),
   ...MAIL,
   ...CUSTOMERS,
+  ...TEST_MODE_SETTINGS,
   PAYMENTS: z
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
     .optional()

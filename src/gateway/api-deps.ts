@@ -36,6 +36,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
   const authentication = createAuthentication(moneyDatabase, clock.now, events);
   const wrongKeys = createWrongKeys(clock, settings.limits.unknownKeysPerMinute);
+  const hasTestMode = Boolean(settings.testMode);
   const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
   const settlements = createSettlements(moneyDatabase, clock.now);
   const answers = createAnswerStore(redis, keys);
@@ -46,7 +47,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
   const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace };
   return {
-    authentication: { authentication, wrongKeys },
+    authentication: { authentication, wrongKeys, hasTestMode },
     limits,
     queued: {
       ...money,
@@ -77,7 +78,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
     mcp: {
-      ...{ authentication, wrongKeys, limits, settings: mcp },
+      ...{ authentication, wrongKeys, hasTestMode, limits, settings: mcp },
       ...{ database, redis, keys, clock, log, completions, answers },
     },
   };

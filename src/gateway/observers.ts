@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { createRequestMetrics, type RequestMetrics } from '../api/plugins/request-metrics.ts';
 import { createFailureLog } from '../operator/failure-log.ts';
 import { createKeyUse } from '../operator/key-use.ts';
+import { ofLiveCalls } from '../operator/live-calls.ts';
 import { createUsageStatistics } from '../operator/usage-statistics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
@@ -24,21 +25,20 @@ export function createObservers(
   log: Logger,
   onEvent: CallEventSink,
 ): Observers {
-  const records = [createKeyUse, createUsageStatistics, createFailureLog].map((create) =>
-    create(database, clock, log),
-  );
+  const usage = createUsageStatistics(database, clock, log);
+  const others = [createKeyUse, createFailureLog].map((create) => create(database, clock, log));
   const requestMetrics = createRequestMetrics(registry);
   const events = createCallEvents(log, [
-    createCallMetrics(registry),
+    ...[createCallMetrics(registry), usage.onEvent].map(ofLiveCalls),
     requestMetrics.onEvent,
-    ...records.map((record) => record.onEvent),
+    ...others.map((record) => record.onEvent),
     onEvent,
   ]);
   return {
     events,
     requestMetrics,
     async close() {
-      await Promise.all(records.map((record) => record.close()));
+      await Promise.all([usage, ...others].map((record) => record.close()));
     },
   };
 }

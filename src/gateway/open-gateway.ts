@@ -11,6 +11,7 @@ import type { AccountLimits } from '../batches/account-limits.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
+import { setTestUnits } from '../billing/test-wallet.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { MailSettings } from '../mail/mail-settings.ts';
 import type { Providers } from '../operations/providers.ts';
@@ -38,6 +39,8 @@ export interface GatewaySettings extends StoreSettings {
   /** The setting TRUST_PROXY. */
   trustProxy?: string | undefined;
   mcp: McpSettings;
+  /** The settings TEST_MODE and TEST_UNITS_PER_DAY; without them, test keys are refused. */
+  testMode?: { unitsPerDay: number } | null;
   /** The setting SECRET_KEY. */
   secretKeys?: readonly string[] | undefined;
   /** Default: `REQUEST_LIMITS`. */
@@ -92,6 +95,7 @@ export async function openGateway(
   const registry = new Registry();
   const stores = await openStores(settings, log, createTimeLimitMetrics(registry));
   const stopFollowing = await clock.follow(stores.money, log);
+  if (settings.testMode) await setTestUnits(stores.money, settings.testMode.unitsPerDay);
   const observers = createObservers(registry, stores.database, clock, log, onEvent);
   const { events } = observers;
   const engine = await openJobEngine(stores, clock, log, events);

@@ -13,9 +13,16 @@ export const POOLS = {
   graph: { concurrency: 8, timeoutMs: 30_000 },
   keywords: { concurrency: 8, timeoutMs: 30_000 },
   trends: { concurrency: 4, timeoutMs: 60_000 },
+  test: { concurrency: 8, timeoutMs: 120_000 },
 } as const satisfies Record<string, Pool>;
 
 export type PoolName = keyof typeof POOLS;
+
+/**
+ * Runs the test calls of all operations, so that they never occupy a place of live calls. Its jobs get data of the demo
+ * provider.
+ */
+export const TEST_POOL = 'test' satisfies PoolName;
 
 /** Feeds batches, runs schedules, delivers webhooks. The calls that it submits run in the pools above. */
 export const BATCH_POOL = 'batch';

@@ -14,6 +14,9 @@ export interface Providers {
   reports: string;
 }
 
+/** The names under which test calls get data of the demo provider, which are never shown for those of the installation. */
+export const TEST_PROVIDERS: Providers = { products: 'test', trends: 'test', reports: 'test' };
+
 export const PROVIDER_KINDS = ['products', 'trends', 'reports'] as const satisfies (keyof Providers)[];
 
 /** The kind of data that operations request, by the group in their names. Other groups have no provider. */

@@ -4,7 +4,7 @@ export type { Logger };
 
 /** Patterns of secrets in texts and addresses: customers' keys, signing secrets, and the provider's key. */
 const SECRETS = [
-  [/km_[A-Za-z0-9]{4,}/g, 'km_***'],
+  [/km_(?:test_)?[A-Za-z0-9]{4,}/g, 'km_***'],
   [/whsec_[A-Za-z0-9+/=]{4,}/g, 'whsec_***'],
   // Tokens and application secrets of the Selling Partner API.
   [/Atz[ar]\|[\w-]{4,}/g, 'Atz*|***'],

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
+import { isTestAccount } from '../accounts/test-accounts.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { ClaimedDelivery } from './claims.ts';
 import type { Verdict } from './retry-schedule.ts';
@@ -50,9 +51,10 @@ export async function enqueueAll(
       events.map(({ url }) => url),
       events.map(({ url }) => new URL(url).host),
       events.map(({ type }) => type),
-      events.map(({ type, at, data }) =>
-        JSON.stringify({ type, timestamp: new Date(at ?? now).toISOString(), data }),
-      ),
+      events.map(({ accountId, type, at, data }) => {
+        const timestamp = new Date(at ?? now).toISOString();
+        return JSON.stringify({ type, timestamp, livemode: !isTestAccount(accountId), data });
+      }),
       new Date(now),
     ],
   });

@@ -28,11 +28,11 @@ function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
   };
 }
 
-function requestOf({ keyHash }: BilledAccount): CallRequest {
+function requestOf({ accountId, keyHash }: BilledAccount): CallRequest {
   const operation = queuedOperation('market.product');
   if (!operation) throw new Error('there is no such operation');
   const input = operation.params.parse({ domain: '1', asins: 'B0AWAY0001,B0AWAY0002' });
-  return { operation, input, caller: { keyHash }, maxUnits: null, waiting: 'caller' };
+  return { operation, input, caller: { accountId, keyHash }, maxUnits: null, waiting: 'caller' };
 }
 
 function started(submission: Submission): Extract<Submission, { kind: 'started' }> {

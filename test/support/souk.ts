@@ -7,6 +7,7 @@ import { NO_LIMITS, type RequestLimitSettings } from '../../src/api/limits/limit
 import type { McpSettings } from '../../src/api/mcp/index.ts';
 import { ACCOUNT_LIMITS, type AccountLimits } from '../../src/batches/account-limits.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
+import { TEST_UNITS_PER_DAY } from '../../src/billing/test-wallet.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import {
@@ -78,6 +79,8 @@ export interface SoukOptions {
   gateways?: number;
   workers?: number;
   upstreamUrl?: string;
+  /** The demo provider that answers test calls. Default: none, so that test keys are refused. */
+  testUrl?: string;
   /** Default: the names of `upstreamUrl`. */
   providers?: Providers;
   /** Default: a new one. */
@@ -161,6 +164,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
             mail: options.mail ?? null,
           },
           mcp: options.mcp ?? mcpSettings(readConfig({})),
+          testMode: options.testUrl === undefined ? null : { unitsPerDay: TEST_UNITS_PER_DAY },
           ...options.gateway,
         },
         ownClock,
@@ -187,6 +191,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         webhooks,
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
         mail: options.mail ?? null,
+        startTestProvider: testProviderOf(options),
       };
       const worker = await openWorker(settings, ownClock, log, options.tracing, events.onEvent);
       workers.push(worker);
@@ -248,6 +253,12 @@ export function showLogOnFailure({ logLines }: Souk): void {
   onTestFailed(() => {
     process.stderr.write(logLines.slice(-40).join(''));
   });
+}
+
+function testProviderOf({ testUrl: url }: SoukOptions) {
+  return url === undefined
+    ? undefined
+    : async () => ({ url, ended: new Promise<void>(() => {}), async stop() {} });
 }
 
 function webhooksOf({ allowPrivateWebhooks: allowPrivate = true, webhookLimits: limits }: SoukOptions) {

@@ -50,7 +50,7 @@ interface Asking {
 
 const TOKENS_EACH = 1.5;
 
-const CALL = { operation: 'market.product', callId: randomUUID() };
+const CALL = { operation: 'market.product', accountId: 1, callId: randomUUID() };
 
 /** Requests some sources; `asked` collects the keys that are fetched upstream, which returns `says`. */
 function obtain(

@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { countAlive } from '../../jobs/backlog.ts';
+import { poolsOf } from '../../jobs/mode.ts';
 import { type Submission, submit } from '../../jobs/submit.ts';
 import {
   countFed,
@@ -106,7 +107,7 @@ async function takeTurn(
   { room, minuteCalls }: Round,
   batch: PendingBatch,
 ): Promise<FedCall[]> {
-  const pools = poolsOf(batch).filter((pool) => (room.get(pool) ?? 0) > 0);
+  const pools = poolsOfBatch(batch).filter((pool) => (room.get(pool) ?? 0) > 0);
   if (pools.length === 0) return [];
   const size = Math.min(
     CALLS_A_TURN,
@@ -118,8 +119,9 @@ async function takeTurn(
 }
 
 /** Returns the pools that calls of a batch may use. */
-function poolsOf({ operation }: PendingBatch): readonly PoolName[] {
-  return queuedOperation(operation)?.pools ?? POOL_NAMES;
+function poolsOfBatch({ operation: name, accountId }: PendingBatch): readonly PoolName[] {
+  const operation = queuedOperation(name);
+  return operation ? poolsOf(accountId, operation) : POOL_NAMES;
 }
 
 /**

@@ -59,7 +59,7 @@ async function refusedForGood(
 /** Splits a call that costs more units than the account has left, so that the remaining units can be used. */
 async function split(
   { database }: FeedDeps,
-  { operation: name }: PendingBatch,
+  { operation: name, accountId }: PendingBatch,
   call: FedCall,
   maxUnits: number,
 ): Promise<boolean> {
@@ -82,7 +82,7 @@ async function split(
         ...[stringifyJson(first.items), stringifyJson(first.input)],
       ],
     );
-    if (rowCount === 1) await insertCalls(client, batchId, rest);
+    if (rowCount === 1) await insertCalls(client, { batchId, accountId }, rest);
   });
   return true;
 }

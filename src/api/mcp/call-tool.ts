@@ -199,6 +199,7 @@ function summaryOf({ header }: GatewayAnswer): CallSummary {
     ...(cache ? { cache } : {}),
     ...(jobId ? { jobId } : {}),
     ...(header('x-deduplicated') ? { deduplicated: true as const } : {}),
+    ...(header('x-livemode') ? { livemode: false as const } : {}),
   };
 }
 

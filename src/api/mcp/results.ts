@@ -21,6 +21,8 @@ export interface CallSummary {
   cache?: string;
   jobId?: string;
   deduplicated?: true;
+  /** false: the data is of the demo provider. */
+  livemode?: false;
 }
 
 export interface ResultContext {
@@ -158,7 +160,8 @@ async function errorIn(answer: GatewayAnswer): Promise<ErrorEnvelope> {
   return { code, msg: `${JSON.parse(`"${msg}"`)}...` };
 }
 
-const ENVELOPE_BEGINNING = /^\{"code":"(\w+)","msg":"((?:[^"\\]|\\u[0-9a-f]{4}|\\[^u]){0,500})/;
+const ENVELOPE_BEGINNING =
+  /^\{(?:"livemode":false,)?"code":"(\w+)","msg":"((?:[^"\\]|\\u[0-9a-f]{4}|\\[^u]){0,500})/;
 
 function errorResult(
   { code, msg, metadata }: ErrorEnvelope,

@@ -20,6 +20,10 @@ export const HEADERS = {
     required: true,
     schema: { type: 'string', format: 'uuid', maxLength: 36 },
   },
+  'X-Livemode': {
+    description: 'The answer is of a test key, and its data of the demo provider; absent for live keys',
+    schema: { type: 'string', const: 'false' },
+  },
   'X-Units-Charged': {
     description: 'Units that the job cost. Fetching its result is free, so X-Units-Consumed is 0',
     schema: COUNT,
@@ -81,7 +85,7 @@ export const HEADERS = {
 export type HeaderName = keyof typeof HEADERS;
 
 /** Headers of every answer below /api/. */
-const ALWAYS = ['X-Response-Time', 'X-Units-Consumed', 'X-Request-Id'] as const;
+const ALWAYS = ['X-Response-Time', 'X-Units-Consumed', 'X-Request-Id', 'X-Livemode'] as const;
 
 export function headers(...names: HeaderName[]): Record<string, Reference> {
   return Object.fromEntries(
@@ -113,11 +117,18 @@ const JOB_ACCEPTED: JsonSchema = {
   description: 'The job has not ended; data is the job',
 };
 
+const LIVEMODE: JsonSchema = {
+  type: 'boolean',
+  const: false,
+  description: 'Present in answers of test keys',
+};
+
 function envelope(data: JsonSchema | Reference, code: JsonSchema): JsonSchema {
   return {
     type: 'object',
     properties: {
       code,
+      livemode: LIVEMODE,
       msg: { type: 'string' },
       data: data as JsonSchema,
       metadata: { type: 'object', additionalProperties: true },

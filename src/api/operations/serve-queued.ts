@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { answerIn } from '../../../jobs/completion-message.ts';
 import { noteJoined, promote } from '../../../jobs/joined.ts';
 import { enqueueAgain } from '../../../jobs/lost-answer.ts';
+import { poolOf } from '../../../jobs/mode.ts';
 import { keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
@@ -22,7 +23,7 @@ import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limit
 import { ACCEPTED, type CallFacts, sendEnvelope } from '../envelope.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
 import type { FreeRequests } from '../limits/free-requests.ts';
-import { authenticate, wellFormedKey } from '../plugins/authentication.ts';
+import { authenticate, keyAccountOf, wellFormedKey } from '../plugins/authentication.ts';
 import { quoteView } from '../quote-view.ts';
 import { parseInput } from '../request-input.ts';
 import { sendAnswer } from '../send-answer.ts';
@@ -68,7 +69,7 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     wellFormedKey(request);
     const parsed = parseInput(operation, route, request, deps.clock.now());
     const input = inFormat(operation, parsed, request.query);
-    const { timeoutMs } = POOLS[operation.queue(input)];
+    const { timeoutMs } = POOLS[poolOf(keyAccountOf(request), operation, input)];
     const options = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);
     return answerCall(deps, { request, reply, operation, input, options, webhook });
@@ -80,22 +81,22 @@ export async function answerCall(deps: QueuedDeps, requested: RequestedCall): Pr
   const { request, reply, operation, input, options, webhook } = requested;
   const { preference, dryRun, maxUnits } = options;
   const { database, freeRequests } = deps;
-  const keyHash = wellFormedKey(request);
+  const [keyHash, accountId] = [wellFormedKey(request), keyAccountOf(request)];
   if (webhook !== null) {
     // A webhook without a signing secret, and one beyond the limit, are refused before units are reserved.
-    const { accountId } = await authenticate(deps, request, keyHash);
+    await authenticate(deps, request, keyHash);
     await requireSecret(database, accountId, 'webhook');
     await requireWebhookRoom(database, accountId, deps.webhooks.limits ?? WEBHOOK_LIMITS);
   }
   const waiting = preference.async ? 'poller' : 'caller';
-  const call: CallRequest = { operation, input, caller: { keyHash }, maxUnits, waiting };
+  const call: CallRequest = { operation, input, caller: { accountId, keyHash }, maxUnits, waiting };
   if (dryRun) {
-    if (request.accountId !== null) await freeRequests.count(request.accountId);
+    await freeRequests.count(accountId);
     return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
   }
   if (preference.applied) reply.header('preference-applied', preference.applied);
 
-  if (preference.async && request.accountId !== null) await deps.requireStorage(request.accountId);
+  if (preference.async) await deps.requireStorage(accountId);
   const submission = await submit(deps, call);
   request.account = { accountId: submission.accountId, keyHash };
   if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authentication } from '../../accounts/authentication.ts';
 import { credentialsOf, type KeyPlaces, keysIn } from '../../accounts/credentials.ts';
+import { modeOfKey } from '../../accounts/keys.ts';
 import type { WrongKeys } from '../../accounts/wrong-keys.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 
@@ -14,7 +15,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The digest of the API key; null until the key is known to be well formed. */
     keyHash: Buffer | null;
-    /** The account of the key, which may have been revoked a moment ago; for limits. */
+    /** The account of the key, which may have been revoked a moment ago; for limits, and for the mode of a call. */
     accountId: number | null;
     /** The account; null until the key is known to be valid. */
     account: Account | null;
@@ -24,6 +25,8 @@ declare module 'fastify' {
 export interface AuthenticationDeps {
   authentication: Authentication;
   wrongKeys: WrongKeys;
+  /** The setting TEST_MODE. */
+  hasTestMode: boolean;
 }
 
 /** Adds `request.keyHash` and `request.account`; scopes fill them by `requireKey` and `requireAccount`. */
@@ -60,6 +63,12 @@ export function wellFormedKey({ keyHash }: FastifyRequest): Buffer {
   throw new Error('the route is not in a scope that requires a key');
 }
 
+/** Returns the account of the key, which may have been revoked a moment ago, in a scope that requires a key. */
+export function keyAccountOf({ accountId }: FastifyRequest): number {
+  if (accountId !== null) return accountId;
+  throw new Error('the route is not in a scope that requires a key');
+}
+
 /** Returns the account, in a scope that requires an account. */
 export function accountOf({ account }: FastifyRequest): Account {
   if (account) return account;
@@ -86,12 +95,19 @@ export function keyOf(request: FastifyRequest): string {
 /** Finds the account of a key that this gateway does not know. @throws SoukError KEY_INVALID, KEY_FORBIDDEN or TOO_MANY_ATTEMPTS. */
 async function requireKnownKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<Buffer> {
   const keyHash = credentialsOf(keyPlacesOf(request));
+  if (!deps.hasTestMode && modeOfKey(keyOf(request)) === 'test') throw testModeOff();
   request.keyHash = keyHash;
   request.accountId = deps.authentication.knownAccountOf(keyHash);
   if (request.accountId === null)
     await deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
   return keyHash;
 }
+
+const testModeOff = () =>
+  new SoukError('KEY_INVALID', {
+    message:
+      'This service does not accept test keys. Send a live key, which starts with km_ and not with km_test_.',
+  });
 
 /** Replies with errors of the key before other errors of a request, and counts unknown keys by address. */
 function replyWithKeyErrors(scope: FastifyInstance, deps: AuthenticationDeps): void {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { isWellFormed } from '../../accounts/keys.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { runMcpBridge } from '../mcp-bridge.ts';
 import { programOf } from '../terminal.ts';
@@ -8,7 +9,7 @@ const settings = z.object({
   SOUK_URL: z.url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:3000' }),
   SOUK_API_KEY: z
     .string('must be an API key')
-    .regex(/^km_[A-Za-z0-9]{32}$/, 'must be an API key: km_ and 32 letters or digits'),
+    .refine(isWellFormed, 'must be an API key: km_ or km_test_, and 32 letters or digits'),
 });
 
 export function registerMcp(parent: Command): void {

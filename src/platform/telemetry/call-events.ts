@@ -13,6 +13,7 @@ interface OfJob extends OfCall {
 
 interface OfSource {
   operation: string;
+  accountId: number;
   callId: string;
 }
 
@@ -40,8 +41,8 @@ export type CallEvent =
   /** A settled call was refunded, because its answer was lost and could not be made again. */
   | ({ type: 'call.refunded'; units: number; error: ErrorKind } & OfCall)
   /** @property tokens cost of the answer upstream. */
-  | { type: 'answer.hit'; operation: string; tokens: number }
-  | { type: 'answer.miss'; operation: string }
+  | { type: 'answer.hit'; operation: string; accountId: number; tokens: number }
+  | { type: 'answer.miss'; operation: string; accountId: number }
   /** @property waitedMs time in the queue for the first attempt; null for later ones. */
   | ({ type: 'job.started'; attempt: number; waitedMs: number | null } & OfJob)
   /** A background job was paused until tokens are available. */

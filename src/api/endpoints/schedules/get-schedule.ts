@@ -3,8 +3,8 @@ import { scheduleItemsText } from '../../../batches/schedules/schedule.ts';
 import { scheduleSchema, scheduleView } from '../../../batches/schedules/view.ts';
 import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
 import { boolean } from '../../../operations/params/scalars.ts';
-import { JSON_TYPE, okBody } from '../../../results/envelope.ts';
-import { sendEnvelope, setFacts } from '../../envelope.ts';
+import { inMode, JSON_TYPE, okBody } from '../../../results/envelope.ts';
+import { modeOfReply, sendEnvelope, setFacts } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
 import { ownSchedule, type ScheduleDeps, scheduleId } from './own-schedule.ts';
@@ -36,6 +36,7 @@ export const getSchedule = endpoint({
     const items = await scheduleItemsText(deps.database, schedule.scheduleId);
     setFacts(reply);
     // Replaces the closing brackets of the data and the envelope.
-    return reply.header('content-type', JSON_TYPE).send(`${okBody(view).slice(0, -2)},"itemList":${items}}}`);
+    const body = `${okBody(view).slice(0, -2)},"itemList":${items}}}`;
+    return reply.header('content-type', JSON_TYPE).send(inMode(modeOfReply(reply), body));
   },
 });
