@@ -107,9 +107,7 @@ async function obtain<Raw>(
   const spentBefore = gathered.tokensSpent;
   let fetched = 0;
   const got = await deps.sources.obtain({
-    operation: operation.name,
-    accountId: payload.accountId,
-    callId: payload.callId,
+    call: { operation: operation.name, accountId: payload.accountId, callId: payload.callId },
     sources: wanted.sources.map((source) => ofProvider(deps, job, source)),
     maxAgeMs: maxAgeMs(operation, input),
     isOutdated: (value) =>
@@ -152,9 +150,7 @@ function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContex
     // Another call may already have replaced the value that turned out to be useless.
     const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
     const got = await sources.obtain({
-      operation: operation.name,
-      accountId: payload.accountId,
-      callId: payload.callId,
+      call: { operation: operation.name, accountId: payload.accountId, callId: payload.callId },
       sources: [ofProvider(deps, job, { key: '', identity })],
       maxAgeMs: ageMs ?? freshForMs,
       lifetimeMs: freshForMs,

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
-import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import type { CallEvents, OfSource } from '../src/platform/telemetry/call-events.ts';
 import type { StoredSource } from '../src/results/stored-source.ts';
 import { RequestRejected } from '../src/upstream/request-rejected.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
@@ -22,9 +22,7 @@ export interface Obtained {
 }
 
 export interface ObtainRequest {
-  operation: string;
-  accountId: number;
-  callId: string;
+  call: OfSource;
   sources: readonly Source[];
   /** Only data up to this age is accepted. 0 always fetches from upstream. */
   maxAgeMs: number;
@@ -137,11 +135,6 @@ class Obtaining {
     if (this.#answered.size === 0) throw first;
   }
 
-  get #ids() {
-    const { operation, accountId, callId } = this.#request;
-    return { operation, accountId, callId };
-  }
-
   /** Data fetched since the start of the call is fresh enough, also for a forced call. */
   get #newerThan(): number {
     const { maxAgeMs, startedAt } = this.#request;
@@ -149,14 +142,14 @@ class Obtaining {
   }
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
-    const { startedAt } = this.#request;
+    const { call, startedAt } = this.#request;
     const flight = this.#flightOf(source);
     let taken = await this.#flights.take(flight, newerThan);
     if (typeof taken !== 'string' && this.#isOutdated(taken))
       taken = await this.#flights.take(flight, taken.fetchedAt);
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < startedAt);
-    this.#events.emit({ type: 'source.hit', ...this.#ids, tokens: taken.tokens });
+    this.#events.emit({ type: 'source.hit', ...call, tokens: taken.tokens });
     return 'taken';
   }
 
@@ -238,12 +231,12 @@ class Obtaining {
     this.#hasFetched = true;
     const fetchedAt = this.#clock.now();
     const tokens = this.#request.tokensEach();
-    const { onStoring } = this.#request;
+    const { call, onStoring } = this.#request;
     const storing = Promise.all(
       sources.map(async (source) => {
         const stored = { value: fetched.get(source.key) ?? null, fetchedAt, tokens };
         this.#keep(source, stored, false);
-        this.#events.emit({ type: 'source.miss', ...this.#ids });
+        this.#events.emit({ type: 'source.miss', ...call });
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
       }),
@@ -253,13 +246,13 @@ class Obtaining {
   }
 
   async #follow(source: Source): Promise<void> {
-    const { signal, cancelled } = this.#request;
+    const { call, signal, cancelled } = this.#request;
     const stop = AbortSignal.any([signal, cancelled]);
     for (;;) {
       const following = this.#flights.follow(this.#flightOf(source), stop);
       const taken = await this.#take(source, this.#newerThan);
       if (taken === 'follows') {
-        this.#events.emit({ type: 'source.followed', ...this.#ids, identity: source.identity });
+        this.#events.emit({ type: 'source.followed', ...call, identity: source.identity });
         try {
           await following.ended();
         } catch (error) {

@@ -65,10 +65,11 @@ test('a delivery exists once its transaction commits, and not if it rolls back',
   }
 });
 
-test('the stored payload has type, timestamp and data, and is claimed byte for byte', async () => {
+test('the stored payload has type, timestamp, mode and data, and is claimed byte for byte', async () => {
   const at = Date.parse('2026-04-30T23:59:59.500Z');
   const id = await enqueue(database, { ...event(), at }, NOW);
-  const payload = '{"type":"batch.completed","timestamp":"2026-04-30T23:59:59.500Z","data":{"batchId":"b1"}}';
+  const payload =
+    '{"type":"batch.completed","timestamp":"2026-04-30T23:59:59.500Z","livemode":true,"data":{"batchId":"b1"}}';
   expect((await find(id))?.payload).toBe(payload);
   expect((await claimOne(NOW)).payload).toBe(payload);
 });

@@ -60,7 +60,7 @@ function obtain(
   { maxAgeMs = CACHE_LIFETIME_MS, signal = new AbortController().signal }: Asking = {},
 ): Promise<Map<string, Obtained>> {
   return sources.obtain({
-    ...CALL,
+    call: CALL,
     sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
     maxAgeMs,
     startedAt: clock.now(),
@@ -349,7 +349,7 @@ describe('a source that may be stale', () => {
     staleForMs: number | undefined = 24 * HOUR,
   ): Promise<Map<string, Obtained>> {
     return sources.obtain({
-      ...CALL,
+      call: CALL,
       sources: names.map((name) => ({
         key: name,
         identity: `test/${name}`,

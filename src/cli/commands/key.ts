@@ -15,7 +15,13 @@ export function registerKey(program: Command): void {
   const command = (name: string, description: string) =>
     key.command(name).description(description).requiredOption('--account <ID>', 'number of the account');
   onDatabase(command('list', 'lists keys with prefix, state and expiry'), list);
-  onDatabase(command('create', 'creates an additional key, which is shown only once'), create);
+  onDatabase(
+    command('create', 'creates an additional key, which is shown only once').option(
+      '--test',
+      'creates a test key: its calls are free and get data of the demo provider',
+    ),
+    create,
+  );
   onDatabase(command('reset', 'creates a key and lets all others expire within 30 minutes'), reset);
   onDatabase(
     command('revoke', 'revokes keys immediately').option(

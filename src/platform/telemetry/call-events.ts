@@ -11,7 +11,7 @@ interface OfJob extends OfCall {
   pool: string;
 }
 
-interface OfSource {
+export interface OfSource {
   operation: string;
   accountId: number;
   callId: string;
