@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg';
 import { lockAccount } from '../accounts/accounts.ts';
 import { createKey } from '../accounts/keys.ts';
 import { ensureTestAccount } from '../accounts/test-accounts.ts';
@@ -18,29 +19,44 @@ const MONTHS = 1_200;
 /** A day is counted 31 times in the longest month, so that the limit of the month is never reached first. */
 const DAYS_A_MONTH = 31;
 
+/** Creates a test key in a transaction of its own; see `createTestKeyIn`. */
+export function createTestKey(
+  database: Database,
+  liveAccountId: number,
+  now: number,
+  unitsPerDay?: number,
+): Promise<string> {
+  return inTransaction(database, (client) => createTestKeyIn(client, liveAccountId, now, unitsPerDay));
+}
+
 /**
  * Creates a test key of a live account and, with the first one, its test account with a free wallet. Units renew each day; there
  * are no payments. @returns the key, which is not stored.
  */
-export async function createTestKey(
-  database: Database,
+export async function createTestKeyIn(
+  client: ClientBase,
+  liveAccountId: number,
+  now: number,
+  unitsPerDay?: number,
+): Promise<string> {
+  return createKey(client, await openTestAccount(client, liveAccountId, now, unitsPerDay), now);
+}
+
+async function openTestAccount(
+  client: ClientBase,
   liveAccountId: number,
   now: number,
   unitsPerDay = TEST_UNITS_PER_DAY,
-): Promise<string> {
-  return inTransaction(database, async (client) => {
-    // Of two concurrent requests only one creates the account.
-    await lockAccount(client, liveAccountId);
-    const accountId = await ensureTestAccount(client, liveAccountId, now);
-    const { rowCount } = await client.query('select from subscriptions where account_id = $1', [accountId]);
-    if (rowCount === 0) {
-      const [startsAt, endsAt] = [new Date(now), monthsAfter(new Date(now), MONTHS)];
-      const planId = await ensurePlan(client, unitsPerDay);
-      const grant = { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt } as const;
-      await grantSubscriptionIn(client, grant);
-    }
-    return createKey(client, accountId, now);
-  });
+): Promise<number> {
+  // Of two concurrent requests only one creates the account.
+  await lockAccount(client, liveAccountId);
+  const accountId = await ensureTestAccount(client, liveAccountId, now);
+  const { rowCount } = await client.query('select from subscriptions where account_id = $1', [accountId]);
+  if (rowCount !== 0) return accountId;
+  const planId = await ensurePlan(client, unitsPerDay);
+  const [startsAt, endsAt] = [new Date(now), monthsAfter(new Date(now), MONTHS)];
+  await grantSubscriptionIn(client, { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt });
+  return accountId;
 }
 
 /** Sets the units per day of all test accounts. */

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { isWellFormed } from '../../src/accounts/keys.ts';
+import { hashKey, isWellFormed } from '../../src/accounts/keys.ts';
+import { testAccountOf } from '../../src/accounts/test-accounts.ts';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
@@ -24,6 +25,18 @@ test('create prints a key that works at once, and leaves the other keys active',
   expect(new Set([key, second, third]).size).toBe(3);
   for (const each of [key, second, third])
     expect([isWellFormed(each), await status(each)]).toEqual([true, 200]);
+});
+
+test('create --test prints a key of the test account, which lists of accounts leave out', async () => {
+  const { accountId } = await souk.account();
+  const { key } = await command.json(`key create --account ${accountId} --test`);
+  expect(key).toMatch(/^km_test_[A-Za-z0-9]{32}$/);
+  const { rows } = await souk.database.query('select account_id from api_keys where hash = $1', [
+    hashKey(key),
+  ]);
+  expect(rows).toEqual([{ account_id: testAccountOf(accountId) }]);
+  const listed = (await command.json('account list')) as { id: number }[];
+  expect(listed.map(({ id }) => id)).not.toContain(testAccountOf(accountId));
 });
 
 test('reset prints a key that works at once, and the time at which older keys expire', async () => {

@@ -40,9 +40,9 @@ async function list({ database, now }: Context, given: Given): Promise<Report> {
 }
 
 async function create(context: Context, given: Given): Promise<Report> {
-  const { account } = readInput(ofAccount, given);
+  const { account, test } = readInput(ofAccount.extend({ test: z.boolean().default(false) }), given);
   await knownAccount(context.database, account);
-  const key = await keyActs.create(context, account);
+  const key = await keyActs.create(context, account, test ? 'test' : 'live');
   return { data: { accountId: account, key }, text: newKeyText(key) };
 }
 

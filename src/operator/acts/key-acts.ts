@@ -1,13 +1,16 @@
 import { type AccountKey, resetKey, revokeKeys } from '../../accounts/account-keys.ts';
 import { createKey, keyPrefix } from '../../accounts/keys.ts';
+import type { Mode } from '../../accounts/test-accounts.ts';
+import { createTestKeyIn } from '../../billing/test-wallet.ts';
 import { audited, type Operating } from '../audit/audit-log.ts';
 
 /** Acts of the operator on the keys of an account. */
 export const keyActs = {
-  /** @returns the key, which is not stored. */
-  create(by: Operating, accountId: number): Promise<string> {
+  /** @param mode of the key. A test key belongs to the test account of the account. @returns the key, which is not stored. */
+  create(by: Operating, accountId: number, mode: Mode = 'live'): Promise<string> {
     return audited(by, async (client) => {
-      const key = await createKey(client, accountId, by.now);
+      const createIn = mode === 'test' ? createTestKeyIn : createKey;
+      const key = await createIn(client, accountId, by.now);
       return { result: key, line: { action: 'key.created', accountId, target: keyPrefix(key) } };
     });
   },
