@@ -45,6 +45,11 @@ export async function createAccount(
   return rows[0] ?? null;
 }
 
+export async function isEmailTaken(database: Queryable, email: string): Promise<boolean> {
+  const { rowCount } = await database.query('select 1 from accounts where email = $1', [email]);
+  return rowCount !== 0;
+}
+
 /** Returns all live accounts, the oldest first. */
 export async function listAccounts(database: Database): Promise<Account[]> {
   const { rows } = await database.query<Account>(

@@ -12,6 +12,9 @@ const PASSWORDS = { account: 10, network: 40 } as const;
 /** Incorrect operator tokens in 15 minutes from one network. */
 const TOKENS = 10;
 
+/** Mails in an hour: that one account requests; and with password links, requested by one network and for one address. */
+const MAILS = { account: 5, network: 10, address: 5 } as const;
+
 /** Sign-ups from one network; default of the setting SIGN_UPS_PER_HOUR. */
 export const SIGN_UPS_PER_HOUR = 5;
 
@@ -24,7 +27,7 @@ export interface Attempt {
 }
 
 /**
- * Limits attempts to guess passwords and operator tokens, and sign-ups, over all gateways. While Redis is unavailable each
+ * Limits attempts to guess passwords and operator tokens, sign-ups and requested mails, over all gateways. While Redis is unavailable each
  * gateway counts for itself. Attempts are counted by network, so that strangers cannot lock an owner out in other networks.
  */
 export interface Attempts {
@@ -34,6 +37,10 @@ export interface Attempts {
   forgive(attempt: Attempt): Promise<void>;
   /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
   countSignUp(address: string): Promise<number | null>;
+  /** Counts a mail that an account requests. @returns the seconds to wait, or null if it may be sent. */
+  countMail(accountId: number): Promise<number | null>;
+  /** Counts a request for a password link, for an address with or without an account. @returns the same. */
+  countForgotten(address: string, email: string): Promise<number | null>;
   /** @returns the seconds to wait before a token from this address is checked, or null if it may be checked now. */
   tokenWait(address: string): Promise<number | null>;
   countWrongToken(address: string): Promise<void>;
@@ -52,6 +59,9 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
   const byAccount = limiter('account', PASSWORDS.account, QUARTER_SECONDS);
   const byNetwork = limiter('network', PASSWORDS.network, QUARTER_SECONDS);
   const tokens = limiter('token', TOKENS, QUARTER_SECONDS);
+  const mails = limiter('mail', MAILS.account, HOUR_SECONDS);
+  const forgottenByNetwork = limiter('forgotten-network', MAILS.network, HOUR_SECONDS);
+  const forgottenByAddress = limiter('forgotten-address', MAILS.address, HOUR_SECONDS);
   const signUps = limiter('sign-up', signUpsPerHour, HOUR_SECONDS);
   return {
     async count(attempt) {
@@ -66,6 +76,13 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
       await byAccount.delete(placeOf(attempt));
     },
     countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
+    countMail: (accountId) => secondsToWait(mails, String(accountId)),
+    async countForgotten(address, email) {
+      return (
+        (await secondsToWait(forgottenByNetwork, networkOf(address))) ??
+        (await secondsToWait(forgottenByAddress, email))
+      );
+    },
     async tokenWait(address) {
       const counted = await tokens.get(networkOf(address));
       return counted && counted.consumedPoints >= TOKENS ? seconds(counted) : null;

@@ -58,9 +58,14 @@ export function confirmEmailByToken(database: Database, token: string, now: numb
        where id = $1 and email = $3 and not exists (select 1 from accounts where email = $2 and id <> $1)`,
       [accountId, email, present, new Date(now)],
     );
-    await client.query('delete from email_confirmations where account_id = $1', [accountId]);
+    await endEmailConfirmations(client, accountId);
     return rowCount === 1;
   });
+}
+
+/** Invalidates the tokens of an account, because its owner requests another address. */
+export async function endEmailConfirmations(database: Queryable, accountId: number): Promise<void> {
+  await database.query('delete from email_confirmations where account_id = $1', [accountId]);
 }
 
 function digestOf(token: string): Buffer {

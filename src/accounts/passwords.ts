@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
+import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -68,13 +69,14 @@ export async function isPassword(stored: StoredPassword | null, password: string
 
 /**
  * Replaces the password that was verified, and ends the other sessions of the account.
- * @param session digest of the token of the session that continues.
+ * @param session digest of the token of the session that continues. @param onSet runs in the same transaction.
  * @returns the new digest, or null if the password has been changed since it was verified.
  */
 export async function changePassword(
   database: Database,
   { accountId, digest: verified }: StoredPassword,
   { password, session, now }: { password: string; session: Buffer; now: number },
+  onSet: (client: ClientBase) => Promise<void> = async () => {},
 ): Promise<string | null> {
   const digest = await hashPassword(password);
   return inTransaction(database, async (client) => {
@@ -84,6 +86,7 @@ export async function changePassword(
     );
     if (rowCount === 0) return null;
     await endOtherSessions(client, accountId, session);
+    await onSet(client);
     return digest;
   });
 }

@@ -17,7 +17,7 @@ export const CUSTOMERS = {
     .enum(TRIAL_RULES, `must be ${TRIAL_RULES.join(', ')}`)
     .default('manual')
     .describe(
-      'Who may take a free plan or pack, once per account: `open` every customer, `confirmed` customers whose e-mail address the operator has confirmed, `manual` only customers to whom the operator grants it. Default under `npm start` with the demo provider: `open`',
+      'Who may take a free plan or pack, once per account: `open` every customer, `confirmed` customers with a confirmed e-mail address, `manual` only customers to whom the operator grants it. Where [mails](mail.md) are sent, `open` requires a confirmed address too. Default under `npm start` with the demo provider: `open`',
     ),
   SECRET_KEY: z
     .string()

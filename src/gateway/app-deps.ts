@@ -3,6 +3,7 @@ import { createRefusalPace } from '../api/plugins/refusal-pace.ts';
 import { REQUEST_LIMITS } from '../api/plugins/slow-requests.ts';
 import { demoPayments, manualPayments } from '../billing/payments/payment-port.ts';
 import { createStripePayments } from '../billing/payments/stripe.ts';
+import { trialPolicyOf } from '../billing/payments/trials.ts';
 import { mailWayOf } from '../mail/mail-settings.ts';
 import { createSecretBox } from '../platform/secret-box.ts';
 import { type ApiParts, apiDepsOf } from './api-deps.ts';
@@ -45,7 +46,8 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     stripe,
     site: {
       ...{ database, redis, keys, attempts, clock, log, events, queueGauges },
-      ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken, trials },
+      ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken },
+      trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
       imageCdnUrl: settings.links.imageCdnUrl,
       demoPicturesUrl,
       mail: mailWayOf(mail),

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
-import type { TrialRule } from '../billing/payments/trials.ts';
+import type { TrialPolicy } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { MailWay } from '../mail/mail-settings.ts';
 import type { Providers } from '../operations/providers.ts';
@@ -28,7 +28,7 @@ export interface SiteDeps {
   offPeak: OffPeakWindow;
   providers: Providers;
   payments: PaymentProvider;
-  trials: TrialRule;
+  trials: TrialPolicy;
   /** Whether mails are sent. */
   mail: MailWay;
   /** Seals stored secrets: the setting SECRET_KEY. */

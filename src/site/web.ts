@@ -20,7 +20,7 @@ import { registerPurchasePage } from './customer/purchase-page.tsx';
 import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
 import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
 import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
-import { registerSettings } from './customer/settings.tsx';
+import { registerSettings } from './customer/settings/settings.tsx';
 import { registerNewTracker } from './customer/trackers/new-tracker.tsx';
 import { registerTrackerList } from './customer/trackers/tracker-list.tsx';
 import { registerTrackerPage } from './customer/trackers/tracker-page.tsx';
@@ -37,12 +37,21 @@ import { setPageHeaders } from './kit/page-headers.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import type { Pages, SiteDeps } from './pages.ts';
 import { loadSession } from './session.ts';
+import { registerConfirmEmail } from './visitor/confirm-email.tsx';
+import { registerForgotPassword } from './visitor/forgot-password.tsx';
 import { registerHome } from './visitor/home.tsx';
 import { registerResetPassword } from './visitor/reset-password.tsx';
 import { registerSignIn } from './visitor/sign-in.tsx';
 import { registerSignUp } from './visitor/sign-up.tsx';
 
-const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerResetPassword];
+const PUBLIC_PAGES = [
+  registerHome,
+  registerSignUp,
+  registerSignIn,
+  registerForgotPassword,
+  registerResetPassword,
+  registerConfirmEmail,
+];
 
 /** Pages that require a signed-in customer. */
 const ACCOUNT_PAGES = [

@@ -36,6 +36,8 @@ const test = base
     return registry;
   });
 
+test.beforeEach(({ mailServer }) => mailServer.reset());
+
 let email = '';
 let number = 0;
 beforeEach(() => {

@@ -16,6 +16,8 @@ export interface MailServer {
   attempts: number;
   /** Sets how it treats the following messages. */
   react(reaction: Reaction): void;
+  /** Forgets what it has taken, and takes the following messages. */
+  reset(): void;
   /** Waits for this many taken messages. */
   received(howMany: number): Promise<Email[]>;
   close(): Promise<void>;
@@ -54,6 +56,11 @@ export async function openMailServer(): Promise<MailServer> {
     attempts: 0,
     react: (next) => {
       reaction = next;
+    },
+    reset() {
+      reaction = 'take';
+      mails.attempts = 0;
+      mails.taken.length = 0;
     },
     received: (howMany) =>
       signals.until(`${howMany} mails`, () => (mails.taken.length >= howMany ? mails.taken : undefined)),

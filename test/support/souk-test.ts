@@ -70,8 +70,8 @@ export const test = base
     onCleanup(() => receiver.close());
     return receiver;
   })
-  /** A server that takes mails. */
-  .extend('mailServer', async ({}, { onCleanup }) => {
+  /** A server that takes mails, also for a file whose service sends to it. */
+  .extend('mailServer', { scope: 'file' }, async ({}, { onCleanup }) => {
     const server = await openMailServer();
     onCleanup(() => server.close());
     return server;

@@ -5,10 +5,18 @@ export const TRIAL_RULES = ['open', 'confirmed', 'manual'] as const;
 
 export type TrialRule = (typeof TRIAL_RULES)[number];
 
+/** `confirmed by mail`: as `confirmed`, and customers confirm their addresses by the link in a mail. */
+export type TrialPolicy = TrialRule | 'confirmed by mail';
+
+/** Returns the policy of an installation. Where mails are sent, a trial always requires a confirmed address. */
+export function trialPolicyOf(rule: TrialRule, sendsMails: boolean): TrialPolicy {
+  return sendsMails && rule !== 'manual' ? 'confirmed by mail' : rule;
+}
+
 /** Why an account may not take a free offer, as a text for its customer; null if it may. */
 export async function trialRefusal(
   database: Queryable,
-  rule: TrialRule,
+  rule: TrialPolicy,
   accountId: number,
 ): Promise<string | null> {
   if (rule === 'open') return null;
@@ -18,5 +26,5 @@ export async function trialRefusal(
     [accountId],
   );
   if (rows[0]?.confirmed) return null;
-  return 'A trial requires a confirmed e-mail address. Ask the operator of this service to confirm yours.';
+  return `A trial requires a confirmed e-mail address. ${rule === 'confirmed' ? 'Ask the operator of this service to confirm yours.' : 'Open the link in the mail that you have received.'}`;
 }

@@ -9,15 +9,17 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
 import { ShowFirstKey } from './key-shown.tsx';
+import { confirmBanner } from './settings/confirm-banner.tsx';
 import { trialFor, Welcome } from './trial.tsx';
 
 /** Registers the overview: the quota, and what pays for the next call. */
 export function registerOverview(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account', async (request, reply) => {
     const { accountId, name } = customerOf(request);
-    const [quota, isDue] = await Promise.all([
+    const [quota, isDue, banner] = await Promise.all([
       apiData<QuotaSnapshot>(request, 'GET', '/api/quota'),
       isKeyDue(pages.database, accountId),
+      confirmBanner(pages, request),
     ]);
     const hasNothing = quota.nextCallRejectReason === 'QUOTA_NO_SUBSCRIPTION';
     const trial = hasNothing ? await trialFor(pages, accountId) : null;
@@ -25,6 +27,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
       reply,
       <Page title="Overview">
         <h1>Hello, {name}</h1>
+        {banner}
         {isDue && (
           <section class="notice good">
             <h2>Your API key is ready</h2>

@@ -11,6 +11,7 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { PackCards, PlanCards } from './offer-cards.tsx';
 import { PurchaseTag, purchaseText } from './purchase-facts.tsx';
+import { confirmBanner } from './settings/confirm-banner.tsx';
 import { trialFor, Welcome } from './trial.tsx';
 
 /** Registers the page of plans and packs for sale, and of the account's purchases. */
@@ -18,12 +19,13 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   const { database, offPeak, currency, payments, trials } = pages;
   scope.get('/account/plans', async (request, reply) => {
     const { accountId } = customerOf(request);
-    const [trial, refusal, plans, packs, purchases] = await Promise.all([
+    const [trial, refusal, plans, packs, purchases, banner] = await Promise.all([
       trialFor(pages, accountId),
       trialRefusal(database, trials, accountId),
       offeredPlans(database),
       offeredPacks(database),
       listPurchases(database, { accountId, limit: 50 }),
+      confirmBanner(pages, request),
     ]);
     return sendPage(
       reply,
@@ -34,6 +36,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
           only from {offPeak.start} to {offPeak.end} ({offPeak.timezone}); an off-peak plan costs{' '}
           {OFF_PEAK_PRICE_SHARE * 100} % of the full price.
         </p>
+        {banner}
         {trial && <Welcome trial={trial} />}
         {payments.name === 'demo' && <DemoNotice />}
         <h2>Plans</h2>

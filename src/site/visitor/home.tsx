@@ -38,7 +38,9 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
     const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
     const isSignedIn = request.session !== null;
     const to = (path: string) => (isSignedIn ? path : `/sign-up?to=${encodeURIComponent(path)}`);
-    const hasTrial = trials === 'open' && plans.some(({ priceCents }) => priceCents === 0);
+    const hasTrial =
+      (trials === 'open' || trials === 'confirmed by mail') &&
+      plans.some(({ priceCents }) => priceCents === 0);
     return sendPage(
       reply,
       <Page

@@ -7,13 +7,14 @@ import { type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
 import { sendPage } from '../kit/render.tsx';
+import { notify } from '../notify.ts';
 import type { Pages } from '../pages.ts';
 import { clearSessionCookie } from '../session.ts';
 
 const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
 
-/** Registers the page on which a link from the operator sets a new password. */
+/** Registers the page on which a link from a mail or from the operator sets a new password. */
 export function registerResetPassword(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -30,7 +31,12 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
   ): Promise<string> {
     // Checked first, so that an invalid link does not cost a password hash.
     await emailOf(pages, token);
-    if (!(await resetPassword(database, token, password, clock.now()))) throw spent();
+    const now = clock.now();
+    const facts = { at: new Date(now).toISOString() };
+    const isSet = await resetPassword(database, token, password, now, (client, accountId) =>
+      notify(pages, client, { accountId, kind: 'password_changed', facts }),
+    );
+    if (!isSet) throw spent();
     clearSessionCookie(reply, 'customer');
     return '/sign-in';
   }
@@ -69,6 +75,6 @@ async function emailOf({ database, clock }: Pages, token: unknown): Promise<stri
 
 function spent(): SoukError {
   return new SoukError('NOT_FOUND', {
-    message: 'This link has been used or has expired. Ask the operator of this service for a new one.',
+    message: 'This link has been used or has expired. Request a new one.',
   });
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { findAccount } from '../../accounts/accounts.ts';
 import { isKnownDevice } from '../../accounts/known-device.ts';
+import { networkOf } from '../../accounts/networks.ts';
 import { findPassword, isPassword } from '../../accounts/passwords.ts';
 import { endSession, PasswordChanged } from '../../accounts/sessions.ts';
 import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
@@ -10,6 +11,7 @@ import { Page, VISITOR } from '../kit/layout.tsx';
 import { presentPassword } from '../kit/new-password-field.tsx';
 import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
+import { notify } from '../notify.ts';
 import type { Pages } from '../pages.ts';
 import { clearSessionCookie, DEVICE_COOKIE, signInCustomer } from '../session.ts';
 import { refuseTooMany } from './attempt.ts';
@@ -19,6 +21,9 @@ const schema = z.object({ email: emailField, password: presentPassword, to: z.st
 
 /** Signing in and out. */
 export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
+  const showForm = (reply: FastifyReply, form: FormState, status?: number) =>
+    formPage(pages.mail !== 'none', reply, form, status);
+
   scope.get<{ Querystring: { to?: string } }>('/sign-in', async (request, reply) => {
     const to = accountPath(request.query.to);
     if (request.session) return reply.redirect(to, 303);
@@ -47,6 +52,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     } catch (error) {
       throw error instanceof PasswordChanged ? wrongPassword() : error;
     }
+    if (!isKnown) await noticeSignIn(pages, request, stored.accountId);
     return accountPath(to);
   }
 
@@ -58,6 +64,16 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
+/** Informs the owner of a sign-in in a browser that has not signed in before with the present password. */
+async function noticeSignIn(pages: Pages, request: FastifyRequest, accountId: number): Promise<void> {
+  const facts = {
+    at: new Date(pages.clock.now()).toISOString(),
+    network: networkOf(request.ip),
+    browser: (request.headers['user-agent'] ?? 'unknown').slice(0, 200),
+  };
+  await notify(pages, pages.database, { accountId, kind: 'new_sign_in', facts });
+}
+
 function wrongPassword(): FormRefused {
   return new FormRefused(401, { '': 'Incorrect e-mail address or password.' });
 }
@@ -67,7 +83,8 @@ export function accountPath(to: unknown): string {
   return pathWithin(to, ['account', 'docs', 'explore']) ?? '/account';
 }
 
-function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+/** @param hasMail whether a visitor can request a new password. */
+function formPage(hasMail: boolean, reply: FastifyReply, form: FormState, status?: number): FastifyReply {
   const to = accountPath(form.values.to);
   return sendPage(
     reply,
@@ -85,9 +102,15 @@ function showForm(reply: FastifyReply, form: FormState, status?: number): Fastif
         <p>
           New here? <a href={`/sign-up?to=${encodeURIComponent(to)}`}>Create an account</a>
         </p>
-        <p class="hint">
-          Forgot your password? Ask the operator of this service for a link that sets a new one.
-        </p>
+        {hasMail ? (
+          <p>
+            <a href="/forgot-password">Forgot your password?</a>
+          </p>
+        ) : (
+          <p class="hint">
+            Forgot your password? Ask the operator of this service for a link that sets a new one.
+          </p>
+        )}
       </div>
     </Page>,
     status,

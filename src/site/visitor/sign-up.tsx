@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { createAccount } from '../../accounts/accounts.ts';
 import { hashPassword, setPassword } from '../../accounts/passwords.ts';
@@ -8,6 +9,7 @@ import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
 import { sendPage } from '../kit/render.tsx';
+import { notify } from '../notify.ts';
 import type { Pages } from '../pages.ts';
 import { signInCustomer } from '../session.ts';
 import { refuseTooMany } from './attempt.ts';
@@ -45,7 +47,10 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     const digest = await hashPassword(password);
     const account = await inTransaction(database, async (client) => {
       const created = await createAccount(client, email, name, clock.now());
-      if (created) await setPassword(client, created.id, digest, clock.now());
+      if (!created) return null;
+      await setPassword(client, created.id, digest, clock.now());
+      const facts = { requestId: uuid() };
+      await notify(pages, client, { accountId: created.id, kind: 'confirm_email', facts });
       return created;
     });
     if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
