@@ -1,6 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
-import { readConfig, requireSettings } from '../src/config/config.ts';
+import { readConfig, requireSettings, stripeSettings } from '../src/config/config.ts';
 import { accountLimits, webhookLimits } from '../src/config/limits.ts';
 import { mailSenderOf } from '../src/config/mail.ts';
 import { providersOf } from '../src/config/providers.ts';
@@ -41,6 +41,7 @@ await runProcess('worker', async (env) => {
       accountLimits: accountLimits(config),
       retention: retentionSettings(config),
       mail: mailSenderOf(config),
+      stripe: stripeSettings(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     clock,

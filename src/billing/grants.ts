@@ -19,6 +19,8 @@ export interface StoredPlan extends Plan {
   id: number;
   /** Cents per month; null: not for sale. */
   priceCents: number | null;
+  /** Stripe renews it each month. */
+  renews: boolean;
 }
 
 export interface SubscriptionGrant {
@@ -29,6 +31,8 @@ export interface SubscriptionGrant {
   quantity: number;
   startsAt: Date;
   endsAt: Date;
+  /** The number of monthly windows. Default: the whole months from start to end. */
+  months?: number;
 }
 
 export interface PackGrant {
@@ -72,6 +76,13 @@ export async function findPlan(database: Queryable, code: string): Promise<Store
   return rows[0] ?? null;
 }
 
+/** Returns whether all of some ids are those of plans; null is ignored. */
+export async function isKnownPlan(database: Queryable, ids: readonly (number | null)[]): Promise<boolean> {
+  const wanted = [...new Set(ids.filter((id) => id !== null))];
+  const { rowCount } = await database.query('select 1 from plans where id = any($1)', [wanted]);
+  return rowCount === wanted.length;
+}
+
 /**
  * Grants a subscription to an account.
  * @returns its id.
@@ -84,7 +95,7 @@ export function grantSubscription(database: Transactable, grant: SubscriptionGra
 
 /** Grants a subscription within the caller's transaction. */
 export async function grantSubscriptionIn(client: ClientBase, grant: SubscriptionGrant): Promise<number> {
-  const { accountId, wallet, planId, quantity, startsAt, endsAt } = grant;
+  const { accountId, wallet, planId, quantity, startsAt, endsAt, months = null } = grant;
   if (endsAt <= startsAt) throw new GrantRefused('The end of a subscription must be after its start.');
   // The lock makes concurrent grants run one after the other, so that the second sees the first.
   await lockAccount(client, accountId);
@@ -101,9 +112,9 @@ export async function grantSubscriptionIn(client: ClientBase, grant: Subscriptio
     );
   }
   const { rows } = await client.query<{ id: number }>(
-    `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at)
-     values ($1, $2, $3, $4, $5, $6) returning id`,
-    [accountId, wallet, planId, quantity, startsAt, endsAt],
+    `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at, months)
+     values ($1, $2, $3, $4, $5, $6, $7) returning id`,
+    [accountId, wallet, planId, quantity, startsAt, endsAt, months],
   );
   return rows[0]?.id ?? 0;
 }
@@ -150,4 +161,4 @@ export async function grantPack(database: Queryable, grant: PackGrant, now: numb
 }
 
 const SELECT_PLANS = `select id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
-  monthly_limit as "monthlyLimit", price_cents as "priceCents" from plans`;
+  monthly_limit as "monthlyLimit", price_cents as "priceCents", renews from plans`;

@@ -2,7 +2,10 @@ import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
 
-export const LEDGER_KINDS = ['grant', 'charge', 'reserve', 'settle', 'release', 'refund', 'expire'] as const;
+export const LEDGER_KINDS = [
+  ...(['grant', 'charge', 'reserve', 'settle', 'release', 'refund', 'expire'] as const),
+  ...(['revoke', 'restore'] as const),
+] as const;
 
 export type LedgerKind = (typeof LEDGER_KINDS)[number];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PaymentSettings } from '../billing/payments/payment-port.ts';
+import type { PaymentSettings, StripeSettings } from '../billing/payments/payment-port.ts';
 import { isDailyWindow } from '../billing/wallets.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
@@ -11,6 +11,8 @@ import { postgresAddress, redisAddress, webAddress } from './addresses.ts';
 import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
 import { MAIL } from './mail.ts';
+import { onOrOff } from './on-or-off.ts';
+import { PAYMENT_SETTINGS } from './payments.ts';
 import { RETENTION_SETTINGS } from './retention.ts';
 import { TEST_MODE_SETTINGS } from './test-mode.ts';
 
@@ -132,8 +134,7 @@ const settings = {
         .nonempty(),
     )
     .describe('Pools that this worker process serves'),
-  WEBHOOK_ALLOW_PRIVATE: z
-    .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
+  WEBHOOK_ALLOW_PRIVATE: onOrOff
     .default(false)
     .describe('Allows webhooks to private and loopback addresses; for trials and tests only'),
   ...LIMITS,
@@ -152,24 +153,7 @@ const settings = {
   ...MAIL,
   ...CUSTOMERS,
   ...TEST_MODE_SETTINGS,
-  PAYMENTS: z
-    .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
-    .optional()
-    .describe(
-      'Payment method: `demo` grants purchases immediately, `manual` waits for the operator, `stripe` needs the two Stripe settings. Default: `stripe` if those are set, `demo` under `npm start` with the demo provider, otherwise `manual`',
-    ),
-  PAYMENT_CURRENCY: z
-    .string()
-    .toLowerCase()
-    .refine(isCurrencyOfCents, 'must be a currency with hundredths, such as usd')
-    .default('usd')
-    .describe('Currency of all prices'),
-  STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account'),
-  STRIPE_WEBHOOK_SECRET: z
-    .string()
-    .optional()
-    .describe('Signing secret of the Stripe webhook that calls `/payments/stripe`'),
-  STRIPE_BASE_URL: webAddress.default('https://api.stripe.com').describe("Address of Stripe's API"),
+  ...PAYMENT_SETTINGS,
   ADMIN_TOKEN: operatorToken.describe(
     'Token for the operator console at `/admin`, to sign in with, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
   ),
@@ -250,7 +234,14 @@ export function readPayments(config: Config): PaymentSettings {
   if (way !== 'stripe') return { currency, way };
   if (!secretKey || !webhookSecret)
     throw new ConfigError('PAYMENTS is stripe: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET as well.');
-  return { currency, way: { secretKey, webhookSecret, baseUrl } };
+  const { PLAN_GRACE_DAYS: graceDays, STRIPE_TAX: hasAutomaticTax } = config;
+  return { currency, way: { secretKey, webhookSecret, baseUrl, graceDays, hasAutomaticTax } };
+}
+
+/** Returns the settings of Stripe; undefined if customers pay in another way. */
+export function stripeSettings(config: Config): StripeSettings | undefined {
+  const { way } = readPayments(config);
+  return typeof way === 'object' ? way : undefined;
 }
 
 /** Host names of this machine. */
@@ -280,15 +271,4 @@ export function describeSettings(): { name: string; meaning: string; fallback: s
     meaning: setting.description ?? '',
     fallback: String(schema.parse({})[name as SettingName] ?? ''),
   }));
-}
-
-/** Prices are in cents, in Souk and at payment providers. */
-function isCurrencyOfCents(code: string): boolean {
-  const currency = code.toUpperCase();
-  if (!Intl.supportedValuesOf('currency').includes(currency)) return false;
-  const { maximumFractionDigits } = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-  }).resolvedOptions();
-  return maximumFractionDigits === 2;
 }

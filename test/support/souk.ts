@@ -192,6 +192,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
         mail: options.mail ?? null,
         startTestProvider: testProviderOf(options),
+        stripe: stripeOf(options),
       };
       const worker = await openWorker(settings, ownClock, log, options.tracing, events.onEvent);
       workers.push(worker);
@@ -259,6 +260,11 @@ function testProviderOf({ testUrl: url }: SoukOptions) {
   return url === undefined
     ? undefined
     : async () => ({ url, ended: new Promise<void>(() => {}), async stop() {} });
+}
+
+function stripeOf({ pages }: SoukOptions) {
+  const way = pages?.payments.way;
+  return typeof way === 'object' ? way : undefined;
 }
 
 function webhooksOf({ allowPrivateWebhooks: allowPrivate = true, webhookLimits: limits }: SoukOptions) {

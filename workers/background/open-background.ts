@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { createFairness } from '../../jobs/fairness.ts';
 import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
+import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { MailSettings } from '../../src/mail/mail-settings.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
@@ -9,6 +10,7 @@ import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
 import { startMails } from './mails.ts';
+import { startPayments } from './payments.ts';
 import type { PrepareDeps } from './prepare.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
 
@@ -23,9 +25,11 @@ export interface BackgroundSettings {
   reportFetches?: ReportFetchSettings | undefined;
   /** Default: no mails are sent. */
   mail?: MailSettings | null | undefined;
+  /** Absent: customers do not pay through Stripe. */
+  stripe?: StripeSettings | undefined;
 }
 
-/** Opens the pool `batch`: batches and schedules, webhook deliveries, mails, and fetching weekly reports. */
+/** Opens the pool `batch`: batches and schedules, webhook deliveries, mails, payments through Stripe, and fetching weekly reports. */
 export async function openBackground(
   settings: BackgroundSettings,
   deps: Omit<
@@ -37,7 +41,7 @@ export async function openBackground(
     registry: Registry;
   },
 ): Promise<{ close(): Promise<void> }> {
-  const { databaseUrl, offPeak, webhooks, accountLimits, secretKeys, reportFetches, mail } = settings;
+  const { databaseUrl, offPeak, webhooks, accountLimits, secretKeys, reportFetches, mail, stripe } = settings;
   const { database, money, registry, providers, clock, log } = deps;
   const batches = await openBatchWorker({
     ...deps,
@@ -54,6 +58,7 @@ export async function openBackground(
   const { allowPrivate } = webhooks;
   const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
   const mails = startMails({ database, clock, log, secretBox, registry, settings: mail ?? null });
+  const stopPayments = stripe && startPayments(stripe, { database, clock, log });
   const fetching = { databaseUrl, providers, clock, log };
   const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
   return {
@@ -61,6 +66,7 @@ export async function openBackground(
       await batches.close();
       await deliveries.close();
       await mails.close();
+      await stopPayments?.();
       await fetches?.close();
     },
   };

@@ -8,6 +8,8 @@ export interface OperatorPlan extends Plan {
   /** Cents per month; null: the plan is not for sale, and only operators grant it. */
   priceCents: number | null;
   isOffered: boolean;
+  /** Stripe renews it each month. */
+  renews: boolean;
   /** Number of subscriptions that run now, including those with superseded limits. */
   running: number;
 }
@@ -30,7 +32,7 @@ export interface OperatorPack {
 export async function listAllPlans(database: Queryable, now: number): Promise<OperatorPlan[]> {
   const { rows } = await database.query<OperatorPlan>(
     `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
-       p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered",
+       p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered", p.renews,
        (select count(*) from subscriptions s join plans any_of on any_of.id = s.plan_id
         where any_of.code = p.code and s.starts_at <= $1 and s.ends_at > $1) as running
      from plans p where p.superseded_at is null order by p.price_cents nulls last, p.code`,
@@ -59,7 +61,7 @@ export function savePlan(
   { isNew, now }: { isNew: boolean; now: number },
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
-    const { code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered } = plan;
+    const { code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews } = plan;
     const { rows } = await client.query<{ id: number; same: boolean }>(
       `select id, (name, minute_limit, daily_limit, monthly_limit)
          is not distinct from ($2::text, $3::integer, $4::bigint, $5::bigint) as same
@@ -69,8 +71,8 @@ export function savePlan(
     const [present] = rows;
     if (present && isNew) return false;
     if (present?.same) {
-      await client.query('update plans set price_cents = $2, is_offered = $3 where id = $1', [
-        ...[present.id, priceCents, isOffered],
+      await client.query('update plans set price_cents = $2, is_offered = $3, renews = $4 where id = $1', [
+        ...[present.id, priceCents, isOffered, renews],
       ]);
       return true;
     }
@@ -79,9 +81,9 @@ export function savePlan(
         ...[present.id, new Date(now)],
       ]);
     const { rowCount } = await client.query(
-      `insert into plans (code, name, minute_limit, daily_limit, monthly_limit, price_cents, is_offered)
-       values ($1, $2, $3, $4, $5, $6, $7) on conflict (code) where superseded_at is null do nothing`,
-      [code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered],
+      `insert into plans (code, name, minute_limit, daily_limit, monthly_limit, price_cents, is_offered, renews)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (code) where superseded_at is null do nothing`,
+      [code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews],
     );
     return rowCount === 1;
   });

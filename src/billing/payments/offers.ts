@@ -14,6 +14,8 @@ export interface PlanOffer {
   dailyLimit: number | null;
   monthlyLimit: number | null;
   priceCents: number;
+  /** Stripe renews it each month until the customer cancels it. Other payment methods sell it by the month. */
+  renews: boolean;
 }
 
 /** A pack for sale. Its price is in cents. */
@@ -67,7 +69,7 @@ export function amountOf(
 }
 
 const SELECT_PLANS = `select 'plan' as kind, id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
-    monthly_limit as "monthlyLimit", price_cents as "priceCents"
+    monthly_limit as "monthlyLimit", price_cents as "priceCents", renews
   from plans where is_offered and price_cents is not null and superseded_at is null`;
 
 const SELECT_PACKS = `select 'pack' as kind, code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute",

@@ -11,6 +11,10 @@ export interface StripeSettings {
   webhookSecret: string;
   /** Address of the API; tests use a stand-in. */
   baseUrl: string;
+  /** How long a plan continues after a failed payment. Default: `PLAN_GRACE_DAYS`. */
+  graceDays?: number;
+  /** Whether Stripe computes taxes. Default: false. */
+  hasAutomaticTax?: boolean;
 }
 
 /** Takes payments for purchases, or simulates them. */

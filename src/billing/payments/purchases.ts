@@ -23,6 +23,8 @@ export interface Purchase {
   quantity: number;
   /** null for a pack. */
   months: number | null;
+  /** Stripe renews the plan. */
+  renews: boolean;
   amountCents: number;
   currency: string;
   provider: ProviderName;
@@ -63,7 +65,8 @@ export function createPurchase(database: Database, purchase: NewPurchase, now: n
   return inTransaction(database, async (client) => {
     const { purchaseId, accountId, offer, quantity, currency, provider } = purchase;
     const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;
-    const months = offer.kind === 'pack' ? null : purchase.months;
+    const renews = offer.kind === 'plan' && offer.renews && offer.priceCents > 0 && provider === 'stripe';
+    const months = offer.kind === 'pack' ? null : renews ? 1 : purchase.months;
     const amountCents = amountOf(offer, { wallet, quantity, months: months ?? 1 });
     await lockAccount(client, accountId);
     const earlier = await findPurchase(client, purchaseId);
@@ -74,17 +77,19 @@ export function createPurchase(database: Database, purchase: NewPurchase, now: n
         'The amount exceeds the limit of one payment. Split it into several purchases.',
       );
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
+    if (offer.kind === 'plan') await refuseBesideRenewal(client, { accountId, wallet, renews }, now);
     const { rows } = await client.query<Purchase>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days,
-         pack_window)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning ${PURCHASE_COLUMNS}`,
+         pack_window, renews)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) returning ${PURCHASE_COLUMNS}`,
       [
         ...[purchaseId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
         ...(offer.kind === 'plan'
           ? [offer.id, null, null, null, null]
           : [null, offer.units, offer.rateLimitPerMinute, offer.validDays, offer.window]),
+        renews,
       ],
     );
     return only(rows);
@@ -108,14 +113,37 @@ async function refuseSecondFreeOne(
     throw new PurchaseRefused(`This account has already had ${offer.name}. It can be bought once.`);
 }
 
+/** A plan that renews has its wallet for itself: Stripe charges for its months as they come. */
+async function refuseBesideRenewal(
+  client: ClientBase,
+  { accountId, wallet, renews }: { accountId: number; wallet: Wallet; renews: boolean },
+  now: number,
+): Promise<void> {
+  const { rowCount: renewing } = await client.query(
+    `select 1 from renewing_plans where account_id = $1 and wallet = $2 and state <> 'ended'`,
+    [accountId, wallet],
+  );
+  if (renewing)
+    throw new PurchaseRefused(
+      'This wallet has a plan that renews. Change that plan instead, or let it end first.',
+    );
+  const freeFrom = renews ? await nextSubscriptionStart(client, accountId, wallet, now) : new Date(now);
+  if (freeFrom.getTime() > now)
+    throw new PurchaseRefused(
+      `Your current plan runs until ${freeFrom.toISOString()}. A plan that renews can be bought after that. To get more units before that, buy a pack.`,
+    );
+}
+
 /**
  * Grants what was purchased, once, even if the payment is reported several times.
+ * @param paymentIntentId of the payment through Stripe, by which refunds find the grant.
  * @returns the purchase as it is now, or null if it does not exist.
  */
 export function grantPurchase(
   database: Transactable,
   purchaseId: string,
   now: number,
+  paymentIntentId: string | null = null,
 ): Promise<Purchase | null> {
   return inTransaction(database, async (client) => {
     const { rows } = await client.query<Purchase>(
@@ -136,6 +164,12 @@ export function grantPurchase(
        returning ${PURCHASE_COLUMNS}`,
       [purchase.id, new Date(now), subscriptionId, packId],
     );
+    if (paymentIntentId !== null)
+      await client.query(
+        `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, subscription_id, pack_id, ends_at, at)
+         values ($1, $1, $2, $3, $4, $5, (select ends_at from subscriptions where id = $4), $6)`,
+        [paymentIntentId, purchase.accountId, purchase.id, subscriptionId, packId, new Date(now)],
+      );
     return only(granted);
   });
 }
@@ -233,5 +267,5 @@ function only<Row>(rows: readonly Row[]): Row {
 }
 
 export const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
-  quantity, months, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
+  quantity, months, renews, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
   created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;

@@ -15,14 +15,15 @@ async function list({ database, env }: Context): Promise<Report> {
   const plans = await listPlans(database);
   const currency = readConfig(env).PAYMENT_CURRENCY.toUpperCase();
   const price = new Intl.NumberFormat('en', { style: 'currency', currency });
-  const rows = plans.map(({ code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents }) => [
+  const rows = plans.map(({ code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, renews }) => [
     ...[code, name],
     ...[minuteLimit, dailyLimit, monthlyLimit],
     priceCents === null ? 'not for sale' : price.format(priceCents / 100),
+    renews ? 'each month' : null,
   ]);
   const columns = [
     ...['Code', 'Name', 'Calls per minute', 'Units per day', 'Units per month'],
-    'Price per month',
+    ...['Price per month', 'Renews'],
   ];
-  return { data: plans, text: `${table(columns, rows)}\n- means unlimited.` };
+  return { data: plans, text: `${table(columns, rows)}\n- means unlimited, and a plan that does not renew.` };
 }

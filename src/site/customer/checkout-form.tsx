@@ -71,6 +71,7 @@ export function Checkout(props: CheckoutProps): VNode {
 function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProps): VNode {
   const { kind, code, priceCents } = offer;
   const isFree = priceCents === 0;
+  const renews = offer.kind === 'plan' && offer.renews && !isFree && provider === 'stripe';
   // With the id, a form that is sent twice creates one purchase.
   const hidden = { orderId: uuid(), kind, code, priceCents: String(priceCents) };
   const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
@@ -88,9 +89,10 @@ function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProp
           hint={isFree ? undefined : `Off-peak costs ${OFF_PEAK_PRICE_SHARE * 100} % of the price.`}
         />
       )}
-      {!isFree && <Amounts kind={kind} />}
+      {!isFree && <Amounts kind={kind} hasMonths={kind === 'plan' && !renews} />}
+      {renews && <p class="hint">Renews each month until you cancel it.</p>}
       <p>
-        <span class="hint">Total </span>
+        <span class="hint">{renews ? 'Total per month ' : 'Total '}</span>
         <output
           class="figure"
           data-price-cents={priceCents}
@@ -107,7 +109,7 @@ function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProp
   );
 }
 
-function Amounts({ kind }: { kind: Offer['kind'] }): VNode {
+function Amounts({ kind, hasMonths }: { kind: Offer['kind']; hasMonths: boolean }): VNode {
   const shared = { type: 'number', preset: '1', min: 1, required: true } as const;
   return (
     <>
@@ -118,7 +120,7 @@ function Amounts({ kind }: { kind: Offer['kind'] }): VNode {
         max={MAX.quantity}
         hint={kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined}
       />
-      {kind === 'plan' && <Field name="months" label="Months" {...shared} max={MAX.months} />}
+      {hasMonths && <Field name="months" label="Months" {...shared} max={MAX.months} />}
     </>
   );
 }

@@ -49,17 +49,14 @@ export function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; curre
           required={isPack}
           hint={isPack ? undefined : 'Empty: the plan can only be granted, not bought.'}
         />
-        <p>
-          <label>
-            <input
-              type="checkbox"
-              name="isOffered"
-              value="1"
-              checked={name === undefined || isOffered === '1'}
-            />{' '}
-            For sale
-          </label>
-        </p>
+        <Tick name="isOffered" label="For sale" checked={name === undefined || isOffered === '1'} />
+        {!isPack && (
+          <Tick
+            name="renews"
+            label="Renews each month (Stripe only; other payment methods sell it for some months)"
+            checked={form.values.renews === '1'}
+          />
+        )}
         <div class="row">
           <button type="submit" class="primary">
             Save
@@ -70,6 +67,16 @@ export function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; curre
         </div>
       </PostForm>
     </section>
+  );
+}
+
+function Tick({ name, label, checked }: { name: string; label: string; checked: boolean }): VNode {
+  return (
+    <p>
+      <label>
+        <input type="checkbox" name={name} value="1" checked={checked} /> {label}
+      </label>
+    </p>
   );
 }
 
@@ -100,7 +107,7 @@ function PresentCode({ code }: { code: string | undefined }): VNode {
 }
 
 export function valuesOfPlan(plan: OperatorPlan): FormValues {
-  const { code, name, priceCents, isOffered } = plan;
+  const { code, name, priceCents, isOffered, renews } = plan;
   return {
     code,
     name,
@@ -109,6 +116,7 @@ export function valuesOfPlan(plan: OperatorPlan): FormValues {
     monthlyLimit: textOf(plan.monthlyLimit),
     price: priceCents === null ? '' : amountOf(priceCents),
     isOffered: isOffered ? '1' : '',
+    renews: renews ? '1' : '',
   };
 }
 

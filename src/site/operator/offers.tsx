@@ -64,6 +64,7 @@ const planForm = z.object({
   monthlyLimit: orNothing(wholeNumber(1, 1_000_000_000_000)),
   price: orNothing(price),
   isOffered: ticked,
+  renews: ticked,
 });
 
 const packForm = z
@@ -188,6 +189,7 @@ function PlanTable({ plans, currency }: { plans: readonly OperatorPlan[]; curren
           ({ priceCents }) => (priceCents === null ? '-' : money(priceCents, currency)),
           'number',
         ],
+        ['Renews', ({ renews }) => (renews ? 'each month' : '-')],
         ['Active subscriptions', ({ running }) => count(running), 'number'],
         [
           'Availability',

@@ -12,6 +12,8 @@ create or replace view ledger_entries as
          when 'release' then 'held'
          when 'refund' then 'used'
          when 'expire' then 'available'
+         when 'revoke' then 'available'
+         when 'restore' then 'revoked'
        end, -l.units),
       (case l.kind
          when 'grant' then 'available'
@@ -21,5 +23,7 @@ create or replace view ledger_entries as
          when 'release' then 'available'
          when 'refund' then 'available'
          when 'expire' then 'expired'
+         when 'revoke' then 'revoked'
+         when 'restore' then 'available'
        end, l.units)
   ) as e (place, units);

@@ -46,7 +46,7 @@ begin
   execute format('create table %I (like ledger including defaults including constraints)', name || '_folded');
   execute format('
     insert into %I (account_id, id, at, kind, source, source_id, units)
-    select account_id, case when kind in (''reserve'', ''charge'', ''expire'') then max(id) else min(id) end, min(at),
+    select account_id, case when kind in (''reserve'', ''charge'', ''expire'', ''revoke'') then max(id) else min(id) end, min(at),
       kind, source, source_id, sum(units)
     from %I group by account_id, kind, source, source_id', name || '_folded', name);
   execute format('drop table %I', name);

@@ -60,7 +60,7 @@ language sql immutable as $$
 $$;
 
 -- The monthly window of a subscription at an instant. A subscription of N months has N windows: window k starts k months
--- after the subscription, and the last one ends with it. A window that is open stays open until its end, also for a
+-- after the subscription, and the last one ends with it. If `months` is set, it is the number of windows. A window that is open stays open until its end, also for a
 -- process whose time is behind.
 create or replace function souk_month(s subscriptions, at timestamptz)
 returns table (month_start timestamptz, month_end timestamptz) language sql stable as $$
@@ -71,7 +71,7 @@ returns table (month_start timestamptz, month_end timestamptz) language sql stab
     select first, last_k, least(souk_months_between(first, at), last_k) as k
     from (
       select coalesce(s.months_from, s.starts_at) as first,
-        souk_months_between(s.starts_at, s.ends_at - interval '1 microsecond') as last_k
+        coalesce(s.months - 1, souk_months_between(s.starts_at, s.ends_at - interval '1 microsecond')) as last_k
     ) as subscription
   ) as present
 $$;

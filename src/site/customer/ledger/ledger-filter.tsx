@@ -16,6 +16,8 @@ export const KIND_NAMES: Record<LedgerKind, string> = {
   release: 'Release',
   refund: 'Refund',
   expire: 'Expiry',
+  revoke: 'Taken back',
+  restore: 'Given back',
 };
 
 const DAY_MS = 86_400_000;

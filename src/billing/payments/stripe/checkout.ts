@@ -1,0 +1,90 @@
+import type Stripe from 'stripe';
+import { productOfPlan } from '../../renewals/plan-product.ts';
+import type { PaymentStep, ReturnAddresses } from '../payment-port.ts';
+import type { Purchase } from '../purchases.ts';
+import { customerOf } from './customers.ts';
+import type { StripeContext } from './stripe-context.ts';
+
+/** Creates a page of Stripe on which the customer pays a purchase, or agrees to a plan that renews. */
+export async function beginCheckout(
+  context: StripeContext,
+  purchase: Purchase,
+  { paid, cancelled }: ReturnAddresses,
+): Promise<PaymentStep> {
+  const stripe = await context.api();
+  const customer = await customerOf(context, purchase.accountId);
+  const session = await stripe.checkout.sessions.create(
+    {
+      customer,
+      client_reference_id: purchase.id,
+      success_url: paid,
+      cancel_url: cancelled,
+      ...(context.hasAutomaticTax && {
+        automatic_tax: { enabled: true },
+        // Stripe computes taxes from the address that the customer enters.
+        customer_update: { address: 'auto', name: 'auto' },
+      }),
+      ...(purchase.renews ? await renewing(context, stripe, purchase) : once(purchase)),
+    },
+    // With this idempotency key, a repeated request creates no second session.
+    { idempotencyKey: purchase.id },
+  );
+  if (!session.url) throw new Error('Stripe returned a checkout session without a URL');
+  return { kind: 'redirect', url: session.url, ref: session.id };
+}
+
+type SessionParts = Pick<
+  Stripe.Checkout.SessionCreateParams,
+  'mode' | 'line_items' | 'payment_intent_data' | 'subscription_data'
+>;
+
+function once(purchase: Purchase): SessionParts {
+  return {
+    mode: 'payment',
+    payment_intent_data: { metadata: { purchase: purchase.id } },
+    line_items: [
+      {
+        quantity: 1,
+        price_data: {
+          currency: purchase.currency,
+          unit_amount: purchase.amountCents,
+          product_data: { name: describe(purchase) },
+        },
+      },
+    ],
+  };
+}
+
+async function renewing(context: StripeContext, stripe: Stripe, purchase: Purchase): Promise<SessionParts> {
+  const { id, currency, amountCents, quantity } = purchase;
+  const { rows } = await context.database.query<{ planId: number }>(
+    'select plan_id as "planId" from orders where id = $1',
+    [id],
+  );
+  const price = { currency, unitCents: amountCents / quantity };
+  const plan = { id: rows[0]?.planId ?? 0, name: purchase.offerName };
+  return {
+    mode: 'subscription',
+    subscription_data: { metadata: { purchase: id } },
+    line_items: [{ quantity, price_data: await monthlyPrice(stripe, plan, price) }],
+  };
+}
+
+/** Returns the monthly price of a plan. Stripe's product of the plan is created with the first price. */
+export async function monthlyPrice(
+  stripe: Stripe,
+  plan: { id: number; name: string },
+  { currency, unitCents }: { currency: string; unitCents: number },
+) {
+  const product = productOfPlan(plan.id);
+  await stripe.products.create({ id: product, name: `Souk ${plan.name}` }).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== 'resource_already_exists') throw error;
+  });
+  return { currency, product, unit_amount: unitCents, recurring: { interval: 'month' } } as const;
+}
+
+function describe({ offerName, quantity, months, wallet }: Purchase): string {
+  const times = quantity > 1 ? ` × ${quantity}` : '';
+  const period = months ? `, ${months} ${months === 1 ? 'month' : 'months'}` : '';
+  return `Souk ${offerName}${times}${period}${wallet === 'off_peak' ? ', off-peak' : ''}`;
+}

@@ -1,0 +1,74 @@
+import type Stripe from 'stripe';
+import { validate as isUuid } from 'uuid';
+import { idOf } from '../../renewals/stripe-facts.ts';
+import { syncRenewal } from '../../renewals/sync-renewal.ts';
+import { cancelPurchase, findPurchase, grantPurchase } from '../purchases.ts';
+import type { StripeContext } from './stripe-context.ts';
+
+/**
+ * Handles an event of Stripe. Stripe sends each event at least once, in any order, so an event about a renewing plan only says
+ * what to read again.
+ */
+export async function handleStripeEvent(context: StripeContext, event: Stripe.Event): Promise<void> {
+  switch (event.type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+    case 'checkout.session.expired':
+      return handleSession(context, event.data.object);
+    case 'checkout.session.async_payment_failed':
+      return cancel(context, event.data.object);
+    case 'invoice.paid':
+    case 'invoice.payment_failed':
+      return syncNamed(context, event.data.object.parent?.subscription_details?.subscription);
+    case 'customer.subscription.created':
+    case 'customer.subscription.updated':
+    case 'customer.subscription.deleted':
+      return syncNamed(context, event.data.object);
+    default:
+      return undefined;
+  }
+}
+
+async function syncNamed(
+  context: StripeContext,
+  subscription: string | { id: string } | undefined,
+): Promise<void> {
+  const id = idOf(subscription ?? null);
+  if (id !== null) await syncRenewal(context, id);
+}
+
+/** Grants the purchase of a checkout that was paid, and cancels that of one which has expired. */
+export async function handleSession(context: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
+  if (session.status === 'expired') return cancel(context, session);
+  if (session.status !== 'open') return checkedOut(context, session);
+}
+
+async function checkedOut(context: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
+  if (session.mode === 'subscription') return syncNamed(context, session.subscription ?? undefined);
+  // Some payment methods take days. Stripe sends another event when the payment succeeds.
+  if (session.payment_status === 'unpaid') return;
+  const { database, now, log } = context;
+  const purchaseId = purchaseIdOf(session);
+  const purchase = purchaseId && (await findPurchase(database, purchaseId));
+  if (!purchase) {
+    log.warn({ session: session.id }, 'payment for an unknown purchase');
+    return;
+  }
+  // Taxes come on top of the price.
+  const amountCents = session.amount_subtotal ?? session.amount_total;
+  if (amountCents !== purchase.amountCents || session.currency !== purchase.currency) {
+    log.error({ session: session.id, purchaseId }, 'amount of the payment differs from the purchase');
+    return;
+  }
+  await grantPurchase(database, purchaseId, now(), idOf(session.payment_intent ?? null));
+}
+
+async function cancel({ database, now }: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
+  const purchaseId = purchaseIdOf(session);
+  if (purchaseId) await cancelPurchase(database, purchaseId, now());
+}
+
+/** The Stripe account may have other uses, so an id can be absent or have another form. */
+function purchaseIdOf({ client_reference_id: id }: Stripe.Checkout.Session): string | null {
+  return id && isUuid(id) ? id : null;
+}

@@ -1,0 +1,123 @@
+import type { ClientBase } from 'pg';
+import { lockAccount } from '../../accounts/accounts.ts';
+import { grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
+import type { Purchase } from '../payments/purchases.ts';
+import { applySubscription, type RenewalChanges, type RenewalState } from './apply-subscription.ts';
+import type { PaidPeriod, StripeFacts } from './stripe-facts.ts';
+
+/** stale: the plan has changed since the facts were read. nothing: no invoice was ever paid. */
+export type Stored =
+  | { kind: 'stale' | 'nothing' }
+  | { kind: 'stored'; before: RenewalState | null; changes: RenewalChanges };
+
+/**
+ * Stores what follows from Stripe's objects within the caller's transaction: the state of a renewing plan, and a subscription for
+ * each paid invoice that has granted none.
+ * @param revision of the plan before the facts were read; 0: it was not stored.
+ */
+export async function storeRenewal(
+  client: ClientBase,
+  purchase: Purchase,
+  facts: StripeFacts,
+  { revision, now, graceMs }: { revision: number; now: number; graceMs: number },
+): Promise<Stored> {
+  await lockAccount(client, purchase.accountId);
+  const { rows: known } = await client.query<{ revision: number; state: RenewalState }>(
+    'select revision, state from renewing_plans where id = $1',
+    [facts.id],
+  );
+  if ((known[0]?.revision ?? 0) !== revision) return { kind: 'stale' };
+  const { rows: payments } = await client.query<{ id: string }>(
+    'select id from stripe_payments where renewing_plan_id = $1',
+    [facts.id],
+  );
+  const changes = applySubscription(new Set(payments.map(({ id }) => id)), facts, { now, graceMs });
+  if (!changes) return { kind: 'nothing' };
+  await savePlan(client, purchase, facts.id, changes, now);
+  for (const period of changes.grants) await grantPeriod(client, purchase, facts.id, period, now);
+  await setLastEnd(client, changes, { now, graceMs });
+  return { kind: 'stored', before: known[0]?.state ?? null, changes };
+}
+
+async function savePlan(
+  client: ClientBase,
+  { id: purchaseId, accountId, wallet }: Purchase,
+  id: string,
+  changes: RenewalChanges,
+  now: number,
+): Promise<void> {
+  const { state, planId, nextPlanId, quantity, amountCents, periodStart, periodEnd, graceUntil } = changes;
+  await client.query(
+    `insert into renewing_plans as p (id, account_id, purchase_id, wallet, state, plan_id, next_plan_id, quantity,
+       amount_cents, period_start, period_end, grace_until, seen_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+     on conflict (id) do update set state = excluded.state, plan_id = excluded.plan_id,
+       next_plan_id = excluded.next_plan_id, quantity = excluded.quantity, amount_cents = excluded.amount_cents,
+       period_start = excluded.period_start, period_end = excluded.period_end, grace_until = excluded.grace_until,
+       seen_at = excluded.seen_at,
+       revision = p.revision + case when $14 or
+         (p.state, p.plan_id, p.next_plan_id, p.quantity, p.amount_cents, p.period_end) is distinct from
+         (excluded.state, excluded.plan_id, excluded.next_plan_id, excluded.quantity, excluded.amount_cents,
+          excluded.period_end) then 1 else 0 end`,
+    [
+      ...[id, accountId, purchaseId, wallet, state, planId, nextPlanId, quantity, amountCents],
+      ...[new Date(periodStart), new Date(periodEnd), graceUntil === null ? null : new Date(graceUntil)],
+      ...[new Date(now), changes.grants.length > 0],
+    ],
+  );
+}
+
+/** Grants the month of a paid invoice. A month of the same plan that is under way, as before an upgrade, ends at its start. */
+async function grantPeriod(
+  client: ClientBase,
+  { id: purchaseId, accountId, wallet }: Purchase,
+  renewingPlanId: string,
+  { invoiceId, paymentIntentId, planId, quantity, from, to }: PaidPeriod,
+  now: number,
+): Promise<void> {
+  await client.query(
+    `update subscriptions s set ends_at = greatest($2, s.starts_at + interval '1 second')
+     from stripe_payments p
+     where p.renewing_plan_id = $1 and s.id = p.subscription_id and s.starts_at <= $2 and s.ends_at > $2`,
+    [renewingPlanId, new Date(from)],
+  );
+  // If another subscription uses the time, for example one that the operator granted, the month starts when that ends.
+  const startsAt = await nextSubscriptionStart(client, accountId, wallet, from);
+  const endsAt = new Date(startsAt.getTime() + to - from);
+  const grant = { accountId, wallet, planId, quantity, startsAt, endsAt, months: 1 };
+  const subscriptionId = await grantSubscriptionIn(client, grant);
+  await client.query(
+    `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, renewing_plan_id, subscription_id,
+       ends_at, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...[invoiceId, paymentIntentId, accountId, purchaseId, renewingPlanId, subscriptionId],
+      ...[endsAt, new Date(now)],
+    ],
+  );
+  await client.query(
+    `update orders set state = 'granted', ended_at = $2, subscription_id = $3 where id = $1 and state <> 'granted'`,
+    [purchaseId, new Date(now), subscriptionId],
+  );
+}
+
+/** Extends the month that was paid last until the end of grace, but not into another subscription; or ends it on time. */
+async function setLastEnd(
+  client: ClientBase,
+  { lastInvoiceId, isExtended }: RenewalChanges,
+  { now, graceMs }: { now: number; graceMs: number },
+): Promise<void> {
+  await client.query(
+    `update subscriptions s set ends_at = e.ends_at
+     from stripe_payments p
+     join subscriptions o on o.id = p.subscription_id
+     cross join lateral (
+       select least(
+         case when $2 then p.ends_at + $3 * interval '1 millisecond' else greatest(p.ends_at, least(o.ends_at, $4)) end,
+         (select min(n.starts_at) from subscriptions n
+          where n.account_id = o.account_id and n.wallet = o.wallet and n.starts_at > o.starts_at)) as ends_at
+     ) as e
+     where p.id = $1 and s.id = o.id and p.reversed_share < 1 and s.ends_at <> e.ends_at`,
+    [lastInvoiceId, isExtended, graceMs, new Date(now)],
+  );
+}

@@ -1,0 +1,210 @@
+// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
+// oxlint-disable no-empty-pattern -- for the same reason
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { reconcileCheckouts } from '../../../src/billing/payments/stripe/reconcile-checkouts.ts';
+import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
+import { repetitions } from '../../support/repetitions.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
+import { openStripeStandIn, type StripeStandIn } from '../../support/stripe.ts';
+import { openPaidService, type PaidService, stripeSettings } from '../../support/stripe-customer.ts';
+import { subscriptionOf } from '../../support/stripe-model.ts';
+
+const DAY_MS = 86_400_000;
+const START = '2026-03-04T10:00:00.000Z';
+
+const test = base
+  .extend('stripe', { scope: 'file' }, async ({}, { onCleanup }): Promise<StripeStandIn> => {
+    const stripe = await openStripeStandIn();
+    onCleanup(() => stripe.close());
+    return stripe;
+  })
+  .override('soukOptions', ({ stripe }) => ({
+    ...{ workers: 0, pages: { payments: { way: stripeSettings(stripe), currency: 'eur' } } },
+  }));
+
+let souk: Souk;
+let stripe: StripeStandIn;
+let paid: PaidService;
+test.beforeAll(async ({ souk: opened, stripe: standIn }) => {
+  [souk, stripe] = [opened, standIn];
+  paid = await openPaidService(souk, stripe);
+});
+test.beforeEach(() => {
+  stripe.model.cardWorks = true;
+});
+
+/** The subscriptions of an account as `[plan, start, end]`. */
+async function granted(accountId: number): Promise<string[][]> {
+  const { rows } = await souk.database.query<{ code: string; starts: Date; ends: Date }>(
+    `select p.code, s.starts_at as starts, s.ends_at as ends from subscriptions s join plans p on p.id = s.plan_id
+     where s.account_id = $1 order by s.starts_at`,
+    [accountId],
+  );
+  return rows.map(({ code, starts, ends }) => [code, starts.toISOString(), ends.toISOString()]);
+}
+
+async function planOf(accountId: number) {
+  const { rows } = await souk.database.query<{ state: string; graceUntil: Date | null }>(
+    'select state, grace_until as "graceUntil" from renewing_plans where account_id = $1',
+    [accountId],
+  );
+  return rows[0];
+}
+
+const later = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
+const monthMs = () => Date.parse('2026-04-04T10:00Z') - Date.parse(START);
+
+test('a plan that was paid is granted for a month, and each renewal for another', async () => {
+  const accountId = await paid.account();
+  const { id } = await paid.buy(accountId, 'plan', 'pro');
+  const start = new Date(souk.clock.now()).toISOString();
+  await paid.deliver(paid.takeEvents());
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  const [first, second] = await granted(accountId);
+  expect([first, second?.slice(0, 2)]).toEqual([
+    ['pro', start, later(start, monthMs())],
+    ['pro', later(start, monthMs())],
+  ]);
+  expect(await planOf(accountId)).toMatchObject({ state: 'active' });
+  const { rows } = await souk.database.query('select state from orders where id = $1', [id]);
+  expect(rows).toEqual([{ state: 'granted' }]);
+});
+
+test('a month lasts on while its next payment is due, and ends where the paid one starts', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'basic');
+  await paid.deliver(paid.takeEvents());
+  const [[, start = '', end = ''] = []] = await granted(accountId);
+  souk.clock.advance(monthMs() - 60_000);
+  await reconcileRenewals(paid.context);
+  expect(await granted(accountId)).toEqual([['basic', start, later(end, 7 * DAY_MS)]]);
+  const { rows } = await souk.database.query(
+    'select m.* from subscriptions s cross join lateral souk_month(s, $2) as m where account_id = $1',
+    [accountId, new Date(Date.parse(end) + DAY_MS)],
+  );
+  // The month that is extended has no second allowance.
+  expect(rows).toEqual([{ month_start: new Date(start), month_end: new Date(later(end, 7 * DAY_MS)) }]);
+  paid.pass(3_600_000);
+  await paid.deliver(paid.takeEvents());
+  expect((await granted(accountId)).map(([, from]) => from)).toEqual([start, end]);
+  expect((await granted(accountId))[0]?.[2]).toBe(end);
+});
+
+test('a plan whose payment fails is past due, and ends when its grace is over', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  await paid.deliver(paid.takeEvents());
+  const [[, start = '', end = ''] = []] = await granted(accountId);
+  stripe.model.cardWorks = false;
+  paid.pass(Date.parse(end) - souk.clock.now());
+  await paid.deliver(paid.takeEvents());
+  const graceUntil = later(end, 7 * DAY_MS);
+  expect(await planOf(accountId)).toEqual({ state: 'past_due', graceUntil: new Date(graceUntil) });
+  expect(await granted(accountId)).toEqual([['pro', start, graceUntil]]);
+  paid.pass(7 * DAY_MS);
+  await reconcileRenewals(paid.context);
+  await paid.deliver(paid.takeEvents());
+  expect(await planOf(accountId)).toMatchObject({ state: 'ended' });
+  const { model } = stripe;
+  expect(model.get(paid.subscriptionOf(accountId)).status).toBe('canceled');
+  expect(model.all('invoice').filter(({ status }) => status === 'open')).toEqual([]);
+  expect(await granted(accountId)).toHaveLength(1);
+});
+
+test('a payment within grace grants the month that was due', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  stripe.model.cardWorks = false;
+  paid.pass(monthMs() + 2 * DAY_MS);
+  await paid.deliver(paid.takeEvents());
+  stripe.model.cardWorks = true;
+  for (const { id, status } of stripe.model.all('invoice'))
+    if (status === 'open') stripe.model.payInvoice(id);
+  await paid.deliver(paid.takeEvents());
+  const [first, second] = await granted(accountId);
+  expect(second?.[1]).toBe(first?.[2]);
+  expect(await planOf(accountId)).toMatchObject({ state: 'active', graceUntil: null });
+});
+
+test('a month whose time another subscription uses is granted after it', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  const now = souk.clock.now();
+  const endsAt = new Date(now + 10 * DAY_MS);
+  await souk.database.query(
+    `insert into subscriptions (account_id, wallet, plan_id, starts_at, ends_at)
+     select $1, 'general', id, $2, $3 from plans where code = 'basic' and superseded_at is null`,
+    [accountId, new Date(now - DAY_MS), endsAt],
+  );
+  await paid.deliver(paid.takeEvents());
+  const [other, month] = await granted(accountId);
+  expect([other?.[2], month?.slice(0, 2)]).toEqual([endsAt.toISOString(), ['pro', endsAt.toISOString()]]);
+  expect(Date.parse(month?.[2] ?? '') - Date.parse(month?.[1] ?? '')).toBeGreaterThanOrEqual(28 * DAY_MS);
+});
+
+test('a subscription of Stripe that no purchase has created grants nothing', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  stripe.model.get(paid.subscriptionOf(accountId)).metadata = {};
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).toEqual([]);
+});
+
+test('a purchase whose events are lost is granted when its checkout is read again', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  await paid.buy(accountId, 'pack', 'units-10k');
+  paid.takeEvents();
+  souk.clock.advance(600_000);
+  await reconcileCheckouts(paid.context);
+  await reconcileCheckouts(paid.context);
+  expect(await granted(accountId)).toHaveLength(1);
+  const { rows } = await souk.database.query('select total_units from packs where account_id = $1', [
+    accountId,
+  ]);
+  expect(rows).toEqual([{ total_units: 10_000 }]);
+});
+
+test('paid invoices are granted once, although events arrive in any order, are repeated or get lost', async () => {
+  const order = fc.array(fc.record({ pick: fc.nat(), times: fc.integer({ min: 0, max: 2 }) }), {
+    maxLength: 30,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      order,
+      fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+      async (picks, cardWorks) => {
+        stripe.model.cardWorks = true;
+        const accountId = await paid.account();
+        await paid.buy(accountId, 'plan', 'basic');
+        paid.pass(600_000);
+        await reconcileCheckouts(paid.context);
+        for (const works of cardWorks) {
+          stripe.model.cardWorks = works;
+          paid.pass(monthMs());
+        }
+        const events = paid.takeEvents();
+        const sent = picks.flatMap(({ pick, times }) => {
+          const event = events[pick % events.length];
+          return event ? Array<typeof event>(times).fill(event) : [];
+        });
+        // Stripe sends events at the same time.
+        await Promise.all([
+          paid.deliver(sent.slice(0, sent.length / 2)),
+          paid.deliver(sent.slice(sent.length / 2)),
+        ]);
+        souk.clock.advance(600_000);
+        await reconcileRenewals(paid.context);
+        const id = paid.subscriptionOf(accountId);
+        const invoices = stripe.model
+          .all('invoice')
+          .filter((one) => one.status === 'paid' && subscriptionOf(one) === id);
+        expect(await granted(accountId)).toHaveLength(invoices.length);
+      },
+    ),
+    { numRuns: repetitions(4) },
+  );
+});
