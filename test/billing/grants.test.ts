@@ -35,11 +35,16 @@ async function subscriptionsOf(accountId: number): Promise<number> {
 }
 
 test('a plan is found by its code, listed, and updated in place', async () => {
-  expect(await findPlan(billing.database, 'small')).toEqual({ id: planId, ...PLAN, priceCents: null });
+  expect(await findPlan(billing.database, 'small')).toEqual({
+    id: planId,
+    ...PLAN,
+    priceCents: null,
+    renews: false,
+  });
   expect(await findPlan(billing.database, 'none')).toBeNull();
   expect(await upsertPlan(billing.database, { ...PLAN, name: 'Little' })).toBe(planId);
   expect(await listPlans(billing.database)).toEqual([
-    { id: planId, ...PLAN, priceCents: null, name: 'Little' },
+    { id: planId, ...PLAN, priceCents: null, renews: false, name: 'Little' },
   ]);
   await upsertPlan(billing.database, PLAN);
 });
