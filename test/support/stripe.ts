@@ -7,6 +7,7 @@ import {
   type StripeObject,
   StripeRefusal,
   subscriptionOf,
+  textOf,
 } from './stripe-model.ts';
 
 export const STRIPE_WEBHOOK_SECRET = 'whsec_of_the_stand_in';
