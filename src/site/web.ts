@@ -43,6 +43,7 @@ import { registerHome } from './visitor/home.tsx';
 import { registerResetPassword } from './visitor/reset-password.tsx';
 import { registerSignIn } from './visitor/sign-in.tsx';
 import { registerSignUp } from './visitor/sign-up.tsx';
+import { registerUnsubscribe } from './visitor/unsubscribe.tsx';
 
 const PUBLIC_PAGES = [
   registerHome,
@@ -101,6 +102,12 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
       await preparePages(scope, pages, 'operator');
       registerOperator(scope, pages, adminToken);
     });
+  app.register(async (scope) => {
+    scope.decorateRequest('session', null);
+    setPageHeaders(scope);
+    registerErrorPages(scope, pages);
+    registerUnsubscribe(scope, pages);
+  });
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');
     for (const register of PUBLIC_PAGES) register(scope, pages);

@@ -1,6 +1,8 @@
 import type { Email } from 'postal-mime';
 import { beforeEach, describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { setTopicsOff, topicsOff, unsubscribeToken } from '../../src/mail/choices.ts';
+import { queueNotice } from '../../src/mail/queue.ts';
 import { PAGES } from '../support/customer.ts';
 import type { MailServer } from '../support/mail-server.ts';
 import type { Souk } from '../support/souk.ts';
@@ -210,3 +212,54 @@ test('a sign-in in an unknown browser informs the owner with its name, and one i
   expect(mail?.html).not.toContain('<b>');
   expect(server.attempts).toBe(2);
 });
+
+describe('notices', () => {
+  const LOW = { source: 'packs', period: '1', of: 'your packs', remaining: 1, total: 10 };
+
+  test('are switched off on the settings page, or by one POST to the link in the mail without a session', async () => {
+    await signUp();
+    await follow(linkIn(mailOf('Confirm your e-mail address')));
+    const accountId = await accountIdOf(email);
+    const queue = (period: string) =>
+      queueNotice(
+        souk.database,
+        { accountId, kind: 'units_low', facts: { ...LOW, period } },
+        souk.clock.now(),
+      );
+    await queue('1');
+    await subjects(2);
+    const path = linkIn(mailOf('20 % of your units are left'));
+    expect(path).toContain('/unsubscribe?token=');
+    expect((await stranger().get(path)).text).toContain('Switch off');
+    await queue('2');
+    await subjects(3);
+
+    const { status } = await stranger().send(path, { 'List-Unsubscribe': 'One-Click' });
+    expect(status).toBe(200);
+    await queue('3');
+    await subjects(3);
+    const settings = await visitor.get('/account/settings');
+    expect(settings.html).toMatch(/name="plan"[^>]*checked/);
+    expect(settings.html).not.toMatch(/name="units"[^>]*checked/);
+    await visitor.post('/account/settings/notices', { units: 'on' });
+    await queue('4');
+    await subjects(4);
+    expect(server.attempts).toBe(4);
+  });
+
+  test('are not switched off by a changed link', async () => {
+    await signUp();
+    await setTopicsOff(souk.database, await accountIdOf(email), []);
+    const token = await unsubscribeToken(souk.database, await accountIdOf(email), 'units');
+    for (const wrong of [token.replace('.units.', '.plan.'), `1${token}`, `${token.slice(0, -1)}-`, 'x', ''])
+      expect((await stranger().send(`/unsubscribe?token=${wrong}`, {})).status).toBe(404);
+    expect(await topicsOff(souk.database, await accountIdOf(email))).toEqual([]);
+  });
+});
+
+async function accountIdOf(address: string): Promise<number> {
+  const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+    address,
+  ]);
+  return rows[0]?.id ?? 0;
+}

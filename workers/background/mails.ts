@@ -1,9 +1,11 @@
 import type { Registry } from 'prom-client';
 import { claimMails } from '../../src/mail/claims.ts';
-import type { MailSettings } from '../../src/mail/mail-settings.ts';
+import { queueDueNotices } from '../../src/mail/due/due-notices.ts';
+import { type MailSettings, mailWayOf } from '../../src/mail/mail-settings.ts';
 import { sendClaimed } from '../../src/mail/send.ts';
 import { createSmtpTransport } from '../../src/mail/transport.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import { type Clock, every } from '../../src/platform/clock.ts';
+import { withLease } from '../../src/platform/db/lease.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import type { SecretBox } from '../../src/platform/secret-box.ts';
@@ -22,6 +24,7 @@ export interface MailDeps {
 
 const LOOK_EVERY_MS = 1_000;
 const AT_ONCE = 4;
+const NOTICES_EVERY_MS = 300_000;
 
 /**
  * Sends queued mails until the process stops. Several processes can do so at the same time. A mail is sent once, unless the
@@ -62,5 +65,27 @@ export function startMails(deps: MailDeps): WorkLoop {
     look().catch((error: unknown) => log.warn({ err: error }, 'failed to look for due mails')),
   );
   loop.wake();
-  return loop;
+  const stopNotices = settings ? startNotices(deps, mailWayOf(settings) === 'sent') : async () => {};
+  return {
+    ...loop,
+    async close() {
+      await stopNotices();
+      await loop.close();
+    },
+  };
+}
+
+/** Looks for due notices every few minutes; one process at a time. */
+function startNotices({ database, clock, log }: MailDeps, needsConfirmed: boolean): () => Promise<void> {
+  // The pause is shorter than the interval, so that no turn is left out when two timers differ.
+  const lease = { name: 'notices', pauseMs: NOTICES_EVERY_MS - 5_000 };
+  return every(clock, NOTICES_EVERY_MS, () =>
+    withLease(database, clock, lease, async () => {
+      const queued = await queueDueNotices(database, { needsConfirmed, now: clock.now() });
+      if (queued > 0) log.info({ queued }, 'queued notices');
+    }).then(
+      () => {},
+      (error: unknown) => log.warn({ err: error }, 'failed to look for due notices'),
+    ),
+  );
 }

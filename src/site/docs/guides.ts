@@ -42,6 +42,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Receive a signed event when a job or a batch ends.',
   },
   {
+    slug: 'mails',
+    title: 'Mails',
+    summary: 'Confirm your address, replace a forgotten password, and choose notices.',
+  },
+  {
     slug: 'product-data',
     title: 'Product data',
     summary: 'How products, variations, searches, deals and sellers behave.',

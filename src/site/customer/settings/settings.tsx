@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { changePassword } from '../../../accounts/passwords.ts';
+import { topicsOff } from '../../../mail/choices.ts';
 import { Facts } from '../../kit/facts.tsx';
 import { Field, PostForm } from '../../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../../kit/form-request.ts';
@@ -13,6 +14,7 @@ import type { Pages } from '../../pages.ts';
 import { customerOf, DEVICE_COOKIE, rememberDevice } from '../../session.ts';
 import { ChangeEmail, EMAIL_PATH, emailChange, requestEmailChange } from './change-email.tsx';
 import { confirmBanner, registerSendConfirmation } from './confirm-banner.tsx';
+import { NoticeSwitches, registerNoticeSwitches } from './notice-switches.tsx';
 import { verifyPassword } from './verify-password.ts';
 
 const PATH = '/account/settings';
@@ -35,6 +37,7 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   scope.post(`${PATH}/password`, onSubmit(passwordChange, show('password'), submitPassword));
   if (mail === 'none') return;
   registerSendConfirmation(scope, pages);
+  registerNoticeSwitches(scope, pages);
   scope.post(
     EMAIL_PATH,
     onSubmit(emailChange, show('email'), (input, request, reply) =>
@@ -68,8 +71,11 @@ async function showSettings(
 ): Promise<FastifyReply> {
   const { request } = reply;
   const { email, name, accountId } = customerOf(request);
-  const { changed, sent } = request.query as { changed?: string; sent?: string };
-  const banner = await confirmBanner(pages, request);
+  const { changed, sent, saved } = request.query as Record<string, string | undefined>;
+  const [banner, off] = await Promise.all([
+    confirmBanner(pages, request),
+    topicsOff(pages.database, accountId),
+  ]);
   return sendPage(
     reply,
     <Page title="Settings">
@@ -78,6 +84,7 @@ async function showSettings(
         <Done>Your password has been changed. All other sessions have been signed out.</Done>
       )}
       {sent === '1' && <Done>A mail is on its way. Its link works once, within 24 hours.</Done>}
+      {saved === '1' && <Done>Your choice of notices has been saved.</Done>}
       {banner}
       <section class="card">
         <h2>Account</h2>
@@ -91,6 +98,7 @@ async function showSettings(
       </section>
       {pages.mail !== 'none' && <ChangeEmail form={forms.email ?? NO_INPUT} />}
       <ChangePassword form={forms.password ?? NO_INPUT} />
+      {pages.mail !== 'none' && <NoticeSwitches off={off} />}
     </Page>,
     status,
   );
