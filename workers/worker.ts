@@ -10,6 +10,7 @@ import { createFailureLog } from '../src/operator/failure-log.ts';
 import { ofLiveCalls } from '../src/operator/live-calls.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { RETENTION, type RetentionSettings } from '../src/operator/retention-settings.ts';
+import { createStatusMinutes } from '../src/operator/status/status-minutes.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
@@ -105,9 +106,10 @@ export async function openWorker(
   const pulling = await connectRedis(redisUrl, 'pulling', log);
   const queues = openQueues(pulling, keys, log);
   const usage = createUsageStatistics(database, clock, log);
+  const minutes = createStatusMinutes(database, clock, log);
   const failures = createFailureLog(database, clock, log);
   const events = createCallEvents(log, [
-    ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent].map(ofLiveCalls),
+    ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent].map(ofLiveCalls),
     failures.onEvent,
     onEvent,
   ]);
@@ -164,7 +166,7 @@ export async function openWorker(
       await test?.close();
       await productLabels.close();
       await stopMaintenance();
-      await Promise.all([usage.close(), failures.close()]);
+      await Promise.all([usage.close(), minutes.close(), failures.close()]);
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);

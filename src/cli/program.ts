@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { registerAba } from './commands/aba.ts';
 import { registerAccount } from './commands/account.ts';
+import { registerAnnounce } from './commands/announce.ts';
 import { registerAudit } from './commands/audit.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
@@ -20,6 +21,7 @@ export function registerCommands(program: Command): void {
   registerGrant(program);
   registerStatement(program);
   registerAba(program);
+  registerAnnounce(program);
   registerAudit(program);
   registerDoctor(program);
   registerMcp(program);

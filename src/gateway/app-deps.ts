@@ -6,6 +6,8 @@ import { createStripePayments } from '../billing/payments/stripe.ts';
 import { trialPolicyOf } from '../billing/payments/trials.ts';
 import { mailWayOf } from '../mail/mail-settings.ts';
 import { createSecretBox } from '../platform/secret-box.ts';
+import { pollAnnouncements } from '../operator/announcements.ts';
+import { createStatusBoard } from '../operator/status/status-board.ts';
 import { type ApiParts, apiDepsOf } from './api-deps.ts';
 import type { AppDeps } from './app.ts';
 import type { Observers } from './observers.ts';
@@ -52,6 +54,8 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
       demoPicturesUrl,
       mail: mailWayOf(mail),
       secretBox: createSecretBox(settings.secretKeys),
+      statusBoard: createStatusBoard({ database, clock, log }),
+      announcements: pollAnnouncements({ database, clock, log }),
       payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
     },
   };

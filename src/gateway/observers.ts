@@ -3,6 +3,7 @@ import { createRequestMetrics, type RequestMetrics } from '../api/plugins/reques
 import { createFailureLog } from '../operator/failure-log.ts';
 import { createKeyUse } from '../operator/key-use.ts';
 import { ofLiveCalls } from '../operator/live-calls.ts';
+import { createStatusMinutes } from '../operator/status/status-minutes.ts';
 import { createUsageStatistics } from '../operator/usage-statistics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
@@ -26,10 +27,11 @@ export function createObservers(
   onEvent: CallEventSink,
 ): Observers {
   const usage = createUsageStatistics(database, clock, log);
+  const minutes = createStatusMinutes(database, clock, log);
   const others = [createKeyUse, createFailureLog].map((create) => create(database, clock, log));
   const requestMetrics = createRequestMetrics(registry);
   const events = createCallEvents(log, [
-    ...[createCallMetrics(registry), usage.onEvent].map(ofLiveCalls),
+    ...[createCallMetrics(registry), usage.onEvent, minutes.onEvent].map(ofLiveCalls),
     requestMetrics.onEvent,
     ...others.map((record) => record.onEvent),
     onEvent,
@@ -38,7 +40,7 @@ export function createObservers(
     events,
     requestMetrics,
     async close() {
-      await Promise.all([usage, ...others].map((record) => record.close()));
+      await Promise.all([usage, minutes, ...others].map((record) => record.close()));
     },
   };
 }

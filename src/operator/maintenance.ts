@@ -10,6 +10,7 @@ import type { RedisKeys } from '../platform/redis-keys.ts';
 import { readTokens } from '../upstream/token-bucket.ts';
 import { retain } from './retention.ts';
 import type { RetentionSettings } from './retention-settings.ts';
+import { recordIncidents, STATUS_LEASE } from './status/record-incidents.ts';
 
 const EVERY_MS = 60_000;
 const RETAIN_EVERY_MS = 3_600_000;
@@ -19,6 +20,9 @@ const KEPT_DAYS = {
   failures: 30,
   token_readings: 7,
   operation_hours: 400,
+  status_minutes: 3,
+  incidents: 120,
+  announcements: 90,
   aba_imports: 400,
   product_labels: 400,
 } as const;
@@ -63,6 +67,10 @@ const TASKS = {
     task: ({ database, clock, log, retention }: MaintenanceDeps) =>
       retain({ database, log, settings: retention }, clock.now()),
   },
+  [STATUS_LEASE]: {
+    pauseMs: EVERY_MS - 5_000,
+    task: ({ database, clock }: MaintenanceDeps) => recordIncidents(database, clock.now()),
+  },
 };
 
 async function keepRecords({ database, redis, keys, providers, clock }: MaintenanceDeps): Promise<void> {
@@ -78,6 +86,9 @@ async function keepRecords({ database, redis, keys, providers, clock }: Maintena
   const before = (days: number) => [new Date(now - days * DAY_MS)];
   await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
   await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));
+  await database.query('delete from status_minutes where minute < $1', before(KEPT_DAYS.status_minutes));
+  await database.query('delete from incidents where ended_at < $1', before(KEPT_DAYS.incidents));
+  await database.query('delete from announcements where ends_at < $1', before(KEPT_DAYS.announcements));
   await database.query('delete from aba_imports where started_at < $1', before(KEPT_DAYS.aba_imports));
   await database.query('delete from product_labels where learned_at < $1', before(KEPT_DAYS.product_labels));
   // The count is an estimate, because counting takes long. A tenth is deleted at once, so that this is rare.

@@ -6,10 +6,13 @@ import type { TrialPolicy } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { MailWay } from '../mail/mail-settings.ts';
 import type { Providers } from '../operations/providers.ts';
+import type { Announcement } from '../operator/announcements.ts';
 import { holderOf, type Operating } from '../operator/audit/audit-log.ts';
+import type { StatusFacts } from '../operator/status/read-status.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Polled } from '../platform/polled.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
@@ -43,6 +46,8 @@ export interface SiteDeps {
   demoPicturesUrl: string | undefined;
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
+  statusBoard: Polled<StatusFacts>;
+  announcements: Polled<Announcement[]>;
 }
 
 /** The dependencies of a page. */

@@ -87,7 +87,8 @@ export function viewerOf({ session }: FastifyRequest): Viewer {
 
 /** The viewer of a page that does not read sessions, by the cookies of the request. */
 export function returningViewer({ url, headers: { cookie = '' } }: FastifyRequest): Viewer {
-  const has = (name: string) => cookie.split(/;\s*/).some((pair) => pair.startsWith(`${name}=`));
+  const names = cookie.split(/;\s*/).map((pair) => pair.replace(/=.*/, '').replace(/^__Host-/, ''));
+  const has = (name: string) => names.includes(name);
   if (url.startsWith('/admin') && has(SESSION_COOKIES.operator)) return { kind: 'returning', to: 'operator' };
   return has(SESSION_COOKIES.customer) ? { kind: 'returning', to: 'customer' } : VISITOR;
 }

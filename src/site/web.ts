@@ -30,6 +30,7 @@ import { registerUsage } from './customer/usage/usage.tsx';
 import { registerDeliveryPage } from './customer/webhooks/delivery-page.tsx';
 import { registerWebhookPages } from './customer/webhooks/webhooks.tsx';
 import { registerDocs } from './docs/register-docs.tsx';
+import { registerAnnouncements } from './kit/announcements.tsx';
 import { registerAssets } from './kit/assets.ts';
 import { registerDemoPictures } from './kit/demo-pictures.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
@@ -43,6 +44,7 @@ import { registerHome } from './visitor/home.tsx';
 import { registerResetPassword } from './visitor/reset-password.tsx';
 import { registerSignIn } from './visitor/sign-in.tsx';
 import { registerSignUp } from './visitor/sign-up.tsx';
+import { registerStatus } from './visitor/status.tsx';
 import { registerUnsubscribe } from './visitor/unsubscribe.tsx';
 
 const PUBLIC_PAGES = [
@@ -94,6 +96,15 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
       log.warn({ err: error }, 'failed to end the sessions of an earlier operator token'),
     );
   });
+  const polled = [pages.statusBoard, pages.announcements];
+  app.addHook('onReady', async () => {
+    await Promise.all(polled.map((value) => value.refresh()));
+  });
+  app.addHook('onClose', async () => {
+    await Promise.all(polled.map((value) => value.stop()));
+  });
+  registerAnnouncements(app, pages);
+  registerStatus(app, pages);
   registerAssets(app);
   if (deps.demoPicturesUrl) registerDemoPictures(app, deps.demoPicturesUrl);
   registerDocs(app);

@@ -30,6 +30,10 @@ const command = () => soukCommand({ DATABASE_URL: souk.databaseUrl, SOUK_DATA_DI
 test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
   await ensureStandardPlans(souk.database);
+  await souk.database.query(
+    `insert into incidents (component, started_at, ended_at, level, level_now)
+     values ('api', '2026-03-04', '2026-03-04T01:00:00Z', 'outage', 'operational')`,
+  );
   operator = createVisitor(souk.clientOf('').baseUrl);
   await operator.get('/admin/sign-in');
   await operator.post('/admin/sign-in', { token: TOKEN });
@@ -84,6 +88,14 @@ async function purchase(): Promise<string> {
   return id;
 }
 
+async function announcement(): Promise<string> {
+  const { rows } = await souk.database.query<{ id: number }>(
+    `insert into announcements (text, level, audience, starts_at, ends_at)
+     values ('News', 'info', 'everyone', '2020-01-01', '2099-01-01') returning id`,
+  );
+  return String(rows[0]?.id);
+}
+
 const PACK = { units: '10', wallet: 'general', rate: '60', validDays: '30', window: '' };
 const PLAN_OFFER = {
   code: 'new-plan',
@@ -123,6 +135,15 @@ const FORMS: Record<string, { fields?: Record<string, string>; id?: () => Promis
     '/admin/orders/:orderId/cancel': { id: purchase, action: 'purchase.cancelled' },
     '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
     '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
+    '/admin/announcements': {
+      fields: {
+        ...{ text: 'News', link: '', level: 'info', audience: 'everyone', from: '' },
+        until: '2099-01-01',
+      },
+      action: 'announcement.created',
+    },
+    '/admin/announcements/:id/end': { id: announcement, action: 'announcement.ended' },
+    '/admin/incidents': { fields: { id: '1', text: 'Slow' }, action: 'incident.noted' },
     '/admin/sign-in': { fields: { token: TOKEN }, action: 'session.started' },
     '/admin/sign-out': { action: 'session.ended' },
   };
@@ -139,6 +160,8 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'key revoke': ['--account {id}', 'key.revoked'],
   'grant subscription': ['--account {id} --plan basic', 'subscription.granted'],
   'grant pack': ['--account {id} --units 10', 'pack.granted'],
+  announce: ['--text News --until 2099-01-01', 'announcement.created'],
+  'announcements end': ['{announcement}', 'announcement.ended'],
   'aba import': ['{report} --country us', 'report.import-started'],
   'aba fetch': ['--country us', 'report.fetch-started'],
   'aba clear': ['', 'reports.deleted'],
@@ -146,7 +169,18 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
 
 /** Commands that change nothing. */
 const READING = [
-  ...['account list', 'key list', 'plan list', 'usage', 'ledger', 'aba weeks', 'audit list', 'mcp', 'doctor'],
+  ...[
+    'announcements list',
+    'account list',
+    'key list',
+    'plan list',
+    'usage',
+    'ledger',
+    'aba weeks',
+    'audit list',
+    'mcp',
+    'doctor',
+  ],
 ];
 
 function pathsOf(of: Command, path: readonly string[] = []): string[] {
@@ -177,7 +211,9 @@ describe('the tables of this test', () => {
 test.for(Object.entries(FORMS))(
   'the form %s writes one line',
   async ([path, { fields = {}, id, action }]) => {
-    const address = path.replace(':id', String(account.accountId)).replace(':orderId', (await id?.()) ?? '');
+    const address = path
+      .replace(/:orderId|:id(?=\/end)/, (await id?.()) ?? '')
+      .replace(':id', String(account.accountId));
     if (action === 'session.started') await operator.get('/admin/sign-in');
     const lines = await linesOf(async () => {
       const page = await operator.post(address, fields);
@@ -189,7 +225,8 @@ test.for(Object.entries(FORMS))(
       operator: expect.stringMatching(/^token [0-9a-f]{8}$/),
     });
     expect(lines[0]?.address).toMatch(/127\.0\.0\.1$/);
-    if (path.includes('accounts/:id') || id) expect(lines[0]?.account_id).toBe(account.accountId);
+    if (path.includes('accounts/:id') || path.includes('orders'))
+      expect(lines[0]?.account_id).toBe(account.accountId);
     expect(JSON.stringify(lines)).not.toMatch(SECRETS);
     if (action === 'session.ended') await signIn();
   },
@@ -206,7 +243,10 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
     const report = join(folder, 'report.csv');
     await writeFile(report, csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
     if (name === 'key revoke') await command().text(`key create --account ${account.accountId}`);
-    const words = `${name} ${line}`.replace('{id}', String(account.accountId)).replace('{report}', report);
+    const words = `${name} ${line}`
+      .replace('{id}', String(account.accountId))
+      .replace('{report}', report)
+      .replace('{announcement}', await announcement());
     // `aba fetch` asks this service, which refuses.
     const sellingPartner = {
       ...{

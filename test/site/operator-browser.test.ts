@@ -108,10 +108,15 @@ describeInBrowser('the operator console in a browser', () => {
 
     test.each([
       ...['', '/accounts', '/accounts/ID', '/orders', '/offers', '/offers/plan?code=pro', '/offers/pack'],
-      ...['/upstream', '/errors', '/reports', '/storage'],
+      ...['/upstream', '/errors', '/reports', '/storage', '/audit', '/announcements', '/incidents'],
     ])('/admin%s is accessible and as wide as the window', async (path) => {
       await page.goto(`/admin${path.replace('ID', String(accountId))}`);
       await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);
+    });
+
+    test('the status page is accessible and as wide as the window, in both colours and at 390 px', async () => {
+      await page.goto('/status');
+      await expectUsable(page, 'status');
     });
 
     test('the table of failed calls has its last column, the ids, in view at 1280 px', async () => {
@@ -166,6 +171,18 @@ async function aFullDesk(): Promise<number> {
      select gen_random_uuid(), $1, 'plan', code, name, 'general', 2, 3, 6 * price_cents, 'usd', 'manual', $2, id
      from plans where code in ('basic', 'pro')`,
     [accountId, now],
+  );
+  await database.query(
+    `insert into incidents (component, started_at, ended_at, level, level_now, notes) values
+     ('upstream:products', $1::timestamptz - interval '3 days', $1::timestamptz - interval '70 hours', 'outage', 'operational',
+       '[{"at": "2026-03-01T12:00:00Z", "text": "The source answered slowly."}]'),
+     ('pool:trends', $1::timestamptz - interval '1 hour', null, 'degraded', 'degraded', '[]')`,
+    [now],
+  );
+  await database.query(
+    `insert into announcements (text, link, level, audience, starts_at, ends_at)
+     values ('Maintenance tonight from 22:00 to 23:00 UTC.', '/docs', 'warning', 'everyone', $1, $1::timestamptz + interval '1 day')`,
+    [now],
   );
   // The sums of operations are written every five seconds.
   await vi.waitFor(async () => {

@@ -60,6 +60,9 @@ const PAGES = [
     '/reports',
     '/storage',
     '/mails',
+    '/audit',
+    '/announcements',
+    '/incidents',
   ],
 ].map((path) => `/admin${path}`);
 

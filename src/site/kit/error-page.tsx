@@ -56,7 +56,7 @@ function sendErrorPage(
   return sendPage(
     reply,
     // A navigation without forms: the error may have occurred before their token was created.
-    <Page title={title} viewer={viewer}>
+    <Page title={title}>
       <h1>{title}</h1>
       <p class="lead">{text}</p>
       <p class="row">
@@ -67,6 +67,7 @@ function sendErrorPage(
       </p>
     </Page>,
     status,
+    viewer,
   );
 }
 

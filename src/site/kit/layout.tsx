@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
 import { CurrentPage } from './page-context.ts';
@@ -59,6 +60,8 @@ const OPERATOR_LINKS = [
   ['/admin/orders', 'Purchases'],
   ['/admin/offers', 'Plans and packs'],
   ['/admin/upstream', 'Upstream'],
+  ['/admin/announcements', 'Announcements'],
+  ['/admin/incidents', 'Incidents'],
   ['/admin/audit', 'Audit log'],
   ['/admin/storage', 'Storage'],
   ['/admin/errors', 'Errors'],
@@ -106,6 +109,7 @@ export function Page(props: PageProps): VNode {
           <Session viewer={viewer} />
         </header>
         {viewer.kind === 'customer' && viewer.isOperator && <OperatorBanner viewer={viewer} />}
+        <Announcements shown={page.announcements} />
         <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
           {children}
         </main>
@@ -115,6 +119,7 @@ export function Page(props: PageProps): VNode {
             <a href="/docs">Documentation</a>
             <a href="/docs/api">API reference</a>
             <a href="/openapi.json">OpenAPI</a>
+            <a href="/status">Status</a>
           </nav>
         </footer>
       </body>

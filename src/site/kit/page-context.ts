@@ -1,4 +1,5 @@
 import { createContext } from 'preact';
+import type { Announcement } from '../../operator/announcements.ts';
 import type { Viewer } from './layout.tsx';
 
 /** Facts about the request, for the components of a page. */
@@ -6,6 +7,8 @@ export interface PageContext {
   viewer: Viewer;
   /** Without its query. */
   path: string;
+  /** The announcements that the page shows. */
+  announcements: readonly Announcement[];
   /** Returns the token that a form must have. All forms of a page have the same token. */
   formToken(): string;
 }
@@ -14,6 +17,7 @@ export interface PageContext {
 export const STATIC_PAGE: PageContext = {
   viewer: { kind: 'visitor' },
   path: '',
+  announcements: [],
   formToken() {
     throw new Error('a page that is rendered once for all readers cannot have a form');
   },

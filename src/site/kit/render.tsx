@@ -4,6 +4,7 @@ import Negotiator from 'negotiator';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { viewerOf } from '../session.ts';
+import type { Viewer } from './layout.tsx';
 import { CurrentPage, type PageContext } from './page-context.ts';
 
 /** A page that fits into one packet gains nothing from compression. */
@@ -18,8 +19,15 @@ export function renderHtml(page: VNode): string {
  * Sends a page, compressed if the browser accepts it. Pages are personal, so caches must not store them. Each page has new
  * form tokens, so the length of a compressed page reveals nothing about them.
  */
-export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
-  const html = renderHtml(<CurrentPage.Provider value={contextOf(reply)}>{page}</CurrentPage.Provider>);
+export function sendPage(
+  reply: FastifyReply,
+  page: VNode,
+  status = 200,
+  viewer = viewerOf(reply.request),
+): FastifyReply {
+  const html = renderHtml(
+    <CurrentPage.Provider value={contextOf(reply, viewer)}>{page}</CurrentPage.Provider>,
+  );
   reply
     .code(status)
     .type('text/html; charset=utf-8')
@@ -32,13 +40,14 @@ export function sendPage(reply: FastifyReply, page: VNode, status = 200): Fastif
   return reply.header('content-encoding', 'gzip').send(compressed);
 }
 
-function contextOf(reply: FastifyReply): PageContext {
-  const { request } = reply;
+function contextOf(reply: FastifyReply, viewer: Viewer): PageContext {
+  const { request, server } = reply;
   const [path = '/'] = request.url.split('?', 1);
   let token: string | undefined;
   return {
-    viewer: viewerOf(request),
+    viewer,
     path,
+    announcements: server.announcementsFor(request, viewer),
     formToken() {
       // Without the cookie, each token has its own secret, and the browser keeps only the last secret. So all forms of the page get one token.
       token ??= reply.generateCsrf();

@@ -8,10 +8,12 @@ import type { Pages } from '../pages.ts';
 import { registerAccountActions } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch } from './account-search.tsx';
+import { registerAnnouncementPage } from './announcements.tsx';
 import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
 import { registerMails } from './mails.tsx';
+import { registerIncidents } from './incidents.tsx';
 import { registerNewAccount } from './new-account.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
@@ -34,6 +36,8 @@ const OPERATOR_PAGES = [
   registerMails,
   registerReports,
   registerStorage,
+  registerAnnouncementPage,
+  registerIncidents,
   registerAudit,
 ];
 

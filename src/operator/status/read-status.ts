@@ -1,0 +1,114 @@
+import { unixMs } from '../../platform/db/columns.ts';
+import type { Queryable } from '../../platform/db/pool.ts';
+import { COMPONENT_IDS, COMPONENTS, type ComponentId, type Level } from './components.ts';
+import { STATUS_LEASE } from './record-incidents.ts';
+
+export const STATUS_DAYS = 90;
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** An incident of the status page. */
+export interface Incident {
+  id: number;
+  component: ComponentId;
+  /** Unix milliseconds. */
+  startedAt: number;
+  endedAt: number | null;
+  level: Exclude<Level, 'operational'>;
+  levelNow: Level;
+  notes: { at: string; text: string }[];
+}
+
+/** What PostgreSQL knows of the status. */
+export interface StatusFacts {
+  /** The newest first. */
+  incidents: Incident[];
+  /** When incidents were recorded last; null: never. */
+  measuredAt: number | null;
+  /** The first hour with calls; null: none. */
+  since: number | null;
+}
+
+export interface StatusDay {
+  /** YYYY-MM-DD, in UTC. */
+  day: string;
+  /** null: nothing was measured yet. */
+  level: Level | null;
+  /** Minutes of degraded service and of outage. */
+  degradedMinutes: number;
+  outageMinutes: number;
+}
+
+export interface ComponentStatus {
+  id: ComponentId;
+  name: string;
+  affects: string;
+  level: Level;
+  /** The share of time without an outage; null: nothing was measured yet. */
+  uptime: number | null;
+  days: StatusDay[];
+}
+
+/** Reads the incidents of the last days. */
+export async function readStatus(database: Queryable, now: number): Promise<StatusFacts> {
+  const { rows: incidents } = await database.query<Incident>(
+    `select id, component, ${unixMs('started_at')} as "startedAt", ${unixMs('ended_at')} as "endedAt", level,
+       level_now as "levelNow", notes
+     from incidents where ended_at is null or ended_at > $1 order by started_at desc, component`,
+    [new Date(now - STATUS_DAYS * DAY_MS)],
+  );
+  const { rows } = await database.query<{ measuredAt: number | null; since: number | null }>(
+    `select (select ${unixMs('until')} from leases where name = $1) as "measuredAt",
+       (select ${unixMs('min(hour)')} from operation_hours) as since`,
+    [STATUS_LEASE],
+  );
+  const { measuredAt = null, since = null } = rows[0] ?? {};
+  // The lease ends up to a minute after the measurement.
+  return { incidents, measuredAt: measuredAt === null ? null : Math.min(measuredAt, now), since };
+}
+
+/** The state of each component, with its days up to the present one. */
+export function componentsOf({ incidents, since }: StatusFacts, now: number): ComponentStatus[] {
+  return COMPONENT_IDS.map((id) => {
+    const own = incidents.filter(({ component }) => component === id);
+    const [name, affects] = COMPONENTS[id];
+    const open = own.find(({ endedAt }) => endedAt === null);
+    const days = daysOf(own, since, now);
+    // An incident goes on for some minutes after its last failure.
+    const level = open ? (open.levelNow === 'operational' ? 'degraded' : open.levelNow) : 'operational';
+    return { id, name, affects, level, uptime: uptimeOf(days, since, now), days };
+  });
+}
+
+/** The last days, the oldest first, with the minutes of the incidents in them. */
+export function daysOf(incidents: readonly Incident[], since: number | null, now: number): StatusDay[] {
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  return Array.from({ length: STATUS_DAYS }, (_, i) => {
+    const from = today - (STATUS_DAYS - 1 - i) * DAY_MS;
+    const to = Math.min(from + DAY_MS, now);
+    const minutes = (level: Level) =>
+      incidents
+        .filter((incident) => incident.level === level)
+        .reduce((sum, { startedAt, endedAt }) => sum + overlap(from, to, startedAt, endedAt ?? now), 0) /
+      MINUTE_MS;
+    const [degradedMinutes, outageMinutes] = [Math.round(minutes('degraded')), Math.round(minutes('outage'))];
+    const isMeasured = (since !== null && to > since) || degradedMinutes + outageMinutes > 0;
+    const worst = outageMinutes > 0 ? 'outage' : degradedMinutes > 0 ? 'degraded' : 'operational';
+    return { day: dayOf(from), level: isMeasured ? worst : null, degradedMinutes, outageMinutes };
+  });
+}
+
+function uptimeOf(days: readonly StatusDay[], since: number | null, now: number): number | null {
+  if (since === null) return null;
+  const first = Math.max(since, Math.floor(now / DAY_MS) * DAY_MS - (STATUS_DAYS - 1) * DAY_MS);
+  const minutes = Math.max(1, (now - first) / MINUTE_MS);
+  const lost = days.reduce((sum, { outageMinutes }) => sum + outageMinutes, 0);
+  return Math.max(0, 1 - lost / minutes);
+}
+
+function overlap(from: number, to: number, start: number, end: number): number {
+  return Math.max(0, Math.min(to, end) - Math.max(from, start));
+}
+
+const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);

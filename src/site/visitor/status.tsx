@@ -1,0 +1,160 @@
+import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
+import type { Level } from '../../operator/status/components.ts';
+import { COMPONENTS } from '../../operator/status/components.ts';
+import type { ComponentStatus, Incident } from '../../operator/status/read-status.ts';
+import { type Status, statusOf } from '../../operator/status/status-board.ts';
+import { Page } from '../kit/layout.tsx';
+import { setPageHeaders } from '../kit/page-headers.ts';
+import { sendPage } from '../kit/render.tsx';
+import { type Tone, ToneTag } from '../kit/tag.tsx';
+import { Time } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import { returningViewer } from '../session.ts';
+import { UptimeBar } from './uptime-bar.tsx';
+
+/** Answers may be reused this long, because the gateway reads the status no more often. */
+const CACHED = 'public, max-age=15';
+
+const LEVELS: Record<Level, readonly [Tone, string]> = {
+  operational: ['good', 'Operational'],
+  degraded: ['warn', 'Degraded'],
+  outage: ['bad', 'Outage'],
+};
+
+const SUMMARIES: Record<Level, readonly ['good' | 'warn' | 'bad', string]> = {
+  operational: ['good', 'All components are operational.'],
+  degraded: ['warn', 'Some components are degraded.'],
+  outage: ['bad', 'Some components have an outage.'],
+};
+
+/** Registers the public status page, and the same facts as JSON. They need no store, so they answer while one is away. */
+export function registerStatus(app: FastifyInstance, { statusBoard, clock }: Pages): void {
+  const read = (): Status => {
+    const { value, readAt } = statusBoard.current();
+    return statusOf(value, readAt, clock.now());
+  };
+  app.register(async (scope) => {
+    setPageHeaders(scope);
+    scope.get('/status', (request, reply) => {
+      return sendPage(reply, <StatusPage status={read()} />, 200, returningViewer(request));
+    });
+    scope.get('/status.json', (_request, reply) =>
+      reply.header('cache-control', CACHED).send(jsonOf(read())),
+    );
+  });
+}
+
+function StatusPage({ status }: { status: Status }): VNode {
+  const { components, incidents } = status;
+  return (
+    <Page title="Status" styles={['status.css']}>
+      <h1>Status</h1>
+      <Summary status={status} />
+      <h2>Components</h2>
+      <p class="hint">
+        The last 90 days, measured by the failures of calls and requests. Uptime is the time without an
+        outage.
+      </p>
+      {components.map((component) => (
+        <Component key={component.id} component={component} />
+      ))}
+      <h2>Incidents of the last 90 days</h2>
+      {incidents.length === 0 && <p class="empty card">No incidents.</p>}
+      {incidents.map((incident) => (
+        <IncidentCard key={incident.id} incident={incident} />
+      ))}
+      <p>
+        <a href="/status.json">The same as JSON</a>
+      </p>
+    </Page>
+  );
+}
+
+function Summary({ status: { level, isLastKnown, measuredAt } }: { status: Status }): VNode {
+  if (isLastKnown)
+    return (
+      <div class="notice warn" role="status">
+        {measuredAt === null ? (
+          <p>No measurements yet.</p>
+        ) : (
+          <p>
+            There are no new measurements. This is the last known state, of <Time at={measuredAt} />.
+          </p>
+        )}
+      </div>
+    );
+  const [tone, text] = SUMMARIES[level];
+  return (
+    <div class={`notice ${tone}`} role="status">
+      <p>
+        {text} Measured at <Time at={measuredAt} />.
+      </p>
+    </div>
+  );
+}
+
+function Component({ component }: { component: ComponentStatus }): VNode {
+  const { id, name, affects, level, uptime, days } = component;
+  return (
+    <section class="card status-component" aria-labelledby={`status-${id}`}>
+      <div class="row">
+        <h3 id={`status-${id}`}>{name}</h3>
+        <ToneTag of={LEVELS[level]} />
+        {uptime !== null && <span class="push muted">{percentage(uptime)} uptime</span>}
+      </div>
+      <p class="hint">{affects}</p>
+      <UptimeBar name={name} days={days} />
+    </section>
+  );
+}
+
+function IncidentCard({ incident }: { incident: Incident }): VNode {
+  const { component, level, startedAt, endedAt, notes } = incident;
+  const [name, affects] = COMPONENTS[component];
+  return (
+    <article class="card">
+      <div class="row">
+        <h3>{name}</h3>
+        <ToneTag of={LEVELS[level]} />
+        {endedAt === null && <ToneTag of={['busy', 'In progress']} />}
+      </div>
+      <p>
+        <Time at={startedAt} /> to {endedAt === null ? 'now' : <Time at={endedAt} />}
+        {endedAt !== null && `, ${lengthText(endedAt - startedAt)}`}. Affected: {affects}.
+      </p>
+      {notes.map(({ at, text }) => (
+        <p key={at} class="status-note">
+          <Time at={at} />: {text}
+        </p>
+      ))}
+    </article>
+  );
+}
+
+function jsonOf({ level, isLastKnown, measuredAt, components, incidents }: Status) {
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return {
+    status: level,
+    measuredAt: iso(measuredAt),
+    lastKnown: isLastKnown,
+    components: components.map(({ id, level: status, ...rest }) => ({ id, status, ...rest })),
+    incidents: incidents.map(({ id, component, level: worst, startedAt, endedAt, notes }) => ({
+      ...{ id, component, level: worst, affects: COMPONENTS[component][1] },
+      ...{ startedAt: iso(startedAt), endedAt: iso(endedAt) },
+      minutes: endedAt === null ? null : Math.round((endedAt - startedAt) / 60_000),
+      notes,
+    })),
+  };
+}
+
+function percentage(uptime: number): string {
+  // Rounded down, so that 100 % means no outage.
+  return `${(Math.floor(uptime * 10_000) / 100).toFixed(2)} %`;
+}
+
+function lengthText(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  const hours = Math.floor(minutes / 60);
+  return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
+}
