@@ -19,7 +19,7 @@ const KINDS: Record<string, [good: number, bad: number]> = {
 };
 
 function incidentsIn(text: string, open: FoundIncident | null = null) {
-  const minutes = [...text].flatMap((letter, i) => {
+  const minutes = Array.from(text).flatMap((letter, i) => {
     const [good, bad] = KINDS[letter] ?? [0, 0];
     return good + bad === 0 ? [] : [{ minute: START + i * MINUTE_MS, good, bad }];
   });
@@ -99,7 +99,7 @@ describe('incidents', () => {
     fc.assert(
       fc.property(days, (text) => {
         const found = incidentsIn(text);
-        [...text].forEach((letter, i) => {
+        Array.from(text).forEach((letter, i) => {
           if (letter !== 'x') return;
           // Ten failures are at least a tenth of the sixty calls that five minutes can have.
           expect(found.some(([from, to]) => Number(from) <= i && i < Number(to ?? text.length))).toBe(true);

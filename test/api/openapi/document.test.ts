@@ -24,7 +24,9 @@ describe('the document and the service', () => {
     const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
       (path) =>
         path !== '/' &&
-        !/^\/(metrics$|mcp$|admin|account|assets|docs|explore|payments|reset-password|sign-)/.test(path),
+        !/^\/(metrics$|mcp$|admin|account|announcements|assets|docs|explore|payments|reset-password|sign-|status)/.test(
+          path,
+        ),
     );
     expect(served.length).toBeGreaterThan(30);
     expect(served.sort()).toEqual(Object.keys(document.paths).sort());
