@@ -109,7 +109,9 @@ export async function openWorker(
   const minutes = createStatusMinutes(database, clock, log);
   const failures = createFailureLog(database, clock, log);
   const events = createCallEvents(log, [
-    ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent].map(ofLiveCalls),
+    ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent].map(
+      ofLiveCalls,
+    ),
     failures.onEvent,
     onEvent,
   ]);

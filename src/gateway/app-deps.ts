@@ -5,9 +5,9 @@ import { demoPayments, manualPayments } from '../billing/payments/payment-port.t
 import { createStripePayments } from '../billing/payments/stripe.ts';
 import { trialPolicyOf } from '../billing/payments/trials.ts';
 import { mailWayOf } from '../mail/mail-settings.ts';
-import { createSecretBox } from '../platform/secret-box.ts';
 import { pollAnnouncements } from '../operator/announcements.ts';
 import { createStatusBoard } from '../operator/status/status-board.ts';
+import { createSecretBox } from '../platform/secret-box.ts';
 import { type ApiParts, apiDepsOf } from './api-deps.ts';
 import type { AppDeps } from './app.ts';
 import type { Observers } from './observers.ts';

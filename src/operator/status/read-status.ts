@@ -26,7 +26,7 @@ export interface StatusFacts {
   incidents: Incident[];
   /** When incidents were recorded last; null: never. */
   measuredAt: number | null;
-  /** The first hour with calls; null: none. */
+  /** The first hour or minute with calls; null: none. */
   since: number | null;
 }
 
@@ -60,7 +60,8 @@ export async function readStatus(database: Queryable, now: number): Promise<Stat
   );
   const { rows } = await database.query<{ measuredAt: number | null; since: number | null }>(
     `select (select ${unixMs('until')} from leases where name = $1) as "measuredAt",
-       (select ${unixMs('min(hour)')} from operation_hours) as since`,
+       least((select ${unixMs('min(hour)')} from operation_hours),
+         (select ${unixMs('min(minute)')} from status_minutes)) as since`,
     [STATUS_LEASE],
   );
   const { measuredAt = null, since = null } = rows[0] ?? {};
