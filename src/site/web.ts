@@ -17,6 +17,7 @@ import { registerLedger } from './customer/ledger/ledger.tsx';
 import { registerOverview } from './customer/overview.tsx';
 import { registerPlans } from './customer/plans.tsx';
 import { registerPurchasePage } from './customer/purchase-page.tsx';
+import { registerRenewals } from './customer/renewals.tsx';
 import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
 import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
 import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
@@ -63,6 +64,7 @@ const ACCOUNT_PAGES = [
   registerPlans,
   registerCheckout,
   registerPurchasePage,
+  registerRenewals,
   registerKeys,
   registerSettings,
   registerUsage,

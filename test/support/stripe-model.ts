@@ -224,7 +224,7 @@ export class StripeModel {
   #changeItem(subscription: StripeObject, change: Params, params: Params): void {
     const item = itemOf(subscription);
     const price = this.#price(change.price_data as Params);
-    if (params.billing_cycle_anchor !== 'now') {
+    if ((params.billing_cycle_anchor as Params | undefined)?.type !== 'now') {
       item.price = price;
       return;
     }

@@ -152,6 +152,9 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST subscriptions/:id': (model, params, id) => model.update(id, params),
   'DELETE subscriptions/:id': (model, _params, id) => model.cancel(id),
   'GET invoices': listOf('invoice', 'customer', 'status', 'subscription'),
+  'GET charges': listOf('charge', 'customer'),
+  'POST billing_portal/sessions': (model, params, _id, url) =>
+    model.add('billing_portal.session', 'bps', { ...params, url: `${url}/portal` }),
   'POST invoices/:id/void': (model, _params, id) => Object.assign(model.get(id), { status: 'void' }),
 };
 

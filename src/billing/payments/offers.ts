@@ -64,8 +64,12 @@ export function amountOf(
   { wallet, quantity, months }: { wallet: Wallet; quantity: number; months: number },
 ): number {
   if (offer.kind === 'pack') return offer.priceCents * quantity;
-  const share = wallet === 'off_peak' ? OFF_PEAK_PRICE_SHARE : 1;
-  return Math.round(offer.priceCents * share) * quantity * months;
+  return planCents(offer, wallet) * quantity * months;
+}
+
+/** Returns the price of a plan per month for a wallet, in cents. */
+export function planCents({ priceCents }: { priceCents: number }, wallet: Wallet): number {
+  return Math.round(priceCents * (wallet === 'off_peak' ? OFF_PEAK_PRICE_SHARE : 1));
 }
 
 const SELECT_PLANS = `select 'plan' as kind, id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",

@@ -1,3 +1,5 @@
+import type { RenewingPlan } from '../renewals/renewing-plans.ts';
+import type { PlanOffer } from './offers.ts';
 import type { ProviderName, Purchase } from './purchases.ts';
 
 export interface PaymentSettings {
@@ -24,6 +26,27 @@ export interface PaymentProvider {
   checkoutOrigins: readonly string[];
   /** Starts the payment of a purchase. @throws PaymentUnavailable if the provider cannot be reached. */
   begin(purchase: Purchase, addresses: ReturnAddresses): Promise<PaymentStep>;
+  /** null: the provider renews no plans. */
+  renewals: RenewalActions | null;
+}
+
+/** What customers do with their renewing plans and payments. @throws PaymentUnavailable. */
+export interface RenewalActions {
+  setCancelled(plan: RenewingPlan, isCancelled: boolean): Promise<void>;
+  change(plan: RenewingPlan, offer: PlanOffer): Promise<void>;
+  documents(accountId: number): Promise<PaymentDocument[]>;
+  /** Returns the address of the provider's page for cards; null if the account has never paid. */
+  portal(accountId: number, returnTo: string): Promise<string | null>;
+}
+
+/** An invoice or a receipt, with its page at the provider. Amounts are in cents. */
+export interface PaymentDocument {
+  kind: 'invoice' | 'receipt';
+  at: Date;
+  amountCents: number;
+  currency: string;
+  state: string;
+  url: string;
 }
 
 /** The addresses to which the customer returns. */
@@ -49,6 +72,7 @@ export const demoPayments: PaymentProvider = {
   name: 'demo',
   checkoutOrigins: [],
   begin: () => Promise.resolve({ kind: 'granted' }),
+  renewals: null,
 };
 
 /** An operator confirms payments by hand. Free purchases are granted at once. */
@@ -56,4 +80,5 @@ export const manualPayments: PaymentProvider = {
   name: 'manual',
   checkoutOrigins: [],
   begin: (purchase) => Promise.resolve({ kind: purchase.amountCents === 0 ? 'granted' : 'waiting' }),
+  renewals: null,
 };

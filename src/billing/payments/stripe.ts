@@ -1,5 +1,7 @@
+import { changePlan, setCancelled } from '../renewals/change-renewal.ts';
 import { type PaymentProvider, PaymentUnavailable, type StripeSettings } from './payment-port.ts';
 import { beginCheckout } from './stripe/checkout.ts';
+import { listDocuments, portalAddress } from './stripe/documents.ts';
 import { handleStripeEvent } from './stripe/events.ts';
 import { type StripeDeps, stripeContext } from './stripe/stripe-context.ts';
 
@@ -27,11 +29,13 @@ export function createStripePayments(settings: StripeSettings, deps: StripeDeps)
     ],
     async begin(purchase, addresses) {
       if (purchase.amountCents === 0) return { kind: 'granted' };
-      return beginCheckout(context, purchase, addresses).catch((error: unknown) => {
-        throw new PaymentUnavailable('Stripe cannot be reached or has rejected the request.', {
-          cause: error,
-        });
-      });
+      return beginCheckout(context, purchase, addresses).catch(unavailable);
+    },
+    renewals: {
+      setCancelled: (plan, isCancelled) => setCancelled(context, plan, isCancelled).catch(unavailable),
+      change: (plan, offer) => changePlan(context, plan, offer).catch(unavailable),
+      documents: (accountId) => listDocuments(context, accountId).catch(unavailable),
+      portal: (accountId, returnTo) => portalAddress(context, accountId, returnTo).catch(unavailable),
     },
     async handleEvent(body, signature) {
       const { webhooks } = await context.api();
@@ -44,4 +48,13 @@ export function createStripePayments(settings: StripeSettings, deps: StripeDeps)
       await handleStripeEvent(context, event);
     },
   };
+}
+
+/** @throws PaymentUnavailable */
+function unavailable(error: unknown): never {
+  const isDeclined = (error as { type?: unknown }).type === 'StripeCardError';
+  const message = isDeclined
+    ? 'The payment was declined. Change your card and try again.'
+    : 'Stripe cannot be reached or has rejected the request.';
+  throw new PaymentUnavailable(message, { cause: error });
 }

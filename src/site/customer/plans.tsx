@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { OFF_PEAK_PRICE_SHARE, offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
 import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
 import { trialRefusal } from '../../billing/payments/trials.ts';
+import { renewingPlansOf } from '../../billing/renewals/renewing-plans.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -11,6 +12,7 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { PackCards, PlanCards } from './offer-cards.tsx';
 import { PurchaseTag, purchaseText } from './purchase-facts.tsx';
+import { RenewalCards } from './renewal-cards.tsx';
 import { confirmBanner } from './settings/confirm-banner.tsx';
 import { trialFor, Welcome } from './trial.tsx';
 
@@ -19,12 +21,13 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   const { database, offPeak, currency, payments, trials } = pages;
   scope.get('/account/plans', async (request, reply) => {
     const { accountId } = customerOf(request);
-    const [trial, refusal, plans, packs, purchases, banner] = await Promise.all([
+    const [trial, refusal, plans, packs, purchases, renewing, banner] = await Promise.all([
       trialFor(pages, accountId),
       trialRefusal(database, trials, accountId),
       offeredPlans(database),
       offeredPacks(database),
       listPurchases(database, { accountId, limit: 50 }),
+      renewingPlansOf(database, accountId),
       confirmBanner(pages, request),
     ]);
     return sendPage(
@@ -37,6 +40,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
           {OFF_PEAK_PRICE_SHARE * 100} % of the full price.
         </p>
         {banner}
+        {payments.renewals && <RenewalCards plans={renewing} offers={plans} />}
         {trial && <Welcome trial={trial} />}
         {payments.name === 'demo' && <DemoNotice />}
         <h2>Plans</h2>

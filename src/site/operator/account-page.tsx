@@ -6,6 +6,7 @@ import { type Account, findAccount } from '../../accounts/accounts.ts';
 import { listPlans } from '../../billing/grants.ts';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
 import { listPurchases } from '../../billing/payments/purchases.ts';
+import { renewingPlansOf } from '../../billing/renewals/renewing-plans.ts';
 import { walletBalances } from '../../billing/statement.ts';
 import { recentCalls, subscriptionsOf } from '../../operator/account-facts.ts';
 import type { Database } from '../../platform/db/pool.ts';
@@ -27,6 +28,7 @@ import {
   SubscriptionTable,
 } from './account-tables.tsx';
 import { GrantForms } from './grant-forms.tsx';
+import { RenewalTable } from './renewal-table.tsx';
 
 const LINES = 15;
 
@@ -95,23 +97,25 @@ export async function sendAccountPage(
 type Records = Awaited<ReturnType<typeof recordsOf>>;
 
 async function recordsOf(database: Database, id: number, now: number) {
-  const [keys, balances, subscriptions, purchases, calls, ledger] = await Promise.all([
+  const [keys, balances, subscriptions, renewing, purchases, calls, ledger] = await Promise.all([
     listKeys(database, id, now),
     walletBalances(database, id, now),
     subscriptionsOf(database, id),
+    renewingPlansOf(database, id),
     listPurchases(database, { accountId: id, limit: LINES }),
     recentCalls(database, id, LINES),
     ledgerLines(database, id, { limit: LINES }),
   ]);
-  return { keys, balances, subscriptions, purchases, calls, ledger };
+  return { keys, balances, subscriptions, renewing, purchases, calls, ledger };
 }
 
 function Records({ records, now }: { records: Records; now: number }): VNode {
-  const { keys, balances, subscriptions, purchases, calls, ledger } = records;
+  const { keys, balances, subscriptions, renewing, purchases, calls, ledger } = records;
   return (
     <>
       <h2>Subscriptions</h2>
       <SubscriptionTable subscriptions={subscriptions} balances={balances} now={now} />
+      {renewing.length > 0 && <RenewalTable plans={renewing} />}
       <h2>Packs</h2>
       <PackTable packs={balances.packs} />
       <h2>Keys</h2>

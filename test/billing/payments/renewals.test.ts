@@ -2,8 +2,12 @@
 // oxlint-disable no-empty-pattern -- for the same reason
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { findOffer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
 import { reconcileCheckouts } from '../../../src/billing/payments/stripe/reconcile-checkouts.ts';
+import { changePlan, setCancelled } from '../../../src/billing/renewals/change-renewal.ts';
 import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
+import { type RenewingPlan, renewingPlansOf } from '../../../src/billing/renewals/renewing-plans.ts';
+import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
@@ -166,6 +170,90 @@ test('a purchase whose events are lost is granted when its checkout is read agai
     accountId,
   ]);
   expect(rows).toEqual([{ total_units: 10_000 }]);
+});
+
+async function renewingPlan(accountId: number): Promise<RenewingPlan> {
+  const [plan] = await renewingPlansOf(souk.database, accountId);
+  if (!plan) throw new Error('no renewing plan');
+  return plan;
+}
+
+async function offer(code: string): Promise<PlanOffer> {
+  return (await findOffer(souk.database, 'plan', code)) as PlanOffer;
+}
+
+test('a dearer plan starts a new month at once, and a cheaper one with the next month', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  const start = new Date(souk.clock.now()).toISOString();
+  await paid.deliver(paid.takeEvents());
+  paid.pass(10 * DAY_MS);
+  // A change that was planned does not lower the credit for the present month.
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('basic'));
+  expect(await renewingPlan(accountId)).toMatchObject({ planCode: 'pro', nextPlanName: 'Basic' });
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('enterprise'));
+  const changedAt = later(start, 10 * DAY_MS);
+  expect((await granted(accountId)).map(([code, from]) => [code, from])).toEqual([
+    ['pro', start],
+    ['enterprise', changedAt],
+  ]);
+  expect((await granted(accountId))[0]?.[2]).toBe(changedAt);
+  const { lines } = stripe.model.all('invoice').at(-1) as unknown as {
+    lines: { data: { amount: number }[] };
+  };
+  const [credit] = lines.data;
+  expect(credit?.amount).toBeLessThan(-8_000);
+
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('basic'));
+  expect(await granted(accountId)).toHaveLength(2);
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  expect((await granted(accountId)).at(-1)?.[0]).toBe('basic');
+});
+
+test('a change whose payment is declined changes nothing', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'basic');
+  await paid.deliver(paid.takeEvents());
+  stripe.model.cardWorks = false;
+  const change = changePlan(paid.context, await renewingPlan(accountId), await offer('pro'));
+  await expect(change).rejects.toThrow('declined');
+  expect(await granted(accountId)).toHaveLength(1);
+  expect(await renewingPlan(accountId)).toMatchObject({ planCode: 'basic', nextPlanName: null });
+});
+
+test('a cancelled plan ends with its month, and one that is resumed renews', async () => {
+  const [ends, stays] = [await paid.account(), await paid.account()];
+  for (const accountId of [ends, stays]) {
+    await paid.buy(accountId, 'plan', 'pro');
+    await paid.deliver(paid.takeEvents());
+    await setCancelled(paid.context, await renewingPlan(accountId), true);
+  }
+  expect((await planOf(stays))?.state).toBe('cancelling');
+  await setCancelled(paid.context, await renewingPlan(stays), false);
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  expect([(await planOf(ends))?.state, (await planOf(stays))?.state]).toEqual(['ended', 'active']);
+  expect([(await granted(ends)).length, (await granted(stays)).length]).toEqual([1, 2]);
+});
+
+test('a customer sees, cancels and resumes the plan on its page, and no plan of another account', async () => {
+  const { accountId, visitor } = await signedIn(souk, { plan: null });
+  await paid.buy(accountId, 'plan', 'pro');
+  await paid.deliver(paid.takeEvents());
+  const { id } = await renewingPlan(accountId);
+  const page = await visitor.get('/account/plans');
+  expect(page.text).toContain('Your plan: Pro');
+  expect(page.text).toContain('Next payment €149.00');
+  expect((await visitor.post(`/account/renewals/${id}/cancel`, {})).text).toContain('Keep the plan');
+  expect((await visitor.post(`/account/renewals/${id}/resume`, {})).text).toContain('Cancel the plan');
+  const changed = await visitor.post(`/account/renewals/${id}/change`, { code: 'basic' });
+  expect(changed.text).toContain('Next month Basic');
+  expect((await visitor.get('/account/invoices')).text).toContain('Invoice');
+  const other = await signedIn(souk, { plan: null });
+  await other.visitor.get('/account/settings');
+  expect((await other.visitor.post(`/account/renewals/${id}/cancel`, {})).status).toBe(404);
+  expect((await planOf(accountId))?.state).toBe('active');
 });
 
 test('paid invoices are granted once, although events arrive in any order, are repeated or get lost', async () => {

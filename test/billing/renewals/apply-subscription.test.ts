@@ -106,7 +106,7 @@ const ACTIONS: Readonly<Record<string, (model: StripeModel, id: string) => void>
   },
   upgrade: (model, id) => {
     if (model.cardWorks)
-      model.update(id, { items: { 0: { price_data: priceData(2) } }, billing_cycle_anchor: 'now' });
+      model.update(id, { items: { 0: { price_data: priceData(2) } }, billing_cycle_anchor: { type: 'now' } });
   },
   downgrade: (model, id) => void model.update(id, { items: { 0: { price_data: priceData(1) } } }),
   cancel: (model, id) => void model.update(id, { cancel_at_period_end: 'true' }),
