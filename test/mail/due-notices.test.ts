@@ -92,6 +92,23 @@ describe('a plan', () => {
     const grant = { accountId, wallet: 'general', planId, quantity: 2, startsAt, endsAt } as const;
     return grantSubscription(database, grant);
   }
+  /** Sets the state of the plan that Stripe renews. */
+  async function renew(database: Database, accountId: number, state: string): Promise<void> {
+    const order = uuid();
+    await database.query(
+      `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents, currency,
+         provider, created_at, plan_id)
+       select $1, $2, 'plan', 'basic', 'Basic', 'general', 1, 1, 1, 'usd', 'stripe', now(), max(id) from plans`,
+      [order, accountId],
+    );
+    await database.query(
+      `insert into renewing_plans (id, account_id, purchase_id, wallet, state, plan_id, quantity, amount_cents, period_start,
+         period_end, seen_at)
+       select 'sub_' || $1::bigint, $1::bigint, $2, 'general', $3, max(id), 1, 1, now(), now(), now() from plans
+       on conflict (id) do update set state = excluded.state`,
+      [accountId, order, state],
+    );
+  }
   const use = (database: Database, id: number, used: number, month: number) =>
     database.query(
       'update subscriptions set month_start = $3, month_end = $4, month_used = $2 where id = $1',
@@ -112,7 +129,7 @@ describe('a plan', () => {
     expect(await dueAt(month + 31 * DAY_MS)).toEqual(['units_low']);
   });
 
-  test('is announced 7 days and 1 day before its end, unless another follows', async ({
+  test('is announced 7 days and 1 day before its end, unless another follows or it renews', async ({
     database,
     accountId,
     dueAt,
@@ -124,10 +141,28 @@ describe('a plan', () => {
     expect(await dueAt(end - 2 * DAY_MS)).toEqual([]);
     expect(await dueAt(end - DAY_MS)).toEqual(['plan_ends']);
     expect(await dueAt(end)).toEqual([]);
-    await plan(database, accountId, end, end + 30 * DAY_MS);
     await database.query('delete from mails');
+    await renew(database, accountId, 'active');
+    expect(await dueAt(end - DAY_MS)).toEqual([]);
+    await renew(database, accountId, 'cancelling');
+    expect(await dueAt(end - DAY_MS)).toEqual(['plan_ends']);
+    await database.query('delete from mails');
+    await plan(database, accountId, end, end + 30 * DAY_MS);
     expect(await dueAt(end - DAY_MS)).toEqual([]);
   });
+});
+
+test('a new key is announced once, also to an address that is not confirmed', async ({
+  database,
+  accountId,
+  dueAt,
+}) => {
+  await database.query('update accounts set email_confirmed_at = null where id = $1', [accountId]);
+  await createKey(database, accountId, NOW);
+  expect(await dueAt(NOW + 1_000)).toEqual(['key_created']);
+  expect(await dueAt(NOW + 60_000)).toEqual([]);
+  await createKey(database, accountId, NOW + 120_000);
+  expect(await dueAt(NOW + 120_000)).toEqual(['key_created']);
 });
 
 test('a valid key is announced once after 90 days without use, and again after it was used and unused', async ({

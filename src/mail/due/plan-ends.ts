@@ -1,4 +1,4 @@
-/** Subscriptions without a successor in their wallet, 7 days and 1 day before their end. */
+/** Subscriptions without a successor in their wallet, and which Stripe does not renew, 7 days and 1 day before their end. */
 export const PLAN_ENDS = `
   select account_id, 'plan_ends' as kind, id || ' ' || ends || ' ' || days as cause,
     json_build_object('subscriptionId', id, 'plan', name, 'endsAt', ends, 'days', days) as facts
@@ -10,4 +10,7 @@ export const PLAN_ENDS = `
       and not exists (
         select from subscriptions n
         where n.account_id = s.account_id and n.wallet = s.wallet and n.starts_at <= s.ends_at and n.ends_at > s.ends_at)
+      and not exists (
+        select from renewing_plans r
+        where r.account_id = s.account_id and r.wallet = s.wallet and r.state in ('active', 'past_due'))
   ) as s`;
