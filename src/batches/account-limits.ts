@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { isTestAccount } from '../accounts/test-accounts.ts';
 import { SoukError } from '../platform/errors.ts';
 
 /** How many batches that are not finished, how many schedules (those of trackers included), and how many bytes of results an account may have. */
@@ -13,6 +14,19 @@ export const ACCOUNT_LIMITS: AccountLimits = {
   schedules: 100,
   storedBytes: 2_147_483_648,
 };
+
+/** The most that a test account may have, whatever the settings allow, because it is free. */
+const TEST_LIMITS: AccountLimits = { openBatches: 5, schedules: 5, storedBytes: 16_777_216 };
+
+/** Returns the limits of an account. @param limits those of the installation. */
+export function limitsFor(accountId: number, limits: AccountLimits): AccountLimits {
+  if (!isTestAccount(accountId)) return limits;
+  return {
+    openBatches: Math.min(limits.openBatches, TEST_LIMITS.openBatches),
+    schedules: Math.min(limits.schedules, TEST_LIMITS.schedules),
+    storedBytes: Math.min(limits.storedBytes, TEST_LIMITS.storedBytes),
+  };
+}
 
 /**
  * Counts the batches of an account that are not finished. No other process adds one until the caller's transaction ends.

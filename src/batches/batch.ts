@@ -9,6 +9,9 @@ export type BatchState = (typeof BATCH_STATES)[number];
 /** How long results are kept after a batch has ended. */
 export const RESULTS_LIFETIME_MS = 7 * 86_400_000;
 
+/** Results of test accounts are free, so they are deleted earlier. */
+export const TEST_RESULTS_LIFETIME_MS = 86_400_000;
+
 /** A row of `batches` with the counts and units of its calls. Times are Unix milliseconds. */
 export interface Batch {
   batchId: string;

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
 import { SoukError } from '../platform/errors.ts';
-import { type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
+import { type BatchState, RESULTS_LIFETIME_MS, TEST_RESULTS_LIFETIME_MS } from './batch.ts';
 import type { FedCall } from './feeding.ts';
 
 /** How a call of a batch ended. */
@@ -195,12 +195,18 @@ export async function retryFailed(client: ClientBase, batchId: string, deadlineA
 /** A limit on each statement, because a batch can have 100,000 calls. */
 const BATCHES_DROPPED_TOGETHER = 20;
 
-/** Deletes batches that ended more than RESULTS_LIFETIME_MS ago. */
+/** Deletes batches whose results have expired: those of test accounts after TEST_RESULTS_LIFETIME_MS. */
 export async function dropOldBatches(database: Database, now: number): Promise<void> {
+  await dropEndedBatches(database, now - RESULTS_LIFETIME_MS, '');
+  // The number is that of an index; see src/accounts/test-accounts.ts.
+  await dropEndedBatches(database, now - TEST_RESULTS_LIFETIME_MS, 'and account_id >= 1000000000000');
+}
+
+async function dropEndedBatches(database: Database, endedBefore: number, condition: string): Promise<void> {
   for (;;) {
     const { rowCount } = await database.query(
-      'delete from batches where id in (select id from batches where finished_at <= $1 limit $2)',
-      [new Date(now - RESULTS_LIFETIME_MS), BATCHES_DROPPED_TOGETHER],
+      `delete from batches where id in (select id from batches where finished_at <= $1 ${condition} limit $2)`,
+      [new Date(endedBefore), BATCHES_DROPPED_TOGETHER],
     );
     if ((rowCount ?? 0) < BATCHES_DROPPED_TOGETHER) return;
   }

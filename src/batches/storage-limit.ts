@@ -5,7 +5,7 @@ import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { storedBytes } from '../results/stored-bytes.ts';
-import type { AccountLimits } from './account-limits.ts';
+import { type AccountLimits, limitsFor } from './account-limits.ts';
 
 export interface StorageDeps {
   database: Queryable;
@@ -55,7 +55,8 @@ export function createStorageCheck(deps: StorageDeps, limits: AccountLimits, clo
     ...{ ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now: clock.now } },
     fetchMethod: (accountId) => storedByAccount(deps, accountId),
   });
-  return async (accountId) => refuseBeyond(limits, await remembered.forceFetch(accountId));
+  return async (accountId) =>
+    refuseBeyond(limitsFor(accountId, limits), await remembered.forceFetch(accountId));
 }
 
 function refuseBeyond({ storedBytes: limit }: AccountLimits, stored: number): void {

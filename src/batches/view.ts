@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { isTestAccount } from '../accounts/test-accounts.ts';
 import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import { ERRORS } from '../platform/errors.ts';
-import { BATCH_STATES, type Batch, RESULTS_LIFETIME_MS } from './batch.ts';
+import { BATCH_STATES, type Batch, RESULTS_LIFETIME_MS, TEST_RESULTS_LIFETIME_MS } from './batch.ts';
 import { FEED_WINDOWS } from './request-schemas.ts';
 
 const moment = z.iso.datetime();
@@ -69,6 +70,7 @@ const WAITING_MESSAGES: Record<string, string> = {
 export function batchView(batch: Batch): BatchView {
   const { items, waiting, finishedAt } = batch;
   const self = `/api/batches/${batch.batchId}`;
+  const lifetimeMs = isTestAccount(batch.accountId) ? TEST_RESULTS_LIFETIME_MS : RESULTS_LIFETIME_MS;
   const isWaiting = waiting !== null && items.running === 0;
   return {
     batchId: batch.batchId,
@@ -96,7 +98,7 @@ export function batchView(batch: Batch): BatchView {
     createdAt: iso(batch.createdAt),
     deadlineAt: iso(batch.deadlineAt),
     finishedAt: finishedAt === null ? null : iso(finishedAt),
-    resultsUntil: finishedAt === null ? null : iso(finishedAt + RESULTS_LIFETIME_MS),
+    resultsUntil: finishedAt === null ? null : iso(finishedAt + lifetimeMs),
     links: { self, results: `${self}/results`, retry: `${self}/retry` },
   };
 }

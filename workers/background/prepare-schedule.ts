@@ -1,6 +1,11 @@
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
-import { ACCOUNT_LIMITS, countSchedules, requireScheduleRoom } from '../../src/batches/account-limits.ts';
+import {
+  ACCOUNT_LIMITS,
+  countSchedules,
+  limitsFor,
+  requireScheduleRoom,
+} from '../../src/batches/account-limits.ts';
 import { findBatch } from '../../src/batches/batch.ts';
 import { deleteContents, deleteContentsOfOtherItems } from '../../src/batches/changes.ts';
 import { itemHash } from '../../src/batches/lines.ts';
@@ -73,7 +78,7 @@ async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: s
     const schedules = await countSchedules(client, accountId);
     // If this upload was read before, its schedule exists already.
     if (await findSchedule(client, accountId, scheduleId)) return;
-    requireScheduleRoom(schedules, deps.accountLimits ?? ACCOUNT_LIMITS);
+    requireScheduleRoom(schedules, limitsFor(accountId, deps.accountLimits ?? ACCOUNT_LIMITS));
     await insertSchedule(client, schedule, batch.raws);
   });
   return { status: 201, location: view.links.self, body: okBody(view, 'created') };

@@ -1,7 +1,12 @@
 import type { ClientBase } from 'pg';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
-import { ACCOUNT_LIMITS, countSchedules, requireScheduleRoom } from '../../src/batches/account-limits.ts';
+import {
+  ACCOUNT_LIMITS,
+  countSchedules,
+  limitsFor,
+  requireScheduleRoom,
+} from '../../src/batches/account-limits.ts';
 import { deleteContents, deleteContentsOfOtherItems } from '../../src/batches/changes.ts';
 import {
   firstDueAt,
@@ -68,7 +73,7 @@ async function createTracker(deps: PrepareDeps, upload: TrackerUpload, body: str
     const schedules = await countSchedules(client, accountId);
     // If this upload was read before, its tracker exists already.
     if (await findTracker(client, accountId, scheduleId)) return;
-    requireScheduleRoom(schedules, deps.accountLimits ?? ACCOUNT_LIMITS);
+    requireScheduleRoom(schedules, limitsFor(accountId, deps.accountLimits ?? ACCOUNT_LIMITS));
     await insertSchedule(client, tracker, items.raws);
     await insertTracker(client, tracker);
   });

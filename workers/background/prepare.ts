@@ -5,6 +5,7 @@ import {
   ACCOUNT_LIMITS,
   type AccountLimits,
   countOpenBatches,
+  limitsFor,
   requireBatchRoom,
 } from '../../src/batches/account-limits.ts';
 import { findBatch } from '../../src/batches/batch.ts';
@@ -218,8 +219,9 @@ async function create(
   const isNew = await inTransaction(database, async (client) => {
     const open = await countOpenBatches(client, accountId);
     if (await isKnown(client, batch)) return false;
-    requireBatchRoom(open, accountLimits);
-    await requireStorage({ database: client, redis, keys }, accountId, accountLimits);
+    const limits = limitsFor(accountId, accountLimits);
+    requireBatchRoom(open, limits);
+    await requireStorage({ database: client, redis, keys }, accountId, limits);
     return insertBatch(client, batch, calls);
   });
   await redis.publish(keys.batchesChannel, uploadId);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
-import { ACCOUNT_LIMITS, countOpenBatches } from '../../src/batches/account-limits.ts';
+import { ACCOUNT_LIMITS, countOpenBatches, limitsFor } from '../../src/batches/account-limits.ts';
 import { insertBatch } from '../../src/batches/create.ts';
 import type { PackedCall } from '../../src/batches/pack.ts';
 import { BatchFaults, readItems } from '../../src/batches/request.ts';
@@ -111,14 +111,13 @@ async function obstacleOf(
   client: ClientBase,
   { scheduleId, accountId }: Schedule,
 ) {
+  const limits = limitsFor(accountId, accountLimits);
   const skipped = (reason: string) => ({ state: 'skipped', reason }) as const;
   if (await isRunning(client, scheduleId)) return skipped('The previous run has not finished.');
   const open = await countOpenBatches(client, accountId);
-  if (open >= accountLimits.openBatches)
-    return skipped(`The account has ${open} batches that are not finished.`);
+  if (open >= limits.openBatches) return skipped(`The account has ${open} batches that are not finished.`);
   const stored = await storedByAccount({ database: client, redis, keys }, accountId);
-  if (stored >= accountLimits.storedBytes)
-    return skipped(`The account has ${stored} bytes of stored results.`);
+  if (stored >= limits.storedBytes) return skipped(`The account has ${stored} bytes of stored results.`);
   return null;
 }
 

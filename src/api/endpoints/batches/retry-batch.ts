@@ -1,4 +1,9 @@
-import { type AccountLimits, countOpenBatches, requireBatchRoom } from '../../../batches/account-limits.ts';
+import {
+  type AccountLimits,
+  countOpenBatches,
+  limitsFor,
+  requireBatchRoom,
+} from '../../../batches/account-limits.ts';
 import type { Batch } from '../../../batches/batch.ts';
 import { retryFailed } from '../../../batches/ending.ts';
 import { DEFAULT_TIME_MS, LONGEST_TIME_MS } from '../../../batches/request.ts';
@@ -33,7 +38,9 @@ export const retryBatch = endpoint({
     const timeMs = retryTimeMs(await ownBatch(deps, account, id));
     const retried = await inTransaction(database, async (client) => {
       await client.query('select 1 from batches where id = $1 for update', [id]);
-      requireBatchRoom(await countOpenBatches(client, account.accountId), deps.accountLimits);
+      const { accountId } = account;
+      const limits = limitsFor(accountId, deps.accountLimits);
+      requireBatchRoom(await countOpenBatches(client, accountId), limits);
       return retryFailed(client, id, clock.now() + timeMs);
     });
     if (retried === 0)
