@@ -4,6 +4,7 @@ import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { hashKey, keyFromDigest } from './keys.ts';
+import { type Mode, testAccountOf } from './test-accounts.ts';
 
 /** A session ends after this time without a request. */
 export const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as const;
@@ -18,7 +19,10 @@ export type Session =
   | {
       kind: 'customer';
       tokenHash: Buffer;
+      /** The account whose data the pages show: the customer's, or its test account. */
       accountId: number;
+      /** The account that has signed in, which has the password and the purchases. */
+      liveAccountId: number;
       email: string;
       name: string;
       /** The key with which the pages call the API for this customer. */
@@ -95,7 +99,7 @@ export async function findSession(database: Database, token: string, now: number
   const tokenHash = digestOf(token);
   const { rows } = await database.query<SessionRow>({
     name: 'session',
-    text: `select s.account_id as "accountId", s.is_operator as "isOperator", s.credential,
+    text: `select s.account_id as "accountId", s.is_test as "isTest", s.is_operator as "isOperator", s.credential,
         ${unixMs('s.created_at')} as "createdAt", ${unixMs('s.seen_at')} as "seenAt", a.email, a.name, a.state
       from web_sessions s left join accounts a on a.id = s.account_id
       where s.token_hash = $1 and s.expires_at > $2`,
@@ -117,13 +121,46 @@ export async function findSession(database: Database, token: string, now: number
   return {
     kind: 'customer',
     tokenHash,
-    accountId: row.accountId,
+    accountId: row.isTest ? testAccountOf(row.accountId) : row.accountId,
+    liveAccountId: row.accountId,
     email: row.email ?? '',
     name: row.name ?? '',
-    apiKey: apiKeyOf(token),
+    apiKey: apiKeyOf(token, row.isTest ? 'test' : 'live'),
     isOperator: row.isOperator,
     credential: row.credential,
   };
+}
+
+/**
+ * Lets the pages of a customer's session show the live account or its test account, which must exist. The session gets the key of
+ * that account instead of the one it has.
+ */
+export async function setSessionMode(
+  database: Database,
+  token: string,
+  mode: Mode,
+  now: number,
+): Promise<void> {
+  await inTransaction(database, async (client) => {
+    const { rows } = await client.query<{ accountId: number; keyHash: Buffer; expiresAt: Date }>(
+      `select account_id as "accountId", key_hash as "keyHash", expires_at as "expiresAt"
+       from web_sessions where token_hash = $1 and account_id is not null and is_test <> $2 for update`,
+      [digestOf(token), mode === 'test'],
+    );
+    const [session] = rows;
+    if (!session) return;
+    const accountId = mode === 'test' ? testAccountOf(session.accountId) : session.accountId;
+    const keyHash = hashKey(apiKeyOf(token, mode));
+    await client.query(
+      `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose)
+       values ($1, $2, 'pages', $3, $4, 'pages')`,
+      [keyHash, accountId, new Date(now), session.expiresAt],
+    );
+    await client.query('update web_sessions set is_test = $2, key_hash = $3 where token_hash = $1', [
+      ...[digestOf(token), mode === 'test', keyHash],
+    ]);
+    await client.query('delete from api_keys where hash = $1', [session.keyHash]);
+  });
 }
 
 /** Ends the operator sessions that were started with another token. @param credential null: without a token, all of them. */
@@ -160,6 +197,7 @@ async function remove(database: Queryable, condition: string, values: unknown[])
 
 interface SessionRow {
   accountId: number | null;
+  isTest: boolean;
   isOperator: boolean;
   credential: Buffer | null;
   createdAt: number;
@@ -174,6 +212,6 @@ function digestOf(token: string): Buffer {
 }
 
 /** Derives the key from the token, so that it need not be stored. The token cannot be derived from the key. */
-function apiKeyOf(token: string): string {
-  return keyFromDigest(createHash('sha512').update(`key of the pages ${token}`).digest());
+function apiKeyOf(token: string, mode: Mode = 'live'): string {
+  return keyFromDigest(createHash('sha512').update(`key of the pages ${token}`).digest(), mode);
 }

@@ -36,8 +36,8 @@ export async function hasTestAccount(database: Queryable, liveAccountId: number)
 }
 
 /**
- * Creates the test account of a live account, unless it exists. It has no e-mail address of its own, so it receives no mail and
- * cannot sign in; the column holds a text that is not an address.
+ * Creates the test account of a live account, unless it exists. It has no e-mail address, so it cannot sign in; the column holds
+ * a text that is not an address and is never confirmed, so that no notices are sent to it.
  */
 export async function ensureTestAccount(
   database: Queryable,
@@ -46,9 +46,9 @@ export async function ensureTestAccount(
 ): Promise<number> {
   const id = testAccountOf(liveAccountId);
   await database.query(
-    `insert into accounts (id, live_account_id, email, name, state, created_at, email_confirmed_at)
+    `insert into accounts (id, live_account_id, email, name, state, created_at)
      overriding system value
-     select $1, l.id, 'test account of ' || l.id, l.name, l.state, $3, $3 from accounts l where l.id = $2
+     select $1, l.id, 'test account of ' || l.id, l.name, l.state, $3 from accounts l where l.id = $2
      on conflict (id) do nothing`,
     [id, liveAccountId, new Date(now)],
   );

@@ -15,7 +15,7 @@ export const ACCOUNT_LIMITS: AccountLimits = {
   storedBytes: 2_147_483_648,
 };
 
-/** The most that a test account may have, whatever the settings allow, because it is free. */
+/** The most that a test account may have, because it is free; settings can only lower it. */
 const TEST_LIMITS: AccountLimits = { openBatches: 5, schedules: 5, storedBytes: 16_777_216 };
 
 /** Returns the limits of an account. @param limits those of the installation. */

@@ -50,6 +50,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
       ...{ database, redis, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken },
       trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
+      testMode: settings.testMode ?? null,
       imageCdnUrl: settings.links.imageCdnUrl,
       demoPicturesUrl,
       mail: mailWayOf(mail),

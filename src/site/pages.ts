@@ -36,6 +36,8 @@ export interface SiteDeps {
   mail: MailWay;
   /** Seals stored secrets: the setting SECRET_KEY. */
   secretBox: SecretBox;
+  /** The settings TEST_MODE and TEST_UNITS_PER_DAY; null: there are no test keys. */
+  testMode: { unitsPerDay: number } | null;
   /** ISO 4217, lower case. */
   currency: string;
   /** The setting PUBLIC_URL. */

@@ -5,6 +5,7 @@ import { deviceToken } from '../accounts/known-device.ts';
 import { isOf, OPERATOR_COOKIE, type OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
 import type { StoredPassword } from '../accounts/passwords.ts';
 import { beginSession, endSession, findSession, type Session } from '../accounts/sessions.ts';
+import { modeOf } from '../accounts/test-accounts.ts';
 import { VISITOR, type Viewer } from './kit/layout.tsx';
 import type { Pages } from './pages.ts';
 
@@ -82,7 +83,12 @@ export function viewerOf({ session }: FastifyRequest): Viewer {
   if (!session) return VISITOR;
   return session.kind === 'operator'
     ? { kind: 'operator' }
-    : { kind: 'customer', email: session.email, isOperator: session.isOperator };
+    : {
+        kind: 'customer',
+        email: session.email,
+        isOperator: session.isOperator,
+        mode: modeOf(session.accountId),
+      };
 }
 
 /** The viewer of a page that does not read sessions, by the cookies of the request. */

@@ -22,6 +22,7 @@ import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
 import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
 import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
 import { registerSettings } from './customer/settings/settings.tsx';
+import { registerTestMode } from './customer/test-mode.tsx';
 import { registerNewTracker } from './customer/trackers/new-tracker.tsx';
 import { registerTrackerList } from './customer/trackers/tracker-list.tsx';
 import { registerTrackerPage } from './customer/trackers/tracker-page.tsx';
@@ -66,6 +67,7 @@ const ACCOUNT_PAGES = [
   registerPurchasePage,
   registerRenewals,
   registerKeys,
+  registerTestMode,
   registerSettings,
   registerUsage,
   registerLedger,

@@ -2,7 +2,10 @@
 // oxlint-disable no-empty-pattern -- for the same reason
 import { describe, expect } from 'vitest';
 import { testAccountOf } from '../../src/accounts/test-accounts.ts';
+import { TEST_RESULTS_LIFETIME_MS } from '../../src/batches/batch.ts';
+import { dropOldBatches } from '../../src/batches/ending.ts';
 import { createTestKey, TEST_UNITS_PER_DAY } from '../../src/billing/test-wallet.ts';
+import { POOLS, TEST_POOL } from '../../src/operations/pools.ts';
 import { ofLiveCalls } from '../../src/operator/live-calls.ts';
 import type { CallEvent } from '../../src/platform/telemetry/call-events.ts';
 import { holdProducts, newAsin } from '../support/answers.ts';
@@ -153,7 +156,7 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
     items: [newAsin(), newAsin()].map((asin, i) => ({ domain: 1, asin, history: i })),
     webhook: 'https://example.com/hook',
   });
-  await batchOnce(souk, tester, batch, isFinished);
+  const { finishedAt, resultsUntil } = await batchOnce(souk, tester, batch, isFinished);
   const lines = linesOf(await tester.get(`/api/batches/${batch.batchId}/results`));
   expect(lines.map(({ data }) => data.products[0].title)).toEqual(['Of the demo', 'Of the demo']);
   expect(upstream.callsTo('product')).toHaveLength(0);
@@ -162,6 +165,35 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
     `select payload from webhook_deliveries where type = 'batch.completed' order by created_at desc limit 1`,
   );
   expect(JSON.parse(rows[0]?.payload ?? '')).toMatchObject({ type: 'batch.completed', livemode: false });
+
+  const until = Date.parse(String(finishedAt)) + TEST_RESULTS_LIFETIME_MS;
+  expect(Date.parse(String(resultsUntil))).toBe(until);
+  await dropOldBatches(souk.database, until - 1);
+  expect((await tester.get(`/api/batches/${batch.batchId}`)).status).toBe(200);
+  await dropOldBatches(souk.database, until);
+  expect((await tester.get(`/api/batches/${batch.batchId}`)).status).toBe(404);
+});
+
+test('test calls that occupy all places of their pool delay no live call', async ({
+  client,
+  tester,
+  testUpstream,
+}) => {
+  const { concurrency } = POOLS[TEST_POOL];
+  const release = holdProducts(testUpstream);
+  const tested = Array.from({ length: concurrency + 2 }, () => tester.get(productOf(newAsin())));
+  await testUpstream.received(concurrency, 'product');
+  expect((await client.get(productOf(newAsin()))).status).toBe(200);
+  expect(testUpstream.callsTo('product')).toHaveLength(concurrency);
+  release();
+  for (const { status } of await Promise.all(tested)) expect(status).toBe(200);
+});
+
+test('a test account has at most five schedules', async ({ tester }) => {
+  for (let i = 0; i < 5; i += 1) await createSchedule(tester, productsHourly([newAsin()]));
+  const { status, json } = await tester.post('/api/schedules', productsHourly([newAsin()]));
+  expect(status).toBe(429);
+  expect(json).toMatchObject({ livemode: false, code: 'LIMIT_REACHED', metadata: { limit: 5 } });
 });
 
 test('marks errors of test keys', async ({ tester }) => {

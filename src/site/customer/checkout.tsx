@@ -46,7 +46,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
       throw new FormRefused(409, {
         '': 'The price has changed since this page was loaded. Check the new price and send the form again.',
       });
-    const { accountId } = customerOf(request);
+    const { liveAccountId: accountId } = customerOf(request);
     const refusal = offer.priceCents === 0 ? await trialRefusal(database, trials, accountId) : null;
     if (refusal !== null) throw new FormRefused(403, { '': refusal });
     try {
@@ -87,7 +87,7 @@ async function sendForm(
   form: FormState,
   status?: number,
 ): Promise<FastifyReply> {
-  const { accountId } = customerOf(reply.request);
+  const { liveAccountId: accountId } = customerOf(reply.request);
   const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
   const startsAt = await nextSubscriptionStart(database, accountId, wallet, clock.now());
   return sendPage(

@@ -14,6 +14,7 @@ import { Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { FirstKey, KeyShown, ShowFirstKey } from './key-shown.tsx';
+import { testKeysCard } from './test-mode.tsx';
 
 const PATH = '/account/keys';
 
@@ -63,9 +64,10 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   /** @param shown a new key, which is shown only once. */
   async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
     const { accountId } = customerOf(reply.request);
-    const [keys, isDue] = await Promise.all([
+    const [keys, isDue, testKeys] = await Promise.all([
       listKeys(database, accountId, clock.now()),
       isKeyDue(database, accountId),
+      testKeysCard(pages, reply.request),
     ]);
     return sendPage(
       reply,
@@ -77,6 +79,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
         </p>
         {shown}
         {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} />}
+        {testKeys}
       </Page>,
     );
   }

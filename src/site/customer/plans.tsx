@@ -20,7 +20,7 @@ import { trialFor, Welcome } from './trial.tsx';
 export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   const { database, offPeak, currency, payments, trials } = pages;
   scope.get('/account/plans', async (request, reply) => {
-    const { accountId } = customerOf(request);
+    const { liveAccountId: accountId } = customerOf(request);
     const [trial, refusal, plans, packs, purchases, renewing, banner] = await Promise.all([
       trialFor(pages, accountId),
       trialRefusal(database, trials, accountId),

@@ -35,7 +35,7 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
   async function ownPurchase(request: FastifyRequest): Promise<Purchase> {
     const parsed = params.safeParse(request.params);
     const purchase = parsed.success ? await findPurchase(database, parsed.data.orderId) : null;
-    if (purchase?.accountId !== customerOf(request).accountId || !purchase)
+    if (purchase?.accountId !== customerOf(request).liveAccountId || !purchase)
       throw new SoukError('NOT_FOUND', { message: 'This account has no such purchase.' });
     return purchase;
   }

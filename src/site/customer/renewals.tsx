@@ -35,7 +35,7 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
     act(async (plan, request) => renewals.change(plan, await planIn(request))),
   );
   scope.post('/account/portal', async (request, reply) => {
-    const { accountId } = customerOf(request);
+    const { liveAccountId: accountId } = customerOf(request);
     const returnTo = `${baseUrlOf(pages, request)}${PLANS}`;
     const address = await asked(() => renewals.portal(accountId, returnTo));
     return reply.redirect(address ?? PLANS, 303);
@@ -52,7 +52,7 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
 
   async function ownPlan(request: FastifyRequest): Promise<RenewingPlan> {
     const { id } = params.parse(request.params);
-    const plans = await renewingPlansOf(database, customerOf(request).accountId);
+    const plans = await renewingPlansOf(database, customerOf(request).liveAccountId);
     const plan = plans.find((one) => one.id === id && one.state !== 'ended');
     if (!plan) throw new SoukError('NOT_FOUND', { message: 'This account has no such plan.' });
     return plan;
@@ -81,7 +81,7 @@ async function sendDocuments(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const documents = await asked(() => renewals.documents(customerOf(request).accountId));
+  const documents = await asked(() => renewals.documents(customerOf(request).liveAccountId));
   return sendPage(
     reply,
     <Page title="Invoices and receipts" path={PLANS}>

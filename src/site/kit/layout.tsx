@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Mode } from '../../accounts/test-accounts.ts';
 import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
@@ -8,7 +9,7 @@ import { CurrentPage } from './page-context.ts';
 /** The viewer of a page, who determines its navigation. */
 export type Viewer =
   | { kind: 'visitor' }
-  | { kind: 'customer'; email: string; isOperator: boolean }
+  | { kind: 'customer'; email: string; isOperator: boolean; mode: Mode }
   | { kind: 'operator' }
   /** A browser with the cookie of a session, on a page that does not read the session. */
   | { kind: 'returning'; to: 'customer' | 'operator' };
@@ -110,6 +111,7 @@ export function Page(props: PageProps): VNode {
         </header>
         {viewer.kind === 'customer' && viewer.isOperator && <OperatorBanner viewer={viewer} />}
         <Announcements shown={page.announcements} />
+        {viewer.kind === 'customer' && viewer.mode === 'test' && <TestModeBanner />}
         <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
           {children}
         </main>
@@ -187,6 +189,20 @@ function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer'
       </p>
       <PostButton action="/sign-out" class="small">
         Back to the console
+      </PostButton>
+    </aside>
+  );
+}
+
+/** Tells the customer that the pages show the test account. */
+function TestModeBanner(): VNode {
+  return (
+    <aside class="banner" aria-label="Test mode">
+      <p>
+        <span class="tag warn">Test mode</span> Calls are free and return generated data.
+      </p>
+      <PostButton action="/account/mode" fields={{ mode: 'live' }} class="small">
+        Show live account
       </PostButton>
     </aside>
   );

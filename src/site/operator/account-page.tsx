@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { listKeys } from '../../accounts/account-keys.ts';
 import { type Account, findAccount } from '../../accounts/accounts.ts';
+import { hasTestAccount, testAccountOf } from '../../accounts/test-accounts.ts';
 import { listPlans } from '../../billing/grants.ts';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
 import { listPurchases } from '../../billing/payments/purchases.ts';
@@ -71,7 +72,11 @@ export async function sendAccountPage(
 ): Promise<FastifyReply> {
   const { id, email } = account;
   const now = clock.now();
-  const [plans, records] = await Promise.all([listPlans(database), recordsOf(database, id, now)]);
+  const [plans, records, hasTest] = await Promise.all([
+    listPlans(database),
+    recordsOf(database, id, now),
+    hasTestAccount(database, id),
+  ]);
   return sendPage(
     reply,
     <Page title={email} wide>
@@ -81,6 +86,11 @@ export async function sendAccountPage(
         <section class="card">
           <h2>Account</h2>
           <AccountFacts account={account} />
+          {hasTest && (
+            <p>
+              <a href={`/admin/accounts/${testAccountOf(id)}`}>Test account</a>
+            </p>
+          )}
           <Actions account={account} />
         </section>
         <section class="card">

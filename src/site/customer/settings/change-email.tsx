@@ -28,7 +28,7 @@ export async function requestEmailChange(
   reply: FastifyReply,
 ): Promise<string> {
   const { database, clock, attempts } = pages;
-  const { accountId, email: present } = customerOf(request);
+  const { liveAccountId: accountId, email: present } = customerOf(request);
   await verifyPassword(pages, request, reply, { field: 'password', password });
   if (email === present) throw new FormRefused(400, { email: 'is already the address of this account' });
   if (await isEmailTaken(database, email)) throw new FormRefused(409, { email: 'has another account' });

@@ -13,7 +13,7 @@ const PATH = '/account/settings/confirm-email';
 /** Registers the button that sends another link to confirm the address. */
 export function registerSendConfirmation(scope: FastifyInstance, pages: Pages): void {
   scope.post(PATH, async (request: FastifyRequest, reply: FastifyReply) => {
-    const { accountId } = customerOf(request);
+    const { liveAccountId: accountId } = customerOf(request);
     const retryAfterSeconds = await pages.attempts.countMail(accountId);
     if (retryAfterSeconds !== null)
       throw new SoukError('TOO_MANY_ATTEMPTS', {
@@ -32,7 +32,7 @@ export async function confirmBanner(
   request: FastifyRequest,
 ): Promise<VNode | null> {
   if (mail === 'none') return null;
-  const account = await findAccount(database, customerOf(request).accountId);
+  const account = await findAccount(database, customerOf(request).liveAccountId);
   if (!account || account.emailConfirmedAt !== null) return null;
   return (
     <section class="notice warn row" aria-label="Confirm your address">

@@ -50,7 +50,7 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    const { accountId, tokenHash } = customerOf(request);
+    const { liveAccountId: accountId, tokenHash } = customerOf(request);
     const stored = await verifyPassword(pages, request, reply, { field: 'current', password: current });
     const now = clock.now();
     const facts = { at: new Date(now).toISOString() };
@@ -70,7 +70,7 @@ async function showSettings(
   status?: number,
 ): Promise<FastifyReply> {
   const { request } = reply;
-  const { email, name, accountId } = customerOf(request);
+  const { email, name, liveAccountId: accountId } = customerOf(request);
   const { changed, sent, saved } = request.query as Record<string, string | undefined>;
   const [banner, off] = await Promise.all([
     confirmBanner(pages, request),

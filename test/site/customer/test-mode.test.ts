@@ -1,0 +1,76 @@
+import { expect } from 'vitest';
+import { testAccountOf } from '../../../src/accounts/test-accounts.ts';
+import { newAsin } from '../../support/answers.ts';
+import { PAGES, signedIn } from '../../support/customer.ts';
+import { test } from '../../support/souk-test.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+const TOKEN = 'operator-token-of-tests';
+
+test.override('soukOptions', ({ demo }) => ({
+  pages: PAGES,
+  testUrl: demo.url,
+  operator: { adminToken: TOKEN },
+}));
+
+test('a customer creates a test key, calls the demo provider with it, and returns to the live account', async ({
+  souk,
+}) => {
+  const { visitor, accountId } = await signedIn(souk);
+  const keys = await visitor.get('/account/keys');
+  expect(keys.text).toContain('Your account has 1,000 test units a day.');
+  expect(keys.text).not.toContain('Show test account');
+
+  const created = await visitor.post('/account/test-key', {});
+  const [key = ''] = /km_test_[A-Za-z0-9]{32}/.exec(created.html) ?? [];
+  expect(created.text).toContain('Test mode Calls are free');
+  const answer = await souk.clientOf(key).get('/api/market/product?country=us&asins=B08N5WRWNX');
+  expect(answer.json).toMatchObject({ livemode: false, data: { products: [{ asin: 'B08N5WRWNX' }] } });
+
+  expect((await visitor.get('/account')).text).toContain('Test mode');
+  expect((await visitor.get('/account/usage')).text).toContain('market.product 1 1');
+  expect((await visitor.get('/account/settings')).text).toContain(`Account number ${accountId}`);
+
+  const live = await visitor.post('/account/mode', { mode: 'live' });
+  expect(live.text).not.toContain('Test mode');
+  expect((await visitor.get('/account/usage')).text).toContain('No calls in the last 30 days.');
+  expect((await visitor.get('/account/keys')).text).toContain('Show test account');
+});
+
+test('the pages of a session have the key of the account they show', async ({ souk }) => {
+  const { visitor, accountId, client } = await signedIn(souk);
+  await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  await visitor.get('/account/keys');
+  await visitor.post('/account/test-key', {});
+  const pagesKeys = async () => {
+    const { rows } = await souk.database.query(
+      `select account_id from api_keys where purpose = 'pages' and account_id = any($1)`,
+      [[accountId, testAccountOf(accountId)]],
+    );
+    return rows;
+  };
+  expect((await visitor.get('/account/jobs')).status).toBe(200);
+  expect(await pagesKeys()).toEqual([{ account_id: testAccountOf(accountId) }]);
+  await visitor.post('/account/mode', { mode: 'live' });
+  expect(await pagesKeys()).toEqual([{ account_id: accountId }]);
+});
+
+test('an account without a test account cannot switch to one', async ({ souk }) => {
+  const { visitor } = await signedIn(souk);
+  await visitor.get('/account/keys');
+  expect((await visitor.post('/account/mode', { mode: 'test' })).text).not.toContain('Test mode Calls');
+});
+
+test('the console lists no test accounts, and links to the test account from the live one', async ({
+  souk,
+}) => {
+  const { visitor, accountId } = await signedIn(souk);
+  await visitor.get('/account/keys');
+  await visitor.post('/account/test-key', {});
+  const operator = createVisitor(souk.clientOf('').baseUrl, { authorization: `Bearer ${TOKEN}` });
+  expect((await operator.get('/admin/accounts')).html).not.toContain(String(testAccountOf(accountId)));
+  expect((await operator.get(`/admin/accounts/${accountId}`)).html).toContain(
+    `href="/admin/accounts/${testAccountOf(accountId)}"`,
+  );
+  expect((await operator.get(`/admin/accounts/${testAccountOf(accountId)}`)).text).toContain('Test mode');
+});
