@@ -16,7 +16,7 @@ export function registerNoticeSwitches(scope: FastifyInstance, { database }: Pag
   scope.post(PATH, async (request: FastifyRequest, reply: FastifyReply) => {
     const chosen = readValues(request.body);
     const off = ALL.filter((topic) => chosen[topic] !== 'on');
-    await setTopicsOff(database, customerOf(request).accountId, off);
+    await setTopicsOff(database, customerOf(request).liveAccountId, off);
     return reply.redirect('/account/settings?saved=1', 303);
   });
 }

@@ -12,7 +12,7 @@ export async function verifyPassword(
   reply: FastifyReply,
   { field, password }: { field: string; password: string },
 ): Promise<StoredPassword> {
-  const { email, accountId } = customerOf(request);
+  const { email, liveAccountId: accountId } = customerOf(request);
   const attempt = { address: request.ip, email, isKnownDevice: true };
   refuseTooMany(pages, reply, await pages.attempts.count(attempt));
   const stored = await findPassword(pages.database, email);
