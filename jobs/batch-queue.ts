@@ -5,6 +5,9 @@ import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
+/** The key of the request; null: a key of the pages, or a job of an earlier version. */
+const keyId = z.int().positive().nullable().default(null);
+
 /** A job of the pool `batch`. */
 const batchJobSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -12,6 +15,7 @@ const batchJobSchema = z.discriminatedUnion('kind', [
     kind: z.literal('batch'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),
+    keyId,
     upload: z.enum(['json', 'ndjson']),
     query: z.record(z.string(), z.unknown()),
     dryRun: z.boolean(),
@@ -21,6 +25,7 @@ const batchJobSchema = z.discriminatedUnion('kind', [
     kind: z.literal('schedule'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),
+    keyId,
     scheduleId: z.uuid().nullable(),
     dryRun: z.boolean(),
   }),
@@ -29,6 +34,7 @@ const batchJobSchema = z.discriminatedUnion('kind', [
     kind: z.literal('tracker'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),
+    keyId,
     trackerId: z.uuid().nullable(),
     dryRun: z.boolean(),
   }),

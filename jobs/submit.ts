@@ -39,7 +39,14 @@ export interface CallRequest {
   /** Canonical input. */
   input: unknown;
   /** The account, and its key if a request makes the call. The account decides which data the call gets; admission checks the key. */
-  caller: { accountId: number; keyHash?: Buffer };
+  caller: {
+    accountId: number;
+    keyHash?: Buffer;
+    /** The version of the key whose limits have been checked. */
+    keyVersion?: number;
+    /** The key that created the batch of the call. */
+    batchKeyHash?: Buffer | null;
+  };
   /** The most units the caller will pay; null: any number. */
   maxUnits: number | null;
   waiting: Waiting;
@@ -263,6 +270,6 @@ function nameOf({ keyHash, accountId }: CallRequest['caller']): string {
 }
 
 /** Returns how a call is admitted: by its key, which may have been revoked a moment ago, or without one for its account. */
-export function admittedAs({ keyHash, accountId }: CallRequest['caller']): Caller {
-  return keyHash ? { keyHash } : { accountId };
+export function admittedAs({ keyHash, keyVersion = 0, ...ofBatch }: CallRequest['caller']): Caller {
+  return keyHash ? { keyHash, keyVersion } : ofBatch;
 }

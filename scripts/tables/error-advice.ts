@@ -32,9 +32,27 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause: 'The key is known, but it was revoked or has expired, or its account is disabled.',
     solution: 'Use the current key of the account, or ask the operator of this service for one.',
   },
+  KEY_SCOPE_MISSING: {
+    cause: 'The key was given some scopes only, and `metadata.requiredScopes` are not among them.',
+    solution: 'Use another key, or add a scope to this one on the keys page.',
+  },
+  KEY_ADDRESS_REFUSED: {
+    cause:
+      'The key may be used from some networks only, and `metadata.address`, from which the request came, is in none of them.',
+    solution: 'Send the request from an allowed address, or add the address to the key on the keys page.',
+  },
+  KEY_RIGHTS_EXCEEDED: {
+    cause:
+      'A key with the scope `keys` would give a key a scope or network that it does not have, or a later time of expiry.',
+    solution: 'Request fewer rights, or create the key on the keys page.',
+  },
   NOT_FOUND: {
     cause: 'The path does not exist. Paths are in lower case.',
     solution: 'Compare the path with the [API reference](/docs/api).',
+  },
+  KEY_NOT_FOUND: {
+    cause: 'The id does not exist, the key belongs to another account, or it no longer works.',
+    solution: 'List your keys with `/api/keys`.',
   },
   JOB_NOT_FOUND: {
     cause:
@@ -163,6 +181,11 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   QUOTA_MAX_UNITS: {
     cause: 'The price of the call or batch is higher than the `maxUnits` you sent.',
     solution: 'Raise `maxUnits`, or ask for less. `?dryRun=1` returns the price.',
+  },
+  KEY_CAP_REACHED: {
+    cause:
+      'The key has a cap of units, and the call costs more than remain in this day or month (UTC). Other keys of the account are not affected.',
+    solution: 'Wait for `Retry-After`, use another key, or raise the cap on the keys page.',
   },
   TOO_MANY_ATTEMPTS: {
     cause:

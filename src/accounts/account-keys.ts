@@ -1,34 +1,135 @@
-import type { Database, Queryable } from '../platform/db/pool.ts';
+import type { ClientBase } from 'pg';
+import type { Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
+import { SoukError } from '../platform/errors.ts';
 import { lockAccount } from './accounts.ts';
-import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
-import { modeOf } from './test-accounts.ts';
+import type { KeySettings } from './key-settings.ts';
+import { hashKey, insertKey, isWellFormed } from './keys.ts';
 
 /** How long the previous keys of an account still work after a reset. */
 export const ROTATION_MS = 30 * 60_000;
+
+/** Keys of an account that work at the same time, and keys that are created in a day. */
+export const MOST_KEYS = 100;
+const MOST_NEW_KEYS = 200;
+
+const DAY_MS = 86_400_000;
 
 /** `rotated`: works until `expiresAt`, because a newer key has replaced it. */
 export type KeyState = 'active' | 'rotated' | 'expired' | 'revoked';
 
 /** A key without its secret part. */
-export interface AccountKey {
+export interface AccountKey extends KeySettings {
   id: number;
   prefix: string;
   state: KeyState;
   createdAt: Date;
+  /** The id of the key that created it; null: the pages or the operator. */
+  createdBy: number | null;
   /** Accurate to about a minute; null: no use is known. */
   lastUsedAt: Date | null;
-  expiresAt: Date | null;
+  /** When a newer key replaced it. */
+  rotatedAt: Date | null;
   revokedAt: Date | null;
 }
 
 /** Returns the keys of an account, the oldest first. */
-export async function listKeys(database: Database, accountId: number, now: number): Promise<AccountKey[]> {
+export async function listKeys(database: Queryable, accountId: number, now: number): Promise<AccountKey[]> {
   const { rows } = await database.query<Omit<AccountKey, 'state'>>(
     `select ${COLUMNS} from api_keys where account_id = $1 and purpose = 'customer' order by id`,
     [accountId],
   );
   return rows.map((key) => ({ ...key, state: stateOf(key, now) }));
+}
+
+/** Returns a key of an account. @throws SoukError KEY_NOT_FOUND. */
+export async function findKey(
+  database: Queryable,
+  accountId: number,
+  keyId: number,
+  now: number,
+): Promise<AccountKey> {
+  const { rows } = await database.query<Omit<AccountKey, 'state'>>(
+    `select ${COLUMNS} from api_keys where account_id = $1 and id = $2 and purpose = 'customer'`,
+    [accountId, keyId],
+  );
+  const [key] = rows;
+  if (!key) throw new SoukError('KEY_NOT_FOUND');
+  return { ...key, state: stateOf(key, now) };
+}
+
+/**
+ * Creates a further key of an account.
+ * @param check is called with the settings while the account is locked. @throws SoukError LIMIT_REACHED.
+ */
+export function addKey(
+  database: Transactable,
+  accountId: number,
+  { settings, createdBy, now }: { settings: KeySettings; createdBy: number | null; now: number },
+  check: (client: ClientBase) => Promise<void> = async () => {},
+): Promise<{ key: string; id: number }> {
+  return inTransaction(database, async (client) => {
+    await lockAccount(client, accountId);
+    await check(client);
+    await requireRoom(client, accountId, now);
+    return insertKey(client, accountId, { settings, createdBy, now });
+  });
+}
+
+/** @throws SoukError LIMIT_REACHED. */
+async function requireRoom(client: ClientBase, accountId: number, now: number): Promise<void> {
+  const { rows } = await client.query<{ working: number; fresh: number }>(
+    `select count(*) filter (where revoked_at is null and coalesce(expires_at > $2, true)) as working,
+       count(*) filter (where created_at > $3) as fresh
+     from api_keys where account_id = $1 and purpose = 'customer'`,
+    [accountId, new Date(now), new Date(now - DAY_MS)],
+  );
+  const { working = 0, fresh = 0 } = rows[0] ?? {};
+  if (working < MOST_KEYS && fresh < MOST_NEW_KEYS) return;
+  const message =
+    working < MOST_KEYS
+      ? `The account has created ${fresh} keys in 24 hours; at most ${MOST_NEW_KEYS} are allowed.`
+      : `The account has ${working} keys that work; at most ${MOST_KEYS} are allowed. Revoke one first.`;
+  throw new SoukError('LIMIT_REACHED', { message });
+}
+
+/**
+ * Changes the settings of a key that works. Gateways apply them from the next request on.
+ * @param change returns the new settings; it is called while the account is locked. @throws SoukError KEY_NOT_FOUND.
+ */
+export function changeKey(
+  database: Transactable,
+  accountId: number,
+  keyId: number,
+  now: number,
+  change: (present: AccountKey, client: ClientBase) => Promise<KeySettings> | KeySettings,
+): Promise<AccountKey> {
+  return inTransaction(database, async (client) => {
+    await lockAccount(client, accountId);
+    const present = await findKey(client, accountId, keyId, now);
+    if (present.state === 'revoked' || present.state === 'expired')
+      throw new SoukError('KEY_NOT_FOUND', {
+        message: `This key is ${present.state} and cannot be changed.`,
+      });
+    const { name, scopes, capDay, capMonth, expiresAt, networks } = await change(present, client);
+    if (
+      present.rotatedAt &&
+      (expiresAt === null || expiresAt.getTime() > (present.expiresAt?.getTime() ?? 0))
+    )
+      throw new SoukError('VALIDATION_FAILED', {
+        message: `expiresAt: must not be later than ${present.expiresAt?.toISOString()}, because a newer key has replaced this one`,
+      });
+    await client.query(
+      `update api_keys set name = $3, scopes = $4, cap_day = $5, cap_month = $6, expires_at = $7, networks = $8,
+         version = version + (scopes is distinct from $4 or networks is distinct from $8)::integer
+       where account_id = $1 and id = $2`,
+      [accountId, keyId, name, scopes, capDay, capMonth, expiresAt, networks],
+    );
+    // Before it had a cap, nothing was counted.
+    if (capDay !== null || capMonth !== null)
+      await client.query('select souk_recount_key($1, $2, $3)', [accountId, keyId, new Date(now)]);
+    return findKey(client, accountId, keyId, now);
+  });
 }
 
 /**
@@ -41,22 +142,18 @@ export async function resetKey(
   accountId: number,
   now: number,
 ): Promise<{ key: string; olderKeysUntil: Date }> {
-  const key = newKey(modeOf(accountId));
   const olderKeysUntil = new Date(now + ROTATION_MS);
-  await inTransaction(database, async (client) => {
+  const key = await inTransaction(database, async (client) => {
     // Of two concurrent resets the second must see the first one's key, or both new keys would stay valid for ever.
     await lockAccount(client, accountId);
     await client.query(
-      `update api_keys set expires_at = least(coalesce(expires_at, $2), $2)
+      `update api_keys set expires_at = least(coalesce(expires_at, $2), $2), rotated_at = coalesce(rotated_at, $3)
        where account_id = $1 and revoked_at is null and purpose = 'customer'`,
-      [accountId, olderKeysUntil],
+      [accountId, olderKeysUntil, new Date(now)],
     );
-    await client.query(
-      'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',
-      [hashKey(key), accountId, keyPrefix(key), new Date(now)],
-    );
+    return insertKey(client, accountId, { now });
   });
-  return { key, olderKeysUntil };
+  return { key: key.key, olderKeysUntil };
 }
 
 /**
@@ -80,11 +177,12 @@ export async function revokeKeys(
 }
 
 /** The state of a key, by the same rule as in admission: a key stops working at the instant it expires. */
-function stateOf({ expiresAt, revokedAt }: Omit<AccountKey, 'state'>, now: number): KeyState {
+function stateOf({ expiresAt, revokedAt, rotatedAt }: Omit<AccountKey, 'state'>, now: number): KeyState {
   if (revokedAt) return 'revoked';
-  if (!expiresAt) return 'active';
-  return expiresAt.getTime() <= now ? 'expired' : 'rotated';
+  if (expiresAt && expiresAt.getTime() <= now) return 'expired';
+  return rotatedAt ? 'rotated' : 'active';
 }
 
-const COLUMNS = `id, prefix, created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt",
-  revoked_at as "revokedAt"`;
+const COLUMNS = `id, prefix, name, scopes, cap_day as "capDay", cap_month as "capMonth", networks,
+  created_at as "createdAt", created_by as "createdBy", last_used_at as "lastUsedAt", expires_at as "expiresAt",
+  rotated_at as "rotatedAt", revoked_at as "revokedAt"`;

@@ -3,26 +3,41 @@ import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import { recentlyUsed } from '../platform/recently-used.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
+import { isInNetworks, type Network, networksOf } from './networks.ts';
+import { isInScope, type KeyScopes, type Scope, scopeMissing } from './scopes.ts';
 
 /** Limits memory use. A key that is evicted is looked up again. */
 const MAX_KNOWN_KEYS = 50_000;
 
-/** Finds the account of a key. */
+/** A key that was valid when it was looked up. */
+export interface KnownKey {
+  accountId: number;
+  /** null: a key of the pages. */
+  keyId: number | null;
+  /** Changes with the limits of the key. Admission refuses a call whose caller has checked the limits of another version. */
+  version: number;
+  scopes: KeyScopes;
+  /** null: any address. */
+  networks: readonly Network[] | null;
+}
+
+/** Finds keys. */
 export interface Authentication {
   /** Looks the key up in the database. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
-  accountOf(keyHash: Buffer): Promise<number>;
+  find(keyHash: Buffer): Promise<KnownKey>;
   /**
-   * Returns the account of a key that this process has seen to be valid. The key may have been revoked since, so this only
+   * Returns a key that this process has seen to be valid. The key may have been revoked or changed since, so this only
    * permits reading the request; the admission of the call decides.
    */
-  knownAccountOf(keyHash: Buffer): number | null;
+  known(keyHash: Buffer): KnownKey | null;
   /** Forgets a key that turned out to be invalid. */
   forget(keyHash: Buffer): void;
 }
 
-interface KeyRow {
+interface KeyRow extends Omit<KnownKey, 'accountId' | 'networks'> {
   idx: number;
   accountId: number | null;
+  networks: readonly string[] | null;
   revoked: boolean;
   active: boolean;
 }
@@ -36,7 +51,8 @@ export function createAuthentication(
     const { rows } = await database.query<KeyRow>({
       name: 'authenticate',
       text: `select q.idx::integer, k.account_id as "accountId", a.state = 'active' as active,
-          k.revoked_at is not null or coalesce(k.expires_at <= $2, false) as revoked
+          k.revoked_at is not null or coalesce(k.expires_at <= $2, false) as revoked,
+          case when k.purpose = 'customer' then k.id end as "keyId", k.version, k.scopes, k.networks
         from unnest($1::bytea[]) with ordinality as q (hash, idx)
         left join api_keys k on k.hash = q.hash
         left join accounts a on a.id = k.account_id
@@ -45,20 +61,42 @@ export function createAuthentication(
     });
     return rows;
   });
-  const known = recentlyUsed<string, number>(MAX_KNOWN_KEYS);
+  const known = recentlyUsed<string, KnownKey>(MAX_KNOWN_KEYS);
   return {
-    knownAccountOf: (keyHash) => known.get(keyHash.toString('latin1')) ?? null,
+    known: (keyHash) => known.get(keyHash.toString('latin1')) ?? null,
     forget: (keyHash) => void known.delete(keyHash.toString('latin1')),
-    async accountOf(keyHash) {
-      const key = await batcher.submit(keyHash);
-      if (key.accountId === null) throw unknownKey();
-      if (key.revoked) throw revokedKey();
-      if (!key.active) throw unavailableAccount();
-      known.set(keyHash.toString('latin1'), key.accountId);
+    async find(keyHash) {
+      const { accountId, keyId, version, scopes, networks, revoked, active } = await batcher.submit(keyHash);
+      if (accountId === null) throw unknownKey();
+      if (revoked) throw revokedKey();
+      if (!active) throw unavailableAccount();
+      const key = { accountId, keyId, version, scopes, networks: networks && networksOf(networks) };
+      known.set(keyHash.toString('latin1'), key);
       events.emit({ type: 'key.accepted', keyHash });
-      return key.accountId;
+      return key;
     },
   };
+}
+
+/** Returns why a key must not be used for a request; null if it may. @param anyOf the scopes of the address, of which it needs one. */
+export function refusalOf(
+  { scopes, networks }: Pick<KnownKey, 'scopes' | 'networks'>,
+  address: string,
+  anyOf: readonly Scope[],
+): SoukError | null {
+  if (networks && !isInNetworks(address, networks))
+    return new SoukError('KEY_ADDRESS_REFUSED', {
+      message: `This API key must not be used from the address ${address}.`,
+      metadata: { address },
+    });
+  return isInScope(scopes, anyOf) ? null : scopeMissing(anyOf);
+}
+
+/** The limits of a key have changed since they were checked. Nothing was admitted. */
+export class KeyChanged extends SoukError {
+  constructor() {
+    super('BUSY', { message: 'The limits of this API key have just changed; retry.', retryAfterSeconds: 1 });
+  }
 }
 
 export const unknownKey = () => new SoukError('KEY_INVALID', { message: 'This API key does not exist.' });

@@ -1,5 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import type { Queryable } from '../platform/db/pool.ts';
+import { type KeySettings, WITHOUT_LIMITS } from './key-settings.ts';
 import { type Mode, modeOf } from './test-accounts.ts';
 
 const PREFIXES: Record<Mode, string> = { live: 'km_', test: 'km_test_' };
@@ -43,12 +44,29 @@ export function keyPrefix(key: string): string {
   return key.slice(0, PREFIXES[modeOfKey(key)].length + 4);
 }
 
-/** Creates a key for an account: a test key for a test account. @returns the key, which is not stored. */
+/** Creates a key without limits for an account: a test key for a test account. @returns the key, which is not stored. */
 export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
-  const key = newKey(modeOf(accountId));
-  await database.query(
-    'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',
-    [hashKey(key), accountId, keyPrefix(key), new Date(now)],
-  );
+  const { key } = await insertKey(database, accountId, { now });
   return key;
+}
+
+/** Creates a key for an account. @returns its id, and the key, which is not stored. */
+export async function insertKey(
+  database: Queryable,
+  accountId: number,
+  about: { settings?: KeySettings; createdBy?: number | null; now: number },
+): Promise<{ key: string; id: number }> {
+  const { settings = WITHOUT_LIMITS, createdBy = null, now } = about;
+  const { name, scopes, capDay, capMonth, expiresAt, networks } = settings;
+  const key = newKey(modeOf(accountId));
+  const { rows } = await database.query<{ id: number }>(
+    `insert into api_keys (hash, account_id, prefix, created_at, created_by, name, scopes, cap_day, cap_month, expires_at,
+       networks)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id`,
+    [
+      ...[hashKey(key), accountId, keyPrefix(key), new Date(now), createdBy, name, scopes, capDay, capMonth],
+      ...[expiresAt, networks],
+    ],
+  );
+  return { key, id: rows[0]?.id ?? 0 };
 }

@@ -5,6 +5,7 @@ import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
 import { BILLING_ENDPOINTS } from './endpoints/billing/index.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
 import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs/index.ts';
+import { KEY_ENDPOINTS } from './endpoints/keys/index.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { SCHEDULE_ENDPOINTS } from './endpoints/schedules/index.ts';
 import { getMetrics } from './endpoints/service/get-metrics.ts';
@@ -39,6 +40,7 @@ export interface ApiDeps {
   trackers: DepsOf<typeof TRACKER_ENDPOINTS>;
   webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
   billing: DepsOf<typeof BILLING_ENDPOINTS>;
+  keys: DepsOf<typeof KEY_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
   /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics. */
@@ -87,6 +89,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         registerEndpoints(scope, TRACKER_ENDPOINTS, deps.trackers);
         registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
         registerEndpoints(scope, BILLING_ENDPOINTS, deps.billing);
+        registerEndpoints(scope, KEY_ENDPOINTS, deps.keys);
       });
       api.register(async (scope) =>
         registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }),

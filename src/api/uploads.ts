@@ -67,12 +67,12 @@ async function* limited(body: Readable, pace: UploadPace): AsyncGenerator<Buffer
 export async function sendToWorker(
   deps: UploadDeps,
   { account, request, reply }: UploadCall,
-  jobOf: (upload: { uploadId: string; accountId: number }) => BatchJob,
+  jobOf: (upload: { uploadId: string; accountId: number; keyId: number | null }) => BatchJob,
 ): Promise<FastifyReply> {
   const { redis, keys, batchQueue, replies } = deps;
   const uploadId = uuid();
   await receiveUpload(deps, uploadId, { request });
-  const job = jobOf({ uploadId, accountId: account.accountId });
+  const job = jobOf({ uploadId, accountId: account.accountId, keyId: account.keyId });
   const [answer] = await Promise.all([
     replies.wait(uploadId, REPLY_TIMEOUT_MS),
     batchQueue.add(job.kind, job, { jobId: uploadId }),

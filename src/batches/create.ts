@@ -10,6 +10,8 @@ export interface NewBatch {
   /** UUID of version 7. */
   batchId: string;
   accountId: number;
+  /** The key for which its calls count; null: none, or a key of the pages. */
+  keyId: number | null;
   name: string | null;
   operation: string;
   window: FeedWindow;
@@ -39,13 +41,13 @@ export async function insertBatch(
   const units = calls.reduce((sum, call) => sum + call.units, 0);
   const { rowCount } = await client.query(
     `insert into batches (id, account_id, name, operation, state, feed_window, item_count, units_quoted, webhook,
-       idempotency_key, request_hash, schedule_id, only_changes, created_at, deadline_at)
-     values ($1, $2, $3, $4, 'running', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+       idempotency_key, request_hash, schedule_id, only_changes, created_at, deadline_at, key_id)
+     values ($1, $2, $3, $4, 'running', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
      on conflict (account_id, idempotency_key) where idempotency_key is not null do nothing`,
     [
       ...[batch.batchId, batch.accountId, batch.name, batch.operation, batch.window, itemCount, units],
       ...[batch.webhook, batch.idempotencyKey, batch.requestHash, batch.scheduleId, batch.onlyChanges],
-      ...[new Date(batch.createdAt), new Date(batch.deadlineAt)],
+      ...[new Date(batch.createdAt), new Date(batch.deadlineAt), batch.keyId],
     ],
   );
   if (rowCount === 0) return false;

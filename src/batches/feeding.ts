@@ -9,6 +9,8 @@ import type { FeedWindow } from './request-schemas.ts';
 export interface PendingBatch {
   batchId: string;
   accountId: number;
+  /** The key for which its calls count. */
+  keyHash: Buffer | null;
   operation: string;
   window: FeedWindow;
   deadlineAt: number;
@@ -36,6 +38,8 @@ export interface FedCount {
   calls: number;
 }
 
+const KEY_HASH = '(select k.hash from api_keys k where k.id = b.key_id) as "keyHash"';
+
 export async function countFed(database: Queryable): Promise<FedCount[]> {
   const { rows } = await database.query<FedCount>(
     `select b.account_id as "accountId", c.pool, count(*) as calls
@@ -48,7 +52,8 @@ export async function countFed(database: Queryable): Promise<FedCount[]> {
 export async function pendingBatches(database: Queryable, now: number): Promise<PendingBatch[]> {
   const { rows } = await database.query<PendingBatch>({
     name: 'pending-batches',
-    text: `select b.id as "batchId", b.account_id as "accountId", b.operation, b.feed_window as window,
+    text: `select b.id as "batchId", b.account_id as "accountId", ${KEY_HASH}, b.operation,
+        b.feed_window as window,
         ${unixMs('b.deadline_at')} as "deadlineAt", b.waiting_reason is not null as "isWaiting",
         ${unixMs('b.minute_reserved_until')} as "minuteReservedUntil"
       from (
@@ -170,6 +175,7 @@ export async function endWaiting(database: Database, batchId: string): Promise<v
 /** A fed call that has ended, or that was never admitted. */
 export interface CollectableCall extends FedCall {
   accountId: number;
+  keyHash: Buffer | null;
   operation: string;
   batchState: BatchState;
   deadlineAt: number;
@@ -189,7 +195,7 @@ export async function endedCalls(
 ): Promise<{ ended: CollectableCall[]; unknown: CollectableCall[] }> {
   const { rows } = await database.query<CollectableCall & { known: boolean }>({
     name: 'ended-batch-calls',
-    text: `select ${fedColumns('f')}, f.joined, b.account_id as "accountId", b.operation, b.state as "batchState",
+    text: `select ${fedColumns('f')}, f.joined, b.account_id as "accountId", ${KEY_HASH}, b.operation, b.state as "batchState",
         ${unixMs('b.deadline_at')} as "deadlineAt", b.only_changes as "onlyChanges", b.schedule_id as "scheduleId",
         b.waiting_reason is not null as "isWaiting", c.id is not null as known
       from batch_calls f

@@ -1,17 +1,23 @@
-import { revokedKey, unavailableAccount, unknownKey } from '../accounts/authentication.ts';
+import { KeyChanged } from '../accounts/authentication.ts';
 import type { PoolName } from '../operations/pools.ts';
 import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
-import { type ErrorKind, SoukError } from '../platform/errors.ts';
+import type { ErrorKind, SoukError } from '../platform/errors.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
+import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Within this time, identical calls of an account are one call and charged once. */
 export const DEDUPLICATION_SECONDS = 300;
 
-/** The origin of a call: a request with a key, or a batch of an account. */
-export type Caller = { keyHash: Buffer } | { accountId: number };
+/**
+ * The origin of a call: a request with a key, whose limits have been checked in a version (default: that of a key that never
+ * had any), or a batch of an account, with the key that created it.
+ */
+export type Caller =
+  | { keyHash: Buffer; keyVersion?: number }
+  | { accountId: number; batchKeyHash?: Buffer | null };
 
 /** A call for which admission is requested. */
 export interface AdmissionRequest {
@@ -60,13 +66,14 @@ export type Prediction =
   | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; error: SoukError };
 
-interface AdmissionRow {
+export interface AdmissionRow {
   /** Position of the call in the array, from 1. */
   idx: number;
   outcome:
     | 'key_unknown'
     | 'key_revoked'
     | 'account_unavailable'
+    | 'key_changed'
     | 'locked'
     | 'joined'
     | 'admitted'
@@ -78,7 +85,7 @@ interface AdmissionRow {
   joinedBackground: boolean;
   wallet: Wallet;
   source: GrantKind;
-  reason: ErrorKind;
+  reason: ErrorKind | 'KEY_CAP_OF_DAY' | 'KEY_CAP_OF_MONTH';
   remaining: number;
   resetAt: Date | null;
   minuteLimit: number | null;
@@ -94,9 +101,12 @@ const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callI
 const LOCK_PATIENCE_MS = 1_000;
 
 export interface Admissions {
-  /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN, one of QUOTA_*, or BUSY if the account is locked; then nothing is charged. */
+  /** @throws SoukError KEY_*, QUOTA_*, or BUSY if the account is locked; KeyChanged. Then nothing is charged. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Returns how `admit` would treat a new call with this price, and changes nothing. */
+  /**
+   * Returns how `admit` would treat a new call with this price, and changes nothing.
+   * @param caller without a version, the limits of the key are not checked. @throws SoukError KEY_*; KeyChanged.
+   */
   predict(caller: Caller, units: number): Promise<Prediction>;
 }
 
@@ -160,6 +170,7 @@ export function createAdmissions(
         const kind = request.answer === null ? 'started' : 'cached';
         return { kind, accountId, callId, rate: rateOf(row) };
       }
+      if (outcome === 'key_changed') throw new KeyChanged();
       if (outcome !== 'joined') throw refusal(row, request.units, now());
       const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
       return { kind: 'joined', accountId, callId, finished: joinedState !== 'reserved', background, answer };
@@ -167,6 +178,7 @@ export function createAdmissions(
     async predict(caller, units) {
       const row = await predictions.submit({ ...ANY_CALL, caller, units, dry: true });
       if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
+      if (row.outcome === 'key_changed') throw new KeyChanged();
       const error = refusal(row, units, now());
       if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
       return { admitted: false, error };
@@ -189,9 +201,7 @@ const ANY_CALL = {
 /** Encodes an element of the array that souk_read_calls reads. Absent fields become null or false there. */
 function encode({ caller, answer, ...call }: AdmissionInput) {
   return {
-    ...('keyHash' in caller
-      ? { key_hash: `\\x${caller.keyHash.toString('hex')}` }
-      : { caller_id: caller.accountId }),
+    ...keyOf(caller, call.dry),
     call_id: call.callId,
     operation: call.operation,
     charge_id: `\\x${call.chargeId}`,
@@ -202,6 +212,20 @@ function encode({ caller, answer, ...call }: AdmissionInput) {
     ...(call.background ? { background: true } : {}),
     ...(call.continues ? { continues: call.continues } : {}),
     ...(call.dry ? { dry: true } : {}),
+  };
+}
+
+function keyOf(caller: Caller, dry = false) {
+  const hex = (hash: Buffer) => `\\x${hash.toString('hex')}`;
+  if ('accountId' in caller) {
+    const { accountId, batchKeyHash } = caller;
+    return { caller_id: accountId, ...(batchKeyHash && { key_hash: hex(batchKeyHash) }) };
+  }
+  const { keyHash, keyVersion = dry ? null : 0 } = caller;
+  // An absent version is 0, or any if the call is dry.
+  return {
+    key_hash: hex(keyHash),
+    ...(keyVersion || (dry && keyVersion !== null) ? { key_version: keyVersion } : {}),
   };
 }
 
@@ -238,34 +262,4 @@ function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest)
 function rateOf({ minuteLimit, minuteLeft, resetAt }: AdmissionRow): MinuteRate {
   if (minuteLimit === null || resetAt === null) return null;
   return { limit: minuteLimit, remaining: minuteLeft, resetAt: resetAt.getTime() };
-}
-
-/**
- * `Retry-After` of refusals that end with a purchase rather than at a time. Clients that retry by themselves retry
- * rarely.
- */
-const WITHOUT_RESET_SECONDS = 3600;
-
-function refusal(row: AdmissionRow, needed: number, now: number): SoukError {
-  switch (row.outcome) {
-    case 'key_unknown':
-      return unknownKey();
-    case 'key_revoked':
-      return revokedKey();
-    case 'account_unavailable':
-      return unavailableAccount();
-    default: {
-      const { reason, wallet, remaining, resetAt, minuteLimit, minuteLeft } = row;
-      const resetSeconds = 60 - Math.floor((now % 60_000) / 1000);
-      return new SoukError(reason, {
-        ...(minuteLimit === null
-          ? {}
-          : { rate: { limit: minuteLimit, remaining: minuteLeft, resetSeconds } }),
-        metadata: { wallet, needed, remaining, resetAt: resetAt?.toISOString() ?? null },
-        retryAfterSeconds: resetAt
-          ? Math.max(1, Math.ceil((resetAt.getTime() - now) / 1000))
-          : WITHOUT_RESET_SECONDS,
-      });
-    }
-  }
 }

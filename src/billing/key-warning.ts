@@ -7,6 +7,8 @@ import type { Wallet } from './wallets.ts';
 export interface Endings {
   /** When a replaced key stops working; null if it was not replaced. */
   keyStopsAt: number | null;
+  /** When a key expires within the warning time; null otherwise. */
+  keyExpiresAt: number | null;
   /** The subscription that ends first within the warning time without a successor in its wallet. */
   subscription: { wallet: Wallet; endsAt: number } | null;
   /** When the last pack with units ends; null if there is no such pack. */
@@ -19,7 +21,7 @@ const LOW_SHARE = 0.1;
 const WALLET_NAMES: Record<Wallet, string> = { general: 'general', off_peak: 'off-peak' };
 
 /**
- * Returns the most urgent warning for the owner of a key: the key was replaced, a subscription ends soon, the packs
+ * Returns the most urgent warning for the owner of a key: the key was replaced or expires, a subscription ends soon, the packs
  * end soon, or few units are left. Null if there is none.
  */
 export function keyWarning(
@@ -27,8 +29,9 @@ export function keyWarning(
   balance: Pick<QuotaSnapshot, 'general' | 'off_peak' | 'packs'>,
   now: number,
 ): string | null {
-  const { keyStopsAt, subscription, lastPackEndsAt } = endings;
+  const { keyStopsAt, keyExpiresAt, subscription, lastPackEndsAt } = endings;
   if (keyStopsAt !== null) return `This key was replaced and stops working at ${iso(keyStopsAt)}.`;
+  if (keyExpiresAt !== null) return `This key expires at ${iso(keyExpiresAt)}.`;
   if (subscription) {
     const { wallet, endsAt } = subscription;
     return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and no other subscription follows it.`;
@@ -48,12 +51,14 @@ export async function findEndings(
   const { rows } = await database.query<Endings>({
     name: 'quota-endings',
     text: `select
-        (select ${unixMs('expires_at')} from api_keys where hash = $1 and purpose = 'customer') as "keyStopsAt",
+        case when k.rotated_at is not null then ${unixMs('k.expires_at')} end as "keyStopsAt",
+        case when k.rotated_at is null and k.expires_at <= $4 then ${unixMs('k.expires_at')} end as "keyExpiresAt",
         (select ${unixMs('max(valid_until)')} from packs
          where account_id = $2 and remaining_units > 0 and valid_until > $3) as "lastPackEndsAt",
         case when s.wallet is not null then
           json_build_object('wallet', s.wallet, 'endsAt', ${unixMs('s.ends_at')}) end as subscription
       from (select 1) as always
+      left join api_keys k on k.hash = $1 and k.purpose = 'customer'
       left join lateral (
         select s.wallet, s.ends_at from subscriptions s
         where s.account_id = $2 and s.starts_at <= $3 and s.ends_at > $3 and s.ends_at <= $4

@@ -70,6 +70,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
     schedules: { database, clock, ...uploads },
     trackers: { database, clock, ...uploads },
     billing: { database, clock },
+    keys: { database, clock },
     webhooks: {
       ...{ database, clock, allowPrivate: webhooks.allowPrivate },
       secretBox: createSecretBox(settings.secretKeys),

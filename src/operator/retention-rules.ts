@@ -21,6 +21,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   email_confirmations: 'Until they expire',
   failures: '30 days, at most 100,000 rows',
   finished_calls: 'CALLS_KEPT_MONTHS months',
+  key_periods: '62 days',
   incidents: '120 days after their end',
   leases: 'One row for each kind of work',
   ledger: 'For ever, or folded after LEDGER_KEPT_MONTHS months',

@@ -14,6 +14,8 @@ const NOTES_KEPT_DAYS = 400;
 
 /** A day more than the trigger of the table requires. */
 const AUDIT_KEPT_DAYS = 401;
+/** Units return to the month in which their call was accepted. */
+const KEY_PERIODS_DAYS = 62;
 const DAY_MS = 86_400_000;
 
 export interface RetentionDeps {
@@ -43,6 +45,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
   await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
   await purgeMails(database, at.getTime());
+  await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from password_resets where expires_at < $1', [at]);
   await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));

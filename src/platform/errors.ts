@@ -27,7 +27,31 @@ export const ERRORS = {
     units: 'none',
     text: 'The API key was revoked, or its account is disabled or unavailable.',
   },
+  KEY_SCOPE_MISSING: {
+    status: 403,
+    code: 'KEY_SCOPE_MISSING',
+    units: 'none',
+    text: 'The API key lacks the scope of this address or operation.',
+  },
+  KEY_ADDRESS_REFUSED: {
+    status: 403,
+    code: 'KEY_ADDRESS_REFUSED',
+    units: 'none',
+    text: 'The API key must not be used from the address of this client.',
+  },
+  KEY_RIGHTS_EXCEEDED: {
+    status: 403,
+    code: 'KEY_RIGHTS_EXCEEDED',
+    units: 'none',
+    text: 'An API key cannot give a key rights that it does not have itself.',
+  },
   NOT_FOUND: { status: 404, code: 'NOT_FOUND', units: 'none', text: 'No resource exists at this address.' },
+  KEY_NOT_FOUND: {
+    status: 404,
+    code: 'KEY_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no API key with this id.',
+  },
   JOB_NOT_FOUND: {
     status: 404,
     code: 'JOB_NOT_FOUND',
@@ -134,7 +158,7 @@ export const ERRORS = {
     status: 429,
     code: 'LIMIT_REACHED',
     units: 'none',
-    text: 'The account has as many open batches, schedules, trackers or webhooks as are allowed.',
+    text: 'The account has as many open batches, schedules, trackers, webhooks or keys as are allowed.',
   },
   STORAGE_EXCEEDED: {
     status: 429,
@@ -189,6 +213,12 @@ export const ERRORS = {
     code: 'QUOTA_MAX_UNITS',
     units: 'none',
     text: 'The call costs more units than its maxUnits allows.',
+  },
+  KEY_CAP_REACHED: {
+    status: 429,
+    code: 'KEY_CAP_REACHED',
+    units: 'none',
+    text: 'The API key has used the units that it may use in this day or month.',
   },
   TOO_MANY_ATTEMPTS: {
     status: 429,

@@ -200,12 +200,12 @@ async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCall): Pro
   const { database, log } = deps;
   const operation = queuedOperation(batch.operation);
   if (!operation) throw new Error(`no operation ${batch.operation}`);
-  const { batchId, accountId, deadlineAt } = batch;
+  const { batchId, accountId, keyHash, deadlineAt } = batch;
   try {
     const submission = await submit(deps, {
       operation,
       input: call.input,
-      caller: { accountId },
+      caller: { accountId, batchKeyHash: keyHash },
       maxUnits: null,
       waiting: { batchUntil: deadlineAt, callId: call.callId },
     });

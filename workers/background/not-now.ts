@@ -21,10 +21,10 @@ export async function notNow(
 ): Promise<Outcome> {
   const { database, clock, log } = deps;
   const { remaining, resetAt } = (error.metadata ?? {}) as { remaining?: number; resetAt?: string | null };
-  if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
-    return { kind: 'again' };
+  const mayBeSplit = error.kind === 'QUOTA_INSUFFICIENT_UNITS' || error.kind === 'KEY_CAP_REACHED';
+  if (mayBeSplit && (await split(deps, batch, call, remaining ?? 0))) return { kind: 'again' };
   if (ERRORS[error.kind].status === 400) return refusedForGood(deps, call, error);
-  if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
+  if (['KEY_FORBIDDEN', 'KEY_CAP_REACHED'].includes(error.kind) || error.kind.startsWith('QUOTA_')) {
     await returnToFeed(database, call);
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
     const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;

@@ -1,5 +1,6 @@
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
+import { keyOfChanged, requireOperationScope } from '../../src/accounts/key-standing.ts';
 import {
   ACCOUNT_LIMITS,
   countSchedules,
@@ -62,14 +63,14 @@ export async function prepareSchedule(deps: PrepareDeps, upload: ScheduleUpload)
 async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: string): Promise<Reply> {
   const now = deps.clock.now();
   const { batch, ...settings } = readSchedule(body);
-  const { fields } = await quote(batch, now);
+  const { fields } = await quote(deps, upload, batch);
   // Throws on items that are nested too deeply to be hashed: runs with `onlyChanges` could not compare them.
   await hashesOf(batch.raws);
   const webhook = await checkedWebhook(deps, upload.accountId, settings.webhook, 'batch.webhook');
   // The id of the upload, so that an upload that is read twice creates one schedule.
-  const { uploadId: scheduleId, accountId } = upload;
+  const { uploadId: scheduleId, accountId, keyId } = upload;
   const dates = { createdAt: now, updatedAt: now, nextDueAt: null };
-  const wanted: Schedule = { scheduleId, accountId, ...settings, ...fields, webhook, ...dates };
+  const wanted: Schedule = { scheduleId, accountId, keyId, ...settings, ...fields, webhook, ...dates };
   await check(deps, wanted, now);
   const schedule = { ...wanted, nextDueAt: firstDueAt(wanted, now) };
   const view = scheduleView(schedule, now);
@@ -90,7 +91,7 @@ async function changeSchedule(
   body: string,
 ): Promise<Reply> {
   const { batch, ...settings } = readScheduleChange(body);
-  const read = batch && (await quote(batch, deps.clock.now()));
+  const read = batch && (await quote(deps, upload, batch));
   const webhook =
     settings.webhook === undefined
       ? undefined
@@ -102,7 +103,8 @@ async function changeSchedule(
     const present = await lockSchedule(client, upload.scheduleId, 'wait');
     if (present?.accountId !== upload.accountId) throw new SoukError('SCHEDULE_NOT_FOUND');
     const fields = { ...settings, ...read?.fields, ...(webhook === undefined ? {} : { webhook }) };
-    const merged: Schedule = { ...present, ...fields, updatedAt: now };
+    const keyId = await keyOfChanged(client, present.keyId, upload.keyId, now);
+    const merged: Schedule = { ...present, ...fields, keyId, updatedAt: now };
     await check(deps, merged, now);
     const schedule = isRetimed(present, merged) ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
     if (!upload.dryRun) {
@@ -153,8 +155,14 @@ export async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
 
 const ITEMS_BETWEEN_YIELDS = 200;
 
-/** Returns what a schedule says about its items. @throws BatchFaults */
-export async function quote({ operation, raws }: ScheduleRequest['batch'], now: number) {
+/** Returns what a schedule says about its items. @throws BatchFaults, or SoukError KEY_SCOPE_MISSING. */
+export async function quote(
+  { database, clock }: PrepareDeps,
+  { keyId }: { keyId: number | null },
+  { operation, raws }: ScheduleRequest['batch'],
+) {
+  const now = clock.now();
+  await requireOperationScope(database, keyId, operation, now);
   const items = await readItems(operation, raws, yieldToEvents, now);
   const calls = await packedCalls(operation, items);
   return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
+import { keyOfChanged } from '../../src/accounts/key-standing.ts';
 import {
   ACCOUNT_LIMITS,
   countSchedules,
@@ -49,15 +50,15 @@ export async function prepareTracker(deps: PrepareDeps, upload: TrackerUpload): 
 async function createTracker(deps: PrepareDeps, upload: TrackerUpload, body: string): Promise<Reply> {
   const now = deps.clock.now();
   // The id of the upload, so that an upload that is read twice creates one tracker.
-  const { uploadId: scheduleId, accountId } = upload;
+  const { uploadId: scheduleId, accountId, keyId } = upload;
   const { settings, subjects } = readTracker(body);
   const { domain } = subjects;
   const items = await itemsOf(deps.database, subjects, settings.conditions);
-  const { fields } = await quote(items, now);
+  const { fields } = await quote(deps, upload, items);
   const alertWebhook = await checkedWebhook(deps, accountId, settings.webhook, 'webhook');
   const dates = { createdAt: now, updatedAt: now, nextDueAt: null };
   const wanted: Tracker = {
-    ...{ scheduleId, accountId, ...settings, ...fields, domain, ...dates },
+    ...{ scheduleId, accountId, keyId, ...settings, ...fields, domain, ...dates },
     // The batches of a tracker send no messages of their own.
     webhook: null,
     onlyChanges: true,
@@ -106,9 +107,10 @@ async function changeTracker(
     const merged: Tracker = {
       ...present,
       ...others,
-      ...(items ? (await quote(items, now)).fields : {}),
+      ...(items ? (await quote(deps, upload, items)).fields : {}),
       ...(subjects ? { domain: subjects.domain } : {}),
       ...(alertWebhook === undefined ? {} : { alertWebhook }),
+      keyId: await keyOfChanged(client, present.keyId, upload.keyId, now),
       updatedAt: now,
     };
     await check(deps, merged, now);

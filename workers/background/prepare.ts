@@ -1,6 +1,7 @@
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
+import { requireOperationScope } from '../../src/accounts/key-standing.ts';
 import {
   ACCOUNT_LIMITS,
   type AccountLimits,
@@ -59,6 +60,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
       upload.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: upload.query };
     const request = await readBatch(content, yieldToEvents, deps.clock.now());
     const { idempotencyKey } = request.settings;
+    await requireOperationScope(deps.database, upload.keyId, request.operation, deps.clock.now());
     const requestHash = await hashOf(request, yieldToEvents);
     if (idempotencyKey !== null && !upload.dryRun) {
       // This comes before the check of the deadline, so that a repeated request gets the same answer after the deadline, too.
@@ -193,7 +195,7 @@ function dryRunReply({ operation, items }: BatchRequest, calls: readonly PackedC
 
 async function create(
   { database, redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
-  { uploadId, accountId }: BatchUpload,
+  { uploadId, accountId, keyId }: BatchUpload,
   { operation, settings }: BatchRequest,
   calls: readonly PackedCall[],
   deadlineAt: number,
@@ -203,7 +205,7 @@ async function create(
   const batch: NewBatch = {
     // The id of the upload, so that an upload that is read twice creates one batch.
     batchId: uploadId,
-    accountId,
+    ...{ accountId, keyId },
     name,
     operation: operation.name,
     window,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
+import { obstacleOfKey } from '../../src/accounts/key-standing.ts';
 import { ACCOUNT_LIMITS, countOpenBatches, limitsFor } from '../../src/batches/account-limits.ts';
 import { insertBatch } from '../../src/batches/create.ts';
 import type { PackedCall } from '../../src/batches/pack.ts';
@@ -107,13 +108,15 @@ async function noteRun(
 }
 
 async function obstacleOf(
-  { redis, keys, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
+  { redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
   client: ClientBase,
-  { scheduleId, accountId }: Schedule,
+  { scheduleId, accountId, keyId, operation }: Schedule,
 ) {
   const limits = limitsFor(accountId, accountLimits);
   const skipped = (reason: string) => ({ state: 'skipped', reason }) as const;
   if (await isRunning(client, scheduleId)) return skipped('The previous run has not finished.');
+  const ofKey = await obstacleOfKey(client, keyId, queuedOperation(operation), clock.now());
+  if (ofKey !== null) return skipped(ofKey);
   const open = await countOpenBatches(client, accountId);
   if (open >= limits.openBatches) return skipped(`The account has ${open} batches that are not finished.`);
   const stored = await storedByAccount({ database: client, redis, keys }, accountId);
@@ -142,9 +145,9 @@ async function workOf(
 }
 
 function newBatch(schedule: Schedule, batchId: string, now: number) {
-  const { accountId, name, operation, window, webhook, scheduleId, onlyChanges, runHours } = schedule;
+  const { accountId, keyId, name, operation, window, webhook, scheduleId, onlyChanges, runHours } = schedule;
   return {
-    ...{ batchId, accountId, name, operation, window, webhook, scheduleId, onlyChanges },
+    ...{ batchId, accountId, keyId, name, operation, window, webhook, scheduleId, onlyChanges },
     idempotencyKey: null,
     requestHash: createHash('sha256').update(scheduleId).digest(),
     createdAt: now,

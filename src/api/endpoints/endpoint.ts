@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { Scope } from '../../accounts/scopes.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
@@ -47,6 +48,8 @@ export interface EndpointDescription {
   errors?: readonly ErrorKind[];
   /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `upload`. */
   occupies?: Occupies;
+  /** The scopes of which a key needs one. Default: see `scopesOfEndpoint`. */
+  scopes?: readonly Scope[];
   /** Needs no key. */
   isPublic?: boolean;
   /** Omits the endpoint from the document, because it is not for customers. */
@@ -59,6 +62,8 @@ export interface IdParameter {
   of: string;
   /** The error for a malformed id. */
   unknown: ErrorKind;
+  /** True for ids that are numbers; the others are UUIDs. */
+  isNumber?: true;
 }
 
 export interface BodyDescription<Schema extends z.ZodType = z.ZodType> {
@@ -123,8 +128,8 @@ export function publicEndpoint<Deps>({
 /** The dependencies of all endpoints of a list. */
 export type DepsOf<Endpoints> = Endpoints extends readonly Endpoint<infer Deps>[] ? Deps : never;
 
-function readId({ unknown }: IdParameter, { params }: FastifyRequest): string {
+function readId({ unknown, isNumber }: IdParameter, { params }: FastifyRequest): string {
   const { id } = params as { id: string };
-  if (isUuid(id)) return id;
+  if (isNumber ? /^[1-9]\d{0,14}$/.test(id) : isUuid(id)) return id;
   throw new SoukError(unknown);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify';
 import { keepBodiesAsStreams } from '../plugins/body-parsing.ts';
+import { scopesOfEndpoint } from '../scopes.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -17,14 +18,15 @@ export function registerEndpoints<Deps>(
   });
 }
 
-function routeOf<Deps>({ method, path, serve, upload, occupies }: Endpoint<Deps>, deps: Deps): RouteOptions {
+function routeOf<Deps>(endpoint: Endpoint<Deps>, deps: Deps): RouteOptions {
+  const { method, path, serve, upload, occupies } = endpoint;
   // A HEAD request for a stream would have to read the stream.
   const isStream = occupies === 'downloads' || occupies === 'streams';
   return {
     method: method.toUpperCase() as HTTPMethods,
     exposeHeadRoute: method === 'get' && !isStream,
     url: path.replace('{id}', ':id'),
-    config: { occupies: upload ? 'uploads' : occupies },
+    config: { occupies: upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint) },
     handler: async (request, reply) => serve(deps, request, reply),
   };
 }

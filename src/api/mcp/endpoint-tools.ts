@@ -4,6 +4,7 @@ import type { EndpointDescription } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { parametersOf } from '../openapi/parameters.ts';
 import { bodySchemaOf, componentSchemas } from '../openapi/schemas.ts';
+import { scopesOfEndpoint } from '../scopes.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { OPTIONS } from './operation-tools.ts';
 import { partSchema } from './parts.ts';
@@ -43,6 +44,7 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
   const reads = method === 'get';
   return {
     toolset,
+    scopes: scopesOfEndpoint(endpoint),
     listed: {
       name,
       title: titleOf(name),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isInScope, type KeyScopes, scopeMissing } from '../../accounts/scopes.ts';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { projectFile } from '../../platform/project.ts';
@@ -13,11 +14,12 @@ import { mountProtocol } from './mount.ts';
 import { PROMPTS, promptText } from './prompts.ts';
 import type { Served } from './protocol.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
-import { budgetBytes } from './results.ts';
+import { budgetBytes, refusalResult } from './results.ts';
 import { isIn, listedTools, TOOLS } from './tools.ts';
 
 interface Caller extends ToolCaller {
   toolsets: readonly Toolset[];
+  scopes: KeyScopes;
 }
 
 export interface McpDeps extends AuthenticationDeps, Omit<ToolCallDeps, 'send' | 'budgetTokens'> {
@@ -44,10 +46,11 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
     allowedHosts: settings.allowedHosts,
     onError: (error) => log.debug({ err: error }, 'refused a tool request'),
     identify(request) {
-      const { accountId } = accountOf(request);
+      const { accountId, scopes } = accountOf(request);
       const { traceparent } = request.headers;
       return {
         accountId,
+        scopes,
         key: keyOf(request),
         ip: request.ip,
         traceparent: typeof traceparent === 'string' ? traceparent : undefined,
@@ -64,10 +67,11 @@ function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
   return {
     info: { name: 'souk', title: 'Souk', version: versionOf() },
     instructions: INSTRUCTIONS,
-    listTools: ({ toolsets }) => listedTools(toolsets),
+    listTools: ({ toolsets, scopes }) => listedTools(toolsets, scopes),
     async callTool(caller, name, args, context) {
       const tool = TOOLS.get(name);
       if (!tool || !isIn(tool, caller.toolsets)) return null;
+      if (!isInScope(caller.scopes, tool.scopes)) return refusalResult(scopeMissing(tool.scopes));
       return callTool({ ...deps, send, budgetTokens: resultTokens }, caller, tool, args, context);
     },
     listResources: (caller) => listResources(send, caller, (jobIds) => areKept(deps, jobIds)),

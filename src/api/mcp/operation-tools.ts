@@ -4,6 +4,7 @@ import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { isAlwaysRequired, isStrict, parametersOf } from '../openapi/parameters.ts';
 import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
+import { scopesOfOperation } from '../scopes.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { type Arguments, type ObjectSchema, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
@@ -61,6 +62,7 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
   const isPicture = operation.kind === 'queued' && operation.respond.type === 'png';
   return {
     toolset,
+    scopes: scopesOfOperation(operation),
     listed: {
       name: tool,
       title: titleOf(tool),

@@ -1,9 +1,12 @@
+import type { Scope } from '../../accounts/scopes.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import type { Toolset } from '../../operations/toolsets.ts';
 
 /** A tool: a description for agents, and the conversion of its calls to requests to our addresses. */
 export interface Tool {
   toolset: Toolset;
+  /** The scopes of which a key needs one. */
+  scopes: readonly Scope[];
   listed: ListedTool;
   /** Whether its calls are jobs, which may take longer than a caller waits. */
   isJob: boolean;

@@ -1,3 +1,4 @@
+import { isInScope, type KeyScopes } from '../../accounts/scopes.ts';
 import { CONSTANT_TOOLSETS, type Toolset } from '../../operations/toolsets.ts';
 import { endpointTools } from './endpoint-tools.ts';
 import { operationTools } from './operation-tools.ts';
@@ -13,7 +14,9 @@ export function isIn({ toolset }: Tool, toolsets: readonly Toolset[]): boolean {
   return toolsets.includes(toolset) || CONSTANT_TOOLSETS.includes(toolset);
 }
 
-/** Returns the tools of some toolsets for `tools/list`. */
-export function listedTools(toolsets: readonly Toolset[]): ListedTool[] {
-  return [...TOOLS.values()].filter((tool) => isIn(tool, toolsets)).map(({ listed }) => listed);
+/** Returns the tools of some toolsets for `tools/list`, without those that the key must not use. */
+export function listedTools(toolsets: readonly Toolset[], scopes: KeyScopes): ListedTool[] {
+  return [...TOOLS.values()]
+    .filter((tool) => isIn(tool, toolsets) && isInScope(scopes, tool.scopes))
+    .map(({ listed }) => listed);
 }

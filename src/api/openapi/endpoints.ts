@@ -53,13 +53,9 @@ function errorsOf({ method, id, errors = [], isPublic }: EndpointDescription): E
   return [...COMMON_ERRORS, ...(method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)), ...own];
 }
 
-function idParameter({ of }: IdParameter): ParameterObject {
-  return {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: `Id of ${of}`,
-    schema: { type: 'string', format: 'uuid', maxLength: 36 },
-    example: EXAMPLE_ID,
-  };
+function idParameter({ of, isNumber }: IdParameter): ParameterObject {
+  const named = { name: 'id', in: 'path', required: true, description: `Id of ${of}` } as const;
+  return isNumber
+    ? { ...named, schema: { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 }, example: 42 }
+    : { ...named, schema: { type: 'string', format: 'uuid', maxLength: 36 }, example: EXAMPLE_ID };
 }

@@ -143,6 +143,8 @@ export const COMMON_ERRORS = [
   'VALIDATION_FAILED',
   'KEY_INVALID',
   'KEY_FORBIDDEN',
+  'KEY_SCOPE_MISSING',
+  'KEY_ADDRESS_REFUSED',
   'PAYLOAD_TOO_LARGE',
   'TOO_MANY_REQUESTS',
   'TOO_MANY_OPEN',
@@ -150,7 +152,9 @@ export const COMMON_ERRORS = [
   'BUSY',
 ] as const;
 
-export const QUOTA_ERRORS = (Object.keys(ERRORS) as ErrorKind[]).filter((kind) => kind.startsWith('QUOTA_'));
+export const QUOTA_ERRORS = (Object.keys(ERRORS) as ErrorKind[]).filter(
+  (kind) => kind.startsWith('QUOTA_') || kind === 'KEY_CAP_REACHED',
+);
 
 /** Returns the responses for these errors, by status. */
 export function errorResponses(kinds: readonly ErrorKind[]): Record<string, Reference> {

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { OPERATION_SCOPES, type Scope } from '../../accounts/scopes.ts';
 import type { Route } from '../../operations/define.ts';
 import { LOCAL, QUEUED } from '../../operations/index.ts';
 import { invalidParameters } from '../../platform/errors.ts';
+import { scopesOfOperation } from '../scopes.ts';
 import { type LocalDeps, serveLocal } from './serve-local.ts';
 import { type QueuedDeps, serveQueued } from './serve-queued.ts';
 
@@ -14,12 +16,13 @@ export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDep
     for (const route of operation.routes) {
       const serve = serveQueued(deps, operation, route);
       if (route.type === undefined) {
-        addRoute(scope, route, serve);
+        addRoute(scope, route, serve, { scopes: scopesOfOperation(operation) });
         continue;
       }
       const address = `${route.method} ${route.path}`;
       const byType = shared.get(address) ?? new Map<string, Serve>();
-      if (byType.size === 0) addRoute(scope, route, serveByType(byType));
+      // Each operation requires its own scope, too.
+      if (byType.size === 0) addRoute(scope, route, serveByType(byType), { scopes: OPERATION_SCOPES });
       shared.set(address, byType.set(route.type, serve));
     }
   }
@@ -29,7 +32,10 @@ export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDep
 export function registerLocalOperations(scope: FastifyInstance, deps: LocalDeps): void {
   for (const operation of LOCAL)
     for (const route of operation.routes)
-      addRoute(scope, route, serveLocal(deps, operation, route), { exposeHeadRoute: route.method === 'GET' });
+      addRoute(scope, route, serveLocal(deps, operation, route), {
+        exposeHeadRoute: route.method === 'GET',
+        scopes: scopesOfOperation(operation),
+      });
 }
 
 function addRoute(
@@ -37,9 +43,9 @@ function addRoute(
   { method, path: url, invalidJsonKind }: Route,
   handler: Serve,
   // A HEAD request for a call would cost units and return no answer.
-  { exposeHeadRoute }: { exposeHeadRoute: boolean } = { exposeHeadRoute: false },
+  { exposeHeadRoute = false, scopes }: { exposeHeadRoute?: boolean; scopes: readonly Scope[] },
 ): void {
-  scope.route({ method, url, handler, exposeHeadRoute, config: { invalidJsonKind } });
+  scope.route({ method, url, handler, exposeHeadRoute, config: { invalidJsonKind, scopes } });
 }
 
 /** Serves a path that several operations share. The query parameter `type` selects one; default: the first. */

@@ -7,7 +7,8 @@ import { keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
-import type { Authentication } from '../../accounts/authentication.ts';
+import { type Authentication, KeyChanged } from '../../accounts/authentication.ts';
+import { requireScope } from '../../accounts/scopes.ts';
 import type { RequireStorage } from '../../batches/storage-limit.ts';
 import { findCall } from '../../billing/calls.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
@@ -23,9 +24,10 @@ import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limit
 import { ACCEPTED, type CallFacts, sendEnvelope } from '../envelope.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
 import type { FreeRequests } from '../limits/free-requests.ts';
-import { authenticate, keyAccountOf, wellFormedKey } from '../plugins/authentication.ts';
+import { authenticate, knownKeyOf, wellFormedKey } from '../plugins/authentication.ts';
 import { quoteView } from '../quote-view.ts';
 import { parseInput } from '../request-input.ts';
+import { scopesOfOperation } from '../scopes.ts';
 import { sendAnswer } from '../send-answer.ts';
 import { inFormat } from './answer-format.ts';
 import { type CallOptions, callOptionsOf } from './call-options.ts';
@@ -69,7 +71,7 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     wellFormedKey(request);
     const parsed = parseInput(operation, route, request, deps.clock.now());
     const input = inFormat(operation, parsed, request.query);
-    const { timeoutMs } = POOLS[poolOf(keyAccountOf(request), operation, input)];
+    const { timeoutMs } = POOLS[poolOf(knownKeyOf(request).accountId, operation, input)];
     const options = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);
     return answerCall(deps, { request, reply, operation, input, options, webhook });
@@ -78,10 +80,24 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
 
 /** Makes a call: returns its price, its answer, or the job that will produce the answer. */
 export async function answerCall(deps: QueuedDeps, requested: RequestedCall): Promise<FastifyReply> {
+  const { request } = requested;
+  try {
+    return await answerOnce(deps, requested);
+  } catch (error) {
+    if (!(error instanceof KeyChanged)) throw error;
+    // The limits of the key have changed since this gateway looked them up, and nothing was admitted.
+    await authenticate(deps, request, wellFormedKey(request));
+    return answerOnce(deps, requested);
+  }
+}
+
+async function answerOnce(deps: QueuedDeps, requested: RequestedCall): Promise<FastifyReply> {
   const { request, reply, operation, input, options, webhook } = requested;
   const { preference, dryRun, maxUnits } = options;
   const { database, freeRequests } = deps;
-  const [keyHash, accountId] = [wellFormedKey(request), keyAccountOf(request)];
+  const keyHash = wellFormedKey(request);
+  const { accountId, scopes, version: keyVersion } = knownKeyOf(request);
+  requireScope(scopes, scopesOfOperation(operation));
   if (webhook !== null) {
     // A webhook without a signing secret, and one beyond the limit, are refused before units are reserved.
     await authenticate(deps, request, keyHash);
@@ -89,7 +105,8 @@ export async function answerCall(deps: QueuedDeps, requested: RequestedCall): Pr
     await requireWebhookRoom(database, accountId, deps.webhooks.limits ?? WEBHOOK_LIMITS);
   }
   const waiting = preference.async ? 'poller' : 'caller';
-  const call: CallRequest = { operation, input, caller: { accountId, keyHash }, maxUnits, waiting };
+  const caller = { accountId, keyHash, keyVersion };
+  const call: CallRequest = { operation, input, caller, maxUnits, waiting };
   if (dryRun) {
     await freeRequests.count(accountId);
     return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
@@ -98,7 +115,7 @@ export async function answerCall(deps: QueuedDeps, requested: RequestedCall): Pr
 
   if (preference.async) await deps.requireStorage(accountId);
   const submission = await submit(deps, call);
-  request.account = { accountId: submission.accountId, keyHash };
+  request.account = { ...knownKeyOf(request), keyHash };
   if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);
   if (webhook !== null) await watchCall(deps, submission, webhook);
   return replyTo({ deps, reply, operation, input, preference }, submission);

@@ -1,13 +1,13 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import type { Authentication } from '../../accounts/authentication.ts';
+import { type Authentication, type KnownKey, refusalOf } from '../../accounts/authentication.ts';
 import { credentialsOf, type KeyPlaces, keysIn } from '../../accounts/credentials.ts';
 import { modeOfKey } from '../../accounts/keys.ts';
+import type { Scope } from '../../accounts/scopes.ts';
 import type { WrongKeys } from '../../accounts/wrong-keys.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 
-/** The owner of a request's API key. */
-export interface Account {
-  accountId: number;
+/** The owner of a request's API key, and the key. */
+export interface Account extends KnownKey {
   keyHash: Buffer;
 }
 
@@ -17,8 +17,15 @@ declare module 'fastify' {
     keyHash: Buffer | null;
     /** The account of the key, which may have been revoked a moment ago; for limits, and for the mode of a call. */
     accountId: number | null;
+    /** What is known of the key; it may have been changed a moment ago. */
+    knownKey: KnownKey | null;
     /** The account; null until the key is known to be valid. */
     account: Account | null;
+  }
+
+  interface FastifyContextConfig {
+    /** The scopes of which a key needs one. Default: none. */
+    scopes?: readonly Scope[] | undefined;
   }
 }
 
@@ -33,6 +40,7 @@ export interface AuthenticationDeps {
 export function decorateWithAccount(app: FastifyInstance): void {
   app.decorateRequest('keyHash', null);
   app.decorateRequest('accountId', null);
+  app.decorateRequest('knownKey', null);
   app.decorateRequest('account', null);
 }
 
@@ -63,9 +71,9 @@ export function wellFormedKey({ keyHash }: FastifyRequest): Buffer {
   throw new Error('the route is not in a scope that requires a key');
 }
 
-/** Returns the account of the key, which may have been revoked a moment ago, in a scope that requires a key. */
-export function keyAccountOf({ accountId }: FastifyRequest): number {
-  if (accountId !== null) return accountId;
+/** Returns the key, which may have been revoked or changed a moment ago, in a scope that requires a key. */
+export function knownKeyOf({ knownKey }: FastifyRequest): KnownKey {
+  if (knownKey) return knownKey;
   throw new Error('the route is not in a scope that requires a key');
 }
 
@@ -75,15 +83,18 @@ export function accountOf({ account }: FastifyRequest): Account {
   throw new Error('the route is not in a scope that requires an account');
 }
 
-/** Finds the account of a request before its admission does. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
+/** Looks up the key of a request before its admission does. @throws SoukError KEY_* if it must not be used for this request. */
 export async function authenticate(
   { authentication }: Pick<AuthenticationDeps, 'authentication'>,
   request: FastifyRequest,
   keyHash: Buffer,
 ): Promise<Account> {
-  const accountId = await authentication.accountOf(keyHash);
-  request.accountId = accountId;
-  request.account = { accountId, keyHash };
+  const key = await authentication.find(keyHash);
+  request.accountId = key.accountId;
+  request.knownKey = key;
+  const refusal = refusalOf(key, request.ip, request.routeOptions.config.scopes ?? []);
+  if (refusal) throw refusal;
+  request.account = { ...key, keyHash };
   return request.account;
 }
 
@@ -92,14 +103,18 @@ export function keyOf(request: FastifyRequest): string {
   return String(keysIn(keyPlacesOf(request))[0]).trim();
 }
 
-/** Finds the account of a key that this gateway does not know. @throws SoukError KEY_INVALID, KEY_FORBIDDEN or TOO_MANY_ATTEMPTS. */
+/** Looks up a key that this gateway does not know, or that it knows to be limited. @throws SoukError KEY_* or TOO_MANY_ATTEMPTS. */
 async function requireKnownKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<Buffer> {
   const keyHash = credentialsOf(keyPlacesOf(request));
   if (!deps.hasTestMode && modeOfKey(keyOf(request)) === 'test') throw testModeOff();
   request.keyHash = keyHash;
-  request.accountId = deps.authentication.knownAccountOf(keyHash);
-  if (request.accountId === null)
-    await deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
+  const known = deps.authentication.known(keyHash);
+  request.accountId = known?.accountId ?? null;
+  request.knownKey = known;
+  if (!known) await deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
+  // The limits may have been widened since they were looked up.
+  else if (refusalOf(known, request.ip, request.routeOptions.config.scopes ?? []))
+    await authenticate(deps, request, keyHash);
   return keyHash;
 }
 

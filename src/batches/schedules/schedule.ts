@@ -14,6 +14,8 @@ const gunzip = promisify(zlib.gunzip);
 export interface Schedule extends Timing {
   scheduleId: string;
   accountId: number;
+  /** The key for which its runs count; null: none, or a key of the pages. */
+  keyId: number | null;
   name: string;
   paused: boolean;
   window: FeedWindow;
@@ -93,8 +95,8 @@ export async function insertSchedule(
 ): Promise<void> {
   await database.query(
     `insert into schedules (id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook,
-       max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, items)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+       max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, key_id, items)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
      on conflict (id) do nothing`,
     [...valuesOf(schedule), await compressed(items)],
   );
@@ -109,7 +111,7 @@ export async function updateSchedule(
   await client.query(
     `update schedules set name = $3, cron = $4, timezone = $5, paused = $6, feed_window = $7, only_changes = $8,
        webhook = $9, max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14,
-       created_at = $15, updated_at = $16, next_due_at = $17, items = coalesce($18, items)
+       created_at = $15, updated_at = $16, next_due_at = $17, key_id = $18, items = coalesce($19, items)
      where account_id = $2 and id = $1`,
     [...valuesOf(schedule), items && (await compressed(items))],
   );
@@ -168,6 +170,7 @@ function valuesOf(schedule: Schedule): unknown[] {
     ...[schedule.runHours, schedule.operation, schedule.itemCount, schedule.unitsQuoted],
     ...[new Date(schedule.createdAt), new Date(schedule.updatedAt)],
     schedule.nextDueAt === null ? null : new Date(schedule.nextDueAt),
+    schedule.keyId,
   ];
 }
 
@@ -175,7 +178,7 @@ function valuesOf(schedule: Schedule): unknown[] {
 const IS_NO_TRACKER = 'not exists (select from trackers t where t.id = schedules.id)';
 
 /** The columns of a schedule, for a query of `schedules` alone or joined with others that have none of these names. */
-export const SCHEDULE = `id as "scheduleId", account_id as "accountId", name, cron, timezone, paused, feed_window as window,
+export const SCHEDULE = `id as "scheduleId", account_id as "accountId", key_id as "keyId", name, cron, timezone, paused, feed_window as window,
   only_changes as "onlyChanges", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
   item_count as "itemCount", units_quoted as "unitsQuoted", ${unixMs('created_at')} as "createdAt",
   ${unixMs('updated_at')} as "updatedAt", ${unixMs('next_due_at')} as "nextDueAt"`;

@@ -56,6 +56,24 @@ const pack = z
   })
   .register(SCHEMA_NAMES, { id: 'PackQuota' });
 
+const key = z
+  .object({
+    id: z.int(),
+    prefix: z.string().describe('The start of the key'),
+    name: z.string().nullable(),
+    scopes: z
+      .array(z.string())
+      .nullable()
+      .describe('What the key may do; null: everything but managing keys'),
+    capDay: z.int().nullable().describe('Units that it may use in a day (UTC); null: no cap'),
+    capMonth: z.int().nullable().describe('Units that it may use in a month (UTC); null: no cap'),
+    used: z
+      .object({ day: z.int(), month: z.int() })
+      .describe('Units that it has reserved and been charged in this day and month (UTC)'),
+    expiresAt: time('When the key stops working').nullable(),
+  })
+  .register(SCHEMA_NAMES, { id: 'KeyQuota' });
+
 const answer = z.object({
   serverTime: time('Current time in UTC'),
   offPeakWindow: window,
@@ -77,6 +95,7 @@ const answer = z.object({
     earliestValidUntil: time('When the first pack expires').nullable(),
     items: z.array(pack).describe('Packs, the next to expire first'),
   }),
+  key: key.nullable().describe('The key of this request; null on the pages'),
 });
 
 export const quota = defineLocal<'account.quota', Record<string, never>>({

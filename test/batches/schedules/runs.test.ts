@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { putUpload } from '../../../jobs/replies.ts';
+import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
+import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
@@ -264,4 +266,29 @@ test('lists runs in pages, newest first, and deletes them after ninety days', as
   expect((await client.get(`${path}?limit=no`)).json.msg).toContain('limit: ');
   souk.clock.advance(91 * 24 * HOUR_MS);
   await comesAbout(souk, async () => (await runsOf(client, schedule)).length === 0);
+});
+
+test('a schedule of a key with limits is skipped once the key is revoked, and runs again after another key has changed it', async ({
+  souk,
+  account,
+  client,
+}) => {
+  const { database, clock } = souk;
+  const settings = { ...WITHOUT_LIMITS, capMonth: 100 };
+  const { key, id } = await addKey(database, account.accountId, {
+    settings,
+    createdBy: null,
+    now: clock.now(),
+  });
+  const schedule = await createSchedule(souk.clientOf(key), productsHourly([newAsin()]));
+  await revokeKeys(database, account.accountId, String(id), clock.now());
+  passHour(souk);
+  const [run] = await runsMade(souk, client, schedule, 1);
+  expect(run).toMatchObject({
+    state: 'skipped',
+    reason: expect.stringMatching(/^The API key km_.* was revoked/),
+  });
+  await patchSchedule(client, schedule, { name: 'Adopted' });
+  passHour(souk);
+  expect((await runsMade(souk, client, schedule, 2))[0]).toMatchObject({ state: BEGUN });
 });

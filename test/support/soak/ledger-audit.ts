@@ -49,10 +49,10 @@ const AUDITS: Record<string, string> = {
       and (coalesce(e.held, 0) <> 0 or coalesce(e.used, 0) <> c.units_charged or c.units_charged > c.units_reserved)`,
   'the usage of a day equals the sum of its calls': `
     select * from (
-      select account_id, (accepted_at at time zone 'UTC')::date as day, operation, count(*) as calls,
-        sum(units_charged) as units
-      from finished_calls group by 1, 2, 3
-    ) as c full join usage_days d using (account_id, day, operation)
+      select account_id, (accepted_at at time zone 'UTC')::date as day, operation, coalesce(key_id, 0) as key_id,
+        count(*) as calls, sum(units_charged) as units
+      from finished_calls group by 1, 2, 3, 4
+    ) as c full join usage_days d using (account_id, day, operation, key_id)
     where c.calls is distinct from d.calls or c.units is distinct from d.units`,
   'a released call costs nothing': `
     select account_id, id, units_charged from calls where state = 'released' and units_charged <> 0`,

@@ -41,7 +41,11 @@ export type ErrorCode =
   | '4000'
   | '4001'
   | '4003'
+  | 'KEY_SCOPE_MISSING'
+  | 'KEY_ADDRESS_REFUSED'
+  | 'KEY_RIGHTS_EXCEEDED'
   | 'NOT_FOUND'
+  | 'KEY_NOT_FOUND'
   | 'JOB_NOT_FOUND'
   | 'BATCH_NOT_FOUND'
   | 'SCHEDULE_NOT_FOUND'
@@ -69,6 +73,7 @@ export type ErrorCode =
   | 'QUOTA_PACK_EXHAUSTED'
   | 'QUOTA_INSUFFICIENT_UNITS'
   | 'QUOTA_MAX_UNITS'
+  | 'KEY_CAP_REACHED'
   | 'TOO_MANY_ATTEMPTS'
   | '5000'
   | 'UPSTREAM_ERROR'
@@ -225,6 +230,18 @@ export interface Methods {
     /** Lists the movements of the units of the account, newest first. */
     ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
   };
+  keys: {
+    /** Lists the API keys of the account, newest first. */
+    list: Plain<Schemas['ApiKeys']>;
+    /** Creates an API key, and returns it this once. */
+    create: FreeWithoutParams<Schemas['KeysCreateParams'], Schemas['NewApiKey']>;
+    /** Returns an API key of the account, without the key itself. */
+    get: OfId<Schemas['ApiKey']>;
+    /** Updates the given settings of an API key. */
+    update: OfIdWith<Schemas['KeysUpdateParams'], Schemas['ApiKey']>;
+    /** Revokes an API key. */
+    revoke: OfId<Schemas['ApiKey']>;
+  };
 }
 
 /** Data by operation, for results of batches. */
@@ -323,4 +340,9 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'webhooks.replay': ['POST', '/api/webhooks/deliveries/{id}/replay', 30, 'never', 'nothing'],
   'billing.usage': ['GET', '/api/usage', 30, 'always', 'params'],
   'billing.ledger': ['GET', '/api/ledger', 30, 'always', 'params', 'ledger'],
+  'keys.list': ['GET', '/api/keys', 30, 'always', 'nothing'],
+  'keys.create': ['POST', '/api/keys', 30, 'never', 'params'],
+  'keys.get': ['GET', '/api/keys/{id}', 30, 'always', 'nothing'],
+  'keys.update': ['PATCH', '/api/keys/{id}', 30, 'always', 'params'],
+  'keys.revoke': ['DELETE', '/api/keys/{id}', 30, 'always', 'nothing'],
 };

@@ -1,4 +1,5 @@
 import { type CancelDeps, cancelJob as cancel } from '../../../../jobs/cancel.ts';
+import { OPERATION_SCOPES } from '../../../accounts/scopes.ts';
 import { type JobViewDeps, jobSchema } from '../../job-view.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
@@ -13,6 +14,7 @@ export const cancelJob = endpoint({
   description:
     'Cancels what a job has not sent to the data provider, and releases its units. What was sent runs to its end, is charged, and its answer is readable. The answer shows the present state of the job; a running job ends a moment later. A job that has ended stays unchanged.',
   id: jobId,
+  scopes: OPERATION_SCOPES,
   answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
   errors: ['JOB_SHARED'],
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OPERATION_SCOPES } from '../../../accounts/scopes.ts';
 import { inputOn } from '../../../operations/define.ts';
 import { QUEUED_NAMES, queuedOperation } from '../../../operations/index.ts';
 import { integer, oneOf } from '../../../operations/params/scalars.ts';
@@ -45,6 +46,7 @@ export const createJob = endpoint({
   tag: 'jobs',
   method: 'post',
   path: '/api/jobs',
+  scopes: OPERATION_SCOPES,
   startsCalls: true,
   summary: 'Makes a call as a job, and returns the job at once.',
   body: { description: 'The call', schema: jobBody, example: EXAMPLE },

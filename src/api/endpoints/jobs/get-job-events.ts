@@ -4,6 +4,7 @@ import { type Call, findCall } from '../../../billing/calls.ts';
 import { setFacts } from '../../envelope.ts';
 import { type JobViewDeps, jobView } from '../../job-view.ts';
 import { headers } from '../../openapi/responses.ts';
+import { OWN_JOB_SCOPES } from '../../scopes.ts';
 import { type EndpointCall, endpoint } from '../endpoint.ts';
 import { jobId, type OwnJobDeps, ownJob } from './own-job.ts';
 
@@ -29,6 +30,7 @@ export const getJobEvents = endpoint({
   description:
     "Streams a job's status as Server-Sent Events: `job` at once and after each change, and `end` when the job has ended. The data of each event is the job.",
   id: jobId,
+  scopes: OWN_JOB_SCOPES,
   occupies: 'streams',
   answers: {
     200: {

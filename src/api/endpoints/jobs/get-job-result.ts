@@ -10,6 +10,7 @@ import { type AnswerStore, OWN_ANSWER } from '../../../results/answer-store.ts';
 import { type JobViewDeps, jobSchema } from '../../job-view.ts';
 import { acceptedJob, enveloped } from '../../openapi/responses.ts';
 import { dataOf, reference } from '../../openapi/schemas.ts';
+import { OWN_JOB_SCOPES } from '../../scopes.ts';
 import { sendAnswer } from '../../send-answer.ts';
 import { endpoint } from '../endpoint.ts';
 import { awaitedJob, jobId, type OwnJobDeps, sendJob, waitQuery } from './own-job.ts';
@@ -34,6 +35,7 @@ export const getJobResult = endpoint({
   follows: 'job',
   summary: "Returns a job's result: the answer or the error of its call.",
   id: jobId,
+  scopes: OWN_JOB_SCOPES,
   query: waitQuery,
   answers: {
     200: {

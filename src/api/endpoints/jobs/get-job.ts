@@ -1,6 +1,7 @@
 import type { CompletionMap } from '../../../../jobs/wait.ts';
 import { type JobViewDeps, jobSchema } from '../../job-view.ts';
 import { enveloped } from '../../openapi/responses.ts';
+import { OWN_JOB_SCOPES } from '../../scopes.ts';
 import { endpoint } from '../endpoint.ts';
 import { awaitedJob, jobId, type OwnJobDeps, sendJob, waitQuery } from './own-job.ts';
 
@@ -12,6 +13,7 @@ export const getJob = endpoint({
   follows: 'job',
   summary: "Returns a job's status.",
   id: jobId,
+  scopes: OWN_JOB_SCOPES,
   query: waitQuery,
   answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
 

@@ -1,3 +1,4 @@
+import { OPERATION_SCOPES } from '../../../accounts/scopes.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { answerCall, type QueuedDeps } from '../../operations/serve-queued.ts';
 import { quoteSchema } from '../../quote-view.ts';
@@ -8,6 +9,7 @@ export const quoteJob = endpoint({
   tag: 'jobs',
   method: 'post',
   path: '/api/jobs/quote',
+  scopes: OPERATION_SCOPES,
   summary: 'Returns the price of a call, and whether it would be accepted, without making the call.',
   body: { description: 'The call', schema: callBody, example: callExample },
   answers: { 200: enveloped('The price of the call', quoteSchema) },

@@ -1,34 +1,43 @@
 -- Reads a batch of calls and finds out what does not depend on units: key, account and identical calls. `calls` is
 -- a JSON array of objects with the columns of `q` below as keys; `idx` is the position in it, from 1. `outcome` is
 -- null for a call that neither joins another nor is refused because of its key or account. A call has a key, or the
--- account of a batch (caller_id). A call with an answer is settled at once; a dry one changes nothing. A call does not
--- join the settled call that it continues. The outcome of
+-- account of a batch (caller_id), which may have a key too: the key to count the call for, which may have been revoked
+-- since. A call with an answer is settled at once; a dry one changes nothing. A call does not
+-- join the settled call that it continues. `key_changed`: the limits of the key are not those that the caller has checked. For
+-- a key with a cap, day_left and month_left are the units that it may still use. The outcome of
 -- other calls is `locked` if their account is not among `held`, the accounts that the calling function has locked.
 drop function if exists souk_read_calls(timestamptz, integer, jsonb);
+drop function if exists souk_read_calls(timestamptz, integer, jsonb, bigint[]);
 create or replace function souk_read_calls(at timestamptz, dedup_seconds integer, calls jsonb, held bigint[])
 returns table (
   idx bigint, call_id uuid, operation text, charge_id bytea, units integer, pool text, deadline timestamptz,
   input jsonb, answer text, background boolean, dry boolean,
   account_id bigint, outcome text,
-  open_id uuid, open_state call_state, open_answer text, open_background boolean
+  open_id uuid, open_state call_state, open_answer text, open_background boolean,
+  key_id bigint, is_capped boolean, day_left bigint, month_left bigint
 )
 language sql stable as $$
   select q.idx, q.call_id, q.operation, q.charge_id, q.units, q.pool, q.deadline,
     q.input, q.answer, coalesce(q.background, false), coalesce(q.dry, false), a.id,
     case
       when a.id is null then 'key_unknown'
-      when k.revoked_at is not null or k.expires_at <= at then 'key_revoked'
+      when q.caller_id is null and (k.revoked_at is not null or k.expires_at <= at) then 'key_revoked'
       when a.state <> 'active' then 'account_unavailable'
+      when q.caller_id is null and k.version <> coalesce(q.key_version, case when q.dry then k.version else 0 end)
+        then 'key_changed'
       when q.dry is not true and a.id <> all (held) then 'locked'
       when c.id is not null then 'joined'
     end,
-    c.id, c.state, c.answer, c.background
+    c.id, c.state, c.answer, c.background,
+    case when k.purpose = 'customer' then k.id end, k.cap_day is not null or k.cap_month is not null,
+    case when k.cap_day is not null then k.cap_day - souk_key_use(k.id, 'day', at) end,
+    case when k.cap_month is not null then k.cap_month - souk_key_use(k.id, 'month', at) end
   from rows from (
     jsonb_to_recordset(calls) as (key_hash bytea, caller_id bigint, call_id uuid, operation text, charge_id bytea,
       units integer, pool text, deadline timestamptz, input jsonb, answer text, background boolean, dry boolean,
-      continues uuid)
+      continues uuid, key_version integer)
   ) with ordinality as q (key_hash, caller_id, call_id, operation, charge_id,
-      units, pool, deadline, input, answer, background, dry, continues, idx)
+      units, pool, deadline, input, answer, background, dry, continues, key_version, idx)
   left join api_keys k on k.hash = q.key_hash
   left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
   left join lateral (
@@ -48,9 +57,9 @@ $$;
 -- Admits a batch of calls in one round trip: finds the keys, joins identical calls that are open or were accepted
 -- within the deduplication window, checks limits, draws units, and records calls and ledger lines. The rows of the
 -- accounts are locked, so the outcome is the same as for one call after the other. souk_read_calls describes
--- `calls`. Outcomes: key_unknown, key_revoked, account_unavailable, locked, joined, admitted, refused (with reason). Nearly
--- every account is simple: its first source is a subscription that covers all calls of the batch, so their order
--- does not matter and a few set operations admit the whole batch. souk_admit_each admits the calls of the other
+-- `calls`. Outcomes: key_unknown, key_revoked, account_unavailable, key_changed, locked, joined, admitted, refused (with reason). Nearly
+-- every account is simple: its first source is a subscription that covers all calls of the batch, and no key has a cap, so their
+-- order does not matter and a few set operations admit the whole batch. souk_admit_each admits the calls of the other
 -- accounts one by one. It takes about ten times as long per call, and has the same outcome for simple accounts.
 --
 -- With `not_after`, a call of an account that another transaction has locked has the outcome `locked` and changes
@@ -124,15 +133,16 @@ begin
         n.outcome is null and n.source_id is not null
           and coalesce(sum(n.units) over account <= n.available, true)
           and coalesce(count(*) over account <= n.minute_left, true)
-          and bool_or(n.repeated) over account is not true as simple
+          and bool_or(n.repeated) over account is not true
+          and bool_or(n.is_capped) over account is not true as simple
       from numbered n
       window account as (partition by n.account_id)
     ),
     new_open as (
       insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input,
-        background, draws)
+        background, key_id, draws)
       select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id), j.pool, j.units, at,
-        j.deadline, j.input, j.background,
+        j.deadline, j.input, j.background, j.key_id,
         jsonb_build_array(jsonb_build_object(
           'account_id', j.account_id, 'call_id', j.call_id, 'source', 'subscription', 'source_id', j.source_id,
           'units', j.units, 'day_start', this_day, 'month_start', j.month_start))
@@ -140,9 +150,9 @@ begin
     ),
     new_finished as (
       insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
-        accepted_at, deadline_at, finished_at, attempts, answer, background)
+        accepted_at, deadline_at, finished_at, attempts, answer, background, key_id)
       select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id), 'settled', j.pool, j.units,
-        j.units, at, j.deadline, at, 0, j.answer, j.background
+        j.units, at, j.deadline, at, 0, j.answer, j.background, j.key_id
       from judged j where j.simple and j.answer is not null
     ),
     new_claims as (
@@ -153,10 +163,10 @@ begin
         answer = excluded.answer, background = excluded.background
     ),
     used as (
-      insert into usage_days as d (account_id, day, operation, calls, units)
-      select j.account_id, (at at time zone 'UTC')::date, j.operation, count(*), sum(j.units)
-      from judged j where j.simple and j.answer is not null group by j.account_id, j.operation
-      on conflict (account_id, day, operation)
+      insert into usage_days as d (account_id, day, operation, key_id, calls, units)
+      select j.account_id, (at at time zone 'UTC')::date, j.operation, coalesce(j.key_id, 0), count(*), sum(j.units)
+      from judged j where j.simple and j.answer is not null group by j.account_id, j.operation, j.key_id
+      on conflict (account_id, day, operation, key_id)
         do update set calls = d.calls + excluded.calls, units = d.units + excluded.units
     ),
     new_lines as (

@@ -23,6 +23,8 @@ declare
   drawn souk_draw[];          -- by the present call
   drawn_from integer[];       -- indices into sources
   pack_drawn boolean;
+  key_left bigint;            -- units that the key of the present call may still use; null: it has no cap
+  key_units jsonb := '{}';    -- units that this batch has admitted for each key with a cap
   newest calls;               -- the last admitted call, as in the view
   new_calls calls[] := '{}';
   new_draws souk_draw[] := '{}';
@@ -52,6 +54,18 @@ begin
       for i in 1..cardinality(sources) loop
         if sources[i].source = 'pack' then first_pack := i; exit; end if;
       end loop;
+    end if;
+
+    if r.is_capped then
+      key_left := least(r.day_left, r.month_left) - coalesce((key_units ->> r.key_id::text)::bigint, 0);
+      if r.units > greatest(key_left, 0) then
+        result.outcome := 'refused'; result.remaining := greatest(key_left, 0);
+        result.reason := 'KEY_CAP_OF_DAY'; result.reset_at := souk_period_end('day', at);
+        if r.units > r.month_left - coalesce((key_units ->> r.key_id::text)::bigint, 0) then
+          result.reason := 'KEY_CAP_OF_MONTH'; result.reset_at := souk_period_end('month', at);
+        end if;
+        return next result; continue;
+      end if;
     end if;
 
     need := r.units; total := 0; blocked := null; drawn := '{}'; drawn_from := '{}'; pack_drawn := false;
@@ -103,6 +117,10 @@ begin
     result.reset_at := sources[bucket].minute_start + interval '1 minute';
     return next result;
     continue when r.dry;
+    if r.is_capped then
+      key_units := key_units || jsonb_build_object(
+        r.key_id, coalesce((key_units ->> r.key_id::text)::bigint, 0) + r.units);
+    end if;
 
     emptied := false;
     for i in 1..cardinality(drawn) loop
@@ -126,7 +144,7 @@ begin
     newest.account_id := account; newest.id := r.call_id; newest.operation := r.operation;
     newest.claim_key := souk_claim_key(account, r.charge_id); newest.pool := r.pool; newest.units_reserved := r.units;
     newest.accepted_at := at; newest.deadline_at := r.deadline; newest.attempts := 0;
-    newest.background := r.background;
+    newest.background := r.background; newest.key_id := r.key_id;
     if r.answer is null then
       newest.state := 'reserved'; newest.units_charged := 0; newest.input := r.input;
       newest.draws := to_jsonb(drawn);
@@ -139,18 +157,19 @@ begin
 
   if cardinality(new_calls) > 0 then
     insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input,
-      draws, background)
+      draws, background, key_id)
     select c.account_id, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
-      c.draws, c.background
+      c.draws, c.background, c.key_id
     from unnest(new_calls) as c where c.state = 'reserved';
     perform souk_store_finished(array(
       select row(c.account_id, c.id, c.operation, c.claim_key, c.state, c.pool, c.units_reserved, c.units_charged,
         c.accepted_at, c.deadline_at, c.started_at, c.finished_at, c.attempts, c.answer, c.error, c.input,
-        c.background, false)::finished_calls
+        c.background, false, c.key_id)::finished_calls
       from unnest(new_calls) as c where c.state = 'settled'));
     insert into ledger (account_id, at, kind, source, source_id, call_id, units)
     select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(new_draws) as d;
     perform souk_move_meters(new_draws);
+    if key_units <> '{}' then perform souk_count_key_units(key_units, at); end if;
   end if;
 end
 $$;

@@ -40,7 +40,7 @@ begin
 
   for r in
     select q.*, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
-      c.draws, c.background, c.polled
+      c.draws, c.background, c.polled, c.key_id
     from unnest(account_ids, call_ids, final_units, answers, errors, started, tries)
       with ordinality as q(account_id, call_id, final_units, answer, error, started_at, attempts, idx)
     left join open_calls c on c.account_id = q.account_id and c.id = q.call_id
@@ -62,7 +62,7 @@ begin
     return next;
     ended := ended || row(r.account_id, r.call_id, r.operation, r.claim_key, state, r.pool, r.units_reserved, keep,
       r.accepted_at, r.deadline_at, r.started_at, at, r.attempts, r.answer, r.error, r.input, r.background,
-      r.polled)::finished_calls;
+      r.polled, r.key_id)::finished_calls;
 
     -- Charges the sources in the order in which they were drawn on. The remaining units return to the later ones.
     keep := units_charged;
@@ -93,6 +93,9 @@ begin
   end if;
   if cardinality(returned) > 0 then
     perform souk_return_to_meters(returned);
+    perform souk_return_to_keys(array(
+      select row(e.key_id, e.accepted_at, e.units_reserved - e.units_charged)::souk_key_return
+      from unnest(ended) as e where e.key_id is not null and e.units_charged < e.units_reserved));
     -- Units that return to a pack whose validity is over expire at once.
     if exists (select 1 from unnest(returned) as d where d.source = 'pack') then
       perform souk_expire_packs(at, array(select distinct d.account_id from unnest(returned) as d where d.source = 'pack'));
@@ -110,10 +113,11 @@ begin
   on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
     answer = excluded.answer, background = excluded.background
   where call_claims.accepted_at <= excluded.accepted_at;
-  insert into usage_days as d (account_id, day, operation, calls, units)
-  select e.account_id, (e.accepted_at at time zone 'UTC')::date, e.operation, count(*), sum(e.units_charged)
-  from unnest(ended) as e group by 1, 2, 3
-  on conflict (account_id, day, operation)
+  insert into usage_days as d (account_id, day, operation, key_id, calls, units)
+  select e.account_id, (e.accepted_at at time zone 'UTC')::date, e.operation, coalesce(e.key_id, 0), count(*),
+    sum(e.units_charged)
+  from unnest(ended) as e group by 1, 2, 3, 4
+  on conflict (account_id, day, operation, key_id)
     do update set calls = d.calls + excluded.calls, units = d.units + excluded.units;
 end
 $$;

@@ -26,10 +26,12 @@ begin
   where k.account_id = account and k.id = call;
   delete from call_claims k where k.claim_key = c.claim_key and k.call_id = call;
   update usage_days d set units = d.units - c.units_charged
-  where d.account_id = account and d.day = (c.accepted_at at time zone 'UTC')::date and d.operation = c.operation;
+  where d.account_id = account and d.day = (c.accepted_at at time zone 'UTC')::date and d.operation = c.operation
+    and d.key_id = coalesce(c.key_id, 0);
   insert into ledger (account_id, at, kind, source, source_id, call_id, units)
   select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(returned) as d;
   perform souk_return_to_meters(returned);
+  perform souk_return_to_keys(array[row(c.key_id, c.accepted_at, c.units_charged)::souk_key_return]);
   if exists (select 1 from unnest(returned) as d where d.source = 'pack') then
     perform souk_expire_packs(at, array[account]);
   end if;
