@@ -35,7 +35,8 @@ const units = () => integer({ min: 1, max: MOST_UNITS });
 const network = z
   .string('must be a network such as 203.0.113.0/24')
   .max(64, 'must have at most 64 characters')
-  .refine((sent) => normalNetwork(sent) !== null, 'must be an address or a network such as 203.0.113.0/24');
+  .refine((sent) => normalNetwork(sent) !== null, 'must be an address or a network such as 203.0.113.0/24')
+  .meta({ pattern: '^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$', examples: ['203.0.113.0/24'] });
 
 /** Settings as customers send them. An absent field of a change leaves the setting as it is. */
 export const keySettingsSchema = z
@@ -53,6 +54,7 @@ export const keySettingsSchema = z
       capMonth: units().nullable().optional().describe('Units that the key may use in a month (UTC)'),
       expiresAt: z.iso
         .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
+        .meta({ maxLength: 40 })
         .nullable()
         .optional()
         .describe('When the key stops working'),

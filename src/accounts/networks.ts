@@ -33,7 +33,7 @@ export function normalNetwork(text: string): string | null {
   if (!network) return null;
   const [address, bits] = network;
   const kind = address instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
-  return `${kind.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`;
+  return `${kind.networkAddressFromCIDR(`${address.toString()}/${bits}`).toString()}/${bits}`;
 }
 
 /** Reads networks in their normal form. */

@@ -14,6 +14,8 @@ const COLUMNS = [
   'operation',
   'units',
   'change',
+  'keyId',
+  'keyPrefix',
 ] as const;
 
 /**

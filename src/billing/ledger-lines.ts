@@ -20,6 +20,9 @@ export interface LedgerLine {
   sourceId: number;
   callId: string | null;
   operation: string | null;
+  /** The key of the call, as long as the call is kept; null for calls of the pages. */
+  keyId: number | null;
+  keyPrefix: string | null;
   /** The number of units that the line moves. */
   units: number;
   /**
@@ -40,13 +43,14 @@ export interface LedgerFilter {
 
 /** Lines with their source, wallet and call. Each query adds its condition and order. */
 const LINES = `select l.id, ${unixMs('l.at')} as at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
-    l.call_id as "callId", c.operation, l.units,
+    l.call_id as "callId", c.operation, c.key_id as "keyId", a.prefix as "keyPrefix", l.units,
     coalesce((select e.units from ledger_entries e
       where e.account_id = l.account_id and e.id = l.id and e.place = 'available'), 0) as change
   from ledger l
   left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
   left join packs k on l.source = 'pack' and k.id = l.source_id
-  left join calls c on c.account_id = l.account_id and c.id = l.call_id`;
+  left join calls c on c.account_id = l.account_id and c.id = l.call_id
+  left join api_keys a on a.id = c.key_id`;
 
 /**
  * Returns a page of an account's lines, the newest first. `before` is the id of the last line of the previous page.

@@ -73,6 +73,41 @@ export async function dailyUse(
   return rows;
 }
 
+/** Calls and units of a key on a UTC day. The fields of the key are null for calls of the pages, and of an unknown key. */
+export interface DailyUseOfKey {
+  day: string;
+  keyId: number | null;
+  keyPrefix: string | null;
+  keyName: string | null;
+  calls: number;
+  units: number;
+}
+
+/** Returns the same as `dailyUse` by day and key. */
+export async function dailyUseByKey(
+  database: Database,
+  accountId: number,
+  period: { from: number; to: number },
+): Promise<DailyUseOfKey[]> {
+  const { rows } = await database.query<DailyUseOfKey>(
+    `select to_char(day, 'YYYY-MM-DD') as day, nullif(used.key_id, 0) as "keyId", k.prefix as "keyPrefix",
+       k.name as "keyName", sum(calls)::bigint as calls, sum(units)::bigint as units
+     from (
+       select u.day, u.key_id, u.calls, u.units
+       from generate_series(0, $3::date - $2::date) as n
+       join usage_days u on u.day = $2::date + n and u.account_id = $1
+       union all
+       select o.day, coalesce(key_id, 0), 1, 0
+       from open_calls cross join lateral (select (accepted_at at time zone 'UTC')::date as day) as o
+       where account_id = $1 and o.day between $2::date and $3::date
+     ) as used
+     left join api_keys k on k.id = used.key_id
+     group by used.day, used.key_id, k.prefix, k.name order by used.day, used.key_id`,
+    [accountId, dayOf(period.from), dayOf(period.to - 1)],
+  );
+  return rows;
+}
+
 const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);
 
 /** Returns the calls and units of a period: in total, by operation and by day. */

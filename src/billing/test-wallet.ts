@@ -42,7 +42,8 @@ export async function createTestKeyIn(
   return createKey(client, await openTestAccount(client, liveAccountId, now, unitsPerDay), now);
 }
 
-async function openTestAccount(
+/** Creates the test account of a live account with its free wallet, unless it exists. @returns its id. */
+export async function openTestAccount(
   client: ClientBase,
   liveAccountId: number,
   now: number,

@@ -12,7 +12,7 @@ import { registerCheckout } from './customer/checkout.tsx';
 import { registerExplore } from './customer/explore/register-explore.ts';
 import { registerJobList } from './customer/jobs/job-list.tsx';
 import { registerJobPage } from './customer/jobs/job-page.tsx';
-import { registerKeys } from './customer/keys.tsx';
+import { registerKeys } from './customer/keys/keys.tsx';
 import { registerLedger } from './customer/ledger/ledger.tsx';
 import { registerOverview } from './customer/overview.tsx';
 import { registerPlans } from './customer/plans.tsx';

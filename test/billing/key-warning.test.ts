@@ -79,10 +79,10 @@ test.each<[string, Grants, string | null]>([
 
 test('warns the user of a replaced key before any other warning, and no other user', async () => {
   const account = await billing.account({ subscriptions: [{ endsAt: inDays(1) }] });
-  await billing.database.query('update api_keys set expires_at = $2, rotated_at = created_at where hash = $1', [
-    account.keyHash,
-    new Date(NOW + 30 * 60_000),
-  ]);
+  await billing.database.query(
+    'update api_keys set expires_at = $2, rotated_at = created_at where hash = $1',
+    [account.keyHash, new Date(NOW + 30 * 60_000)],
+  );
   expect(await warningOf(account)).toBe(
     'This key was replaced and stops working at 2026-03-10T10:50:30.000Z.',
   );

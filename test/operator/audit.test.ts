@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { fastify } from 'fastify';
 import { describe, expect } from 'vitest';
+import { addKey } from '../../src/accounts/account-keys.ts';
+import { WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { registerCommands } from '../../src/cli/program.ts';
 import { AUDIT_ACTIONS } from '../../src/operator/audit/audit-actions.ts';
@@ -156,6 +158,7 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'account disable': ['{id}', 'account.disabled'],
   'account enable': ['{id}', 'account.enabled'],
   'key create': ['--account {id}', 'key.created'],
+  'key update': ['--account {id} --key {key} --cap-day 5', 'key.changed'],
   'key reset': ['--account {id}', 'key.reset'],
   'key revoke': ['--account {id}', 'key.revoked'],
   'grant subscription': ['--account {id} --plan basic', 'subscription.granted'],
@@ -232,6 +235,12 @@ test.for(Object.entries(FORMS))(
   },
 );
 
+/** Returns the id of a new key of the account. */
+async function keyId(): Promise<number> {
+  const given = { settings: WITHOUT_LIMITS, createdBy: null, now: Date.now() };
+  return (await addKey(souk.database, account.accountId, given)).id;
+}
+
 async function signIn(): Promise<void> {
   await operator.get('/admin/sign-in');
   await operator.post('/admin/sign-in', { token: TOKEN });
@@ -247,6 +256,7 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
       .replace('{id}', String(account.accountId))
       .replace('{report}', report)
       .replace('{announcement}', await announcement());
+      .replace('{key}', String(await keyId()));
     // `aba fetch` asks this service, which refuses.
     const sellingPartner = {
       ...{

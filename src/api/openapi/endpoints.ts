@@ -56,6 +56,10 @@ function errorsOf({ method, id, errors = [], isPublic }: EndpointDescription): E
 function idParameter({ of, isNumber }: IdParameter): ParameterObject {
   const named = { name: 'id', in: 'path', required: true, description: `Id of ${of}` } as const;
   return isNumber
-    ? { ...named, schema: { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 }, example: 42 }
+    ? {
+        ...named,
+        schema: { type: 'integer', format: 'int64', minimum: 1, maximum: 999_999_999_999_999 },
+        example: 42,
+      }
     : { ...named, schema: { type: 'string', format: 'uuid', maxLength: 36 }, example: EXAMPLE_ID };
 }

@@ -1,17 +1,50 @@
-import { type AccountKey, resetKey, revokeKeys } from '../../accounts/account-keys.ts';
-import { createKey, keyPrefix } from '../../accounts/keys.ts';
+import {
+  type AccountKey,
+  addKey,
+  changeKey,
+  findKey,
+  resetKey,
+  revokeKeys,
+} from '../../accounts/account-keys.ts';
+import { type KeySettings, WITHOUT_LIMITS } from '../../accounts/key-settings.ts';
+import { keyPrefix } from '../../accounts/keys.ts';
 import type { Mode } from '../../accounts/test-accounts.ts';
-import { createTestKeyIn } from '../../billing/test-wallet.ts';
+import { openTestAccount } from '../../billing/test-wallet.ts';
 import { audited, type Operating } from '../audit/audit-log.ts';
+
+/** The limits of a key without its name and networks, which may be personal data. */
+function limitsOf({ scopes, capDay, capMonth, expiresAt }: KeySettings) {
+  return { scopes, capDay, capMonth, expiresAt };
+}
 
 /** Acts of the operator on the keys of an account. */
 export const keyActs = {
   /** @param mode of the key. A test key belongs to the test account of the account. @returns the key, which is not stored. */
-  create(by: Operating, accountId: number, mode: Mode = 'live'): Promise<string> {
+  create(
+    by: Operating,
+    accountId: number,
+    settings: KeySettings = WITHOUT_LIMITS,
+    mode: Mode = 'live',
+  ): Promise<string> {
     return audited(by, async (client) => {
-      const createIn = mode === 'test' ? createTestKeyIn : createKey;
-      const key = await createIn(client, accountId, by.now);
+      const owner = mode === 'test' ? await openTestAccount(client, accountId, by.now) : accountId;
+      const { key } = await addKey(client, owner, { settings, createdBy: null, now: by.now });
       return { result: key, line: { action: 'key.created', accountId, target: keyPrefix(key) } };
+    });
+  },
+
+  /** @param change returns the new settings. */
+  update(
+    by: Operating,
+    accountId: number,
+    keyId: number,
+    change: (present: KeySettings) => KeySettings,
+  ): Promise<AccountKey> {
+    return audited(by, async (client) => {
+      const before = limitsOf(await findKey(client, accountId, keyId, by.now));
+      const result = await changeKey(client, accountId, keyId, by.now, change);
+      const line = { action: 'key.changed', accountId, target: result.prefix } as const;
+      return { result, line: { ...line, before, after: limitsOf(result) } };
     });
   },
 

@@ -7,6 +7,7 @@ export const AUDIT_ACTIONS = {
   'account.viewed': 'Account viewed as its customer',
   'password-reset.created': 'Password reset link created',
   'key.created': 'Key created',
+  'key.changed': 'Key changed',
   'key.reset': 'Keys reset',
   'key.revoked': 'Keys revoked',
   'subscription.granted': 'Subscription granted',

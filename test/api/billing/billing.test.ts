@@ -30,6 +30,23 @@ test('usage has the calls and units of each day and operation, and their sums', 
   expect(table.text).toBe(`day,operation,calls,units\n${today},market.product,2,3\n`);
 });
 
+test('usage by key has the calls and units of each day and key, and lines of the ledger name the key', async ({
+  souk,
+  customer,
+}) => {
+  const today = dayOf(souk.clock.now());
+  const { key } = (await customer.get('/api/quota')).json.data;
+  const { usage, units } = (await customer.get('/api/usage?by=key')).json.data;
+  expect(units).toBe(3);
+  expect(usage).toEqual([
+    { day: today, keyId: key.id, keyPrefix: key.prefix, keyName: null, calls: 2, units: 3 },
+  ]);
+  const table = await customer.get(`/api/usage?by=key&from=${today}&to=${today}&format=csv`);
+  expect(table.text).toBe(`day,keyId,keyPrefix,keyName,calls,units\n${today},${key.id},${key.prefix},,2,3\n`);
+  const [line] = (await customer.get('/api/ledger?limit=1')).json.data.ledger;
+  expect(line).toMatchObject({ keyId: key.id, keyPrefix: key.prefix });
+});
+
 test('usage of another account is empty', async ({ souk, customer: _ }) => {
   const other = await souk.client();
   expect((await other.get('/api/usage')).json.data).toMatchObject({ calls: 0, units: 0, usage: [] });
@@ -71,8 +88,8 @@ test('the ledger as CSV has a header and a row for each line that matches', asyn
   const { text, headers } = await customer.get('/api/ledger?kind=settle&format=csv');
   expect(headers['content-type']).toBe('text/csv; charset=utf-8');
   const [header, ...rows] = text.trim().split('\n');
-  expect(header).toBe('line,at,kind,wallet,source,sourceId,callId,operation,units,change');
-  expect(rows.map((row) => row.split(',').slice(-2))).toEqual([
+  expect(header).toBe('line,at,kind,wallet,source,sourceId,callId,operation,units,change,keyId,keyPrefix');
+  expect(rows.map((row) => row.split(',').slice(-4, -2))).toEqual([
     ['2', '0'],
     ['1', '0'],
   ]);

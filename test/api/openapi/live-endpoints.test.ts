@@ -1,4 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
+import { addKey } from '../../../src/accounts/account-keys.ts';
+import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { finished } from '../../support/batches.ts';
@@ -25,6 +27,27 @@ const patch = (client: Client, path: string, body: unknown) =>
 const json = (body: unknown) => ({
   body: JSON.stringify(body),
   headers: { 'content-type': 'application/json' },
+});
+
+test('the endpoints of keys answer as documented', async ({ souk, account }) => {
+  const settings = { ...WITHOUT_LIMITS, scopes: ['keys', 'read'] as const };
+  const given = { settings, createdBy: null, now: souk.clock.now() };
+  const { key } = await addKey(souk.database, account.accountId, given);
+  const client = conforming(souk.clientOf(key), conformance);
+  const made = await client.post('/api/keys', { scopes: ['read'], capMonth: 9, networks: ['10.0.0.0/8'] });
+  const self = made.headers.location ?? '';
+  expect((await client.get('/api/keys')).json.data.keys).toHaveLength(3);
+  expect((await client.get(self)).json.data.capMonth).toBe(9);
+  expect((await patch(client, self, { expiresAt: '2099-01-01T00:00:00Z' })).status).toBe(200);
+  expect((await patch(client, self, { scopes: ['deals'] })).json.code).toBe('KEY_RIGHTS_EXCEEDED');
+  expect((await patch(client, self, { expiresAt: 'soon' })).status).toBe(400);
+  expect((await del(client, self)).json.data.state).toBe('revoked');
+  expect((await client.get('/api/quota')).json.data.key.scopes).toEqual(['read', 'keys']);
+  for (const path of ['/api/keys/999999', '/api/keys/x']) {
+    expect((await client.get(path)).json.code).toBe('KEY_NOT_FOUND');
+    expect((await del(client, path)).json.code).toBe('KEY_NOT_FOUND');
+    expect((await patch(client, path, {})).json.code).toBe('KEY_NOT_FOUND');
+  }
 });
 
 test('the endpoints of jobs answer as documented', async ({ souk, client }) => {

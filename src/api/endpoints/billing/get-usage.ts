@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dailyUse } from '../../../billing/statement.ts';
+import { dailyUse, dailyUseByKey } from '../../../billing/statement.ts';
 import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
 import { addDays, date } from '../../../operations/params/dates.ts';
 import { oneOf } from '../../../operations/params/scalars.ts';
@@ -24,13 +24,26 @@ const usageRow = z
   })
   .register(SCHEMA_NAMES, { id: 'DailyUsage' });
 
+const keyUsageRow = z
+  .object({
+    day: z.iso.date().describe('Day (UTC) on which the calls were accepted'),
+    keyId: z.int().nullable().describe('Id of the key; null for calls of the pages and unknown keys'),
+    keyPrefix: z.string().nullable().describe('The start of the key'),
+    keyName: z.string().nullable(),
+    calls: z.int().describe('Calls, the failed and the open ones included'),
+    units: z.int().describe('Units charged'),
+  })
+  .register(SCHEMA_NAMES, { id: 'DailyUsageOfKey' });
+
 const usageSchema = z
   .object({
     from: z.iso.date(),
     to: z.iso.date(),
     calls: z.int().describe('Calls of the whole period'),
     units: z.int().describe('Units charged for the whole period'),
-    usage: z.array(usageRow).describe('By day and operation, the earliest day first'),
+    usage: z
+      .array(z.union([usageRow, keyUsageRow]))
+      .describe('By day and operation, or by day and key with by=key'),
   })
   .register(SCHEMA_NAMES, { id: 'Usage' });
 
@@ -39,14 +52,15 @@ export const getUsage = endpoint({
   method: 'get',
   path: '/api/usage',
   tool: 'billing_usage',
-  summary: 'Returns the calls and charged units of the account by day and operation.',
+  summary: 'Returns the calls and charged units of the account by day, and by operation or key.',
   description:
-    'Returns the calls and charged units of the account by day and operation. With `format=csv` the answer is a table, text/csv.',
+    'Returns the calls and charged units of the account by day and operation, or by day and key. With `format=csv` the answer is a table, text/csv.',
   query: z.object({
     from: date()
       .optional()
       .describe(`First day (UTC); default: ${DEFAULT_DAYS - 1} days before the last`),
     to: date().optional().describe('Last day (UTC), included; default: today'),
+    by: oneOf(['operation', 'key']).default('operation').describe('What each day is divided by'),
     format: oneOf(['json', 'csv']).default('json').describe('Form of the answer'),
   }),
   answers: { 200: enveloped('The usage', usageSchema) },
@@ -56,15 +70,19 @@ export const getUsage = endpoint({
     const from = query.from ?? addDays(to, 1 - DEFAULT_DAYS);
     requirePeriod(from, to);
     const period = { from: Date.parse(from), to: Date.parse(to) + DAY_MS };
-    const usage = await dailyUse(database, account.accountId, period);
+    const isByKey = query.by === 'key';
+    const usage = await (isByKey ? dailyUseByKey : dailyUse)(database, account.accountId, period);
     if (query.format === 'csv') return sendCsv(usage);
     const sumOf = (field: 'calls' | 'units') => usage.reduce((sum, one) => sum + one[field], 0);
     return sendEnvelope(reply, 200, { from, to, calls: sumOf('calls'), units: sumOf('units'), usage });
 
     function sendCsv(rows: typeof usage) {
       setFacts(reply);
-      const columns = ['day', 'operation', 'calls', 'units'] as const;
-      const table = csvOf([columns, ...rows.map((row) => columns.map((column) => row[column]))]);
+      const columns = isByKey
+        ? ['day', 'keyId', 'keyPrefix', 'keyName', 'calls', 'units']
+        : ['day', 'operation', 'calls', 'units'];
+      const values = rows.map((row) => new Map(Object.entries(row)));
+      const table = csvOf([columns, ...values.map((row) => columns.map((column) => row.get(column) ?? ''))]);
       return reply.type('text/csv; charset=utf-8').send(table);
     }
   },

@@ -33,6 +33,8 @@ const lineSchema = z
       .describe(
         'Change of the units that can be spent; 0 for a settlement, because the reservation took its units',
       ),
+    keyId: z.int().nullable().describe('The key of the call; null for calls of the pages and unknown keys'),
+    keyPrefix: z.string().nullable().describe('The start of that key'),
   })
   .register(SCHEMA_NAMES, { id: 'LedgerLine' });
 

@@ -1,44 +1,43 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { type AccountKey, listKeys, ROTATION_MS, resetKey, revokeKeys } from '../../accounts/account-keys.ts';
-import { createFirstKey, isKeyDue } from '../../accounts/first-key.ts';
-import { SoukError } from '../../platform/errors.ts';
-import { PostButton } from '../kit/form.tsx';
-import { readForm } from '../kit/form-request.ts';
-import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
-import { ToneTag } from '../kit/tag.tsx';
-import { Time } from '../kit/words.tsx';
-import { baseUrlOf, type Pages } from '../pages.ts';
-import { customerOf } from '../session.ts';
-import { FirstKey, KeyShown, ShowFirstKey } from './key-shown.tsx';
-import { testKeysCard } from './test-mode.tsx';
-
-const PATH = '/account/keys';
+import {
+  type AccountKey,
+  listKeys,
+  ROTATION_MS,
+  resetKey,
+  revokeKeys,
+} from '../../../accounts/account-keys.ts';
+import { createFirstKey, isKeyDue } from '../../../accounts/first-key.ts';
+import { type KeyUnits, unitsByKey } from '../../../billing/key-units.ts';
+import { SoukError } from '../../../platform/errors.ts';
+import { PostButton } from '../../kit/form.tsx';
+import { readForm } from '../../kit/form-request.ts';
+import { Page } from '../../kit/layout.tsx';
+import { sendPage } from '../../kit/render.tsx';
+import { Time } from '../../kit/words.tsx';
+import { baseUrlOf, type Pages } from '../../pages.ts';
+import { customerOf } from '../../session.ts';
+import { FirstKey, KeyShown, ShowFirstKey } from '../key-shown.tsx';
+import { testKeysCard } from '../test-mode.tsx';
+import { registerKeyPages } from './key-page.tsx';
+import { KEYS_PATH, KeyTable } from './key-table.tsx';
 
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
-
-const STATES = {
-  active: ['good', 'Active'],
-  rotated: ['warn', 'Expiring'],
-  expired: ['', 'Expired'],
-  revoked: ['bad', 'Revoked'],
-} as const;
 
 /** Registers the page that lists, creates, resets and revokes the account's API keys. */
 export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
-  scope.get(PATH, async (_request, reply) => sendKeys(reply, null));
-  scope.post(`${PATH}/first`, createFirst);
-  scope.post(`${PATH}/reset`, reset);
-  scope.post(`${PATH}/revoke`, revoke);
+  scope.get(KEYS_PATH, async (_request, reply) => sendKeys(reply, null));
+  scope.post(`${KEYS_PATH}/first`, createFirst);
+  scope.post(`${KEYS_PATH}/reset`, reset);
+  scope.post(`${KEYS_PATH}/revoke`, revoke);
+  registerKeyPages(scope, pages);
 
   async function createFirst(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const key = await createFirstKey(database, customerOf(request).accountId, clock.now());
-    if (key === null) return reply.redirect(PATH, 303);
+    if (key === null) return reply.redirect(KEYS_PATH, 303);
     return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
   }
 
@@ -58,27 +57,28 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
       ? await revokeKeys(database, customerOf(request).accountId, form.input.id, clock.now())
       : [];
     if (revoked.length === 0) throw new SoukError('NOT_FOUND', { message: 'This account has no such key.' });
-    return reply.redirect(PATH, 303);
+    return reply.redirect(KEYS_PATH, 303);
   }
 
   /** @param shown a new key, which is shown only once. */
   async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
     const { accountId } = customerOf(reply.request);
-    const [keys, isDue, testKeys] = await Promise.all([
+    const [keys, isDue, used, testKeys] = await Promise.all([
       listKeys(database, accountId, clock.now()),
       isKeyDue(database, accountId),
+      unitsByKey(database, accountId, clock.now()),
       testKeysCard(pages, reply.request),
     ]);
     return sendPage(
       reply,
-      <Page title="Keys" path={PATH}>
+      <Page title="Keys" path={KEYS_PATH}>
         <h1>API keys</h1>
         <p class="lead">
           Send your key in the <code>X-API-Key</code> header of each request. Keep it secret: anyone who has
           it can spend your units.
         </p>
         {shown}
-        {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} />}
+        {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} used={used} />}
         {testKeys}
       </Page>,
     );
@@ -116,56 +116,30 @@ function NoKey({ isDue }: { isDue: boolean }): VNode {
   );
 }
 
-function Keys({ keys }: { keys: readonly AccountKey[] }): VNode {
+function Keys(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, KeyUnits> }): VNode {
+  const { keys, used } = props;
   return (
     <>
-      <Table
-        name="API keys"
-        rows={keys.toReversed()}
-        columns={[
-          ['Key', ({ prefix }) => <code>{prefix}…</code>],
-          ['State', ({ state }) => <ToneTag of={STATES[state]} />],
-          ['Created', ({ createdAt }) => <Time at={createdAt} />],
-          [
-            'Last used',
-            ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),
-          ],
-          ['Valid until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
-          ['Action', (key) => <Revoke apiKey={key} />],
-        ]}
-      />
+      <KeyTable keys={keys} used={used} />
+      <p>
+        <a class="button" href={`${KEYS_PATH}/new`}>
+          New key
+        </a>
+      </p>
       <section class="card">
-        <h2>Reset your key</h2>
+        <h2>Reset your keys</h2>
         <p>
-          Creates a new key, which works immediately. Your current key works for another{' '}
+          Creates a new key without limits, which works immediately. All other keys work for another{' '}
           {ROTATION_MS / 60_000} minutes.
         </p>
         <PostButton
-          action={`${PATH}/reset`}
-          confirm="Create a new key? The current key stops working in 30 minutes."
+          action={`${KEYS_PATH}/reset`}
+          confirm="Create a new key? All other keys stop working in 30 minutes."
         >
           {' '}
           Reset key{' '}
         </PostButton>
       </section>
     </>
-  );
-}
-
-function lastTime(at: Date | null): VNode | string {
-  return at ? <Time at={at} /> : 'reset';
-}
-
-function Revoke({ apiKey: { id, prefix, state } }: { apiKey: AccountKey }): VNode | null {
-  if (state !== 'active' && state !== 'rotated') return null;
-  return (
-    <PostButton
-      action={`${PATH}/revoke`}
-      fields={{ id: String(id) }}
-      confirm={`Revoke ${prefix}…? Requests with this key are refused immediately.`}
-      class="small danger"
-    >
-      Revoke
-    </PostButton>
   );
 }

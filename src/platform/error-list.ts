@@ -1,0 +1,267 @@
+/**
+ * The closed list of public errors. `units` tells what happens to the units of the call: `none` if no units were reserved
+ * yet, or `released`.
+ */
+export const ERRORS = {
+  VALIDATION_FAILED: {
+    status: 400,
+    code: 'VALIDATION_FAILED',
+    units: 'none',
+    text: 'A parameter is missing or invalid.',
+  },
+  SELECTION_INVALID: {
+    status: 400,
+    code: '4000',
+    units: 'none',
+    text: 'The selection is missing or invalid.',
+  },
+  KEY_INVALID: {
+    status: 401,
+    code: '4001',
+    units: 'none',
+    text: 'The API key is missing, malformed, unknown or given twice with different values.',
+  },
+  KEY_FORBIDDEN: {
+    status: 403,
+    code: '4003',
+    units: 'none',
+    text: 'The API key was revoked, or its account is disabled or unavailable.',
+  },
+  KEY_SCOPE_MISSING: {
+    status: 403,
+    code: 'KEY_SCOPE_MISSING',
+    units: 'none',
+    text: 'The API key lacks the scope of this address or operation.',
+  },
+  KEY_ADDRESS_REFUSED: {
+    status: 403,
+    code: 'KEY_ADDRESS_REFUSED',
+    units: 'none',
+    text: 'The API key must not be used from the address of this client.',
+  },
+  KEY_RIGHTS_EXCEEDED: {
+    status: 403,
+    code: 'KEY_RIGHTS_EXCEEDED',
+    units: 'none',
+    text: 'An API key cannot give a key rights that it does not have itself.',
+  },
+  NOT_FOUND: { status: 404, code: 'NOT_FOUND', units: 'none', text: 'No resource exists at this address.' },
+  KEY_NOT_FOUND: {
+    status: 404,
+    code: 'KEY_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no API key with this id.',
+  },
+  JOB_NOT_FOUND: {
+    status: 404,
+    code: 'JOB_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no job with this id, or its result has expired.',
+  },
+  BATCH_NOT_FOUND: {
+    status: 404,
+    code: 'BATCH_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no batch with this id, or it has expired.',
+  },
+  SCHEDULE_NOT_FOUND: {
+    status: 404,
+    code: 'SCHEDULE_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no schedule with this id.',
+  },
+  TRACKER_NOT_FOUND: {
+    status: 404,
+    code: 'TRACKER_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no tracker with this id.',
+  },
+  DELIVERY_NOT_FOUND: {
+    status: 404,
+    code: 'DELIVERY_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no webhook delivery with this id, or it has expired.',
+  },
+  PRODUCT_NOT_FOUND: {
+    status: 404,
+    code: 'PRODUCT_NOT_FOUND',
+    units: 'released',
+    text: 'No product data was found for this ASIN.',
+  },
+  WORD_NOT_FOUND: {
+    status: 404,
+    code: 'WORD_NOT_FOUND',
+    units: 'released',
+    text: 'No keyword with this id exists.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    code: 'METHOD_NOT_ALLOWED',
+    units: 'none',
+    text: 'This address does not support this method.',
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'REQUEST_TIMEOUT',
+    units: 'none',
+    text: 'The request was not received in time.',
+  },
+  JOB_SHARED: {
+    status: 409,
+    code: 'JOB_SHARED',
+    units: 'none',
+    text: 'The job cannot be cancelled, because other requests of this account wait for it.',
+  },
+  CANCELLED: {
+    status: 409,
+    code: 'CANCELLED',
+    units: 'released',
+    text: 'The job was cancelled by its account.',
+  },
+  IDEMPOTENCY_CONFLICT: {
+    status: 409,
+    code: 'IDEMPOTENCY_CONFLICT',
+    units: 'none',
+    text: 'This idempotency key was used for another request.',
+  },
+  BATCH_STATE: {
+    status: 409,
+    code: 'BATCH_STATE',
+    units: 'none',
+    text: 'The state of the batch does not allow this action.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    code: 'PAYLOAD_TOO_LARGE',
+    units: 'none',
+    text: 'The request body is too large.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    units: 'none',
+    text: 'The request body must be JSON, with Content-Type: application/json.',
+  },
+  TOO_MANY_REQUESTS: {
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    units: 'none',
+    text: 'The account has sent too many requests that cost no units; retry later.',
+  },
+  TOO_MANY_OPEN: {
+    status: 429,
+    code: 'TOO_MANY_OPEN',
+    units: 'none',
+    text: 'Too many requests or uploads are open at the same time; finish some first.',
+  },
+  LIMIT_REACHED: {
+    status: 429,
+    code: 'LIMIT_REACHED',
+    units: 'none',
+    text: 'The account has as many open batches, schedules, trackers, webhooks or keys as are allowed.',
+  },
+  STORAGE_EXCEEDED: {
+    status: 429,
+    code: 'STORAGE_EXCEEDED',
+    units: 'none',
+    text: 'The stored results of the account take as much space as is allowed.',
+  },
+  QUOTA_NO_SUBSCRIPTION: {
+    status: 429,
+    code: 'QUOTA_NO_SUBSCRIPTION',
+    units: 'none',
+    text: 'The account has no subscription and no resource pack.',
+  },
+  QUOTA_OFF_PEAK_ONLY: {
+    status: 429,
+    code: 'QUOTA_OFF_PEAK_ONLY',
+    units: 'none',
+    text: "The account's units can be used in the off-peak window only.",
+  },
+  QUOTA_MINUTE_EXCEEDED: {
+    status: 429,
+    code: 'QUOTA_MINUTE_EXCEEDED',
+    units: 'none',
+    text: 'The limit of calls per minute is reached.',
+  },
+  QUOTA_DAILY_EXCEEDED: {
+    status: 429,
+    code: 'QUOTA_DAILY_EXCEEDED',
+    units: 'none',
+    text: 'The daily limit of units is reached.',
+  },
+  QUOTA_MONTHLY_EXCEEDED: {
+    status: 429,
+    code: 'QUOTA_MONTHLY_EXCEEDED',
+    units: 'none',
+    text: 'The monthly limit of units is reached.',
+  },
+  QUOTA_PACK_EXHAUSTED: {
+    status: 429,
+    code: 'QUOTA_PACK_EXHAUSTED',
+    units: 'none',
+    text: 'All resource packs are used up.',
+  },
+  QUOTA_INSUFFICIENT_UNITS: {
+    status: 429,
+    code: 'QUOTA_INSUFFICIENT_UNITS',
+    units: 'none',
+    text: 'The call costs more units than remain.',
+  },
+  QUOTA_MAX_UNITS: {
+    status: 429,
+    code: 'QUOTA_MAX_UNITS',
+    units: 'none',
+    text: 'The call costs more units than its maxUnits allows.',
+  },
+  KEY_CAP_REACHED: {
+    status: 429,
+    code: 'KEY_CAP_REACHED',
+    units: 'none',
+    text: 'The API key has used the units that it may use in this day or month.',
+  },
+  TOO_MANY_ATTEMPTS: {
+    status: 429,
+    code: 'TOO_MANY_ATTEMPTS',
+    units: 'none',
+    text: 'Too many attempts to sign in, to sign up or to guess a key were made.',
+  },
+  INTERNAL: { status: 500, code: '5000', units: 'released', text: 'An internal error occurred.' },
+  UPSTREAM_ERROR: {
+    status: 502,
+    code: 'UPSTREAM_ERROR',
+    units: 'released',
+    text: 'The data provider rejected the request or could not be reached.',
+  },
+  BUSY: {
+    status: 503,
+    code: 'BUSY',
+    units: 'released',
+    text: 'The service is too busy to answer this call in time; retry later.',
+  },
+  DEADLINE_PASSED: {
+    status: 504,
+    code: 'DEADLINE_PASSED',
+    units: 'released',
+    text: 'The deadline of the batch passed before this item was completed.',
+  },
+  UPSTREAM_TIMEOUT: {
+    status: 504,
+    code: 'UPSTREAM_TIMEOUT',
+    units: 'released',
+    text: 'The data provider did not answer in time.',
+  },
+} as const satisfies Record<string, ErrorDefinition>;
+
+interface ErrorDefinition {
+  status: number;
+  code: string;
+  units: 'none' | 'released';
+  text: string;
+}
+
+export type ErrorKind = keyof typeof ERRORS;
+
+export function isErrorKind(name: string): name is ErrorKind {
+  return Object.hasOwn(ERRORS, name);
+}
