@@ -225,7 +225,7 @@ export interface Methods {
     replay: OfId<Schemas['Delivery']>;
   };
   billing: {
-    /** Returns the calls and charged units of the account by day and operation. */
+    /** Returns the calls and charged units of the account by day, and by operation or key. */
     usage: FreeWithoutParams<Schemas['BillingUsageParams'], Schemas['Usage']>;
     /** Lists the movements of the units of the account, newest first. */
     ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
