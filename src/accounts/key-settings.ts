@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import { integer, listProblem, oneOf, text } from '../operations/params/scalars.ts';
 import { invalidParameters, type ParameterFault } from '../platform/errors.ts';
 import { normalNetwork } from './networks.ts';
@@ -67,8 +66,7 @@ export const keySettingsSchema = z
         .describe('Addresses or networks in CIDR notation from which the key may be used'),
     },
     'must be a JSON object',
-  )
-  .register(SCHEMA_NAMES, { id: 'KeySettings' });
+  );
 
 /** Changes settings. @throws SoukError VALIDATION_FAILED. */
 export function changedSettings(

@@ -90,3 +90,32 @@ test('list prints the prefix, state and expiry of each key, and no whole key', a
   expect(text).toMatch(new RegExp(`${key.slice(0, 7)}\\.\\.\\. │ rotated │ .+ UTC │ .+ UTC │`));
   expect(text).not.toContain(key.slice(0, 9));
 });
+
+test('create and update set limits, and an empty text removes them', async () => {
+  const { accountId } = await souk.account();
+  const { key } = await command.json(
+    `key create --account ${accountId} --name Dashboard --scope read,products --cap-day 5 --network 203.0.113.0/24`,
+  );
+  const listed = async () => (await command.json(`key list --account ${accountId}`)).at(-1);
+  const { id, ...limits } = await listed();
+  expect(limits).toMatchObject({
+    ...{ name: 'Dashboard', scopes: ['read', 'products'], capDay: 5, networks: ['203.0.113.0/24'] },
+  });
+  expect(await status(key)).toBe(403);
+  await command.run(
+    `key update --account ${accountId} --key ${id} --network= --cap-month 9 --expires 2099-01-01`,
+  );
+  expect(await listed()).toMatchObject({
+    ...{ networks: null, capDay: 5, capMonth: 9, expiresAt: '2099-01-01T00:00:00.000Z' },
+  });
+  expect(await status(key)).toBe(200);
+});
+
+test('create names each invalid limit', async () => {
+  const { accountId } = await souk.account();
+  const { code, stderr } = await command.run(`key create --account ${accountId} --scope all --cap-day 0`);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/--scope must be one of .*--cap-day must be an integer/),
+  ]);
+});
