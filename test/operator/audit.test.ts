@@ -255,7 +255,7 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
     const words = `${name} ${line}`
       .replace('{id}', String(account.accountId))
       .replace('{report}', report)
-      .replace('{announcement}', await announcement());
+      .replace('{announcement}', await announcement())
       .replace('{key}', String(await keyId()));
     // `aba fetch` asks this service, which refuses.
     const sellingPartner = {

@@ -66,9 +66,10 @@ const OPTIONS = {
 /** Applies the options to settings. @throws OperatorError that names each invalid option. */
 function settingsOf(present: KeySettings, given: Given, now: number): KeySettings {
   const text = Object.fromEntries(
-    Object.entries(OPTIONS).flatMap(([option, field]) =>
-      given[option] === undefined ? [] : [[field, String(given[option])]],
-    ),
+    Object.entries(OPTIONS).flatMap(([option, field]) => {
+      const value = given[option];
+      return typeof value === 'string' ? [[field, value]] : [];
+    }),
   );
   const read = readKeySettings(present, text, now);
   if ('settings' in read) return read.settings;
