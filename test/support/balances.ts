@@ -36,7 +36,7 @@ export function balancesFromLedger(database: Database, accountId: number, now: n
   return balances(
     database,
     `with drawn as (
-       select e.*, min(e.at) over (partition by e.call_id) as drawn_at
+       select e.*, case when e.call_id is null then e.at else min(e.at) over (partition by e.call_id) end as drawn_at
        from ledger_entries e where e.account_id = $1
      )
      select * from (
@@ -46,6 +46,8 @@ export function balancesFromLedger(database: Database, accountId: number, now: n
        select 'day of ' || d.source_id, -sum(d.units) from drawn d
        join souk_subscription_meters($1, $2) m on m.subscription_id = d.source_id
        where d.source = 'subscription' and place = 'available' and d.drawn_at >= m.day_end - interval '24 hours'
+         -- Units that a refund takes back count in the month only.
+         and d.kind not in ('revoke', 'restore')
        group by d.source_id
        union all
        select 'month of ' || d.source_id, -sum(d.units) from drawn d

@@ -152,6 +152,19 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST subscriptions/:id': (model, params, id) => model.update(id, params),
   'DELETE subscriptions/:id': (model, _params, id) => model.cancel(id),
   'GET invoices': listOf('invoice', 'customer', 'status', 'subscription'),
+  'GET payment_intents/:id': (model, _params, id) => {
+    const intent = model.get(id);
+    const { latest_charge: charge } = intent;
+    return { ...intent, latest_charge: typeof charge === 'string' ? model.get(charge) : null };
+  },
+  'GET events': (model, params) => {
+    const types = Object.values(params.types as Params);
+    const events = model.events.filter(({ type }) => types.includes(type));
+    return list(
+      events.map(({ type, object }, i) => ({ id: `evt_${i}`, object: 'event', type, data: { object } })),
+    );
+  },
+  'GET disputes': listOf('dispute', 'payment_intent'),
   'GET charges': listOf('charge', 'customer'),
   'POST billing_portal/sessions': (model, params, _id, url) =>
     model.add('billing_portal.session', 'bps', { ...params, url: `${url}/portal` }),

@@ -2,6 +2,7 @@ import type { StripeSettings } from '../../src/billing/payments/payment-port.ts'
 import { reconcileCheckouts } from '../../src/billing/payments/stripe/reconcile-checkouts.ts';
 import { type StripeDeps, stripeContext } from '../../src/billing/payments/stripe/stripe-context.ts';
 import { reconcileRenewals } from '../../src/billing/renewals/reconcile-renewals.ts';
+import { reconcileReversals } from '../../src/billing/reversals/reconcile-reversals.ts';
 import { type Clock, every } from '../../src/platform/clock.ts';
 import { withLease } from '../../src/platform/db/lease.ts';
 
@@ -25,5 +26,6 @@ export function startPayments(
 /** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
 const TASKS = {
   renewals: { pauseMs: EVERY_MS - 5_000, task: reconcileRenewals },
+  reversals: { pauseMs: 60 * EVERY_MS - 5_000, task: reconcileReversals },
   checkouts: { pauseMs: 10 * EVERY_MS - 5_000, task: reconcileCheckouts },
 };

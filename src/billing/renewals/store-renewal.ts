@@ -7,7 +7,8 @@ import type { PaidPeriod, StripeFacts } from './stripe-facts.ts';
 
 /** stale: the plan has changed since the facts were read. nothing: no invoice was ever paid. */
 export type Stored =
-  | { kind: 'stale' | 'nothing' }
+  | { kind: 'stale' }
+  | { kind: 'nothing' }
   | { kind: 'stored'; before: RenewalState | null; changes: RenewalChanges };
 
 /**

@@ -2,6 +2,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { isKnownPlan } from '../grants.ts';
 import { findPurchase, type Purchase } from '../payments/purchases.ts';
 import type { StripeContext } from '../payments/stripe/stripe-context.ts';
+import { syncReversal } from '../reversals/sync-reversal.ts';
 import { type Stored, storeRenewal } from './store-renewal.ts';
 import { readFacts, type StripeFacts } from './stripe-facts.ts';
 
@@ -20,7 +21,11 @@ export async function syncRenewal(context: StripeContext, id: string): Promise<v
     if (!purchase) return;
     const stored = await store(context, purchase, facts, revision);
     if (stored.kind === 'stale') continue;
-    if (stored.kind === 'stored' && stored.changes.isOverdue) await endAtStripe(context, id);
+    if (stored.kind === 'nothing') return;
+    if (stored.changes.isOverdue) await endAtStripe(context, id);
+    // A refund can be reported before the payment.
+    for (const { paymentIntentId } of stored.changes.grants)
+      if (paymentIntentId !== null) await syncReversal(context, paymentIntentId);
     return;
   }
   throw new Error(`The renewing plan ${id} changed during each of ${ATTEMPTS} attempts to store it`);

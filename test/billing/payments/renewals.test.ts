@@ -7,6 +7,8 @@ import { reconcileCheckouts } from '../../../src/billing/payments/stripe/reconci
 import { changePlan, setCancelled } from '../../../src/billing/renewals/change-renewal.ts';
 import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
 import { type RenewingPlan, renewingPlansOf } from '../../../src/billing/renewals/renewing-plans.ts';
+import { reconcileReversals } from '../../../src/billing/reversals/reconcile-reversals.ts';
+import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -254,6 +256,114 @@ test('a customer sees, cancels and resumes the plan on its page, and no plan of 
   await other.visitor.get('/account/settings');
   expect((await other.visitor.post(`/account/renewals/${id}/cancel`, {})).status).toBe(404);
   expect((await planOf(accountId))?.state).toBe('active');
+});
+
+async function packsOf(accountId: number): Promise<{ total: number; left: number }[]> {
+  const { rows } = await souk.database.query<{ total: number; left: number }>(
+    'select total_units as total, remaining_units as left from packs where account_id = $1 order by id',
+    [accountId],
+  );
+  return rows;
+}
+
+async function linesOf(accountId: number): Promise<unknown[]> {
+  const { rows } = await souk.database.query<{ kind: string; units: number }>(
+    `select kind, units from ledger where account_id = $1 and kind in ('revoke', 'restore') order by id`,
+    [accountId],
+  );
+  return rows.map(({ kind, units }) => [kind, units]);
+}
+
+/** The payment that was made last. */
+const lastPayment = () => stripe.model.all('payment_intent').at(-1)?.id ?? '';
+
+test('a refund takes back its share of the unused units of its pack, and of no other', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.buy(accountId, 'pack', 'units-100k');
+  await paid.deliver(paid.takeEvents());
+  stripe.model.refund(lastPayment(), 6_000);
+  await paid.deliver([...paid.takeEvents(), ...stripe.model.events.slice(-1)]);
+  expect(await packsOf(accountId)).toEqual([
+    { total: 10_000, left: 10_000 },
+    { total: 100_000, left: 50_000 },
+  ]);
+  // 20,000 of the units are used, so a refund of the rest takes what is left.
+  await souk.database.query(
+    'update packs set remaining_units = 30000 where account_id = $1 and total_units = 100000',
+    [accountId],
+  );
+  stripe.model.refund(lastPayment(), 6_000);
+  await paid.deliver(paid.takeEvents());
+  expect((await packsOf(accountId)).map(({ left }) => left)).toEqual([10_000, 0]);
+  expect(await linesOf(accountId)).toEqual([
+    ['revoke', 50_000],
+    ['revoke', 30_000],
+  ]);
+});
+
+test('a refund takes back its share of the units of a month of a plan, and a whole one ends it', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'basic');
+  await paid.deliver(paid.takeEvents());
+  stripe.model.refund(lastPayment(), 1_450);
+  await paid.deliver(paid.takeEvents());
+  expect(await linesOf(accountId)).toEqual([['revoke', 15_000]]);
+  await expectBalancesOfLedger(souk, accountId);
+  stripe.model.refund(lastPayment(), 1_450);
+  await paid.deliver(paid.takeEvents());
+  expect((await linesOf(accountId)).at(-1)).toEqual(['revoke', 15_000]);
+  expect(Date.parse((await granted(accountId))[0]?.[2] ?? '')).toBeLessThanOrEqual(souk.clock.now() + 1_000);
+});
+
+test('a won dispute gives back the units and the plan that it took', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  await paid.deliver(paid.takeEvents());
+  const before = await granted(accountId);
+  souk.clock.advance(DAY_MS);
+  const dispute = stripe.model.dispute(lastPayment());
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).not.toEqual(before);
+  stripe.model.closeDispute(dispute.id, 'won');
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).toEqual(before);
+  expect(await linesOf(accountId)).toEqual([
+    ['revoke', 300_000],
+    ['restore', 300_000],
+  ]);
+  await expectBalancesOfLedger(souk, accountId);
+});
+
+test('units are taken back once, although refunds and disputes are reported in any order, or before the payment', async () => {
+  const report = fc.record({ pick: fc.nat(), times: fc.integer({ min: 1, max: 2 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(report, { maxLength: 8 }), fc.boolean(), async (picks, isWon) => {
+      const accountId = await paid.account();
+      await paid.buy(accountId, 'pack', 'units-10k');
+      stripe.model.refund(lastPayment(), 300);
+      const dispute = stripe.model.dispute(lastPayment());
+      stripe.model.refund(lastPayment(), 300);
+      stripe.model.closeDispute(dispute.id, isWon ? 'won' : 'lost');
+      const events = paid.takeEvents();
+      const sent = picks.flatMap(({ pick, times }) => events.slice(pick % events.length).slice(0, times));
+      await Promise.all([paid.deliver(sent), paid.deliver(events.toReversed())]);
+      const left = isWon ? 6_000 : 0;
+      expect(await packsOf(accountId)).toEqual([{ total: 10_000, left }]);
+      await expectBalancesOfLedger(souk, accountId);
+    }),
+    { numRuns: repetitions(4) },
+  );
+});
+
+test('a refund whose event is lost is found by the next check', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.deliver(paid.takeEvents());
+  stripe.model.refund(lastPayment(), 1_500);
+  paid.takeEvents();
+  await reconcileReversals(paid.context);
+  expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
 });
 
 test('paid invoices are granted once, although events arrive in any order, are repeated or get lost', async () => {

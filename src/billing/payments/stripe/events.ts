@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
 import { idOf } from '../../renewals/stripe-facts.ts';
 import { syncRenewal } from '../../renewals/sync-renewal.ts';
+import { syncReversal } from '../../reversals/sync-reversal.ts';
 import { cancelPurchase, findPurchase, grantPurchase } from '../purchases.ts';
 import type { StripeContext } from './stripe-context.ts';
 
@@ -24,9 +25,18 @@ export async function handleStripeEvent(context: StripeContext, event: Stripe.Ev
     case 'customer.subscription.updated':
     case 'customer.subscription.deleted':
       return syncNamed(context, event.data.object);
+    case 'charge.refunded':
+    case 'charge.dispute.created':
+    case 'charge.dispute.closed':
+      return reversed(context, event.data.object.payment_intent);
     default:
       return undefined;
   }
+}
+
+async function reversed(context: StripeContext, payment: string | { id: string } | null): Promise<void> {
+  const id = idOf(payment);
+  if (id !== null) await syncReversal(context, id);
 }
 
 async function syncNamed(
@@ -60,7 +70,10 @@ async function checkedOut(context: StripeContext, session: Stripe.Checkout.Sessi
     log.error({ session: session.id, purchaseId }, 'amount of the payment differs from the purchase');
     return;
   }
-  await grantPurchase(database, purchaseId, now(), idOf(session.payment_intent ?? null));
+  const paymentIntentId = idOf(session.payment_intent ?? null);
+  await grantPurchase(database, purchaseId, now(), paymentIntentId);
+  // A refund can be reported before the payment.
+  await reversed(context, paymentIntentId);
 }
 
 async function cancel({ database, now }: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
