@@ -65,6 +65,9 @@ export async function findEndings(
           and not exists (
             select 1 from subscriptions n
             where n.account_id = $2 and n.wallet = s.wallet and n.starts_at <= s.ends_at and n.ends_at > s.ends_at)
+          and not exists (
+            select 1 from renewing_plans r
+            where r.account_id = $2 and r.wallet = s.wallet and r.state = 'active')
         order by s.ends_at, s.wallet limit 1
       ) as s on true`,
     values: [caller.keyHash, caller.accountId, new Date(now), new Date(warnUntil(now))],

@@ -5,6 +5,7 @@ import { demoPayments, manualPayments } from '../billing/payments/payment-port.t
 import { createStripePayments } from '../billing/payments/stripe.ts';
 import { trialPolicyOf } from '../billing/payments/trials.ts';
 import { mailWayOf } from '../mail/mail-settings.ts';
+import { queuePaymentFailed } from '../mail/payment-failed.ts';
 import { pollAnnouncements } from '../operator/announcements.ts';
 import { createStatusBoard } from '../operator/status/status-board.ts';
 import { createSecretBox } from '../platform/secret-box.ts';
@@ -27,7 +28,10 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
   const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
   const stripe =
     typeof payments.way === 'object'
-      ? createStripePayments(payments.way, { database: parts.database, now: clock.now, log })
+      ? createStripePayments(payments.way, {
+          ...{ database: parts.database, now: clock.now, log },
+          notify: queuePaymentFailed,
+        })
       : null;
   return {
     trustProxy: settings.trustProxy,

@@ -425,7 +425,7 @@ describe('offers', () => {
       isOffered: '1',
     };
     expect((await who.post('/admin/offers/plan', pro)).text).toMatch(
-      /Pro pro 5 unlimited 7 \$9\.50 \d for sale/,
+      /Pro pro 5 unlimited 7 \$9\.50 - \d for sale/,
     );
     await who.get('/admin/offers/pack?code=units-100k');
     await who.post('/admin/offers/pack', {

@@ -5,6 +5,7 @@ import { createAdmissions } from '../../src/billing/admission.ts';
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { MailSettings } from '../../src/mail/mail-settings.ts';
+import { queuePaymentFailed } from '../../src/mail/payment-failed.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
@@ -58,7 +59,7 @@ export async function openBackground(
   const { allowPrivate } = webhooks;
   const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
   const mails = startMails({ database, clock, log, secretBox, registry, settings: mail ?? null });
-  const stopPayments = stripe && startPayments(stripe, { database, clock, log });
+  const stopPayments = stripe && startPayments(stripe, { database, clock, log, notify: queuePaymentFailed });
   const fetching = { databaseUrl, providers, clock, log };
   const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
   return {

@@ -69,11 +69,16 @@ function store(
     const stored = await storeRenewal(client, purchase, facts, { revision, now: now(), graceMs });
     if (stored.kind !== 'stored') return stored;
     const { before, changes } = stored;
-    const { accountId, offerName } = purchase;
+    const { accountId, currency } = purchase;
     if (changes.state === 'past_due' && before !== 'past_due')
-      await notify(client, {
-        ...{ accountId, kind: 'payment_failed' },
-        facts: { plan: offerName, until: new Date(changes.graceUntil ?? 0).toISOString() },
+      await notify(client, accountId, {
+        reference: `${facts.id} ${changes.periodEnd}`,
+        purchase: `${purchase.offerName}, one month`,
+        amount: new Intl.NumberFormat('en', { style: 'currency', currency }).format(
+          changes.amountCents / 100,
+        ),
+        nextAttemptAt: null,
+        endsAt: new Date(changes.graceUntil ?? changes.periodEnd).toISOString(),
       });
     return stored;
   });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { GrantRefused } from '../../billing/grants.ts';
 import { type PurchaseWithAccount, purchasesWithAccounts } from '../../billing/payments/purchase-list.ts';
 import { saleActs } from '../../operator/acts/sale-acts.ts';
+import { type EndingPlan, endingPlans } from '../../operator/ending-plans.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
 import { PostButton } from '../kit/form.tsx';
@@ -24,7 +25,7 @@ const paging = z.object({ before: z.uuid().nullable().catch(null) });
 
 /** Registers the pages of pending and ended purchases. The operator confirms or cancels pending ones. */
 export function registerPurchases(scope: FastifyInstance, pages: Pages): void {
-  const { database } = pages;
+  const { database, clock } = pages;
   scope.get(PATH, showPurchases);
   scope.post(`${PATH}/:orderId/confirm`, confirm);
   scope.post(`${PATH}/:orderId/cancel`, cancel);
@@ -32,8 +33,9 @@ export function registerPurchases(scope: FastifyInstance, pages: Pages): void {
   async function showPurchases(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { before } = paging.parse(request.query);
     const isFirstPage = before === null;
-    const [pending, ended] = await Promise.all([
+    const [pending, ending, ended] = await Promise.all([
       isFirstPage ? purchasesWithAccounts(database, { pending: true, before: null, limit: 500 }) : [],
+      isFirstPage ? endingPlans(database, clock.now()) : [],
       purchasesWithAccounts(database, { pending: false, before, limit: PURCHASES_A_PAGE + 1 }),
     ]);
     const list = pageOf(ended, PURCHASES_A_PAGE, { before: before ?? undefined }, ({ id }) => id);
@@ -41,6 +43,8 @@ export function registerPurchases(scope: FastifyInstance, pages: Pages): void {
       <>
         <h2>Payment pending</h2>
         <PendingTable purchases={pending} />
+        <h2>Plans that end within 7 days</h2>
+        <EndingTable plans={ending} />
       </>
     );
     return sendPage(
@@ -91,6 +95,23 @@ const FACTS: readonly Column<PurchaseWithAccount>[] = [
   ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
   ['Purchase id', ({ id }) => <code class="id">{id}</code>],
 ];
+
+/** No provider renews these plans, so the operator may remind their customers. */
+function EndingTable({ plans }: { plans: readonly EndingPlan[] }): VNode {
+  return (
+    <Table
+      name="Plans that end within 7 days"
+      empty="No plan ends within 7 days."
+      rows={plans}
+      columns={[
+        ['Account', ({ accountId, email }) => <a href={`/admin/accounts/${accountId}`}>{email}</a>],
+        ['Plan', ({ planName }) => planName],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Ends', ({ endsAt }) => <Time at={endsAt} />],
+      ]}
+    />
+  );
+}
 
 function EndedTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
   return (

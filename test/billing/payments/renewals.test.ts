@@ -8,6 +8,7 @@ import { changePlan, setCancelled } from '../../../src/billing/renewals/change-r
 import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
 import { type RenewingPlan, renewingPlansOf } from '../../../src/billing/renewals/renewing-plans.ts';
 import { reconcileReversals } from '../../../src/billing/reversals/reconcile-reversals.ts';
+import { endingPlans } from '../../../src/operator/ending-plans.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
@@ -110,6 +111,11 @@ test('a plan whose payment fails is past due, and ends when its grace is over', 
   const graceUntil = later(end, 7 * DAY_MS);
   expect(await planOf(accountId)).toEqual({ state: 'past_due', graceUntil: new Date(graceUntil) });
   expect(await granted(accountId)).toEqual([['pro', start, graceUntil]]);
+  const { rows: mails } = await souk.database.query(
+    `select kind, facts::json ->> 'amount' as amount, facts::json ->> 'endsAt' as ends from mails where account_id = $1`,
+    [accountId],
+  );
+  expect(mails).toEqual([{ kind: 'payment_failed', amount: '€149.00', ends: graceUntil }]);
   paid.pass(7 * DAY_MS);
   await reconcileRenewals(paid.context);
   await paid.deliver(paid.takeEvents());
@@ -211,6 +217,18 @@ test('a dearer plan starts a new month at once, and a cheaper one with the next 
   paid.pass(monthMs());
   await paid.deliver(paid.takeEvents());
   expect((await granted(accountId)).at(-1)?.[0]).toBe('basic');
+});
+
+test('the operator is reminded of plans that end within 7 days, but not of those that renew', async () => {
+  const [renewing, cancelled] = [await paid.account(), await paid.account()];
+  for (const accountId of [renewing, cancelled]) {
+    await paid.buy(accountId, 'plan', 'pro');
+    await paid.deliver(paid.takeEvents());
+  }
+  await setCancelled(paid.context, await renewingPlan(cancelled), true);
+  paid.pass(monthMs() - 5 * DAY_MS);
+  const ending = (await endingPlans(souk.database, souk.clock.now())).map(({ accountId }) => accountId);
+  expect([ending.includes(renewing), ending.includes(cancelled)]).toEqual([false, true]);
 });
 
 test('a change whose payment is declined changes nothing', async () => {

@@ -3,19 +3,26 @@ import type { Database, Queryable } from '../../../platform/db/pool.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { StripeSettings } from '../payment-port.ts';
 
-/** A message for the customer of an account, stored in the transaction of what it is about. */
-export interface Notice {
-  accountId: number;
-  kind: 'payment_failed' | 'top_up_failed';
-  facts: Readonly<Record<string, string>>;
+/** A payment that failed, for a notice to its customer. */
+export interface FailedPayment {
+  /** The same for each report of one failure. */
+  reference: string;
+  /** What it was for, such as "Basic, one month". */
+  purchase: string;
+  /** Such as "$29.00". */
+  amount: string;
+  /** null: Stripe decides. */
+  nextAttemptAt: null;
+  /** ISO; when the plan ends without a payment. */
+  endsAt: string;
 }
 
 export interface StripeDeps {
   database: Database;
   now: () => number;
   log: Logger;
-  /** Default: the customer sees the state on the pages only. */
-  notify?: (db: Queryable, notice: Notice) => Promise<void>;
+  /** Tells the customer about a failed payment, in the transaction that stores it. Default: only the pages show it. */
+  notify?: (db: Queryable, accountId: number, failed: FailedPayment) => Promise<void>;
 }
 
 /** Stripe's API and everything that code about payments through Stripe needs. */
