@@ -14,7 +14,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   api_keys: 'One row for each key; keys of the pages are deleted with their session',
   audit_log: '401 days; PostgreSQL refuses to delete lines of the last 400 days',
   batch_calls: 'Deleted with their batch',
-  batches: '7 days after their end; OPEN_BATCHES_PER_ACCOUNT that are not finished',
+  batches:
+    '7 days after their end, those of test accounts 1 day; OPEN_BATCHES_PER_ACCOUNT that are not finished',
   call_claims: '10 minutes',
   call_webhook_counts: '1 day',
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',

@@ -17,6 +17,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Send a request with your key, and read the answer.',
   },
   {
+    slug: 'test-mode',
+    title: 'Test mode',
+    summary: 'Make free calls with a test key, which return generated data.',
+  },
+  {
     slug: 'clients',
     title: 'Clients',
     summary: 'Call the service from TypeScript, with curl and from Python, and survive broken connections.',

@@ -33,7 +33,7 @@ const FEATURES = [
 
 /** Registers the front page: what the data looks like, how to call it, and the plans. */
 export function registerHome(scope: FastifyInstance, pages: Pages): void {
-  const { database, currency, trials, clock } = pages;
+  const { database, currency, trials, clock, testMode } = pages;
   scope.get('/', async (request, reply) => {
     const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
     const isSignedIn = request.session !== null;
@@ -75,9 +75,11 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
           <section class="card" aria-labelledby="begin">
             <h2 id="begin">One call away</h2>
             <p>
-              Create an account, choose a plan, and copy your key into your first call. It costs one unit.
+              {testMode
+                ? 'Create an account and a test key, and copy the key into your first call. Calls with a test key are free.'
+                : 'Create an account, choose a plan, and copy your key into your first call. It costs one unit.'}
             </p>
-            <FirstCall apiKey="YOUR_KEY" baseUrl={baseUrlOf(pages, request)} />
+            <FirstCall apiKey={testMode ? 'YOUR_TEST_KEY' : 'YOUR_KEY'} baseUrl={baseUrlOf(pages, request)} />
           </section>
         </div>
         <section aria-labelledby="plans">
