@@ -3,6 +3,7 @@ import { onCompletion } from '../../jobs/completion-message.ts';
 import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
 import { dropOldAlerts } from '../../src/batches/trackers/alert.ts';
+import { queueAlertMails } from '../../src/batches/trackers/mail-alerts.ts';
 import { recentlyUsed } from '../../src/platform/recently-used.ts';
 import type { Redis } from '../../src/platform/redis.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
@@ -92,6 +93,7 @@ function startScheduleLoop(deps: PrepareDeps): WorkLoop {
     await dropOldBatches(database, clock.now());
     await dropOldRuns(database, clock.now());
     await dropOldAlerts(database, clock.now());
+    await queueAlertMails(database, clock.now());
   }
   return startWorkLoop(clock, 'schedule step', LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'failed to run due schedules')),

@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
 import { unixMs } from '../../platform/db/columns.ts';
-import type { Database } from '../../platform/db/pool.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { type Condition, conditionKey, conditionSchema, isAboutKeywords } from './condition.ts';
 import type { Crossing } from './decide.ts';
 
@@ -92,6 +92,25 @@ export async function insertAlerts(
 
 function rowOf({ alertId, item, condition, title, before, after, threshold }: Alert) {
   return { id: alertId, item, key: conditionKey(condition), condition, title, before, after, threshold };
+}
+
+/**
+ * Returns the first alerts of a tracker after another one, the oldest first, how many there are in all, and the id of the last.
+ * @param since leaves out older ones.
+ */
+export async function listAlertsAfter(
+  database: Queryable,
+  trackerId: string,
+  { after, since, limit }: { after: string | null; since: Date; limit: number },
+): Promise<{ alerts: Alert[]; count: number; lastId: string | null }> {
+  const { rows } = await database.query<Alert & { count: number; lastId: string }>(
+    `select id as "alertId", tracker_id as "trackerId", batch_id as "batchId", item, title, condition,
+       before_value as before, after_value as after, threshold, ${unixMs('created_at')} as "createdAt",
+       count(*) over () as count, last_value(id) over (order by id range between unbounded preceding and unbounded following) as "lastId"
+     from tracker_alerts where tracker_id = $1 and created_at > $2 and ($3::uuid is null or id > $3) order by id limit $4`,
+    [trackerId, since, after, limit],
+  );
+  return { alerts: rows, count: rows[0]?.count ?? 0, lastId: rows[0]?.lastId ?? null };
 }
 
 /** Lists the alerts of a tracker, the newest first. */

@@ -29,7 +29,8 @@ export async function lockTracker(client: ClientBase, scheduleId: string): Promi
   const { rows } = await client.query<LockedTracker>(
     // The schedule is locked first, as when it is deleted, so that the two transactions cannot block each other.
     `select t.id as "scheduleId", s.account_id as "accountId", s.name, t.domain, t.conditions,
-       t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", t.alert_webhook as "alertWebhook"
+       t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", 
+         case when 'webhook' = any (t.notify) then t.alert_webhook end as "alertWebhook"
      from schedules s join trackers t on t.id = s.id where s.id = $1 for key share of s for share of t`,
     [scheduleId],
   );

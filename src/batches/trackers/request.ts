@@ -5,7 +5,7 @@ import { type Domain, SITES } from '../../operations/params/domain.ts';
 import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
 import { reportSite } from '../../operations/params/report-site.ts';
 import { Fault } from '../../operations/params/request.ts';
-import { boolean, integer, listProblem, oneOfNumbers, text } from '../../operations/params/scalars.ts';
+import { boolean, integer, listProblem, oneOf, oneOfNumbers, text } from '../../operations/params/scalars.ts';
 import { BatchFaults, parseBody } from '../request.ts';
 import { SCHEDULE_FIELDS } from '../schedules/request.ts';
 import {
@@ -31,6 +31,12 @@ const DOMAINS = Object.keys(SITES).map(Number) as [Domain, ...Domain[]];
 
 const { name, cron, timezone, paused, window, runHours } = SCHEDULE_FIELDS;
 
+export const NOTIFY_BY = ['webhook', 'email'] as const;
+
+export type NotifyBy = (typeof NOTIFY_BY)[number];
+
+const NOTIFY_PROBLEM = `must be a list of ${NOTIFY_BY.join(' and ')}`;
+
 const fields = {
   name: name.describe('Name of the tracker, visible to its account only'),
   cron: cron.meta({
@@ -55,6 +61,12 @@ const fields = {
   quietHours: integer({ min: 0, max: 720 }).describe(
     'Hours after an alert in which the same condition of the same product or keyword makes no other',
   ),
+  notify: z
+    .array(oneOf(NOTIFY_BY), listProblem(NOTIFY_PROBLEM))
+    .max(NOTIFY_BY.length, listProblem(NOTIFY_PROBLEM))
+    .describe(
+      'How alerts are sent: webhook (if there is one), email to the address of the account (at most one an hour); an empty list sends none',
+    ),
   webhook: text({ maxLength: 2_000 }).nullable().describe('Address that receives the alerts'),
   maxUnits: integer({ min: 0 }).nullable().describe('Refuse the tracker if a look can cost more than this'),
 };
@@ -88,6 +100,7 @@ export const newTrackerSchema = z.strictObject(
     alertAtStart: fields.alertAtStart.default(false),
     hysteresisPercent: fields.hysteresisPercent.default(2),
     quietHours: fields.quietHours.default(24),
+    notify: fields.notify.default(['webhook']),
     webhook: fields.webhook.default(null),
     maxUnits: fields.maxUnits.default(null),
   },

@@ -4,6 +4,7 @@ import type { Database, Queryable } from '../../platform/db/pool.ts';
 import type { Run } from '../schedules/run.ts';
 import { SCHEDULE, type Schedule } from '../schedules/schedule.ts';
 import type { Condition } from './condition.ts';
+import type { NotifyBy } from './request.ts';
 
 /** A schedule whose results are compared with conditions. Its id is that of the schedule. */
 export interface Tracker extends Schedule {
@@ -17,6 +18,8 @@ export interface Tracker extends Schedule {
   looksPerDay: number;
   /** Receives the alerts. The webhook of the schedule is unused. */
   alertWebhook: string | null;
+  /** How alerts are sent. */
+  notify: NotifyBy[];
   lastRun: Run | null;
 }
 
@@ -50,8 +53,8 @@ export async function listTrackers(
 export async function insertTracker(client: ClientBase, tracker: Tracker): Promise<void> {
   await client.query(
     `insert into trackers (id, domain, conditions, alert_at_start, hysteresis_percent, quiet_hours, looks_per_day,
-       alert_webhook)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       alert_webhook, notify)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     valuesOf(tracker),
   );
 }
@@ -60,7 +63,7 @@ export async function insertTracker(client: ClientBase, tracker: Tracker): Promi
 export async function updateTracker(client: ClientBase, tracker: Tracker): Promise<void> {
   await client.query(
     `update trackers set domain = $2, conditions = $3, alert_at_start = $4, hysteresis_percent = $5, quiet_hours = $6,
-       looks_per_day = $7, alert_webhook = $8
+       looks_per_day = $7, alert_webhook = $8, notify = $9
      where id = $1`,
     valuesOf(tracker),
   );
@@ -75,13 +78,13 @@ function valuesOf(tracker: Tracker): unknown[] {
   const { scheduleId, domain, conditions, alertAtStart, hysteresisPercent, quietHours } = tracker;
   return [
     ...[scheduleId, domain, JSON.stringify(conditions), alertAtStart, hysteresisPercent, quietHours],
-    ...[tracker.looksPerDay, tracker.alertWebhook],
+    ...[tracker.looksPerDay, tracker.alertWebhook, tracker.notify],
   ];
 }
 
 const SELECT_TRACKERS = `
   select ${SCHEDULE}, domain, conditions, alert_at_start as "alertAtStart", hysteresis_percent as "hysteresisPercent",
-    quiet_hours as "quietHours", looks_per_day as "looksPerDay", alert_webhook as "alertWebhook",
+    quiet_hours as "quietHours", looks_per_day as "looksPerDay", alert_webhook as "alertWebhook", notify,
     (select json_build_object('runId', r.id, 'dueAt', ${unixMs('r.due_at')}, 'startedAt', ${unixMs('r.started_at')},
        'trigger', r.trigger, 'reason', r.reason, 'batchId', r.batch_id,
        'state', case when r.state = 'started' and (b.id is null or b.finished_at is not null) then 'finished' else r.state end)

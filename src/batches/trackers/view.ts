@@ -4,6 +4,7 @@ import { FEED_WINDOWS } from '../request-schemas.ts';
 import { countRuns, type Timing } from '../schedules/cron.ts';
 import { runSchema, runView, scheduleView } from '../schedules/view.ts';
 import { conditionSchema, isAboutKeywords } from './condition.ts';
+import { NOTIFY_BY } from './request.ts';
 import type { Tracker } from './tracker.ts';
 
 const moment = z.iso.datetime();
@@ -26,6 +27,7 @@ export const trackerSchema = z
     alertAtStart: z.boolean(),
     hysteresisPercent: z.int(),
     quietHours: z.int(),
+    notify: z.array(z.enum(NOTIFY_BY)).describe('How alerts are sent'),
     webhook: z.string().nullable(),
     maxUnits: z.int().nullable(),
     operation: z.string().describe('Operation of the calls of a look'),
@@ -49,6 +51,7 @@ export function trackerView(tracker: Tracker, now: number): TrackerView {
     ...schedule,
     subject: conditions.some(isAboutKeywords) ? 'keywords' : 'products',
     ...{ domain, conditions, alertAtStart, hysteresisPercent, quietHours },
+    notify: tracker.notify,
     webhook: tracker.alertWebhook,
     unitsPerDay: Math.ceil(schedule.units * looksPerDay * 100) / 100,
     lastRun: lastRun && runView(lastRun),

@@ -29,6 +29,7 @@ test('returns the stored tracker with the price of a look and of a day', async (
     alertAtStart: false,
     hysteresisPercent: 2,
     quietHours: 24,
+    notify: ['webhook'],
     webhook: null,
     maxUnits: null,
     operation: 'market.product',

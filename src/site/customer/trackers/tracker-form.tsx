@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { PRICE_OPTIONS } from '../../../batches/trackers/condition-text.ts';
 import type { TrackerView } from '../../../batches/trackers/view.ts';
 import { CheckAndSaveButtons, Choice, Field, PostForm, TextArea } from '../../kit/form.tsx';
 import type { FormState } from '../../kit/form-request.ts';
@@ -6,7 +7,6 @@ import { amount, counted } from '../../kit/words.tsx';
 import { WINDOWS } from '../batch-items/batch-items-form.ts';
 import { SiteChoice } from '../explore/site-choice.tsx';
 import { wallClock } from '../schedules/schedule-form.tsx';
-import { PRICE_OPTIONS } from './condition-text.ts';
 import { CONDITION_ROWS } from './tracker-request.ts';
 
 const TYPES = [
@@ -25,6 +25,11 @@ const TYPES = [
 const SUBJECTS = [
   ['products', 'Products, by ASIN'],
   ['keywords', 'Keywords, one on each line'],
+] as const;
+
+const E_MAIL = [
+  ['false', 'None'],
+  ['true', 'Alerts, at most one mail an hour'],
 ] as const;
 
 const AT_START = [
@@ -121,6 +126,7 @@ function When(): VNode {
         <Choice name="window" label="Hours" options={WINDOWS} />
         <Field name="maxUnits" label="Maximum units per look" type="number" min={0} />
         <Field name="webhook" label="Webhook" type="url" hint="Receives the alerts." />
+        <Choice name="email" label="E-mail" options={E_MAIL} />
       </div>
     </fieldset>
   );

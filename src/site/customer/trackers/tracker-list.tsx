@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
+import { conditionText } from '../../../batches/trackers/condition-text.ts';
 import type { TrackerView } from '../../../batches/trackers/view.ts';
 import { ListPage } from '../../kit/list-page.tsx';
 import { sendPage } from '../../kit/render.tsx';
@@ -7,7 +8,6 @@ import { Table } from '../../kit/table.tsx';
 import { Tag } from '../../kit/tag.tsx';
 import { amount, count, Time } from '../../kit/words.tsx';
 import { apiList } from '../customer-api.ts';
-import { conditionText } from './condition-text.ts';
 
 const PATH = '/account/trackers';
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { AlertView } from '../../../batches/trackers/alert.ts';
+import { conditionText, valueText } from '../../../batches/trackers/condition-text.ts';
 import type { TrackerView } from '../../../batches/trackers/view.ts';
 import { Facts } from '../../kit/facts.tsx';
 import { PostButton } from '../../kit/form.tsx';
@@ -12,7 +13,6 @@ import { StateTag, Tag } from '../../kit/tag.tsx';
 import { amount, counted, Time } from '../../kit/words.tsx';
 import { apiData, apiList, idIn } from '../customer-api.ts';
 import { wallClock } from '../schedules/schedule-form.tsx';
-import { conditionText, valueText } from './condition-text.ts';
 
 const LIST = '/account/trackers';
 const PATH = `${LIST}/:id`;
@@ -112,6 +112,7 @@ function TrackerFacts({ tracker }: { tracker: TrackerView }): VNode {
         ['Hysteresis', `${tracker.hysteresisPercent} %`],
         ['Quiet time', counted(tracker.quietHours, 'hour')],
         webhook && ['Webhook', webhook],
+        tracker.notify.includes('email') && ['E-mail', 'At most one mail an hour'],
         ['Tracker', <code>{tracker.trackerId}</code>],
       ]}
     />

@@ -24,6 +24,7 @@ export const trackerForm = z.object({
   quietHours: optionalNumber,
   maxUnits: optionalNumber,
   webhook: text,
+  email: z.string().default('false'),
 });
 
 export type TrackerInput = z.output<typeof trackerForm>;
@@ -32,10 +33,11 @@ export type TrackerInput = z.output<typeof trackerForm>;
 export function trackerBody(input: TrackerInput, values: FormValues) {
   const { subject, items, domain, webhook, alertAtStart, window, hysteresisPercent, quietHours, maxUnits } =
     input;
-  const { name, cron, timezone } = input;
+  const { name, cron, timezone, email } = input;
   return {
     ...{ name, cron, timezone, window, hysteresisPercent, quietHours, maxUnits },
     alertAtStart: alertAtStart === 'true',
+    ...(email === 'true' ? { notify: ['webhook', 'email'] } : {}),
     ...(subject === 'products'
       ? { domain, asins: items.split(/[\s,;]+/).filter(Boolean) }
       : { country: SITES[domain as keyof typeof SITES] ?? 'us', keywords: linesOf(items) }),

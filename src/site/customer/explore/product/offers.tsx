@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { fromKeepaMinutes } from '../../../../operations/products/keepa-time.ts';
 import type { Offer } from '../../../../operations/products/product.ts';
+import { priceFormat } from '../../../../operations/products/site-prices.ts';
 import { addressOf } from '../../../kit/paging.tsx';
 import { type Column, Table } from '../../../kit/table.tsx';
 import { valueText } from '../../../kit/time-chart.tsx';
 import { Dash, Time } from '../../../kit/words.tsx';
-import { type DecodedSeries, priceFormat } from './history.ts';
+import type { DecodedSeries } from './history.ts';
 import type { ProductData } from './product-facts.tsx';
 
 interface OfferRow {

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
+import { priceFormat, priceOf } from '../../../../operations/products/site-prices.ts';
 import { addressOf } from '../../../kit/paging.tsx';
 import { valueText } from '../../../kit/time-chart.tsx';
 import { count, counted } from '../../../kit/words.tsx';
 import { Picture } from '../picture.tsx';
 import type { ShowContext } from '../view.ts';
-import { priceFormat, priceOf } from './history.ts';
 
 /** The data of the variations call at the level `summary`. */
 export interface VariationsData {

@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
+import { priceFormat, priceOf } from '../../../../operations/products/site-prices.ts';
 import { addressOf } from '../../../kit/paging.tsx';
 import { type Column, Table } from '../../../kit/table.tsx';
 import { valueText } from '../../../kit/time-chart.tsx';
 import { Picture } from '../picture.tsx';
-import { priceFormat, priceOf } from '../product/history.ts';
 import type { ShowContext } from '../view.ts';
 import { Pager, pageIn } from './pager.tsx';
 

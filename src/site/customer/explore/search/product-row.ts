@@ -1,5 +1,5 @@
 import type { Product } from '../../../../operations/products/product.ts';
-import { priceOf } from '../product/history.ts';
+import { priceOf } from '../../../../operations/products/site-prices.ts';
 
 /** A product as a row of a list, with the values that lists can be sorted by. */
 export interface ProductRow {

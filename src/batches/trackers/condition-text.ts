@@ -1,7 +1,8 @@
-import type { AlertView } from '../../../batches/trackers/alert.ts';
-import type { Condition, TrackedPrice } from '../../../batches/trackers/condition.ts';
-import { count, formatterOf } from '../../kit/words.tsx';
-import { priceFormat, priceOf } from '../explore/product/history.ts';
+import { priceFormat, priceOf } from '../../operations/products/site-prices.ts';
+import type { AlertView } from './alert.ts';
+import type { Condition, TrackedPrice } from './condition.ts';
+
+const NUMBER = new Intl.NumberFormat('en');
 
 const PRICE_NAMES: Record<TrackedPrice, string> = {
   amazon: 'Retailer price',
@@ -44,6 +45,6 @@ export function valueText({ type }: Condition, value: AlertView['before'], domai
   if (value === null) return type === 'back_in_stock' ? 'out of stock' : 'unknown';
   if (typeof value === 'string') return value;
   if (type.startsWith('price_') || type === 'back_in_stock')
-    return formatterOf(priceFormat(domain)).format(priceOf(value, domain) ?? 0);
-  return type === 'rating_below' ? String(value / 10) : count(value);
+    return new Intl.NumberFormat('en', priceFormat(domain)).format(priceOf(value, domain) ?? 0);
+  return type === 'rating_below' ? String(value / 10) : NUMBER.format(value);
 }

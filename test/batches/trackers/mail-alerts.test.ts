@@ -1,0 +1,75 @@
+import { expect } from 'vitest';
+import { insertAlerts } from '../../../src/batches/trackers/alert.ts';
+import { queueAlertMails } from '../../../src/batches/trackers/mail-alerts.ts';
+import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { newAsin } from '../../support/answers.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
+import { createTracker, everyTwoHours } from '../../support/trackers.ts';
+
+const BATCH = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
+const MINUTE_MS = 60_000;
+
+async function alert({ database, clock }: Souk, trackerId: string, howMany: number): Promise<void> {
+  const alerts = Array.from({ length: howMany }, () => ({
+    ...{ trackerId, batchId: BATCH, item: newAsin(), title: 'A <thing>', createdAt: clock.now() },
+    ...{ condition: { type: 'price_below', price: 'new', value: 2_000 } as const },
+    ...{ before: 2_500, after: 1_999, threshold: 2_000 },
+  }));
+  await inTransaction(database, (client) => insertAlerts(client, alerts));
+}
+
+interface Facts {
+  name: string;
+  alerts: { title: string; text: string }[];
+  more: number;
+}
+
+async function mailsOf({ database, clock }: Souk, accountId: number): Promise<Facts[]> {
+  await queueAlertMails(database, clock.now());
+  const { rows } = await database.query<{ facts: string }>(
+    `select facts from mails where account_id = $1 and kind = 'tracker_alerts' order by id`,
+    [accountId],
+  );
+  return rows.map(({ facts }) => JSON.parse(facts) as Facts);
+}
+
+test('a tracker sends the alerts since its last mail, at most once an hour, and up to 100', async ({
+  souk,
+  account: { accountId },
+  client,
+}) => {
+  const { trackerId } = await createTracker(client, everyTwoHours([newAsin()], { notify: ['email'] }));
+  expect(await mailsOf(souk, accountId)).toEqual([]);
+  await alert(souk, trackerId, 1);
+  const line = { title: 'A <thing>', text: 'New price below $20.00: $19.99, before: $25.00' };
+  const first = { name: 'Cheap things', alerts: [line], more: 0 };
+  expect(await mailsOf(souk, accountId)).toMatchObject([first]);
+  souk.clock.advance(59 * MINUTE_MS);
+  await alert(souk, trackerId, 120);
+  expect(await mailsOf(souk, accountId)).toHaveLength(1);
+  souk.clock.advance(MINUTE_MS);
+  const [, second] = await mailsOf(souk, accountId);
+  expect([second?.alerts.length, second?.more]).toEqual([100, 20]);
+  souk.clock.advance(60 * MINUTE_MS);
+  expect(await mailsOf(souk, accountId)).toHaveLength(2);
+});
+
+test('a tracker that has sent no mails sends none of the alerts that are older than a day', async ({
+  souk,
+  account: { accountId, key },
+  client,
+}) => {
+  const { trackerId } = await createTracker(client, everyTwoHours([newAsin()]));
+  await alert(souk, trackerId, 1);
+  expect(await mailsOf(souk, accountId)).toEqual([]);
+  souk.clock.advance(24 * 60 * MINUTE_MS);
+  await client.raw(`/api/trackers/${trackerId}`, {
+    method: 'PATCH',
+    headers: { 'x-api-key': key },
+    body: { notify: ['webhook', 'email'] },
+  });
+  expect(await mailsOf(souk, accountId)).toEqual([]);
+  await alert(souk, trackerId, 1);
+  expect(await mailsOf(souk, accountId)).toHaveLength(1);
+});
