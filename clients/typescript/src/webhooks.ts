@@ -3,7 +3,7 @@ import type { OperationName, Schemas } from './generated/operations.ts';
 import { parseJson } from './json.ts';
 
 /** What the service sends to a webhook. */
-export type WebhookEvent =
+export type WebhookEvent = (
   | { type: 'job.completed'; timestamp: string; data: CompletedJob }
   | { type: 'batch.completed'; timestamp: string; data: Schemas['Batch'] }
   | {
@@ -11,7 +11,11 @@ export type WebhookEvent =
       timestamp: string;
       data: { trackerId: string; name: string; alerts: Schemas['TrackerAlert'][] };
     }
-  | { type: 'webhook.test'; timestamp: string; data: Record<string, unknown> };
+  | { type: 'webhook.test'; timestamp: string; data: Record<string, unknown> }
+) & {
+  /** false: the event is of a test account. Absent in events of earlier versions of the service. */
+  livemode?: boolean;
+};
 
 export interface CompletedJob {
   jobId: string;
