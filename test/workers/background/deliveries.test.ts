@@ -48,6 +48,7 @@ test('delivers an event signed with the secret of its account at the time of the
     expect(verified(message, customer.secret, souk.clock.now())).toEqual({
       type: 'thing.happened',
       timestamp: new Date(souk.clock.now()).toISOString(),
+      livemode: true,
       data: { units: 7 },
     });
   }
