@@ -20,6 +20,8 @@ const STARTS: readonly (readonly [string, FuzzRequest['as']])[] = [
   ['/sign-up', 'visitor'],
   ['/sign-in', 'visitor'],
   ['/reset-password?token=x', 'visitor'],
+  ['/confirm-email?token=x', 'visitor'],
+  ['/unsubscribe?token=x', 'visitor'],
   ['/docs', 'visitor'],
   ['/docs/reference', 'visitor'],
   ['/account', 'session'],
