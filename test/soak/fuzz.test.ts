@@ -48,7 +48,7 @@ test('finds a handler that throws, a slow answer and a charge for a refusal', as
     sleepMs: 6_000,
     charges: /^\/api\/market\/(product|category|seller)/,
   });
-  const options = { ...OPTIONS, timesBaseline: 1, seeds: [18], count: 100 };
+  const options = { ...OPTIONS, timesBaseline: 1, seeds: [19], count: 150 };
   const { faults } = await fuzz({ ...target, gateway: faulty.url }, options);
   await faulty.close();
   expect(new Set(faults.map(({ promise }) => promise))).toEqual(
