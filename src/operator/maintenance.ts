@@ -8,6 +8,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { readTokens } from '../upstream/token-bucket.ts';
+import { eraseDueAccounts } from './personal-data/erase-due.ts';
 import { retain } from './retention.ts';
 import type { RetentionSettings } from './retention-settings.ts';
 import { recordIncidents, STATUS_LEASE } from './status/record-incidents.ts';
@@ -67,11 +68,20 @@ const TASKS = {
     task: ({ database, clock, log, retention }: MaintenanceDeps) =>
       retain({ database, log, settings: retention }, clock.now()),
   },
+  erasure: { pauseMs: EVERY_MS - 5_000, task: eraseAndNote },
   [STATUS_LEASE]: {
     pauseMs: EVERY_MS - 5_000,
     task: ({ database, clock }: MaintenanceDeps) => recordIncidents(database, clock.now()),
   },
 };
+
+async function eraseAndNote({ database, clock, log }: MaintenanceDeps): Promise<void> {
+  const now = clock.now();
+  for (const note of await eraseDueAccounts(database, now)) {
+    log.info({ note }, 'erased an account');
+    await database.query('insert into retention_notes (at, note) values ($1, $2)', [new Date(now), note]);
+  }
+}
 
 async function keepRecords({ database, redis, keys, providers, clock }: MaintenanceDeps): Promise<void> {
   const now = clock.now();

@@ -128,6 +128,9 @@ const FORMS: Record<string, { fields?: Record<string, string>; id?: () => Promis
     '/admin/accounts/:id/confirm-email': { action: 'account.email-confirmed' },
     '/admin/accounts/:id/view': { action: 'account.viewed' },
     '/admin/accounts/:id/password': { action: 'password-reset.created' },
+    '/admin/accounts/:id/export': { action: 'account.exported' },
+    '/admin/accounts/:id/erase': { action: 'account.erasure-requested' },
+    '/admin/accounts/:id/keep': { action: 'account.erasure-cancelled' },
     '/admin/accounts/:id/subscription': {
       fields: { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' },
       action: 'subscription.granted',
@@ -157,6 +160,9 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'account confirm': ['{id}', 'account.email-confirmed'],
   'account disable': ['{id}', 'account.disabled'],
   'account enable': ['{id}', 'account.enabled'],
+  'account export': ['--account {id} --out {folder}/data.json', 'account.exported'],
+  'account erase': ['--account {id}', 'account.erasure-requested'],
+  'account keep': ['--account {id}', 'account.erasure-cancelled'],
   'key create': ['--account {id}', 'key.created'],
   'key update': ['--account {id} --key {key} --cap-day 5', 'key.changed'],
   'key reset': ['--account {id}', 'key.reset'],
@@ -217,6 +223,8 @@ test.for(Object.entries(FORMS))(
     const address = path
       .replace(/:orderId|:id(?=\/end)/, (await id?.()) ?? '')
       .replace(':id', String(account.accountId));
+    if (action === 'account.erasure-cancelled')
+      await command().text(`account erase --account ${account.accountId}`);
     if (action === 'session.started') await operator.get('/admin/sign-in');
     const lines = await linesOf(async () => {
       const page = await operator.post(address, fields);
@@ -251,10 +259,12 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
   try {
     const report = join(folder, 'report.csv');
     await writeFile(report, csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
+    if (name === 'account keep') await command().text(`account erase --account ${account.accountId}`);
     if (name === 'key revoke') await command().text(`key create --account ${account.accountId}`);
     const words = `${name} ${line}`
       .replace('{id}', String(account.accountId))
       .replace('{report}', report)
+      .replace('{folder}', folder)
       .replace('{announcement}', await announcement())
       .replace('{key}', String(await keyId()));
     // `aba fetch` asks this service, which refuses.

@@ -1,9 +1,14 @@
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Account, listAccounts } from '../../accounts/accounts.ts';
 import { RESET_LIFETIME_MS, resetPath } from '../../accounts/password-resets.ts';
 import { readConfig } from '../../config/config.ts';
 import { accountActs } from '../../operator/acts/account-acts.ts';
+import { personalDataActs } from '../../operator/acts/personal-data-acts.ts';
+import { ErasureRefused } from '../../operator/personal-data/erasure.ts';
 import { accountId, accountName, email, readInput } from '../input.ts';
 import { knownAccount, noAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
@@ -34,6 +39,28 @@ export function registerAccount(program: Command): void {
       .description('confirms the e-mail address of an account, which TRIALS=confirmed requires')
       .argument('<ID>', 'number of the account'),
     confirm,
+  );
+  onDatabase(
+    account
+      .command('export')
+      .description('writes the data of an account to a file, as one JSON document without secrets')
+      .requiredOption('--account <ID>', 'number of the account')
+      .requiredOption('--out <FILE>', 'path of the new file'),
+    exportData,
+  );
+  onDatabase(
+    account
+      .command('erase')
+      .description('deletes the personal data of an account in seven days')
+      .requiredOption('--account <ID>', 'number of the account'),
+    erase,
+  );
+  onDatabase(
+    account
+      .command('keep')
+      .description('undoes `account erase` within the seven days')
+      .requiredOption('--account <ID>', 'number of the account'),
+    keep,
   );
   for (const [name, state] of [
     ['disable', 'disabled'],
@@ -93,6 +120,40 @@ function setState(state: 'active' | 'disabled') {
     if (!account) throw noAccount(id);
     return { data: account, text: accountTable([account]) };
   };
+}
+
+async function exportData(context: Context, given: Given): Promise<Report> {
+  const { account, out } = readInput(z.object({ account: accountId, out: z.string().min(1) }), given);
+  await knownAccount(context.database, account);
+  const pieces = await personalDataActs.export(context, account);
+  try {
+    // The file has personal data, so only its owner may read it.
+    await pipeline(Readable.from(pieces), createWriteStream(out, { flags: 'wx', mode: 0o600 }));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new OperatorError(`The file ${out} exists. Choose another path.`);
+    throw error;
+  }
+  return { data: { accountId: account, file: out }, text: `Wrote the data of account ${account} to ${out}.` };
+}
+
+async function erase(context: Context, given: Given): Promise<Report> {
+  const { account } = readInput(z.object({ account: accountId }), given);
+  const eraseAt = await personalDataActs.requestErasure(context, account).catch((error: unknown) => {
+    throw error instanceof ErasureRefused ? new OperatorError(error.message, { cause: error }) : error;
+  });
+  if (!eraseAt) throw new OperatorError(`Account ${account} does not exist, or is erased.`);
+  return {
+    data: { accountId: account, eraseAt },
+    text: `Account ${account} is erased at ${moment(eraseAt)}. \`account keep --account ${account}\` undoes this.`,
+  };
+}
+
+async function keep(context: Context, given: Given): Promise<Report> {
+  const { account } = readInput(z.object({ account: accountId }), given);
+  if (!(await personalDataActs.cancelErasure(context, account)))
+    throw new OperatorError(`Account ${account} has no planned erasure.`);
+  return { data: { accountId: account, eraseAt: null }, text: `Account ${account} is kept.` };
 }
 
 function accountTable(accounts: readonly Account[]): string {

@@ -1,9 +1,14 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { resetPath } from '../../accounts/password-resets.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
 import { accountActs } from '../../operator/acts/account-acts.ts';
 import { grantActs, packFields, subscriptionFields } from '../../operator/acts/grant-acts.ts';
+import { personalDataActs } from '../../operator/acts/personal-data-acts.ts';
 import type { Operating } from '../../operator/audit/audit-log.ts';
+import { ErasureRefused } from '../../operator/personal-data/erasure.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { sendExport } from '../customer/settings/own-data.tsx';
 import { FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { Secret } from '../kit/secret.tsx';
 import { baseUrlOf, operatingOf, type Pages } from '../pages.ts';
@@ -23,6 +28,26 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
   });
   scope.post(`${path}/view`, viewAsCustomer);
   scope.post(`${path}/password`, createResetLink);
+  scope.post(`${path}/export`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    const pieces = await personalDataActs.export(operatingOf(pages, request), id);
+    return sendExport(reply, Readable.from(pieces), id);
+  });
+  scope.post(`${path}/erase`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    try {
+      await personalDataActs.requestErasure(operatingOf(pages, request), id);
+    } catch (error) {
+      if (error instanceof ErasureRefused) throw new SoukError('BATCH_STATE', { message: error.message });
+      throw error;
+    }
+    return reply.redirect(`/admin/accounts/${id}`, 303);
+  });
+  scope.post(`${path}/keep`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    await personalDataActs.cancelErasure(operatingOf(pages, request), id);
+    return reply.redirect(`/admin/accounts/${id}`, 303);
+  });
   registerGrants(scope, pages);
 
   async function setState(request: FastifyRequest, reply: FastifyReply, state: 'active' | 'disabled') {

@@ -10,6 +10,7 @@ import { listPurchases } from '../../billing/payments/purchases.ts';
 import { renewingPlansOf } from '../../billing/renewals/renewing-plans.ts';
 import { walletBalances } from '../../billing/statement.ts';
 import { recentCalls, subscriptionsOf } from '../../operator/account-facts.ts';
+import { type Erasure, erasureOf } from '../../operator/personal-data/erasure.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Facts } from '../kit/facts.tsx';
@@ -72,10 +73,11 @@ export async function sendAccountPage(
 ): Promise<FastifyReply> {
   const { id, email } = account;
   const now = clock.now();
-  const [plans, records, hasTest] = await Promise.all([
+  const [plans, records, hasTest, erasure] = await Promise.all([
     listPlans(database),
     recordsOf(database, id, now),
     hasTestAccount(database, id),
+    erasureOf(database, id),
   ]);
   return sendPage(
     reply,
@@ -85,13 +87,13 @@ export async function sendAccountPage(
       <div class="split">
         <section class="card">
           <h2>Account</h2>
-          <AccountFacts account={account} />
+          <AccountFacts account={account} erasure={erasure} />
           {hasTest && (
             <p>
               <a href={`/admin/accounts/${testAccountOf(id)}`}>Test account</a>
             </p>
           )}
-          <Actions account={account} />
+          <Actions account={account} erasure={erasure} />
         </section>
         <section class="card">
           <h2>Grant units</h2>
@@ -140,7 +142,12 @@ function Records({ records, now }: { records: Records; now: number }): VNode {
   );
 }
 
-function AccountFacts({ account }: { account: Account }): VNode {
+interface AccountProps {
+  account: Account;
+  erasure: Erasure;
+}
+
+function AccountFacts({ account, erasure }: AccountProps): VNode {
   const { id, name, state, createdAt, emailConfirmedAt } = account;
   return (
     <Facts
@@ -159,12 +166,16 @@ function AccountFacts({ account }: { account: Account }): VNode {
         ],
         ['State', <AccountTag state={state} />],
         ['Created', <Time at={createdAt} />],
+        erasure.eraseAt &&
+          !erasure.erasedAt && ['Personal data will be erased', <Time at={erasure.eraseAt} />],
+        erasure.erasedAt && ['Personal data erased', <Time at={erasure.erasedAt} />],
       ]}
     />
   );
 }
 
-function Actions({ account: { id, email, state, emailConfirmedAt } }: { account: Account }): VNode {
+function Actions({ account, erasure }: AccountProps): VNode {
+  const { id, email, state, emailConfirmedAt } = account;
   const path = `/admin/accounts/${id}`;
   return (
     <div class="row">
@@ -186,6 +197,30 @@ function Actions({ account: { id, email, state, emailConfirmedAt } }: { account:
           Enable
         </PostButton>
       )}
+      <PostButton action={`${path}/export`}>Export data</PostButton>
+      <ErasureButton path={path} email={email} erasure={erasure} />
     </div>
+  );
+}
+
+function ErasureButton({
+  path,
+  email,
+  erasure,
+}: {
+  path: string;
+  email: string;
+  erasure: Erasure;
+}): VNode | null {
+  if (erasure.erasedAt) return null;
+  if (erasure.eraseAt) return <PostButton action={`${path}/keep`}>Undo erasure</PostButton>;
+  return (
+    <PostButton
+      action={`${path}/erase`}
+      confirm={`Erase the personal data of ${email} in seven days? This can be undone until then.`}
+      class="danger"
+    >
+      Erase personal data
+    </PostButton>
   );
 }

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { changePassword } from '../../../accounts/passwords.ts';
 import { topicsOff } from '../../../mail/choices.ts';
+import { erasureOf } from '../../../operator/personal-data/erasure.ts';
 import { Facts } from '../../kit/facts.tsx';
 import { Field, PostForm } from '../../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../../kit/form-request.ts';
@@ -15,6 +16,7 @@ import { customerOf, DEVICE_COOKIE, rememberDevice } from '../../session.ts';
 import { ChangeEmail, EMAIL_PATH, emailChange, requestEmailChange } from './change-email.tsx';
 import { confirmBanner, registerSendConfirmation } from './confirm-banner.tsx';
 import { NoticeSwitches, registerNoticeSwitches } from './notice-switches.tsx';
+import { OwnData, registerOwnData } from './own-data.tsx';
 import { verifyPassword } from './verify-password.ts';
 
 const PATH = '/account/settings';
@@ -25,6 +27,7 @@ const passwordChange = z.object({ current: presentPassword, password: newPasswor
 interface ShownForms {
   password?: FormState;
   email?: FormState;
+  erasure?: FormState;
 }
 
 /** Registers the settings page: the account's details, its e-mail address and its password. */
@@ -35,6 +38,7 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
 
   scope.get(PATH, async (_request, reply) => showSettings(pages, reply, {}));
   scope.post(`${PATH}/password`, onSubmit(passwordChange, show('password'), submitPassword));
+  registerOwnData(scope, pages, show('erasure'));
   if (mail === 'none') return;
   registerSendConfirmation(scope, pages);
   registerNoticeSwitches(scope, pages);
@@ -72,8 +76,9 @@ async function showSettings(
   const { request } = reply;
   const { email, name, liveAccountId: accountId } = customerOf(request);
   const { changed, sent, saved } = request.query as Record<string, string | undefined>;
-  const [banner, off] = await Promise.all([
+  const [banner, erasure, off] = await Promise.all([
     confirmBanner(pages, request),
+    erasureOf(pages.database, accountId),
     topicsOff(pages.database, accountId),
   ]);
   return sendPage(
@@ -99,6 +104,7 @@ async function showSettings(
       {pages.mail !== 'none' && <ChangeEmail form={forms.email ?? NO_INPUT} />}
       <ChangePassword form={forms.password ?? NO_INPUT} />
       {pages.mail !== 'none' && <NoticeSwitches off={off} />}
+      <OwnData erasure={erasure} form={forms.erasure ?? NO_INPUT} />
     </Page>,
     status,
   );

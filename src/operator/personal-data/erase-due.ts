@@ -1,0 +1,110 @@
+import type { ClientBase } from 'pg';
+import { lockAccount } from '../../accounts/accounts.ts';
+import { cancelBatch } from '../../batches/ending.ts';
+import { createSettlements } from '../../billing/settlement.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { toRecord } from '../../platform/error-record.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { ACCOUNT_TABLES, rowsOf } from './account-tables.ts';
+
+/** Accounts that are erased in one run of maintenance. */
+const MOST_AT_ONCE = 10;
+
+/** Calls that are emptied in one statement. */
+const CALLS_AT_ONCE = 5_000;
+
+/**
+ * Erases the accounts whose time has come. Each step can be repeated, so an interrupted erasure is continued by the next run.
+ * @returns a note for each erased account.
+ */
+export async function eraseDueAccounts(database: Database, now: number): Promise<string[]> {
+  const { rows } = await database.query<{ id: number }>(
+    `select id from accounts a where erase_at <= $1 and erased_at is null and live_account_id is null
+       and not exists (select from renewing_plans r where r.account_id = a.id and r.state <> 'ended')
+     order by erase_at limit $2`,
+    [new Date(now), MOST_AT_ONCE],
+  );
+  const notes: string[] = [];
+  for (const { id } of rows) {
+    await eraseAccount(database, id, now);
+    notes.push(`Erased the personal data of account ${id}`);
+  }
+  return notes;
+}
+
+async function eraseAccount(database: Database, liveId: number, now: number): Promise<void> {
+  const { rows } = await database.query<{ id: number }>(
+    "update accounts set state = 'unavailable' where id = $1 or live_account_id = $1 returning id",
+    [liveId],
+  );
+  // Without keys and schedules, no further call begins.
+  for (const { id } of rows)
+    await database.query('update api_keys set revoked_at = coalesce(revoked_at, $2) where account_id = $1', [
+      ...[id, new Date(now)],
+    ]);
+  for (const { id } of rows) await database.query('delete from schedules where account_id = $1', [id]);
+  // The live account last: the erasure is complete when its row says so.
+  for (const { id } of rows.toSorted((a, b) => b.id - a.id)) {
+    await endOpenWork(database, id, now);
+    await emptyCalls(database, id);
+    await inTransaction(database, (client) => eraseRows(client, id, now));
+  }
+}
+
+/** Cancels batches and calls, so that the units of open calls are released. */
+async function endOpenWork(database: Database, accountId: number, now: number): Promise<void> {
+  const { rows: batches } = await database.query<{ id: string }>(
+    "select id from batches where account_id = $1 and state = 'running'",
+    [accountId],
+  );
+  for (const { id } of batches) await cancelBatch(database, accountId, id, now, async () => {});
+  const settlements = createSettlements(database, () => now);
+  const error = toRecord(new SoukError('CANCELLED'));
+  const { rows: calls } = await database.query<{ id: string }>(
+    'select id from open_calls where account_id = $1',
+    [accountId],
+  );
+  const begun = { startedAt: null, attempts: 0 };
+  for (const { id: callId } of calls)
+    await settlements.end({ accountId, callId, units: 0, answer: null, error, ...begun });
+}
+
+/** Removes what the finished calls asked for and received. Their operations, times and units stay with the ledger. */
+async function emptyCalls(database: Database, accountId: number): Promise<void> {
+  for (;;) {
+    const { rowCount } = await database.query(
+      `update finished_calls set input = null, error = null, answer = null, claim_key = ''
+       where account_id = $1 and id in (
+         select id from finished_calls
+         where account_id = $1 and (input is not null or error is not null or answer is not null or claim_key <> '')
+         limit $2)`,
+      [accountId, CALLS_AT_ONCE],
+    );
+    if ((rowCount ?? 0) < CALLS_AT_ONCE) return;
+  }
+}
+
+async function eraseRows(client: ClientBase, accountId: number, now: number): Promise<void> {
+  await lockAccount(client, accountId);
+  const { rowCount } = await client.query('select from open_calls where account_id = $1 limit 1', [
+    accountId,
+  ]);
+  if (rowCount)
+    throw new Error(`account ${accountId} still has open calls; its erasure continues in a minute`);
+  // Also the sessions in which the operator viewed the account, and the keys of pages.
+  await client.query('delete from web_sessions where account_id = $1', [accountId]);
+  await client.query('delete from api_keys where account_id = $1', [accountId]);
+  for (const [name, table] of Object.entries(ACCOUNT_TABLES))
+    if (table.erasure === 'deleted')
+      await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
+  // Mails with password links are sent to addresses.
+  await client.query('delete from mails where recipient = (select email from accounts where id = $1)', [
+    accountId,
+  ]);
+  await client.query(
+    `update accounts set email = 'erased-' || id || '@erased.invalid', name = 'Erased account', email_confirmed_at = null,
+       erased_at = $2 where id = $1`,
+    [accountId, new Date(now)],
+  );
+}

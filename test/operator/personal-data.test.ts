@@ -1,0 +1,227 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { ACCOUNT_TABLES } from '../../src/operator/personal-data/account-tables.ts';
+import { eraseDueAccounts } from '../../src/operator/personal-data/erase-due.ts';
+import { ERASURE_DELAY_MS } from '../../src/operator/personal-data/erasure.ts';
+import { exportAccount } from '../../src/operator/personal-data/export-account.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { auditLedger } from '../support/soak/ledger-audit.ts';
+import type { Souk } from '../support/souk.ts';
+import { soukCommand } from '../support/souk-command.ts';
+import { testWithHeldProducts as test } from '../support/souk-test.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const PASSWORD = 'correct horse battery';
+
+// The command uses the system clock.
+test.override('soukOptions', { clock: databaseClock() });
+
+let souk: Souk;
+test.beforeAll(({ souk: opened }) => {
+  souk = opened;
+});
+
+interface Customer {
+  id: number;
+  email: string;
+  visitor: Visitor;
+}
+
+let customers = 0;
+
+/** A customer with rows in many tables. */
+async function customer(): Promise<Customer> {
+  customers += 1;
+  const email = `person${customers}@private.example`;
+  const visitor = createVisitor(souk.clientOf('').baseUrl);
+  await visitor.get('/sign-up');
+  await visitor.post('/sign-up', { email, name: `Person ${customers}`, password: PASSWORD });
+  const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+    email,
+  ]);
+  const id = rows[0]?.id ?? 0;
+  const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+  await command.text(`grant pack --account ${id} --units 1000 --valid-days 3650`);
+  const { key } = await command.json(`key create --account ${id}`);
+  const client = souk.clientOf(key);
+  const job = await client.get(`/api/market/product?country=us&asins=B0PRIVATE${customers}&async=1`);
+  expect(job.status).toBe(202);
+  await souk.database.query(
+    `with made as (
+       insert into schedules (id, account_id, name, cron, timezone, feed_window, run_hours, operation, item_count, units_quoted,
+         items, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'my schedule', '0 0 * * *', 'UTC', 'any', 1, 'market.product', 1, 1, '', now(), now())
+       returning id)
+     insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state)
+     select gen_random_uuid(), id, now(), now(), 'manual', 'started' from made`,
+    [id],
+  );
+  await souk.database.query(
+    `insert into failures (at, code, place, account_id, reason) values (now(), '5000', '/', $1, 'of a person')`,
+    [id],
+  );
+  return { id, email, visitor };
+}
+
+async function exported(id: number): Promise<string> {
+  let text = '';
+  for await (const piece of exportAccount(souk.database, id, Date.now())) text += piece;
+  return text;
+}
+
+const rowsOf = async (text: string, values: unknown[] = []) => (await souk.database.query(text, values)).rows;
+
+test('every table with an account, and every table that belongs to one of these, has a rule', async () => {
+  const rows = (await rowsOf(
+    `with recursive own as (
+       select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       union select 'accounts'::regclass::oid
+       union select k.conrelid from own join pg_constraint k on k.confrelid = own.oid and k.contype = 'f'
+         join pg_class c on c.oid = k.conrelid and not c.relispartition)
+     select oid::regclass::text as name from own order by 1`,
+  )) as { name: string }[];
+  expect(rows.length).toBeGreaterThan(25);
+  expect(Object.keys(ACCOUNT_TABLES).sort()).toEqual(rows.map(({ name }) => name));
+});
+
+test('docs/operating/personal-data.md names every table with its rule', async () => {
+  const page = await readFile('docs/operating/personal-data.md', 'utf8');
+  for (const [name, { exported: of, erasure }] of Object.entries(ACCOUNT_TABLES)) {
+    const section = 'section' in of ? `\`${of.section}\`` : `no: ${of.not}`;
+    const rule = typeof erasure === 'string' ? erasure : `kept: ${erasure.kept}`;
+    expect(page).toContain(`| \`${name}\` | ${section} | ${rule} |`);
+  }
+});
+
+test('the export is one JSON document with the sections of the account, without secrets and other people', async () => {
+  const [one, other] = [await customer(), await customer()];
+  const text = await exported(one.id);
+  const { accountId, live, test: ofTest } = JSON.parse(text);
+  expect(accountId).toBe(one.id);
+  const sections = Object.values(ACCOUNT_TABLES).flatMap(({ exported: of }) =>
+    'section' in of ? [of.section] : [],
+  );
+  expect(Object.keys(live)).toEqual(sections);
+  expect(Object.keys(ofTest)).toEqual(sections);
+  expect(live.profile).toMatchObject([{ email: one.email }]);
+  expect([
+    live.keys,
+    live.packs,
+    live.openCalls,
+    live.schedules,
+    live.scheduleRuns,
+    live.sessions,
+  ]).toMatchObject([
+    ...[[{ purpose: 'customer' }], [{ total_units: 1_000 }], [{ operation: 'market.product' }]],
+    ...[[{ name: 'my schedule' }], [{ trigger: 'manual' }], [{}]],
+  ]);
+  expect(text).not.toMatch(/hash|secret"|credential|argon2/);
+  expect(text).not.toContain(other.email);
+});
+
+test('the export has every row of more than one page, once', async () => {
+  const { id } = await customer();
+  await souk.database.query(
+    `insert into usage_days (account_id, day, operation, calls, units)
+     select $1, date '2020-01-01' + n / 2, 'operation ' || n % 2, 1, 1 from generate_series(0, 1100) as n`,
+    [id],
+  );
+  const { live } = JSON.parse(await exported(id));
+  const keys = live.usage.map(
+    ({ day, operation }: { day: string; operation: string }) => `${day} ${operation}`,
+  );
+  expect([keys.length, new Set(keys).size]).toEqual([1_101, 1_101]);
+});
+
+test('a customer downloads the data, asks for the erasure with password and word, and undoes it', async () => {
+  const { id, email, visitor } = await customer();
+  const download = await visitor.get('/account/data.json');
+  expect(download.headers['content-disposition']).toBe(`attachment; filename="account-${id}.json"`);
+  expect(JSON.parse(download.html).live.profile[0].email).toBe(email);
+
+  const ask = async (fields: Record<string, string>) => {
+    await visitor.get('/account/settings');
+    return visitor.post('/account/settings/erase', fields);
+  };
+  expect((await ask({ password: PASSWORD, confirmation: 'delete' })).text).toContain(
+    'must be the word DELETE',
+  );
+  expect((await ask({ password: 'another password', confirmation: 'DELETE' })).text).toContain(
+    'Incorrect password',
+  );
+  expect((await ask({ password: PASSWORD, confirmation: 'DELETE' })).text).toContain('will be deleted at');
+  expect((await visitor.post('/account/settings/keep', {})).text).not.toContain('will be deleted at');
+  expect(await eraseDueAccounts(souk.database, Date.now() + 2 * ERASURE_DELAY_MS)).toEqual([]);
+});
+
+test('the command writes the export to a new file that only its owner can read', async () => {
+  const { id } = await customer();
+  const file = join(tmpdir(), `souk-export-${id}-${process.pid}.json`);
+  const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+  try {
+    await command.text(`account export --account ${id} --out ${file}`);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(file, 'utf8')).accountId).toBe(id);
+    expect((await command.run(`account export --account ${id} --out ${file}`)).stderr).toMatch(/exists/);
+  } finally {
+    await rm(file, { force: true });
+  }
+});
+
+test('refuses the erasure while a plan renews itself', async () => {
+  const { id } = await customer();
+  const [{ id: plan }] = (await rowsOf(
+    "insert into plans (code, name) values ('renewing', 'R') returning id",
+  )) as [{ id: number }];
+  await souk.database.query(
+    `with bought as (insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
+         currency, provider, created_at, plan_id)
+       values (gen_random_uuid(), $1, 'plan', 'renewing', 'R', 'general', 1, 1, 100, 'usd', 'stripe', now(), $2) returning id)
+     insert into renewing_plans (id, account_id, purchase_id, wallet, state, plan_id, quantity, amount_cents, period_start,
+       period_end, seen_at)
+     select 'sub_' || $1, $1, id, 'general', 'active', $2, 1, 100, now(), now() + interval '1 month', now() from bought`,
+    [id, plan],
+  );
+  const { code, stderr } = await soukCommand({ DATABASE_URL: souk.databaseUrl }).run(
+    `account erase --account ${id}`,
+  );
+  expect([code, stderr]).toEqual([1, 'The account has a plan that renews. End the plan first.\n']);
+});
+
+test('erases due accounts: releases open calls, deletes personal data, keeps the books, and leaves others alone', async () => {
+  const [gone, stays] = [await customer(), await customer()];
+  const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+  const { eraseAt } = await command.json(`account erase --account ${gone.id}`);
+  const before = JSON.parse(await exported(stays.id)).live;
+  expect(await eraseDueAccounts(souk.database, Date.parse(eraseAt) - 1)).toEqual([]);
+
+  // An interruption in the last transaction: the next run continues.
+  await souk.database.query(
+    `create function refuse_erasure() returns trigger language plpgsql as $$ begin raise 'interrupted'; end $$;
+     create trigger refuse before update of erased_at on accounts for each row execute function refuse_erasure()`,
+  );
+  await expect(eraseDueAccounts(souk.database, Date.parse(eraseAt))).rejects.toThrow('interrupted');
+  await souk.database.query('drop trigger refuse on accounts');
+  expect(await eraseDueAccounts(souk.database, Date.parse(eraseAt))).toEqual([
+    `Erased the personal data of account ${gone.id}`,
+  ]);
+  expect(await eraseDueAccounts(souk.database, Date.parse(eraseAt))).toEqual([]);
+
+  const { live } = JSON.parse(await exported(gone.id));
+  const left = Object.entries(live).filter(([, rows]) => (rows as unknown[]).length > 0);
+  expect(left.map(([name]) => name).sort()).toEqual(['calls', 'ledger', 'packs', 'profile', 'usage']);
+  expect(live.profile[0]).toMatchObject({
+    email: `erased-${gone.id}@erased.invalid`,
+    name: 'Erased account',
+  });
+  expect(live.calls).toMatchObject([{ state: 'released', input: null, error: null, units_charged: 0 }]);
+  expect(live.packs).toMatchObject([{ total_units: 1_000, remaining_units: 1_000 }]);
+  expect(await rowsOf('select from failures where account_id = $1', [gone.id])).toEqual([]);
+  expect(await rowsOf('select from audit_log where account_id = $1', [gone.id])).not.toEqual([]);
+  expect(JSON.parse(await exported(stays.id)).live).toEqual(before);
+  expect((await gone.visitor.get('/account')).path).toMatch(/^\/sign-in/);
+  expect(await auditLedger(souk.database)).toEqual([]);
+});
