@@ -235,7 +235,7 @@ export function readPayments(config: Config): PaymentSettings {
   if (!secretKey || !webhookSecret)
     throw new ConfigError('PAYMENTS is stripe: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET as well.');
   const { PLAN_GRACE_DAYS: graceDays, STRIPE_TAX: hasAutomaticTax } = config;
-  return { currency, way: { secretKey, webhookSecret, baseUrl, graceDays, hasAutomaticTax } };
+  return { currency, way: { secretKey, webhookSecret, baseUrl, currency, graceDays, hasAutomaticTax } };
 }
 
 /** Returns the settings of Stripe; undefined if customers pay in another way. */

@@ -13,6 +13,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   announcements: '90 days after their end',
   api_keys: 'One row for each key; keys of the pages are deleted with their session',
   audit_log: '401 days; PostgreSQL refuses to delete lines of the last 400 days',
+  auto_top_ups: 'One row for each account that has set up automatic top-ups',
   batch_calls: 'Deleted with their batch',
   batches:
     '7 days after their end, those of test accounts 1 day; OPEN_BATCHES_PER_ACCOUNT that are not finished',

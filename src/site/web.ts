@@ -23,6 +23,7 @@ import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
 import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
 import { registerSettings } from './customer/settings/settings.tsx';
 import { registerTestMode } from './customer/test-mode.tsx';
+import { registerTopUp } from './customer/top-up.tsx';
 import { registerNewTracker } from './customer/trackers/new-tracker.tsx';
 import { registerTrackerList } from './customer/trackers/tracker-list.tsx';
 import { registerTrackerPage } from './customer/trackers/tracker-page.tsx';
@@ -66,6 +67,7 @@ const ACCOUNT_PAGES = [
   registerCheckout,
   registerPurchasePage,
   registerRenewals,
+  registerTopUp,
   registerKeys,
   registerTestMode,
   registerSettings,

@@ -152,6 +152,13 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'POST subscriptions/:id': (model, params, id) => model.update(id, params),
   'DELETE subscriptions/:id': (model, _params, id) => model.cancel(id),
   'GET invoices': listOf('invoice', 'customer', 'status', 'subscription'),
+  'GET payment_intents': listOf('payment_intent', 'customer'),
+  'POST payment_intents': (model, { customer, amount, metadata }) => {
+    const intent = model.pay(textOf(customer), Number(amount), { metadata });
+    if (intent.status !== 'succeeded')
+      throw new StripeRefusal(402, 'card_declined', 'Your card was declined.');
+    return intent;
+  },
   'GET payment_intents/:id': (model, _params, id) => {
     const intent = model.get(id);
     const { latest_charge: charge } = intent;

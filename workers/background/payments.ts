@@ -3,6 +3,7 @@ import { reconcileCheckouts } from '../../src/billing/payments/stripe/reconcile-
 import { type StripeDeps, stripeContext } from '../../src/billing/payments/stripe/stripe-context.ts';
 import { reconcileRenewals } from '../../src/billing/renewals/reconcile-renewals.ts';
 import { reconcileReversals } from '../../src/billing/reversals/reconcile-reversals.ts';
+import { runTopUps } from '../../src/billing/top-ups/run-top-ups.ts';
 import { type Clock, every } from '../../src/platform/clock.ts';
 import { withLease } from '../../src/platform/db/lease.ts';
 
@@ -26,6 +27,7 @@ export function startPayments(
 /** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
 const TASKS = {
   renewals: { pauseMs: EVERY_MS - 5_000, task: reconcileRenewals },
+  'top-ups': { pauseMs: EVERY_MS - 5_000, task: runTopUps },
   reversals: { pauseMs: 60 * EVERY_MS - 5_000, task: reconcileReversals },
   checkouts: { pauseMs: 10 * EVERY_MS - 5_000, task: reconcileCheckouts },
 };

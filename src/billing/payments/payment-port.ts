@@ -13,6 +13,8 @@ export interface StripeSettings {
   webhookSecret: string;
   /** Address of the API; tests use a stand-in. */
   baseUrl: string;
+  /** Of automatic top-ups. Default: usd. */
+  currency?: string;
   /** How long a plan continues after a failed payment. Default: `PLAN_GRACE_DAYS`. */
   graceDays?: number;
   /** Whether Stripe computes taxes. Default: false. */
@@ -35,8 +37,8 @@ export interface RenewalActions {
   setCancelled(plan: RenewingPlan, isCancelled: boolean): Promise<void>;
   change(plan: RenewingPlan, offer: PlanOffer): Promise<void>;
   documents(accountId: number): Promise<PaymentDocument[]>;
-  /** Returns the address of the provider's page for cards; null if the account has never paid. */
-  portal(accountId: number, returnTo: string): Promise<string | null>;
+  /** Returns the address of the provider's page for cards. */
+  portal(accountId: number, returnTo: string): Promise<string>;
 }
 
 /** An invoice or a receipt, with its page at the provider. Amounts are in cents. */

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
-import type { Database, Queryable } from '../../platform/db/pool.ts';
+import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import { grantPack, grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
@@ -61,7 +61,11 @@ const LARGEST_AMOUNT_CENTS = 99_999_999;
  * @returns the purchase; the earlier one if its id exists.
  * @throws PurchaseRefused.
  */
-export function createPurchase(database: Database, purchase: NewPurchase, now: number): Promise<Purchase> {
+export function createPurchase(
+  database: Transactable,
+  purchase: NewPurchase,
+  now: number,
+): Promise<Purchase> {
   return inTransaction(database, async (client) => {
     const { purchaseId, accountId, offer, quantity, currency, provider } = purchase;
     const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;

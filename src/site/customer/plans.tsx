@@ -46,6 +46,11 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
         <h2>Plans</h2>
         <PlanCards plans={plans} currency={currency} trialRefusal={refusal} />
         <h2>Packs of units</h2>
+        {payments.renewals && (
+          <p>
+            <a href="/account/top-up">Automatic top-up</a> buys a pack when few units are left.
+          </p>
+        )}
         <PackCards packs={packs} currency={currency} trialRefusal={refusal} />
         <h2>Your purchases</h2>
         <PurchaseTable purchases={purchases} />

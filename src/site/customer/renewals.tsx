@@ -38,7 +38,7 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
     const { liveAccountId: accountId } = customerOf(request);
     const returnTo = `${baseUrlOf(pages, request)}${PLANS}`;
     const address = await asked(() => renewals.portal(accountId, returnTo));
-    return reply.redirect(address ?? PLANS, 303);
+    return reply.redirect(address, 303);
   });
   scope.get('/account/invoices', async (request, reply) => sendDocuments(renewals, request, reply));
 

@@ -8,6 +8,9 @@ import { changePlan, setCancelled } from '../../../src/billing/renewals/change-r
 import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
 import { type RenewingPlan, renewingPlansOf } from '../../../src/billing/renewals/renewing-plans.ts';
 import { reconcileReversals } from '../../../src/billing/reversals/reconcile-reversals.ts';
+import { runTopUps } from '../../../src/billing/top-ups/run-top-ups.ts';
+import { startTopUp } from '../../../src/billing/top-ups/start-top-up.ts';
+import { findTopUp, saveTopUp } from '../../../src/billing/top-ups/top-up-settings.ts';
 import { endingPlans } from '../../../src/operator/ending-plans.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
@@ -382,6 +385,69 @@ test('a refund whose event is lost is found by the next check', async () => {
   paid.takeEvents();
   await reconcileReversals(paid.context);
   expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
+});
+
+async function topUpOf(accountId: number) {
+  const { isOn, stoppedReason, spentCents, purchaseId } = (await findTopUp(souk.database, accountId)) ?? {};
+  return { isOn, stoppedReason, spentCents, purchaseId };
+}
+
+test('an automatic top-up buys packs up to its ceiling, one at a time', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.deliver(paid.takeEvents());
+  const rule = { packCode: 'units-10k', thresholdUnits: 50_000, ceilingCents: 4_000, isOn: true };
+  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  const charges = stripe.model.all('charge').length;
+  // Two processes that check at the same time, and further checks.
+  await Promise.all([runTopUps(paid.context), runTopUps(paid.context)]);
+  for (let i = 0; i < 4; i += 1) await runTopUps(paid.context);
+  expect(stripe.model.all('charge').length - charges).toBe(2);
+  expect(await packsOf(accountId)).toHaveLength(3);
+  expect(await topUpOf(accountId)).toMatchObject({ isOn: true, spentCents: 3_000, purchaseId: null });
+});
+
+test('an automatic top-up whose payment fails is switched off with its reason and a mail', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.deliver(paid.takeEvents());
+  const rule = { packCode: 'units-10k', thresholdUnits: 50_000, ceilingCents: 4_000, isOn: true };
+  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  stripe.model.cardWorks = false;
+  const told: string[] = [];
+  const notify: typeof paid.context.notify = async (_db, _account, { purchase }) => void told.push(purchase);
+  for (let i = 0; i < 3; i += 1) await runTopUps({ ...paid.context, notify });
+  expect(told).toEqual(['10,000 units, automatic top-up']);
+  expect(await packsOf(accountId)).toHaveLength(1);
+  expect(await topUpOf(accountId)).toEqual({
+    ...{ isOn: false, stoppedReason: 'The card was declined.', spentCents: 0, purchaseId: null },
+  });
+});
+
+test('a top-up that was interrupted after its payment grants the pack of that payment', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.deliver(paid.takeEvents());
+  const rule = { packCode: 'units-10k', thresholdUnits: 15_000, ceilingCents: 9_000, isOn: true };
+  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  const purchaseId = await startTopUp(souk.database, accountId, { currency: 'eur', now: souk.clock.now() });
+  const customer = String(stripe.model.all('charge').at(-1)?.customer);
+  stripe.model.pay(customer, 1_500, { metadata: { purchase: purchaseId } });
+  const charges = stripe.model.all('charge').length;
+  await runTopUps(paid.context);
+  expect(stripe.model.all('charge')).toHaveLength(charges);
+  expect(await packsOf(accountId)).toHaveLength(2);
+});
+
+test('a customer switches the automatic top-up on, with a ceiling of at least one pack', async () => {
+  const { accountId, visitor } = await signedIn(souk, { plan: null });
+  await visitor.get('/account/top-up');
+  const form = { packCode: 'units-10k', thresholdUnits: '500', ceiling: '10', isOn: 'on' };
+  expect((await visitor.post('/account/top-up', form)).text).toContain('must be at least the price');
+  expect((await visitor.post('/account/top-up', { ...form, ceiling: '40' })).text).toContain('On.');
+  expect(await findTopUp(souk.database, accountId)).toMatchObject({ isOn: true, ceilingCents: 4_000 });
+  const _csrf = /name="_csrf" value="([^"]+)"/.exec((await visitor.get('/account/top-up')).html)?.[1] ?? '';
+  expect((await visitor.send('/account/portal', { _csrf })).headers.location).toBe(`${stripe.url}/portal`);
 });
 
 test('paid invoices are granted once, although events arrive in any order, are repeated or get lost', async () => {

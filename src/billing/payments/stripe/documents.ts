@@ -1,5 +1,5 @@
 import type { PaymentDocument } from '../payment-port.ts';
-import { knownCustomer } from './customers.ts';
+import { customerOf, knownCustomer } from './customers.ts';
 import type { StripeContext } from './stripe-context.ts';
 
 const MOST = 50;
@@ -28,14 +28,13 @@ function facts(created: number, amountCents: number, currency: string) {
   return { at: new Date(created * 1000), amountCents, currency };
 }
 
-/** Returns the address of Stripe's customer portal, where the customer changes cards; null if the account has never paid. */
+/** Returns the address of Stripe's customer portal, where the customer saves and changes cards. */
 export async function portalAddress(
   context: StripeContext,
   accountId: number,
   returnTo: string,
-): Promise<string | null> {
-  const customer = await knownCustomer(context, accountId);
-  if (customer === null) return null;
+): Promise<string> {
+  const customer = await customerOf(context, accountId);
   const stripe = await context.api();
   return (await stripe.billingPortal.sessions.create({ customer, return_url: returnTo })).url;
 }

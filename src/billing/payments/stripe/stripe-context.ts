@@ -13,8 +13,8 @@ export interface FailedPayment {
   amount: string;
   /** null: Stripe decides. */
   nextAttemptAt: null;
-  /** ISO; when the plan ends without a payment. */
-  endsAt: string;
+  /** ISO; when the plan ends without a payment. null: nothing ends. */
+  endsAt: string | null;
 }
 
 export interface StripeDeps {
@@ -31,13 +31,14 @@ export interface StripeContext extends Required<StripeDeps> {
   api: () => Promise<Stripe>;
   graceMs: number;
   hasAutomaticTax: boolean;
+  currency: string;
 }
 
 const DAY_MS = 86_400_000;
 export const PLAN_GRACE_DAYS = 7;
 
 export function stripeContext(settings: StripeSettings, deps: StripeDeps): StripeContext {
-  const { graceDays = PLAN_GRACE_DAYS, hasAutomaticTax = false } = settings;
+  const { graceDays = PLAN_GRACE_DAYS, hasAutomaticTax = false, currency = 'usd' } = settings;
   let opened: Promise<Stripe> | undefined;
   return {
     notify: async () => {},
@@ -45,6 +46,7 @@ export function stripeContext(settings: StripeSettings, deps: StripeDeps): Strip
     api: () => (opened ??= openStripe(settings)),
     graceMs: graceDays * DAY_MS,
     hasAutomaticTax,
+    currency,
   };
 }
 

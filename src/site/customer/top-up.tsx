@@ -1,0 +1,134 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { findOffer, offeredPacks, type PackOffer } from '../../billing/payments/offers.ts';
+import { type AutoTopUp, findTopUp, saveTopUp } from '../../billing/top-ups/top-up-settings.ts';
+import { wholeNumber } from '../../operator/fields.ts';
+import { Choice, Field, PostButton, PostForm } from '../kit/form.tsx';
+import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { money } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+
+const PATH = '/account/top-up';
+
+const schema = z.object({
+  packCode: z.string().min(1, 'is required').max(100),
+  thresholdUnits: wholeNumber(1, 1_000_000_000),
+  ceiling: wholeNumber(1, 1_000_000),
+  isOn: z.enum(['on', 'off']),
+});
+
+/** Registers the page on which a customer switches the automatic top-up on or off. */
+export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, currency, payments } = pages;
+  if (!payments.renewals) return;
+  scope.get(PATH, (request, reply) => show(reply, NO_INPUT, undefined, request));
+  scope.post(PATH, onSubmit(schema, show, save));
+
+  async function save(input: z.output<typeof schema>, request: FastifyRequest): Promise<string> {
+    const { packCode, thresholdUnits, ceiling, isOn } = input;
+    const pack = await findOffer(database, 'pack', packCode);
+    if (!pack || pack.priceCents === 0) throw new FormRefused(400, { packCode: 'is not for sale' });
+    if (pack.priceCents > ceiling * 100)
+      throw new FormRefused(400, {
+        ceiling: `must be at least the price of the pack, ${money(pack.priceCents, currency)}`,
+      });
+    const rule = { packCode, thresholdUnits, ceilingCents: ceiling * 100, isOn: isOn === 'on' };
+    await saveTopUp(database, customerOf(request).accountId, rule, clock.now());
+    return PATH;
+  }
+
+  async function show(
+    reply: FastifyReply,
+    form: FormState,
+    status?: number,
+    request: FastifyRequest = reply.request,
+  ): Promise<FastifyReply> {
+    const [topUp, packs] = await Promise.all([
+      findTopUp(database, customerOf(request).accountId),
+      offeredPacks(database),
+    ]);
+    return sendPage(
+      reply,
+      <Page title="Automatic top-up" path="/account/plans">
+        <h1>Automatic top-up</h1>
+        <p class="lead">
+          When the units left in a wallet fall below a threshold, a pack is bought with your saved card, at
+          most up to the ceiling in a calendar month (UTC).
+        </p>
+        {topUp && <TopUpState topUp={topUp} currency={currency} />}
+        <section class="card">
+          <TopUpForm topUp={topUp} packs={packs} form={form} currency={currency} />
+          <PostButton action="/account/portal">Save or change a card</PostButton>
+        </section>
+      </Page>,
+      status,
+    );
+  }
+}
+
+function TopUpState({ topUp, currency }: { topUp: AutoTopUp; currency: string }): VNode {
+  const { isOn, stoppedReason, month, spentCents } = topUp;
+  return (
+    <div class={stoppedReason === null ? 'notice' : 'notice bad'}>
+      <p>
+        {isOn ? 'On.' : 'Off.'} {stoppedReason !== null && `It was switched off: ${stoppedReason} `}
+        {month !== '' && `Bought in ${month}: ${money(spentCents, currency)}.`}
+      </p>
+    </div>
+  );
+}
+
+function TopUpForm(props: {
+  topUp: AutoTopUp | null;
+  packs: readonly PackOffer[];
+  form: FormState;
+  currency: string;
+}): VNode {
+  const { topUp, packs, form, currency } = props;
+  return (
+    <PostForm action={PATH} form={form}>
+      <Choice
+        name="packCode"
+        label="Pack"
+        options={packs
+          .filter(({ priceCents }) => priceCents > 0)
+          .map(({ code, name, priceCents }) => [code, `${name}, ${money(priceCents, currency)}`])}
+        preset={topUp?.packCode ?? ''}
+      />
+      <Field
+        name="thresholdUnits"
+        label="Buy when fewer units are left than"
+        {...NUMBER}
+        preset={String(topUp?.thresholdUnits ?? 1_000)}
+      />
+      <Field
+        name="ceiling"
+        label={`Spend per month at most, in ${currency.toUpperCase()}`}
+        {...NUMBER}
+        preset={String((topUp?.ceilingCents ?? 10_000) / 100)}
+      />
+      <Choice
+        name="isOn"
+        label="Automatic top-up"
+        options={[
+          ['on', 'On'],
+          ['off', 'Off'],
+        ]}
+        preset={topUp?.isOn ? 'on' : 'off'}
+      />
+      <p class="hint">
+        A plan that renews saves its card; without one, save a card first. If a payment fails, the top-up is
+        switched off, and this page shows why.
+      </p>
+      <button type="submit" class="primary">
+        Save
+      </button>
+    </PostForm>
+  );
+}
+
+const NUMBER = { type: 'number', min: 1, required: true } as const;
