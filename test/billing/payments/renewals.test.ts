@@ -414,10 +414,11 @@ test('an automatic top-up whose payment fails is switched off with its reason an
   const rule = { packCode: 'units-10k', thresholdUnits: 50_000, ceilingCents: 4_000, isOn: true };
   await saveTopUp(souk.database, accountId, rule, souk.clock.now());
   stripe.model.cardWorks = false;
-  const told: string[] = [];
-  const notify: typeof paid.context.notify = async (_db, _account, { purchase }) => void told.push(purchase);
+  const mailed: string[] = [];
+  const notify: typeof paid.context.notify = async (_db, _account, { purchase }) =>
+    void mailed.push(purchase);
   for (let i = 0; i < 3; i += 1) await runTopUps({ ...paid.context, notify });
-  expect(told).toEqual(['10,000 units, automatic top-up']);
+  expect(mailed).toEqual(['10,000 units, automatic top-up']);
   expect(await packsOf(accountId)).toHaveLength(1);
   expect(await topUpOf(accountId)).toEqual({
     ...{ isOn: false, stoppedReason: 'The card was declined.', spentCents: 0, purchaseId: null },
