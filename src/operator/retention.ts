@@ -46,6 +46,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
   await purgeMails(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
+  await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from password_resets where expires_at < $1', [at]);
   await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deviceToken } from '../accounts/known-device.ts';
 import { isOf, OPERATOR_COOKIE, type OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
 import type { StoredPassword } from '../accounts/passwords.ts';
+import { PENDING_SECONDS } from '../accounts/pending-sign-ins.ts';
 import { beginSession, endSession, findSession, type Session } from '../accounts/sessions.ts';
 import { modeOf } from '../accounts/test-accounts.ts';
 import { VISITOR, type Viewer } from './kit/layout.tsx';
@@ -47,6 +48,17 @@ export function setSessionCookie(
   token: string,
 ): void {
   reply.setCookie(SESSION_COOKIES[kind], token, { ...COOKIE_OPTIONS, maxAge: 30 * 86_400 });
+}
+
+/** The cookie of a visitor who has entered the password, and has to enter a code. */
+export const PENDING_COOKIE = 'souk_pending';
+
+export function setPendingCookie(reply: FastifyReply, token: string): void {
+  reply.setCookie(PENDING_COOKIE, token, { ...COOKIE_OPTIONS, maxAge: PENDING_SECONDS });
+}
+
+export function clearPendingCookie(reply: FastifyReply): void {
+  reply.clearCookie(PENDING_COOKIE, COOKIE_OPTIONS);
 }
 
 /** Sets the cookie by which a browser is recognised at the next sign-in. @param secret the stored password, or the operator's token. */

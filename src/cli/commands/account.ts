@@ -62,6 +62,15 @@ export function registerAccount(program: Command): void {
       .requiredOption('--account <ID>', 'number of the account'),
     keep,
   );
+  onDatabase(
+    account
+      .command('reset-2fa')
+      .description(
+        'turns two-factor sign-in of an account off, for an owner who has lost the app and the recovery codes',
+      )
+      .argument('<ID>', 'number of the account'),
+    resetTwoFactor,
+  );
   for (const [name, state] of [
     ['disable', 'disabled'],
     ['enable', 'active'],
@@ -111,6 +120,14 @@ async function confirm(context: Context, given: Given): Promise<Report> {
   const account = await accountActs.confirmEmail(context, id);
   if (!account) throw noAccount(id);
   return { data: account, text: accountTable([account]) };
+}
+
+async function resetTwoFactor(context: Context, given: Given): Promise<Report> {
+  const { id } = readInput(z.object({ id: accountId }), given);
+  await knownAccount(context.database, id);
+  const wasOn = await accountActs.removeTwoFactor(context, id);
+  const text = wasOn ? 'Two-factor sign-in is off.' : 'Two-factor sign-in was not on.';
+  return { data: { accountId: id, wasOn }, text };
 }
 
 function setState(state: 'active' | 'disabled') {

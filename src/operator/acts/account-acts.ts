@@ -9,6 +9,7 @@ import {
 } from '../../accounts/accounts.ts';
 import { createPasswordReset } from '../../accounts/password-resets.ts';
 import { beginSession, endOtherSessions } from '../../accounts/sessions.ts';
+import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { audited, type Operating } from '../audit/audit-log.ts';
 
 /** Acts of the operator on accounts, for the console and the command. */
@@ -39,6 +40,14 @@ export const accountActs = {
     return audited(by, async (client) => {
       const account = await confirmEmail(client, accountId, by.now);
       return { result: account, line: account && { action: 'account.email-confirmed', accountId } };
+    });
+  },
+
+  /** Turns two-factor sign-in off, for an owner who has neither the app nor recovery codes. @returns false if it was not on. */
+  removeTwoFactor(by: Operating, accountId: number): Promise<boolean> {
+    return audited(by, async (client) => {
+      const wasOn = await removeTwoFactor(client, accountId);
+      return { result: wasOn, line: { action: 'account.two-factor-removed', accountId } };
     });
   },
 

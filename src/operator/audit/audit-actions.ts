@@ -4,6 +4,7 @@ export const AUDIT_ACTIONS = {
   'account.disabled': 'Account disabled',
   'account.enabled': 'Account enabled',
   'account.email-confirmed': 'E-mail address confirmed',
+  'account.two-factor-removed': 'Two-factor sign-in turned off',
   'account.viewed': 'Account viewed as its customer',
   'account.exported': 'Data exported',
   'account.erasure-requested': 'Erasure requested',

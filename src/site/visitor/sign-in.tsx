@@ -2,20 +2,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { findAccount } from '../../accounts/accounts.ts';
 import { isKnownDevice } from '../../accounts/known-device.ts';
-import { networkOf } from '../../accounts/networks.ts';
 import { findPassword, isPassword } from '../../accounts/passwords.ts';
+import { beginPendingSignIn } from '../../accounts/pending-sign-ins.ts';
 import { endSession, PasswordChanged } from '../../accounts/sessions.ts';
+import { hasTwoFactor } from '../../accounts/two-factor.ts';
 import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { presentPassword } from '../kit/new-password-field.tsx';
 import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
-import { notify } from '../notify.ts';
 import type { Pages } from '../pages.ts';
-import { clearSessionCookie, DEVICE_COOKIE, signInCustomer } from '../session.ts';
+import { clearSessionCookie, DEVICE_COOKIE, setPendingCookie } from '../session.ts';
 import { refuseTooMany } from './attempt.ts';
 import { EmailField, emailField } from './email-field.tsx';
+import { finishSignIn } from './finish-sign-in.ts';
+import { CODE_PATH, registerSignInCode } from './sign-in-code.tsx';
 
 const schema = z.object({ email: emailField, password: presentPassword, to: z.string().optional() });
 
@@ -31,6 +33,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   });
 
   scope.post('/sign-in', onSubmit(schema, showForm, signIn));
+  registerSignInCode(scope, pages);
 
   async function signIn(
     { email, password, to }: z.output<typeof schema>,
@@ -47,12 +50,15 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     const account = await findAccount(database, stored.accountId);
     if (account?.state !== 'active')
       throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
+    if (await hasTwoFactor(database, stored.accountId)) {
+      setPendingCookie(reply, await beginPendingSignIn(database, stored, pages.clock.now()));
+      return `${CODE_PATH}?to=${encodeURIComponent(accountPath(to))}`;
+    }
     try {
-      await signInCustomer(pages, request, reply, stored);
+      await finishSignIn(pages, request, reply, stored);
     } catch (error) {
       throw error instanceof PasswordChanged ? wrongPassword() : error;
     }
-    if (!isKnown) await noticeSignIn(pages, request, stored.accountId);
     return accountPath(to);
   }
 
@@ -62,16 +68,6 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     const wasOperator = session?.kind === 'customer' && session.isOperator;
     return reply.redirect(wasOperator ? `/admin/accounts/${session.accountId}` : '/', 303);
   });
-}
-
-/** Informs the owner of a sign-in in a browser that has not signed in before with the present password. */
-async function noticeSignIn(pages: Pages, request: FastifyRequest, accountId: number): Promise<void> {
-  const facts = {
-    at: new Date(pages.clock.now()).toISOString(),
-    network: networkOf(request.ip),
-    browser: (request.headers['user-agent'] ?? 'unknown').slice(0, 200),
-  };
-  await notify(pages, pages.database, { accountId, kind: 'new_sign_in', facts });
 }
 
 function wrongPassword(): FormRefused {

@@ -17,6 +17,7 @@ import { ChangeEmail, EMAIL_PATH, emailChange, requestEmailChange } from './chan
 import { confirmBanner, registerSendConfirmation } from './confirm-banner.tsx';
 import { NoticeSwitches, registerNoticeSwitches } from './notice-switches.tsx';
 import { OwnData, registerOwnData } from './own-data.tsx';
+import { registerTwoFactor } from './two-factor.tsx';
 import { verifyPassword } from './verify-password.ts';
 
 const PATH = '/account/settings';
@@ -39,6 +40,7 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   scope.get(PATH, async (_request, reply) => showSettings(pages, reply, {}));
   scope.post(`${PATH}/password`, onSubmit(passwordChange, show('password'), submitPassword));
   registerOwnData(scope, pages, show('erasure'));
+  registerTwoFactor(scope, pages);
   if (mail === 'none') return;
   registerSendConfirmation(scope, pages);
   registerNoticeSwitches(scope, pages);
@@ -103,6 +105,12 @@ async function showSettings(
       </section>
       {pages.mail !== 'none' && <ChangeEmail form={forms.email ?? NO_INPUT} />}
       <ChangePassword form={forms.password ?? NO_INPUT} />
+      <section class="card">
+        <h2>Two-factor sign-in</h2>
+        <p>
+          <a href={`${PATH}/two-factor`}>A code of an app, after the password</a>
+        </p>
+      </section>
       {pages.mail !== 'none' && <NoticeSwitches off={off} />}
       <OwnData erasure={erasure} form={forms.erasure ?? NO_INPUT} />
     </Page>,

@@ -1,0 +1,143 @@
+import { Secret, TOTP } from 'otpauth';
+import { expect } from 'vitest';
+import { findAccount } from '../../src/accounts/accounts.ts';
+import { createPasswordReset } from '../../src/accounts/password-resets.ts';
+import { beginEnrolment, removeTwoFactor } from '../../src/accounts/two-factor.ts';
+import { createSecretBox } from '../../src/platform/secret-box.ts';
+import { PAGES } from '../support/customer.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const PASSWORD = 'a long enough password';
+
+test.override('soukOptions', { workers: 0, pages: { ...PAGES, signUpsPerHour: 100 } });
+
+const stranger = (souk: Souk) => createVisitor(souk.clientOf('').baseUrl);
+
+let number = 0;
+
+/** Signs a new customer up who turns two-factor sign-in on. */
+async function enrolled(souk: Souk) {
+  number += 1;
+  const email = `two-factor-${number}@test.example`;
+  const visitor = stranger(souk);
+  await visitor.get('/sign-up');
+  await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+  await visitor.get('/account/settings/two-factor');
+  const shown = await visitor.post('/account/settings/two-factor/begin', { current: PASSWORD });
+  expect(shown.html).toContain('<svg');
+  const secret = /[A-Z2-7]{32}/.exec(shown.text)?.[0] ?? '';
+  const codeNow = () =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: souk.clock.now() });
+  const on = await visitor.post('/account/settings/two-factor/confirm', { code: codeNow() });
+  const recovery = on.text.match(/[0-9a-f]{8}-[0-9a-f]{8}/g) ?? [];
+  // The next code is of another time step.
+  souk.clock.advance(30_000);
+  return { email, visitor, codeNow, recovery };
+}
+
+async function enterPassword(souk: Souk, email: string, password = PASSWORD): Promise<Visitor> {
+  const visitor = stranger(souk);
+  await visitor.get('/sign-in');
+  await visitor.post('/sign-in', { email, password, to: '/account/keys' });
+  return visitor;
+}
+
+const enterCode = (visitor: Visitor, code: string) =>
+  visitor.post('/sign-in/code', { code, to: '/account/keys' });
+
+test('a password alone does not sign in; a code after it does, and is used once', async ({ souk }) => {
+  const { email, codeNow, recovery } = await enrolled(souk);
+  expect(new Set(recovery).size).toBe(10);
+  const visitor = await enterPassword(souk, email);
+  expect((await visitor.get('/account')).path).toMatch(/^\/sign-in/);
+  await visitor.get('/sign-in/code');
+  expect((await enterCode(visitor, '000000')).status).toBe(401);
+  const code = codeNow();
+  expect((await enterCode(visitor, code)).path).toBe('/account/keys');
+
+  const again = await enterPassword(souk, email);
+  await again.get('/sign-in/code');
+  expect((await enterCode(again, code)).status).toBe(401);
+  souk.clock.advance(30_000);
+  expect((await enterCode(again, codeNow())).path).toBe('/account/keys');
+});
+
+test('a recovery code signs in once', async ({ souk }) => {
+  const { email, recovery } = await enrolled(souk);
+  const [code = ''] = recovery;
+  for (const [path, sent] of [
+    ['/account/keys', code.toUpperCase()],
+    ['/sign-in/code', code],
+  ] as const) {
+    const visitor = await enterPassword(souk, email);
+    await visitor.get('/sign-in/code');
+    expect((await enterCode(visitor, sent)).path).toBe(path);
+  }
+});
+
+test('a wrong password shows the same page as without a second factor, and no code is accepted after it', async ({
+  souk,
+}) => {
+  const { email, codeNow } = await enrolled(souk);
+  const visitor = await enterPassword(souk, email, 'not the password');
+  expect((await visitor.get('/sign-in/code')).path).toBe('/sign-in');
+  expect((await enterCode(visitor, codeNow())).path).toBe('/sign-in');
+});
+
+test('the password is valid for five minutes', async ({ souk }) => {
+  const { email, codeNow } = await enrolled(souk);
+  const visitor = await enterPassword(souk, email);
+  await visitor.get('/sign-in/code');
+  souk.clock.advance(300_000);
+  expect((await enterCode(visitor, codeNow())).path).toBe('/sign-in');
+});
+
+test('wrong codes of an account are limited from all networks together', async ({ souk }) => {
+  const { email, codeNow } = await enrolled(souk);
+  const visitor = await enterPassword(souk, email);
+  await visitor.get('/sign-in/code');
+  const statuses = [];
+  for (let i = 0; i < 11; i += 1) statuses.push((await enterCode(visitor, '000000')).status);
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+  expect((await enterCode(visitor, codeNow())).status).toBe(429);
+});
+
+test('a password reset does not turn it off', async ({ souk }) => {
+  const { email } = await enrolled(souk);
+  const { rows } = await souk.database.query('select id from accounts where email = $1', [email]);
+  const token = await createPasswordReset(souk.database, rows[0]?.id, souk.clock.now());
+  const visitor = stranger(souk);
+  await visitor.get(`/reset-password?token=${token}`);
+  const reset = await visitor.post('/reset-password', { token, password: 'another long password' });
+  expect(reset.path).not.toBe('/account');
+  const next = await enterPassword(souk, email, 'another long password');
+  expect((await next.get('/account')).path).toMatch(/^\/sign-in/);
+});
+
+test('it is turned off by a code of its owner, or by the operator', async ({ souk }) => {
+  const { email, visitor, codeNow } = await enrolled(souk);
+  await visitor.get('/account/settings/two-factor');
+  const wrong = await visitor.post('/account/settings/two-factor/off', { code: '000000' });
+  expect(wrong.status).toBe(400);
+  const off = await visitor.post('/account/settings/two-factor/off', { code: codeNow() });
+  expect(off.text).toContain('Set up');
+  expect((await (await enterPassword(souk, email)).get('/account')).path).toBe('/account');
+
+  const other = await enrolled(souk);
+  const found = await souk.database.query('select id from accounts where email = $1', [other.email]);
+  expect(await removeTwoFactor(souk.database, found.rows[0]?.id)).toBe(true);
+  expect(await findAccount(souk.database, found.rows[0]?.id)).not.toBeNull();
+  expect((await (await enterPassword(souk, other.email)).get('/account')).path).toBe('/account');
+});
+
+test('the secret is stored sealed', async ({ souk, account: { accountId } }) => {
+  const box = createSecretBox(['a key for secrets']);
+  const { secret } = await beginEnrolment(souk.database, box, { accountId, email: 'a@b.example' });
+  const { rows } = await souk.database.query('select secret from two_factor where account_id = $1', [
+    accountId,
+  ]);
+  expect(rows[0]?.secret).toMatch(/^sealed:/);
+  expect(rows[0]?.secret).not.toContain(secret);
+});
