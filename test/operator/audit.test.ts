@@ -158,7 +158,7 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'account create': ['--email made@in.example', 'account.created'],
   'account password': ['--account {id}', 'password-reset.created'],
   'account confirm': ['{id}', 'account.email-confirmed'],
-  'account reset-2fa': ['{id}', 'account.two-factor-removed'],
+  'account reset2fa': ['{id}', 'account.two-factor-removed'],
   'account disable': ['{id}', 'account.disabled'],
   'account enable': ['{id}', 'account.enabled'],
   'account export': ['--account {id} --out {folder}/data.json', 'account.exported'],

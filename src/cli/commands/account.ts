@@ -64,7 +64,7 @@ export function registerAccount(program: Command): void {
   );
   onDatabase(
     account
-      .command('reset-2fa')
+      .command('reset2fa')
       .description(
         'turns two-factor sign-in of an account off, for an owner who has lost the app and the recovery codes',
       )

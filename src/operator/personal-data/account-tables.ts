@@ -53,6 +53,9 @@ export const ACCOUNT_TABLES: Readonly<Record<string, AccountTable>> = {
   },
   passwords: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['account_id', 'bigint']] },
   password_resets: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
+  pending_sign_ins: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
+  recovery_codes: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['hash', 'bytea']] },
+  two_factor: { exported: { not: 'a secret' }, erasure: 'deleted', key: [['account_id', 'bigint']] },
   email_confirmations: {
     exported: { section: 'emailChanges', omit: ['token_hash'] },
     erasure: 'deleted',

@@ -62,9 +62,10 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     const { liveAccountId: accountId } = customerOf(request);
-    await countAttempt(request, reply, accountId);
+    const attempt = await countAttempt(request, reply, accountId);
     const codes = await confirmEnrolment(database, secretBox, accountId, { code, now: clock.now() });
     if (codes === null) throw new FormRefused(400, { code: 'Incorrect code' });
+    await attempts.forgive(attempt);
     await noteChange(accountId, true);
     return sendPage(reply, <RecoveryCodes codes={codes} />);
   }
@@ -75,21 +76,19 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     reply: FastifyReply,
   ): Promise<string> {
     const { liveAccountId: accountId } = customerOf(request);
-    await countAttempt(request, reply, accountId);
+    const attempt = await countAttempt(request, reply, accountId);
     if (!(await verifyCode(database, secretBox, accountId, { code, now: clock.now() })))
       throw new FormRefused(400, { code: 'Incorrect code, or a code that was used before' });
+    await attempts.forgive(attempt);
     await removeTwoFactor(database, accountId);
     await noteChange(accountId, false);
     return PATH;
   }
 
-  async function countAttempt(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    accountId: number,
-  ): Promise<void> {
+  async function countAttempt(request: FastifyRequest, reply: FastifyReply, accountId: number) {
     const attempt = { address: request.ip, email: `code of account ${accountId}`, isKnownDevice: true };
     refuseTooMany(pages, reply, await attempts.count(attempt));
+    return attempt;
   }
 
   async function noteChange(accountId: number, isOn: boolean): Promise<void> {
