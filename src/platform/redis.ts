@@ -22,8 +22,8 @@ export type RedisPurpose =
 
 /**
  * Connections that pipeline commands: commands of one event-loop turn share a write, which is most of a command's cost.
- * Queues are excluded, because a pipeline sends every script of its connection again, and BullMQ has fifty; see
- * `sharingWrites`.
+ * Queues are excluded, because a pipeline sends every script of its connection again, and BullMQ has fifty; so are clusters,
+ * where a pipeline fails with MOVED if a slot has moved, while a single command follows it. They use `sharingWrites`.
  */
 const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
@@ -53,7 +53,8 @@ export async function connectRedis(
     log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
   });
-  if (!PIPELINED.has(purpose) && redis instanceof SingleRedis) sharingWrites(redis);
+  if (redis instanceof Cluster) redis.on('+node', sharingWrites);
+  else if (!PIPELINED.has(purpose)) sharingWrites(redis);
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   try {
     await redis.connect();
@@ -99,22 +100,23 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
       ? { maxRetriesPerRequest: 1, socketTimeout: answerLimitMs }
       : { maxRetriesPerRequest: null }),
   };
-  const client = {
-    lazyConnect: true,
-    enableAutoPipelining: PIPELINED.has(purpose),
-    ...(failsAtOnce && { enableOfflineQueue: false }),
-  };
+  const client = { lazyConnect: true, ...(failsAtOnce && { enableOfflineQueue: false }) };
   if (form === 'cluster')
-    return new Cluster([...nodes], {
-      ...client,
-      clusterRetryStrategy: retryDelayMs,
-      // Certificates name hosts, not addresses.
-      ...(tls && { dnsLookup: (host, done) => done(null, host) }),
-      redisOptions: { ...connection, ...(failsAtOnce && { commandTimeout: answerLimitMs }) },
-    });
+    return settling(
+      new Cluster([...nodes], {
+        ...client,
+        clusterRetryStrategy: retryDelayMs,
+        // Until a replica takes over, the other masters redirect commands to the dead one. Each try has a pause.
+        ...(!failsAtOnce && { maxRedirections: Number.POSITIVE_INFINITY }),
+        // Certificates name hosts, not addresses.
+        ...(tls && { dnsLookup: (host, done) => done(null, host) }),
+        redisOptions: { ...connection, ...(failsAtOnce && { commandTimeout: answerLimitMs }) },
+      }),
+    );
   return new SingleRedis({
     ...client,
     ...connection,
+    enableAutoPipelining: PIPELINED.has(purpose),
     db,
     retryStrategy: retryDelayMs,
     ...(form === 'sentinel'
@@ -129,6 +131,29 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
     // After a fail-over the old server is a replica: the command is sent again, to the new master.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   });
+}
+
+/**
+ * Makes `connect` settle. That of ioredis never does if its first attempt fails and a later one succeeds, as in a fail-over; BullMQ
+ * waits for it before it takes jobs again, on a duplicate for its blocking reads.
+ */
+function settling(cluster: Cluster): Cluster {
+  const [connect, duplicate] = [cluster.connect.bind(cluster), cluster.duplicate.bind(cluster)];
+  cluster.connect = async () => {
+    let onReady = () => {};
+    const ready = new Promise<void>((resolve) => {
+      onReady = resolve;
+      cluster.once('ready', onReady);
+    });
+    try {
+      await Promise.race([connect(), ready]);
+    } finally {
+      cluster.off('ready', onReady);
+    }
+  };
+  cluster.duplicate = ((...settings: Parameters<typeof duplicate>) =>
+    settling(duplicate(...settings) as Cluster)) as typeof cluster.duplicate;
+  return cluster;
 }
 
 function retryDelayMs(attempt: number): number {

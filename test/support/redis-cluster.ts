@@ -25,36 +25,43 @@ export interface TestRedisCluster {
   url: string;
   /** Each has a third of the slots. */
   masters: ClusterNode[];
+  /** One for each master; empty without `replicas`. */
+  replicas: ClusterNode[];
   /** Moves all keys with this hash tag from their master to the next one, as an operator adds a node. */
   moveSlot(hashTag: string): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function startRedisCluster(): Promise<TestRedisCluster> {
+/** @param options.replicas true gives each master a replica, which takes over two seconds after its master has died. */
+export async function startRedisCluster({ replicas = false } = {}): Promise<TestRedisCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-redis-cluster-'));
   await chmod(folder, 0o755);
   const password = randomBytes(12).toString('hex');
-  const masters = await Promise.all(
-    Array.from({ length: MASTERS }, (_, i) => startNode(join(folder, `${i}`), password)),
+  const count = replicas ? 2 * MASTERS : MASTERS;
+  const nodes = await Promise.all(
+    Array.from({ length: count }, (_, i) => startNode(join(folder, `${i}`), password)),
   );
-  const [first] = masters;
+  const [first] = nodes;
   if (!first) throw new Error('A cluster has at least one node.');
+  const [masters, others] = [nodes.slice(0, MASTERS), nodes.slice(MASTERS)];
   await Promise.all(
     masters.map(({ redis }, i) =>
       redis.cluster('ADDSLOTSRANGE', i * SLOTS_EACH, Math.min((i + 1) * SLOTS_EACH, SLOTS) - 1),
     ),
   );
-  for (const { server, busPort } of masters.slice(1))
+  for (const { server, busPort } of nodes.slice(1))
     await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', new URL(server.url).port, busPort);
-  await untilAll(masters, (info) => info.includes(`cluster_known_nodes:${MASTERS}`));
-  await untilAll(masters, (info) => info.includes('cluster_state:ok'));
+  await untilAll(nodes, (info) => info.includes(`cluster_known_nodes:${count}`));
+  for (const [i, { redis }] of others.entries()) await redis.cluster('REPLICATE', masters[i]?.id ?? '');
+  await untilAll(nodes, (info) => info.includes('cluster_state:ok'));
   return {
     url: `redis+cluster://:${password}@${masters.map(({ server }) => new URL(server.url).host).join(',')}`,
     masters,
+    replicas: others,
     moveSlot: (hashTag) => moveSlot(masters, hashTag, password),
     async close() {
-      for (const { redis } of masters) redis.disconnect();
-      await Promise.all(masters.map(({ server }) => server.stop()));
+      for (const { redis } of nodes) redis.disconnect();
+      await Promise.all(nodes.map(({ server }) => server.stop()));
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -69,6 +76,8 @@ async function startNode(folder: string, password: string): Promise<ClusterNode>
       'cluster-enabled': 'yes',
       'cluster-port': busPort,
       'cluster-node-timeout': 2_000,
+      // A replica with older data than this may not become master; the test has little data.
+      'cluster-replica-validity-factor': 0,
       masterauth: password,
     },
   });
