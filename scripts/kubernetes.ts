@@ -81,7 +81,7 @@ function gateway(): Manifest[] {
   const labels = labelsOf('gateway');
   const http = { port: 'http' };
   const container: Container = {
-    ...program('gateway', 'dist/src/main.js', ['souk-stores', 'souk-keys', 'souk-gateway']),
+    ...program('gateway', 'dist/src/main.js', ['souk-stores', 'souk-keys', 'souk-gateway', 'souk-payments']),
     env: [
       { name: 'HOST', value: '0.0.0.0' },
       { name: 'PORT', value: String(GATEWAY_PORT) },
@@ -128,7 +128,7 @@ function worker(pool: WorkerPoolName): Manifest[] {
     'souk-stores',
     'souk-keys',
     'souk-upstream',
-    ...(pool === 'batch' ? ['souk-reports', 'souk-mail'] : []),
+    ...(pool === 'batch' ? ['souk-reports', 'souk-mail', 'souk-payments'] : []),
   ];
   const container: Container = {
     ...program('worker', 'dist/workers/main.js', secrets),

@@ -123,10 +123,17 @@ test('every setting reaches a service', () => {
   expect(missing.map(({ name }) => name)).toEqual([]);
 });
 
+test('what Stripe needs reaches the gateway, and the worker that renews plans', () => {
+  for (const name of ['gateway', 'worker-batch'])
+    expect(Object.keys(services[name]?.environment ?? {})).toEqual(
+      expect.arrayContaining(['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'PLAN_GRACE_DAYS']),
+    );
+});
+
 test.each([
   ['KEEPA_API_KEY', /^worker-/],
   ['SP_API_CLIENT_SECRET', /^worker-batch$/],
-  ['STRIPE_SECRET_KEY', /^gateway$/],
+  ['STRIPE_SECRET_KEY', /^(gateway|worker-batch)$/],
   ['ADMIN_TOKEN', /^gateway$/],
   ['SMTP_URL', /^worker-batch$/],
   ['SECRET_KEY', /^(gateway|worker-.*)$/],

@@ -58,6 +58,7 @@ test('settings and secrets have names of settings, and a process receives only t
   expect(having('souk-gateway')).toEqual(['souk-gateway']);
   expect(having('souk-upstream')).toEqual(workers);
   expect(having('souk-reports')).toEqual(['souk-worker-batch']);
+  expect(having('souk-payments')).toEqual(['souk-gateway', 'souk-worker-batch']);
   expect(having('souk-mail')).toEqual(['souk-worker-batch']);
   expect(having('souk-keys')).toEqual(['souk-gateway', ...workers]);
   expect(having('souk-stores')).toEqual(['souk-migrate', 'souk-gateway', ...workers]);

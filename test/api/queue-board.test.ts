@@ -56,7 +56,7 @@ test('shows all queues', async ({ souk }) => {
   const reply = await ask(souk, '/api/queues', { headers: bearer });
   const { queues } = JSON.parse(reply.text) as { queues: { name: string; hasWorkers: boolean }[] };
   expect(queues.map(({ name }) => name)).toEqual([
-    ...['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends', 'batch'],
+    ...['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends', 'test', 'batch'],
   ]);
 });
 

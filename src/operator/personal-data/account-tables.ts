@@ -76,6 +76,11 @@ export const ACCOUNT_TABLES: Readonly<Record<string, AccountTable>> = {
   orders: { exported: { section: 'purchases' }, erasure: { kept: BOOKS }, key: UUID },
   renewing_plans: { exported: { section: 'renewingPlans' }, erasure: { kept: BOOKS }, key: [['id', 'text']] },
   stripe_payments: { exported: { section: 'payments' }, erasure: { kept: BOOKS }, key: [['id', 'text']] },
+  auto_top_ups: {
+    exported: { section: 'autoTopUps' },
+    erasure: 'deleted',
+    key: [['account_id', 'bigint']],
+  },
   stripe_customers: {
     exported: { section: 'paymentCustomer' },
     erasure: 'deleted',

@@ -37,6 +37,7 @@ test('delivers a finished job as GET /api/jobs/{id} shows it, with a link to its
     {
       type: 'job.completed',
       timestamp: finishedAt,
+      livemode: true,
       data: { jobId, operation, state, unitsCharged, error, links: expect.any(Object) },
     },
   ]);
