@@ -168,6 +168,11 @@ export async function endOperatorSessions(database: Queryable, credential: Buffe
   await remove(database, 'is_operator and credential is distinct from $1', [credential]);
 }
 
+/** Ends the sessions of the operator except one. */
+export async function endOtherOperatorSessions(database: Queryable, except: Buffer): Promise<void> {
+  await remove(database, 'is_operator and token_hash <> $1', [except]);
+}
+
 export async function endSession(database: Queryable, tokenHash: Buffer): Promise<void> {
   await remove(database, 'token_hash = $1', [tokenHash]);
 }

@@ -1,16 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { Secret, TOTP } from 'otpauth';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
-
-const STEP_MS = 30_000;
-
-/** Codes of the step before and after the present one are accepted, because clocks of telephones differ. */
-const STEPS_AROUND = 1;
-
-const RECOVERY_CODES = 10;
-const RECOVERY_BYTES = 8;
+import {
+  type GivenCode,
+  newRecoveryCodes,
+  newTotpSecret,
+  recoveryDigest,
+  totpStep,
+  totpUri,
+} from './two-factor-codes.ts';
 
 /** Whether an account requires a code to sign in. */
 export async function hasTwoFactor(database: Queryable, accountId: number): Promise<boolean> {
@@ -27,13 +25,13 @@ export async function beginEnrolment(
   box: SecretBox,
   { accountId, email }: { accountId: number; email: string },
 ): Promise<{ uri: string; secret: string }> {
-  const secret = new Secret({ size: 20 }).base32;
+  const secret = newTotpSecret();
   await database.query(
     `insert into two_factor as t (account_id, secret) values ($1, $2)
      on conflict (account_id) do update set secret = excluded.secret where t.confirmed_at is null`,
     [accountId, box.seal(secret, purposeOf(accountId))],
   );
-  return { uri: totpOf(secret, email).toString(), secret };
+  return { uri: totpUri(secret, email), secret };
 }
 
 /** Turns the second factor on with the first code of the app. @returns the recovery codes, which are not stored; null for an incorrect code. */
@@ -41,7 +39,7 @@ export function confirmEnrolment(
   database: Database,
   box: SecretBox,
   accountId: number,
-  { code, now }: { code: string; now: number },
+  { code, now }: GivenCode,
 ): Promise<string[] | null> {
   return inTransaction(database, async (client) => {
     const step = await stepOf(client, box, accountId, { code, now });
@@ -51,10 +49,10 @@ export function confirmEnrolment(
       [accountId, new Date(now), step],
     );
     if (rowCount === 0) return null;
-    const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
+    const codes = newRecoveryCodes();
     await client.query(
       'insert into recovery_codes (account_id, hash) select $1, * from unnest($2::bytea[])',
-      [accountId, codes.map((one) => digestOf(accountId, one))],
+      [accountId, codes.map((one) => recoveryDigest(accountId, one))],
     );
     return codes;
   });
@@ -65,14 +63,14 @@ export async function verifyCode(
   database: Database,
   box: SecretBox,
   accountId: number,
-  { code, now }: { code: string; now: number },
+  { code, now }: GivenCode,
 ): Promise<boolean> {
   const step = await stepOf(database, box, accountId, { code, now });
   const { rowCount } =
     step === null
       ? await database.query(
           'update recovery_codes set used_at = $3 where account_id = $1 and hash = $2 and used_at is null',
-          [accountId, digestOf(accountId, code), new Date(now)],
+          [accountId, recoveryDigest(accountId, code), new Date(now)],
         )
       : await database.query(
           'update two_factor set last_step = $2 where account_id = $1 and confirmed_at is not null and last_step < $2',
@@ -99,37 +97,35 @@ export async function countRecoveryCodes(database: Queryable, accountId: number)
   return rows[0]?.count ?? 0;
 }
 
+/** Encrypts stored secrets with the first key of the box: those from before SECRET_KEY was set, and those of an earlier key. */
+export async function sealTwoFactor(database: Database, box: SecretBox): Promise<void> {
+  if (box.prefix === null) return;
+  const { rows } = await database.query<{ accountId: number; secret: string }>(
+    'select account_id as "accountId", secret from two_factor where not starts_with(secret, $1)',
+    [box.prefix],
+  );
+  for (const { accountId, secret } of rows) {
+    const opened = box.open(secret, purposeOf(accountId));
+    if (opened === null) continue;
+    await database.query('update two_factor set secret = $3 where account_id = $1 and secret = $2', [
+      ...[accountId, secret, box.seal(opened, purposeOf(accountId))],
+    ]);
+  }
+}
+
 /** Returns the time step that a code belongs to; null if it belongs to none around now. */
 async function stepOf(
   database: Queryable,
   box: SecretBox,
   accountId: number,
-  { code, now }: { code: string; now: number },
+  { code, now }: GivenCode,
 ): Promise<number | null> {
   const { rows } = await database.query<{ secret: string }>(
     'select secret from two_factor where account_id = $1',
     [accountId],
   );
   const secret = rows[0] && box.open(rows[0].secret, purposeOf(accountId));
-  if (!secret) return null;
-  const token = code.replaceAll(' ', '');
-  const delta = totpOf(secret, '').validate({ token, timestamp: now, window: STEPS_AROUND });
-  return delta === null ? null : Math.floor(now / STEP_MS) + delta;
-}
-
-function totpOf(secret: string, label: string): TOTP {
-  return new TOTP({ issuer: 'Souk', label, secret: Secret.fromBase32(secret) });
+  return secret ? totpStep(secret, { code, now }) : null;
 }
 
 const purposeOf = (accountId: number) => `second factor of account ${accountId}`;
-
-function newRecoveryCode(): string {
-  const text = randomBytes(RECOVERY_BYTES).toString('hex');
-  return `${text.slice(0, 8)}-${text.slice(8)}`;
-}
-
-/** A recovery code has 64 random bits, so a fast digest is as safe as a slow one. */
-function digestOf(accountId: number, code: string): Buffer {
-  const text = code.toLowerCase().replaceAll(/[\s-]/g, '');
-  return createHash('sha256').update(`recovery code of ${accountId}: ${text}`).digest();
-}

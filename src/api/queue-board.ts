@@ -55,9 +55,11 @@ export function registerQueueBoard(
       await registerCookies(scope, publicUrl);
       const isSignedIn = async (request: FastifyRequest) =>
         (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
-      const guard = createOperatorGuard(token, attempts, (address) => writeRefusal(database, address));
+      const guard = createOperatorGuard(token, { database, attempts }, (address) =>
+        writeRefusal(database, address),
+      );
       const judge = ({ ip, cookies }: FastifyRequest, isRight: boolean) =>
-        guard.judge({ address: ip, device: cookies[OPERATOR_DEVICE_COOKIE], isRight });
+        guard.judgeHeader({ address: ip, device: cookies[OPERATOR_DEVICE_COOKIE], isRight });
       scope.addHook('onRequest', requireToken(token, { isSignedIn, judge }));
       scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));

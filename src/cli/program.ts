@@ -7,6 +7,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
 import { registerKey } from './commands/key.ts';
 import { registerMcp } from './commands/mcp.ts';
+import { registerOperatorCommands } from './commands/operator.ts';
 import { registerPlan } from './commands/plan.ts';
 import { registerStatement } from './commands/statement.ts';
 
@@ -23,6 +24,7 @@ export function registerCommands(program: Command): void {
   registerAba(program);
   registerAnnounce(program);
   registerAudit(program);
+  registerOperatorCommands(program);
   registerDoctor(program);
   registerMcp(program);
 }

@@ -32,6 +32,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   migrations: 'One row for each migration',
   open_calls: 'Until the call ends',
   operation_hours: '400 days',
+  operator_two_factor: 'One row',
   orders: 'For ever: purchases',
   pack_offers: 'One row for each offer',
   packs: 'For ever: granted packs',

@@ -50,7 +50,7 @@ export function setSessionCookie(
   reply.setCookie(SESSION_COOKIES[kind], token, { ...COOKIE_OPTIONS, maxAge: 30 * 86_400 });
 }
 
-/** The cookie of a visitor who has entered the password, and has to enter a code. */
+/** The cookie of a visitor who has entered the password, or the operator token, and has to enter a code. */
 export const PENDING_COOKIE = 'souk_pending';
 
 export function setPendingCookie(reply: FastifyReply, token: string): void {

@@ -3,9 +3,11 @@ import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { fastify } from 'fastify';
+import { Secret, TOTP } from 'otpauth';
 import { describe, expect } from 'vitest';
 import { addKey } from '../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
+import { removeOperatorTwoFactor } from '../../src/accounts/operator-two-factor.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { registerCommands } from '../../src/cli/program.ts';
 import { AUDIT_ACTIONS } from '../../src/operator/audit/audit-actions.ts';
@@ -119,39 +121,71 @@ const PACK_OFFER = {
   ...{ window: '', price: '1', isNew: '1' },
 };
 
+interface Form {
+  fields?: Record<string, string>;
+  id?: () => Promise<string>;
+  /** Prepares the request, and returns further fields. */
+  prepare?: () => Promise<Record<string, string>>;
+  action: string;
+}
+
+const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+const codeNow = () =>
+  new TOTP({ secret: Secret.fromBase32(SECRET) }).generate({ timestamp: souk.clock.now() });
+
+/** Turns two-factor sign-in of the operator on. @returns the field of a code. */
+async function twoFactorOn(): Promise<{ code: string }> {
+  await operator.post('/admin/two-factor/on', { secret: SECRET, code: codeNow() });
+  // The next code is of another time step.
+  souk.clock.advance(30_000);
+  return { code: codeNow() };
+}
+
 /** The forms of the console that change something: a valid request and the action of its line. */
-const FORMS: Record<string, { fields?: Record<string, string>; id?: () => Promise<string>; action: string }> =
-  {
-    '/admin/accounts/new': { fields: { email: 'new@in.example', name: '' }, action: 'account.created' },
-    '/admin/accounts/:id/disable': { action: 'account.disabled' },
-    '/admin/accounts/:id/enable': { action: 'account.enabled' },
-    '/admin/accounts/:id/confirm-email': { action: 'account.email-confirmed' },
-    '/admin/accounts/:id/view': { action: 'account.viewed' },
-    '/admin/accounts/:id/password': { action: 'password-reset.created' },
-    '/admin/accounts/:id/export': { action: 'account.exported' },
-    '/admin/accounts/:id/erase': { action: 'account.erasure-requested' },
-    '/admin/accounts/:id/keep': { action: 'account.erasure-cancelled' },
-    '/admin/accounts/:id/subscription': {
-      fields: { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' },
-      action: 'subscription.granted',
+const FORMS: Record<string, Form> = {
+  '/admin/accounts/new': { fields: { email: 'new@in.example', name: '' }, action: 'account.created' },
+  '/admin/accounts/:id/disable': { action: 'account.disabled' },
+  '/admin/accounts/:id/enable': { action: 'account.enabled' },
+  '/admin/accounts/:id/confirm-email': { action: 'account.email-confirmed' },
+  '/admin/accounts/:id/view': { action: 'account.viewed' },
+  '/admin/accounts/:id/password': { action: 'password-reset.created' },
+  '/admin/accounts/:id/export': { action: 'account.exported' },
+  '/admin/accounts/:id/erase': { action: 'account.erasure-requested' },
+  '/admin/accounts/:id/keep': { action: 'account.erasure-cancelled' },
+  '/admin/accounts/:id/subscription': {
+    fields: { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' },
+    action: 'subscription.granted',
+  },
+  '/admin/accounts/:id/pack': { fields: PACK, action: 'pack.granted' },
+  '/admin/orders/:orderId/confirm': { id: purchase, action: 'purchase.confirmed' },
+  '/admin/orders/:orderId/cancel': { id: purchase, action: 'purchase.cancelled' },
+  '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
+  '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
+  '/admin/announcements': {
+    fields: {
+      ...{ text: 'News', link: '', level: 'info', audience: 'everyone', from: '' },
+      until: '2099-01-01',
     },
-    '/admin/accounts/:id/pack': { fields: PACK, action: 'pack.granted' },
-    '/admin/orders/:orderId/confirm': { id: purchase, action: 'purchase.confirmed' },
-    '/admin/orders/:orderId/cancel': { id: purchase, action: 'purchase.cancelled' },
-    '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
-    '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
-    '/admin/announcements': {
-      fields: {
-        ...{ text: 'News', link: '', level: 'info', audience: 'everyone', from: '' },
-        until: '2099-01-01',
-      },
-      action: 'announcement.created',
+    action: 'announcement.created',
+  },
+  '/admin/announcements/:id/end': { id: announcement, action: 'announcement.ended' },
+  '/admin/incidents': { fields: { id: '1', text: 'Slow' }, action: 'incident.noted' },
+  '/admin/two-factor/on': {
+    prepare: async () => ({ secret: SECRET, code: codeNow() }),
+    action: 'operator.two-factor-added',
+  },
+  '/admin/two-factor/off': { prepare: twoFactorOn, action: 'operator.two-factor-removed' },
+  '/admin/sign-in/code': {
+    prepare: async () => {
+      const fields = await twoFactorOn();
+      await operator.post('/admin/sign-in', { token: TOKEN });
+      return fields;
     },
-    '/admin/announcements/:id/end': { id: announcement, action: 'announcement.ended' },
-    '/admin/incidents': { fields: { id: '1', text: 'Slow' }, action: 'incident.noted' },
-    '/admin/sign-in': { fields: { token: TOKEN }, action: 'session.started' },
-    '/admin/sign-out': { action: 'session.ended' },
-  };
+    action: 'session.started',
+  },
+  '/admin/sign-in': { fields: { token: TOKEN }, action: 'session.started' },
+  '/admin/sign-out': { action: 'session.ended' },
+};
 
 /** Each command that changes something, as a line with {id} for the account, and the action of its line. */
 const COMMANDS: Record<string, [line: string, action: string]> = {
@@ -159,6 +193,7 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'account password': ['--account {id}', 'password-reset.created'],
   'account confirm': ['{id}', 'account.email-confirmed'],
   'account reset2fa': ['{id}', 'account.two-factor-removed'],
+  'operator reset2fa': ['', 'operator.two-factor-removed'],
   'account disable': ['{id}', 'account.disabled'],
   'account enable': ['{id}', 'account.enabled'],
   'account export': ['--account {id} --out {folder}/data.json', 'account.exported'],
@@ -220,15 +255,16 @@ describe('the tables of this test', () => {
 
 test.for(Object.entries(FORMS))(
   'the form %s writes one line',
-  async ([path, { fields = {}, id, action }]) => {
+  async ([path, { fields = {}, id, prepare, action }]) => {
     const address = path
       .replace(/:orderId|:id(?=\/end)/, (await id?.()) ?? '')
       .replace(':id', String(account.accountId));
     if (action === 'account.erasure-cancelled')
       await command().text(`account erase --account ${account.accountId}`);
     if (action === 'session.started') await operator.get('/admin/sign-in');
+    const more = await prepare?.();
     const lines = await linesOf(async () => {
-      const page = await operator.post(address, fields);
+      const page = await operator.post(address, { ...fields, ...more });
       expect([page.status, page.html]).toEqual([200, expect.not.stringContaining('class="fault"')]);
     });
     expect(lines.map((line) => line.action)).toEqual([action]);
@@ -240,6 +276,7 @@ test.for(Object.entries(FORMS))(
     if (path.includes('accounts/:id') || path.includes('orders'))
       expect(lines[0]?.account_id).toBe(account.accountId);
     expect(JSON.stringify(lines)).not.toMatch(SECRETS);
+    if (prepare) await removeOperatorTwoFactor(souk.database);
     if (action === 'session.ended') await signIn();
   },
 );

@@ -63,6 +63,7 @@ const PAGES = [
     '/audit',
     '/announcements',
     '/incidents',
+    '/two-factor',
   ],
 ].map((path) => `/admin${path}`);
 

@@ -1,3 +1,5 @@
+import { sealOperatorTwoFactor } from '../../src/accounts/operator-two-factor.ts';
+import { sealTwoFactor } from '../../src/accounts/two-factor.ts';
 import { type Clock, every } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
@@ -97,10 +99,17 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     }
   }
 
+  /** Encrypts stored secrets with the present key. */
+  async function seal(): Promise<void> {
+    await sealSecrets(database, secretBox);
+    await sealTwoFactor(database, secretBox);
+    await sealOperatorTwoFactor(database, secretBox);
+  }
+
   async function purge(): Promise<void> {
     await purgeDeliveries(database, clock.now());
     await purgeSecrets(database, clock.now());
-    await sealSecrets(database, secretBox);
+    await seal();
     await purgeWatchCounts(database, clock.now());
   }
 
@@ -111,8 +120,8 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     purge().catch((error: unknown) => log.warn({ err: error }, 'failed to delete old webhooks')),
   );
   loop.wake();
-  const sealing = sealSecrets(database, secretBox).catch((error: unknown) =>
-    log.warn({ err: error }, 'failed to encrypt webhook secrets'),
+  const sealing = seal().catch((error: unknown) =>
+    log.warn({ err: error }, 'failed to encrypt stored secrets'),
   );
 
   return {

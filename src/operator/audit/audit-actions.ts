@@ -26,6 +26,8 @@ export const AUDIT_ACTIONS = {
   'report.import-started': 'Import of a report started',
   'report.fetch-started': 'Fetch of a report started',
   'reports.deleted': 'Reports deleted',
+  'operator.two-factor-added': 'Two-factor sign-in of the operator turned on',
+  'operator.two-factor-removed': 'Two-factor sign-in of the operator turned off',
   'queue.changed': 'Queue changed',
   'session.started': 'Signed in',
   'session.refused': 'Sign-in refused',

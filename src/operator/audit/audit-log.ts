@@ -62,14 +62,18 @@ export async function writeLine(database: Queryable, operator: Operator, line: A
   );
 }
 
-/** Writes that an incorrect operator token was refused. */
-export async function writeRefusal(database: Queryable, address: string): Promise<void> {
+/** Writes that an incorrect operator token, or an incorrect code after a correct token, was refused. */
+export async function writeRefusal(
+  database: Queryable,
+  address: string,
+  refused: 'token' | 'code' = 'token',
+): Promise<void> {
   await database.query(
-    `insert into audit_log (channel, operator, address, action)
-     select 'console', 'unknown', $1, 'session.refused'
+    `insert into audit_log (channel, operator, address, action, target)
+     select 'console', 'unknown', $1, 'session.refused', $3
      where (select count(*) from audit_log
        where action = 'session.refused' and at > clock_timestamp() - interval '1 hour') < $2`,
-    [address, MAX_REFUSALS_PER_HOUR],
+    [address, MAX_REFUSALS_PER_HOUR, refused === 'code' ? 'code' : null],
   );
 }
 

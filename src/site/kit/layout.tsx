@@ -69,6 +69,7 @@ const OPERATOR_LINKS = [
   ['/admin/mails', 'Mails'],
   ['/admin/reports', 'Reports'],
   ['/admin/queues', 'Queues'],
+  ['/admin/two-factor', 'Two-factor sign-in'],
 ] as const;
 
 const LINKS = { visitor: VISITOR_LINKS, customer: CUSTOMER_LINKS, operator: OPERATOR_LINKS };

@@ -19,7 +19,9 @@ import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
 import { registerOperatorSignIn } from './sign-in.tsx';
+import { registerOperatorCode } from './sign-in-code.tsx';
 import { registerStorage } from './storage.tsx';
+import { registerOperatorTwoFactor } from './two-factor.tsx';
 import { registerUpstream } from './upstream.tsx';
 
 /** Pages that require a signed-in operator. */
@@ -39,20 +41,21 @@ const OPERATOR_PAGES = [
   registerAnnouncementPage,
   registerIncidents,
   registerAudit,
+  registerOperatorTwoFactor,
 ];
 
-/** Registers the operator console. It accepts a session, or the token in a request's Authorization header. */
+/** Registers the operator console. It accepts a session or, without two-factor sign-in, the token in a request's Authorization header. */
 export function registerOperator(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const isGood = createTokenCheck(adminToken);
-  const guard = createOperatorGuard(adminToken, pages.attempts, (address) =>
-    writeRefusal(pages.database, address),
-  );
+  const guard = createOperatorGuard(adminToken, pages, (address) => writeRefusal(pages.database, address));
 
   scope.addHook('onRequest', async (request, reply) => {
     const { authorization } = request.headers;
     if (request.session || authorization === undefined) return;
     const device = request.cookies[OPERATOR_DEVICE_COOKIE];
-    const verdict = await guard.judge({ address: request.ip, device, isRight: isGood(authorization) });
+    const verdict = await guard.judgeHeader({ address: request.ip, device, isRight: isGood(authorization) });
+    // A browser that sends the token by itself must be able to open the sign-in page.
+    if (verdict.needsCode) return;
     if (!verdict.isRight) throw refusal(reply, verdict);
     request.session = {
       kind: 'operator',
@@ -61,6 +64,7 @@ export function registerOperator(scope: FastifyInstance, pages: Pages, adminToke
     };
   });
   registerOperatorSignIn(scope, pages, { adminToken, guard });
+  registerOperatorCode(scope, pages, adminToken);
   scope.register(async (signedIn) => {
     signedIn.addHook('preHandler', async (request, reply) => {
       if (request.session?.kind === 'operator') return undefined;

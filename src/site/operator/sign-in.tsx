@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { OperatorGuard } from '../../accounts/operator-guard.ts';
+import { operatorPendingToken } from '../../accounts/operator-pending.ts';
 import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
 import { createTokenMatch, credentialOf } from '../../accounts/operator-token.ts';
 import { endSession, findSession } from '../../accounts/sessions.ts';
@@ -8,11 +9,11 @@ import { sessionActs } from '../../operator/acts/session-acts.ts';
 import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
-import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
 import { operatingOf, type Pages } from '../pages.ts';
-import { clearSessionCookie, rememberDevice, SESSION_COOKIES, setSessionCookie } from '../session.ts';
+import { clearSessionCookie, SESSION_COOKIES, setPendingCookie } from '../session.ts';
 import { refuseTooMany } from '../visitor/attempt.ts';
+import { consolePath, OPERATOR_CODE_PATH, openConsole } from './sign-in-code.tsx';
 
 const schema = z.object({
   token: z
@@ -50,9 +51,12 @@ export function registerOperatorSignIn(
     const { isRight, waitSeconds } = await guard.judge(guess);
     refuseTooMany(pages, reply, waitSeconds);
     if (!isRight) throw new FormRefused(401, { token: 'Incorrect token' });
-    const credential = credentialOf(adminToken);
-    setSessionCookie(reply, 'operator', await sessionActs.begin(operatingOf(pages, request), credential));
-    rememberDevice(reply, OPERATOR_DEVICE_COOKIE, adminToken);
+    const session = await sessionActs.begin(operatingOf(pages, request), credentialOf(adminToken));
+    if (session === null) {
+      setPendingCookie(reply, operatorPendingToken(adminToken, clock.now()));
+      return `${OPERATOR_CODE_PATH}?to=${encodeURIComponent(consolePath(to))}`;
+    }
+    openConsole(reply, session, adminToken);
     return consolePath(to);
   }
 
@@ -68,11 +72,6 @@ export function registerOperatorSignIn(
     }
     return reply.redirect('/admin/sign-in', 303);
   }
-}
-
-/** A path of the operator console, never an address of another site. */
-function consolePath(to: unknown): string {
-  return pathWithin(to, ['admin']) ?? '/admin';
 }
 
 function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {

@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { endPendingSignIn, findPendingSignIn } from '../../accounts/pending-sign-ins.ts';
 import { PasswordChanged } from '../../accounts/sessions.ts';
 import { verifyCode } from '../../accounts/two-factor.ts';
-import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import { HiddenFields, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
+import { CodeField, codeInput } from '../kit/two-factor.tsx';
 import type { Pages } from '../pages.ts';
 import { clearPendingCookie, PENDING_COOKIE } from '../session.ts';
 import { refuseTooMany } from './attempt.ts';
@@ -15,14 +16,7 @@ import { finishSignIn } from './finish-sign-in.ts';
 
 export const CODE_PATH = '/sign-in/code';
 
-const schema = z.object({
-  code: z
-    .string({ error: 'is required' })
-    .trim()
-    .min(1, 'is required')
-    .max(40, 'must have at most 40 characters'),
-  to: z.string().optional(),
-});
+const schema = z.object({ code: codeInput, to: z.string().optional() });
 
 /** Registers the second step of signing in to an account with a second factor: a code after the password. */
 export function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
@@ -74,13 +68,7 @@ function showForm(reply: FastifyReply, form: FormState, status?: number): Fastif
         <h1>Enter your code</h1>
         <PostForm action={CODE_PATH} form={form}>
           <HiddenFields fields={{ to: form.values.to }} />
-          <Field
-            name="code"
-            label="Code"
-            autocomplete="one-time-code"
-            required
-            hint="The six digits that your app shows, or a recovery code"
-          />
+          <CodeField label="Code" hint="The six digits that your app shows, or a recovery code" />
           <button type="submit" class="primary">
             Sign in
           </button>

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { create } from 'qrcode';
 import { z } from 'zod';
 import {
   beginEnrolment,
@@ -15,7 +14,7 @@ import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../../kit/form-
 import { Page } from '../../kit/layout.tsx';
 import { presentPassword } from '../../kit/new-password-field.tsx';
 import { sendPage } from '../../kit/render.tsx';
-import { Secret } from '../../kit/secret.tsx';
+import { CodeField, codeInput, RecoveryCodes, SecretForApp } from '../../kit/two-factor.tsx';
 import { notify } from '../../notify.ts';
 import type { Pages } from '../../pages.ts';
 import { customerOf } from '../../session.ts';
@@ -25,13 +24,7 @@ import { verifyPassword } from './verify-password.ts';
 const PATH = '/account/settings/two-factor';
 
 const withPassword = z.object({ current: presentPassword });
-const withCode = z.object({
-  code: z
-    .string({ error: 'is required' })
-    .trim()
-    .min(1, 'is required')
-    .max(40, 'must have at most 40 characters'),
-});
+const withCode = z.object({ code: codeInput });
 
 /** Registers the page that turns two-factor sign-in on and off. */
 export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
@@ -67,7 +60,10 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     if (codes === null) throw new FormRefused(400, { code: 'Incorrect code' });
     await attempts.forgive(attempt);
     await noteChange(accountId, true);
-    return sendPage(reply, <RecoveryCodes codes={codes} />);
+    return sendPage(
+      reply,
+      <RecoveryCodes codes={codes} back={['/account/settings', 'Back to the settings']} />,
+    );
   }
 
   async function turnOff(
@@ -153,9 +149,7 @@ function Enrolment({ uri, secret }: { uri: string; secret: string }): VNode {
     <Page title="Set up two-factor sign-in">
       <h1>Set up two-factor sign-in</h1>
       <section class="card">
-        <p>Scan this code with an authenticator app, or enter the secret by hand.</p>
-        <QrCode text={uri} />
-        <Secret id="totp-secret" text={secret} />
+        <SecretForApp uri={uri} secret={secret} />
         <PostForm action={`${PATH}/confirm`}>
           <CodeField label="Code that the app shows" />
           <button type="submit" class="primary">
@@ -186,50 +180,5 @@ function showConfirm(reply: FastifyReply, form: FormState, status?: number): Fas
       </section>
     </Page>,
     status,
-  );
-}
-
-function CodeField({ label }: { label: string }): VNode {
-  return <Field name="code" label={label} autocomplete="one-time-code" required />;
-}
-
-function RecoveryCodes({ codes }: { codes: readonly string[] }): VNode {
-  return (
-    <Page title="Recovery codes">
-      <h1>Two-factor sign-in is on</h1>
-      <section class="notice good">
-        <h2>Recovery codes</h2>
-        <p>
-          Each of these codes replaces a code of the app once. <strong>Keep them now.</strong> They are shown
-          only once.
-        </p>
-        <Secret id="recovery-codes" text={codes.join(' ')} />
-        <p>
-          <a href="/account/settings">Back to the settings</a>
-        </p>
-      </section>
-    </Page>
-  );
-}
-
-const QUIET_ZONE = 4;
-
-function QrCode({ text }: { text: string }): VNode {
-  const { modules } = create(text, { errorCorrectionLevel: 'M' });
-  const side = modules.size + 2 * QUIET_ZONE;
-  const dark = Array.from(modules.data, (isDark, i) =>
-    isDark ? `M${(i % modules.size) + QUIET_ZONE} ${Math.floor(i / modules.size) + QUIET_ZONE}h1v1h-1z` : '',
-  ).join('');
-  return (
-    <svg
-      viewBox={`0 0 ${side} ${side}`}
-      width={220}
-      height={220}
-      role="img"
-      aria-label="QR code of the secret"
-    >
-      <rect width={side} height={side} fill="#fff" />
-      <path d={dark} fill="#000" shape-rendering="crispEdges" />
-    </svg>
   );
 }
