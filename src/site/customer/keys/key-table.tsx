@@ -27,7 +27,7 @@ export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap
           ({ id, name, prefix }) => (
             <a href={`${KEYS_PATH}/${id}`}>
               {name && `${name} `}
-              <code>{prefix}…</code>
+              <code class="id">{prefix}…</code>
             </a>
           ),
         ],
