@@ -9,11 +9,18 @@ import { hashKey, insertKey, isWellFormed } from './keys.ts';
 /** How long the previous keys of an account still work after a reset. */
 export const ROTATION_MS = 30 * 60_000;
 
-/** Keys of an account that work at the same time, and keys that are created in a day. */
+/** Keys of an account that work at the same time, keys that are created in a day, and keys in all: a key that has been used is never deleted. */
 export const MOST_KEYS = 100;
 const MOST_NEW_KEYS = 200;
+const MOST_KEPT_KEYS = 5_000;
+
+/** Keys that no longer work are listed up to this number, the newest. */
+export const MOST_ENDED_KEYS = 100;
 
 const DAY_MS = 86_400_000;
+
+/** Of a row of `api_keys`, at the time $2. */
+const WORKS = '(revoked_at is null and coalesce(expires_at > $2, true))';
 
 /** `rotated`: works until `expiresAt`, because a newer key has replaced it. */
 export type KeyState = 'active' | 'rotated' | 'expired' | 'revoked';
@@ -33,11 +40,14 @@ export interface AccountKey extends KeySettings {
   revokedAt: Date | null;
 }
 
-/** Returns the keys of an account, the oldest first. */
+/** Returns the keys of an account that work, and the newest of those that do not; the oldest first. */
 export async function listKeys(database: Queryable, accountId: number, now: number): Promise<AccountKey[]> {
   const { rows } = await database.query<Omit<AccountKey, 'state'>>(
-    `select ${COLUMNS} from api_keys where account_id = $1 and purpose = 'customer' order by id`,
-    [accountId],
+    `select ${COLUMNS} from api_keys where account_id = $1 and purpose = 'customer' and (${WORKS} or id in (
+       select id from api_keys where account_id = $1 and purpose = 'customer' and not ${WORKS}
+       order by id desc limit ${MOST_ENDED_KEYS}))
+     order by id`,
+    [accountId, new Date(now)],
   );
   return rows.map((key) => ({ ...key, state: stateOf(key, now) }));
 }
@@ -71,25 +81,29 @@ export function addKey(
   return inTransaction(database, async (client) => {
     await lockAccount(client, accountId);
     await check(client);
-    await requireRoom(client, accountId, now);
+    const working = await requireNewKey(client, accountId, now);
+    if (working >= MOST_KEYS)
+      throw new SoukError('LIMIT_REACHED', {
+        message: `The account has ${working} keys that work; at most ${MOST_KEYS} are allowed. Revoke one first.`,
+      });
     return insertKey(client, accountId, { settings, createdBy, now });
   });
 }
 
-/** @throws SoukError LIMIT_REACHED. */
-async function requireRoom(client: ClientBase, accountId: number, now: number): Promise<void> {
-  const { rows } = await client.query<{ working: number; fresh: number }>(
-    `select count(*) filter (where revoked_at is null and coalesce(expires_at > $2, true)) as working,
-       count(*) filter (where created_at > $3) as fresh
+/** Checks how many keys an account creates. @returns how many work. @throws SoukError LIMIT_REACHED. */
+async function requireNewKey(client: ClientBase, accountId: number, now: number): Promise<number> {
+  const { rows } = await client.query<{ working: number; fresh: number; kept: number }>(
+    `select count(*) filter (where ${WORKS}) as working,
+       count(*) filter (where created_at > $3) as fresh, count(*) as kept
      from api_keys where account_id = $1 and purpose = 'customer'`,
     [accountId, new Date(now), new Date(now - DAY_MS)],
   );
-  const { working = 0, fresh = 0 } = rows[0] ?? {};
-  if (working < MOST_KEYS && fresh < MOST_NEW_KEYS) return;
+  const { working = 0, fresh = 0, kept = 0 } = rows[0] ?? {};
+  if (fresh < MOST_NEW_KEYS && kept < MOST_KEPT_KEYS) return working;
   const message =
-    working < MOST_KEYS
-      ? `The account has created ${fresh} keys in 24 hours; at most ${MOST_NEW_KEYS} are allowed.`
-      : `The account has ${working} keys that work; at most ${MOST_KEYS} are allowed. Revoke one first.`;
+    fresh < MOST_NEW_KEYS
+      ? `The account has ${kept} keys, those that no longer work included; at most ${MOST_KEPT_KEYS} are kept.`
+      : `The account has created ${fresh} keys in 24 hours; at most ${MOST_NEW_KEYS} are allowed.`;
   throw new SoukError('LIMIT_REACHED', { message });
 }
 
@@ -135,7 +149,7 @@ export function changeKey(
 /**
  * Creates a key that works immediately, and limits every other key of the account to another 30 minutes, so that its
  * programs can be updated without an interruption.
- * @returns the new key, which is not stored, and when the last of the other keys expires.
+ * @returns the new key, which is not stored, and when the last of the other keys expires. @throws SoukError LIMIT_REACHED.
  */
 export async function resetKey(
   database: Transactable,
@@ -146,6 +160,7 @@ export async function resetKey(
   const key = await inTransaction(database, async (client) => {
     // Of two concurrent resets the second must see the first one's key, or both new keys would stay valid for ever.
     await lockAccount(client, accountId);
+    await requireNewKey(client, accountId, now);
     await client.query(
       `update api_keys set expires_at = least(coalesce(expires_at, $2), $2), rotated_at = coalesce(rotated_at, $3)
        where account_id = $1 and revoked_at is null and purpose = 'customer'`,

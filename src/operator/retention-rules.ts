@@ -11,7 +11,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   accounts: 'One row for each account',
   announcements: '90 days after their end',
-  api_keys: 'One row for each key; keys of the pages are deleted with their session',
+  api_keys:
+    'One row for each key, at most 5,000 of an account; keys of the pages are deleted with their session',
   audit_log: '401 days; PostgreSQL refuses to delete lines of the last 400 days',
   auto_top_ups: 'One row for each account that has set up automatic top-ups',
   batch_calls: 'Deleted with their batch',

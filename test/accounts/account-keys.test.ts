@@ -57,6 +57,28 @@ test('accepts the new key at once after a reset, and the old ones for exactly 30
   expect(await statuses(souk, fresh)).toEqual(WORKS);
 });
 
+test('an account has at most 5,000 keys, and 200 new ones a day, resets included; those that work are listed, and the newest 100 others', async ({
+  souk,
+}) => {
+  const { accountId, key } = await souk.account();
+  const insertRevoked = (count: number, createdAt: number) =>
+    souk.database.query(
+      `insert into api_keys (hash, account_id, prefix, created_at, revoked_at)
+       select sha256(gen_random_uuid()::text::bytea), $1, 'km_old', $3::timestamptz, $3 from generate_series(1, $2::integer)`,
+      [accountId, count, new Date(createdAt)],
+    );
+  const reset = () => resetKey(souk.database, accountId, now(souk));
+  await insertRevoked(199, now(souk));
+  await expect(reset()).rejects.toMatchObject({ kind: 'LIMIT_REACHED' });
+  souk.clock.advance(24 * 60 * MINUTE_MS);
+  await insertRevoked(4_799, now(souk) - 25 * 60 * MINUTE_MS);
+  await reset();
+  await expect(reset()).rejects.toMatchObject({ kind: 'LIMIT_REACHED' });
+  const listed = await listKeys(souk.database, accountId, now(souk));
+  expect(listed).toHaveLength(102);
+  expect(listed[0]?.prefix).toBe(keyPrefix(key));
+});
+
 test('a second reset does not extend the time of the first key', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const first = await resetKey(souk.database, accountId, now(souk));

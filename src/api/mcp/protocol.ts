@@ -116,6 +116,7 @@ export function createProtocolHandler<Caller>(
 /** Requests for which the SDK returns an internal error if their parameters are invalid. */
 const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
   initialize: isSpecType.InitializeRequest,
+  'prompts/get': isSpecType.GetPromptRequest,
   'resources/read': isSpecType.ReadResourceRequest,
 };
 

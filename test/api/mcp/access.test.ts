@@ -192,7 +192,7 @@ describe('toolsets', () => {
 });
 
 describe('a request with invalid parameters', () => {
-  const bodies = ['initialize', 'resources/read', 'tools/call'].flatMap((method) =>
+  const bodies = ['initialize', 'prompts/get', 'resources/read', 'tools/call'].flatMap((method) =>
     [{}, { params: {} }, { params: { uri: 7, name: 7, protocolVersion: 7 } }].map((rest) => ({
       jsonrpc: '2.0',
       id: 1,
@@ -207,7 +207,7 @@ describe('a request with invalid parameters', () => {
   });
 
   test('is refused alone in a list of requests', async ({ client }) => {
-    const { text } = await post(client, [bodies[4], { ...PING, id: 2 }], { 'x-api-key': client.key });
+    const { text } = await post(client, [bodies[7], { ...PING, id: 2 }], { 'x-api-key': client.key });
     expect(text).toContain('-32602');
     expect(text).toMatch(/"result":\{\}.*"id":2|"id":2.*"result":\{\}/);
   });

@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { listKeys } from '../../../accounts/account-keys.ts';
+import { listKeys, MOST_ENDED_KEYS } from '../../../accounts/account-keys.ts';
 import { unitsByKey } from '../../../billing/key-units.ts';
 import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
 import { sendEnvelope } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
 import { type KeyDeps, keySchema, keyView } from './own-key.ts';
-
-/** Keys that have ended are listed up to this number, the newest first. */
-const MOST_ENDED = 100;
 
 const answer = z.object({ keys: z.array(keySchema) }).register(SCHEMA_NAMES, { id: 'ApiKeys' });
 
@@ -18,7 +15,7 @@ export const listApiKeys = endpoint({
   path: '/api/keys',
   scopes: ['keys'],
   summary: 'Lists the API keys of the account, newest first.',
-  description: `Lists the API keys of the account, newest first: all that work, and the last ${MOST_ENDED} that do not. No key is shown.`,
+  description: `Lists the API keys of the account, newest first: all that work, and the last ${MOST_ENDED_KEYS} that do not. No key is shown.`,
   answers: { 200: enveloped('The keys', answer) },
 
   async handle({ database, clock }: KeyDeps, { account: { accountId }, reply }) {
@@ -26,12 +23,8 @@ export const listApiKeys = endpoint({
       listKeys(database, accountId, clock.now()),
       unitsByKey(database, accountId, clock.now()),
     ]);
-    const ended = keys.filter(({ state }) => state === 'revoked' || state === 'expired').slice(-MOST_ENDED);
-    const shown = keys.filter(
-      (key) => key.state === 'active' || key.state === 'rotated' || ended.includes(key),
-    );
     return sendEnvelope(reply, 200, {
-      keys: shown.toReversed().map((key) => keyView(key, used.get(key.id))),
+      keys: keys.toReversed().map((key) => keyView(key, used.get(key.id))),
     });
   },
 });
