@@ -2,11 +2,10 @@ import { editionFor } from '../src/brand-analytics/weeks.ts';
 import { maxAgeMs, maxUpdateAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
 import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
-import type { Database } from '../src/platform/db/pool.ts';
 import { fingerprint } from '../src/platform/fingerprint.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
-import { providersFor } from './mode.ts';
+import { providersFor, type Reports, reportsFor } from './mode.ts';
 
 /** The identities of a call. */
 export interface IdentifiedCall {
@@ -23,15 +22,17 @@ export interface IdentifiedCall {
  * is not loaded.
  */
 export async function identifyCall(
-  deps: { database: Database; answers: AnswerStore; clock: Clock; providers: Providers },
+  deps: { reports: Reports; answers: AnswerStore; clock: Clock; providers: Providers },
   accountId: number,
   operation: QueuedOperation,
   input: unknown,
 ): Promise<IdentifiedCall> {
-  const { database, answers, clock } = deps;
+  const { answers, clock } = deps;
   const provider = providerOf(providersFor(accountId, deps.providers), operation);
   const edition = operation.reports
-    ? await retryDuringOutage(clock, () => editionFor(database, provider, operation, input))
+    ? await retryDuringOutage(clock, () =>
+        editionFor(reportsFor(accountId, deps.reports), provider, operation, input),
+      )
     : null;
   const presentationId = presentationIdOf(provider, operation, input, edition);
   return {

@@ -1,7 +1,8 @@
-import { isTestAccount } from '../src/accounts/test-accounts.ts';
+import { isTestAccount, type Mode, modeOf } from '../src/accounts/test-accounts.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import { type PoolName, TEST_POOL } from '../src/operations/pools.ts';
 import { type Providers, TEST_PROVIDERS } from '../src/operations/providers.ts';
+import type { Database } from '../src/platform/db/pool.ts';
 
 /*
  * Everything that depends on the mode of a call, which follows from its account. Test calls run in a pool of their own, whose
@@ -21,4 +22,12 @@ export function poolsOf(accountId: number, { pools }: QueuedOperation): readonly
 /** Returns the providers whose data an account receives. @param providers those of the installation. */
 export function providersFor(accountId: number, providers: Providers): Providers {
   return isTestAccount(accountId) ? TEST_PROVIDERS : providers;
+}
+
+/** The connections to the weekly reports of each mode: imported ones for live calls, generated ones for test calls. */
+export type Reports = Readonly<Record<Mode, Database>>;
+
+/** Returns the connections to the weekly reports that an account reads. */
+export function reportsFor(accountId: number, reports: Reports): Database {
+  return reports[modeOf(accountId)];
 }

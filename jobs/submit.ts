@@ -29,7 +29,7 @@ import type { Backlog } from './backlog.ts';
 import { endCall } from './end-call.ts';
 import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
 import { identifyCall } from './identity.ts';
-import { poolOf } from './mode.ts';
+import { poolOf, type Reports } from './mode.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
 
@@ -79,6 +79,7 @@ export type Submission =
 
 export interface SubmitDeps {
   database: Database;
+  reports: Reports;
   admissions: Admissions;
   settlements: Settlements;
   answers: AnswerStore;

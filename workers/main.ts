@@ -12,6 +12,7 @@ import { createLogger } from '../src/platform/log.ts';
 import { runProcess } from '../src/platform/process.ts';
 import { openTracing } from '../src/platform/telemetry/tracing.ts';
 import { startDemoProcess } from '../src/start/demo-process.ts';
+import { TEST_REPORTS_SIZE } from './background/test-reports.ts';
 import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 
@@ -37,6 +38,7 @@ await runProcess('worker', async (env) => {
       reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       startTestProvider: testModeOf(config) ? startDemoProcess : undefined,
+      testReports: TEST_REPORTS_SIZE,
       secretKeys: config.SECRET_KEY,
       accountLimits: accountLimits(config),
       retention: retentionSettings(config),

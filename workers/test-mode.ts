@@ -20,7 +20,7 @@ export interface TestProvider {
 export interface TestModeDeps extends Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'> {
   /** Starts the demo provider. */
   start: () => Promise<TestProvider>;
-  /** Connections that read the generated reports. */
+  /** Connections to the generated reports. */
   reports: Database;
   /** See `createProductLookUps`. */
   lookUpWindowMs: number;

@@ -4,6 +4,7 @@ import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
+import { TEST_REPORTS } from '../src/brand-analytics/test-reports.ts';
 import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import type { Providers } from '../src/operations/providers.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
@@ -31,6 +32,7 @@ import { createTokenBucket } from '../src/upstream/token-bucket.ts';
 import { openTrends } from '../src/upstream/trends/open-trends.ts';
 import { tracedHttpClient } from '../src/upstream/upstream-spans.ts';
 import { type BackgroundSettings, openBackground } from './background/open-background.ts';
+import { openTestReports, type TestReportsSize } from './background/test-reports.ts';
 import { createExecutor } from './executor.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
@@ -49,6 +51,8 @@ export interface WorkerSettings extends BackgroundSettings {
   lookUpWindowMs?: number;
   /** Starts the demo provider that answers test calls. Without it, the worker does not serve the pool `test`. */
   startTestProvider?: (() => Promise<TestProvider>) | undefined;
+  /** The generated reports of test keys. Without it, or without `startTestProvider`, the worker loads none. */
+  testReports?: TestReportsSize | undefined;
   /** Default: `RETENTION`. */
   retention?: RetentionSettings;
 }
@@ -67,7 +71,7 @@ export interface SoukWorker {
 const TOKEN_QUESTION_MS = 10_000;
 
 /** The most connections of each pool. */
-const CONNECTIONS = { requests: 8, money: 4, reports: 8, upkeep: 2 } as const;
+const CONNECTIONS = { requests: 8, money: 4, reports: 8, testReports: 4, upkeep: 2 } as const;
 
 /** How long the ending of a job waits for an account that another transaction has locked. */
 const LOCK_PATIENCE_MS = 10_000;
@@ -89,17 +93,19 @@ export async function openWorker(
   const keys = redisKeys(redisNamespace);
   const registry = new Registry();
   const timeLimits = createTimeLimitMetrics(registry);
-  const open = (purpose: keyof typeof CONNECTIONS) =>
+  const open = (purpose: keyof typeof STATEMENT_LIMITS & keyof typeof CONNECTIONS) =>
     openDatabase(databaseUrl, log, {
       ...{ max: CONNECTIONS[purpose], limits: STATEMENT_LIMITS[purpose] },
       onError: timeLimits.postgresql,
     });
-  const [database, money, reports, upkeep] = [
-    open('requests'),
-    open('money'),
-    open('reports'),
-    open('upkeep'),
-  ];
+  const [database, money, upkeep] = [open('requests'), open('money'), open('upkeep')];
+  const reports = {
+    live: open('reports'),
+    test: openDatabase(databaseUrl, log, {
+      ...{ max: CONNECTIONS.testReports, limits: STATEMENT_LIMITS.reports, session: TEST_REPORTS },
+      onError: timeLimits.postgresql,
+    }),
+  };
   const stopFollowing = await clock.follow(upkeep, log);
   const redis = await connectRedis(redisUrl, 'working', log);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
@@ -128,11 +134,16 @@ export async function openWorker(
   const trends = openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock });
   const { lookUpWindowMs = LOOK_UP_WINDOW_MS } = settings;
   const products = createProductLookUps(keepa, clock, lookUpWindowMs);
-  const upstream = { keepa, products, trends, reports: { database: reports, provider: providers.reports } };
+  const upstream = {
+    keepa,
+    products,
+    trends,
+    reports: { database: reports.live, provider: providers.reports },
+  };
   const executing = { redis, keys, sources, answers, settlements, events, tracing, clock, log };
   const live = createExecutor({ ...executing, upstream, providers, mode: 'live' });
   const { startTestProvider: start } = settings;
-  const test = start ? createTestMode({ ...executing, reports, start, lookUpWindowMs }) : null;
+  const test = start ? createTestMode({ ...executing, reports: reports.test, start, lookUpWindowMs }) : null;
   await onControl({ subscriber, log }, keys, (control) => {
     live.control(control);
     test?.control(control);
@@ -147,10 +158,15 @@ export async function openWorker(
   );
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
-        ...{ database, money, redis, subscriber, pulling, keys, queues, settlements, answers },
+        ...{ database, money, reports, redis, subscriber, pulling, keys, queues, settlements, answers },
         ...{ providers, events, registry, tracing, clock, log },
       })
     : null;
+  const { testReports: size } = settings;
+  const testReports =
+    test && size && settings.pools.includes(TEST_POOL)
+      ? openTestReports({ databaseUrl, database: upkeep, reports: reports.test, size, clock, log })
+      : null;
   const stopMaintenance = startMaintenance({
     ...{ database: upkeep, redis, keys, providers, clock, log, retention: settings.retention ?? RETENTION },
   });
@@ -166,6 +182,7 @@ export async function openWorker(
       await background?.close();
       await Promise.all(pools.map((pool) => pool.close()));
       await test?.close();
+      await testReports?.close();
       await productLabels.close();
       await stopMaintenance();
       await Promise.all([usage.close(), minutes.close(), failures.close()]);
@@ -173,7 +190,8 @@ export async function openWorker(
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);
       await stopFollowing();
-      await Promise.all([database, money, reports, upkeep].map((pool) => pool.end()));
+      const opened = [database, money, reports.live, reports.test, upkeep];
+      await Promise.all(opened.map((pool) => pool.end()));
       await http.close();
     },
   };

@@ -32,7 +32,7 @@ export interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'
 /** Returns the dependencies of each group of endpoints. */
 export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
-  const { database, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
+  const { database, reports, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
   const authentication = createAuthentication(moneyDatabase, clock.now, events);
   const wrongKeys = createWrongKeys(clock, settings.limits.unknownKeysPerMinute);
@@ -42,7 +42,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const answers = createAnswerStore(redis, keys);
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
-  const jobs = { redis, keys, queues, backlog, completions, answers, providers };
+  const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports };
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
   const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace };
@@ -60,7 +60,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       requireStorage: createStorageCheck({ database, redis, keys }, accountLimits, clock),
       log,
     },
-    local: { database, admissions, clock, offPeak, providers, links },
+    local: { database, reports, admissions, clock, offPeak, providers, links },
     jobs: { ...money, ...jobs },
     batches: {
       accountLimits,

@@ -1,3 +1,5 @@
+import type { Reports } from '../../jobs/mode.ts';
+import { TEST_REPORTS } from '../brand-analytics/test-reports.ts';
 import { watchForHangs } from '../platform/db/hang-watch.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS, type StatementLimits } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
@@ -24,6 +26,7 @@ export interface Stores {
   money: Database;
   /** For the pages of customers and operators, with their exports. */
   pages: Database;
+  reports: Reports;
   redis: Redis;
   /** A connection in subscriber mode. */
   subscriber: Redis;
@@ -35,7 +38,7 @@ export interface Stores {
 }
 
 /** The most connections of each pool. */
-const CONNECTIONS = { money: 6, database: 8, pages: 4 } as const;
+const CONNECTIONS = { money: 6, database: 8, pages: 4, testReports: 2 } as const;
 
 /** @throws when Redis cannot be reached. */
 export async function openStores(
@@ -43,9 +46,9 @@ export async function openStores(
   log: Logger,
   onError: ReturnType<typeof createTimeLimitMetrics>,
 ): Promise<Stores> {
-  const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits) =>
+  const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits, session = {}) =>
     openDatabase(databaseUrl, log, {
-      ...{ max: CONNECTIONS[purpose], connectMs: answerLimitMs, limits },
+      ...{ max: CONNECTIONS[purpose], connectMs: answerLimitMs, limits, session },
       onError: onError.postgresql,
     });
   const databases = {
@@ -53,7 +56,9 @@ export async function openStores(
     database: open('database', STATEMENT_LIMITS.requests),
     pages: open('pages', STATEMENT_LIMITS.requests),
   };
-  const watch = watchForHangs(databaseUrl, Object.values(databases), answerLimitMs, log);
+  const test = open('testReports', STATEMENT_LIMITS.requests, TEST_REPORTS);
+  const pools = [...Object.values(databases), test];
+  const watch = watchForHangs(databaseUrl, pools, answerLimitMs, log);
   const serving = { answerLimitMs, onCommandError: onError.redis };
   const redis = await connectRedis(redisUrl, 'serving', log, serving);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
@@ -62,13 +67,14 @@ export async function openStores(
   return {
     keys: redisKeys(redisNamespace),
     ...databases,
+    reports: { live: databases.database, test },
     redis,
     subscriber,
     submitting,
     uploading,
     async close() {
       await closeRedis(redis, submitting, uploading, subscriber);
-      await Promise.all(Object.values(databases).map((database) => database.end()));
+      await Promise.all(pools.map((pool) => pool.end()));
       await watch.close();
     },
   };

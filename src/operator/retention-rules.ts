@@ -52,6 +52,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   stripe_customers: 'One row for each account that has paid through Stripe',
   stripe_payments: 'For ever: what each payment through Stripe has granted',
   subscriptions: 'For ever: granted subscriptions',
+  test_reports: 'Generated reports of test keys: 5 weeks of us and 2 of each other site, with their terms',
   token_readings: '7 days',
   tracker_alerts: '90 days; 10,000 of a tracker',
   tracker_states: 'One row for each product or keyword of a tracker',

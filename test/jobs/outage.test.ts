@@ -18,6 +18,7 @@ function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
   const { admissions, settlements, database, clock } = billing;
   return {
     ...{ settlements, database, clock },
+    reports: { live: database, test: database },
     providers: { products: 'p', trends: 't', reports: 'r' },
     events: { emit: () => {} },
     admissions: { ...admissions, admit },

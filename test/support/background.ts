@@ -47,6 +47,7 @@ export async function openBackground({
   const queues = openQueues(submitting, keys, log);
   const deps: SubmitDeps = {
     database,
+    reports: { live: database, test: database },
     providers,
     queues,
     clock,

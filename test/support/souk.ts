@@ -25,6 +25,7 @@ import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platfor
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
 import type { WebhookLimits } from '../../src/webhooks/webhook-limits.ts';
+import type { TestReportsSize } from '../../workers/background/test-reports.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
 import { knowsEveryProduct } from './answers.ts';
 import { type CallEventSpy, createCallEventSpy } from './call-event-spy.ts';
@@ -81,6 +82,8 @@ export interface SoukOptions {
   upstreamUrl?: string;
   /** The demo provider that answers test calls. Default: none, so that test keys are refused. */
   testUrl?: string;
+  /** The generated reports of test keys. Default: none are loaded. */
+  testReports?: TestReportsSize;
   /** Default: the names of `upstreamUrl`. */
   providers?: Providers;
   /** Default: a new one. */
@@ -192,6 +195,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
         mail: options.mail ?? null,
         startTestProvider: testProviderOf(options),
+        testReports: options.testReports,
         stripe: stripeOf(options),
       };
       const worker = await openWorker(settings, ownClock, log, options.tracing, events.onEvent);

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
+import { reportsFor } from '../../jobs/mode.ts';
 import type { Reply } from '../../jobs/replies.ts';
 import { keyOfChanged } from '../../src/accounts/key-standing.ts';
 import {
@@ -53,7 +54,7 @@ async function createTracker(deps: PrepareDeps, upload: TrackerUpload, body: str
   const { uploadId: scheduleId, accountId, keyId } = upload;
   const { settings, subjects } = readTracker(body);
   const { domain } = subjects;
-  const items = await itemsOf(deps.database, subjects, settings.conditions);
+  const items = await itemsOf(reportsFor(accountId, deps.reports), subjects, settings.conditions);
   const { fields } = await quote(deps, upload, items);
   const alertWebhook = await checkedWebhook(deps, accountId, settings.webhook, 'webhook');
   const dates = { createdAt: now, updatedAt: now, nextDueAt: null };
@@ -102,7 +103,7 @@ async function changeTracker(
     if (!present) throw new SoukError('TRACKER_NOT_FOUND');
     const conditions = settings.conditions ?? present.conditions;
     const items = subjects
-      ? await itemsOf(client, subjects, conditions)
+      ? await itemsOf(reportsFor(accountId, deps.reports), subjects, conditions)
       : settings.conditions && (await itemsForConditions(client, present, conditions));
     const merged: Tracker = {
       ...present,

@@ -1,5 +1,6 @@
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
+import type { Reports } from '../../jobs/mode.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
 import { requireOperationScope } from '../../src/accounts/key-standing.ts';
 import {
@@ -41,6 +42,7 @@ import { webhookUrl } from '../../src/webhooks/webhook-url.ts';
 
 export interface PrepareDeps {
   database: Database;
+  reports: Reports;
   redis: Redis;
   keys: RedisKeys;
   offPeak: OffPeakWindow;

@@ -28,14 +28,15 @@ interface KeywordItem {
 /**
  * Returns the items of the batches of a tracker. They ask for the fields that the conditions need, without the history.
  * Trackers that need the same options share their fetches.
+ * @param reports connections to the weekly reports of the account.
  * @throws BatchFaults for keywords that no report has.
  */
 export async function itemsOf(
-  database: Queryable,
+  reports: Queryable,
   subjects: Subjects,
   conditions: readonly Condition[],
 ): Promise<TrackedItems> {
-  if (subjects.kind === 'keywords') return keywordItems(database, subjects);
+  if (subjects.kind === 'keywords') return keywordItems(reports, subjects);
   return {
     operation: operationOf('market.product'),
     raws: productItems(subjects.domain, subjects.asins, conditions),
@@ -90,10 +91,10 @@ function productItems(domain: number, asins: readonly string[], conditions: read
 }
 
 async function keywordItems(
-  database: Queryable,
+  reports: Queryable,
   { domain, terms }: Extract<Subjects, { kind: 'keywords' }>,
 ): Promise<TrackedItems> {
-  const ids = await termIds(database, siteOfDomain(domain) as ReportSite, terms);
+  const ids = await termIds(reports, siteOfDomain(domain) as ReportSite, terms);
   const unknown = terms.flatMap((term, index) => (ids.has(term) ? [] : [{ index, term }]));
   if (unknown.length > 0)
     throw new BatchFaults(

@@ -5,6 +5,7 @@ import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/
 import type { Database } from '../../platform/db/pool.ts';
 import { startCopy } from './copy.ts';
 import { Ranking } from './departments.ts';
+import { IMPORT_LOCK } from './import-lock.ts';
 import { openImportNotes } from './import-notes.ts';
 import { askDatabase } from './name-ids.ts';
 import { asReportError, openReport } from './open-report.ts';
@@ -69,7 +70,7 @@ export async function importWeek(database: Database, request: ImportRequest): Pr
   try {
     for (const client of clients) await client.query('begin');
     await notes.hold(main);
-    await main.query("select pg_advisory_xact_lock(hashtext('souk.aba.import'))");
+    await main.query(`select pg_advisory_xact_lock(${IMPORT_LOCK})`);
     const watched = {
       ...request,
       onProgress(progress: ImportProgress) {

@@ -3,6 +3,7 @@ import { DEMO } from '../../operations/providers.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { dropWeek } from './drop-week.ts';
+import { IMPORT_LOCK } from './import-lock.ts';
 import { ReportError } from './report-error.ts';
 
 /** The tables that imports write, except those of weeks. */
@@ -44,7 +45,7 @@ export async function deleteReports(database: Database): Promise<void> {
     if (code) await dropWeek(database, code, week);
   }
   await inTransaction(database, async (client) => {
-    await client.query("select pg_advisory_xact_lock(hashtext('souk.aba.import'))");
+    await client.query(`select pg_advisory_xact_lock(${IMPORT_LOCK})`);
     if (await hasWeeks(client))
       throw new ReportError('Another import is running. Try again when it has ended.');
     await client.query(`truncate ${TABLES}`);

@@ -35,6 +35,8 @@ export interface DatabaseOptions {
   limits?: StatementLimits;
   /** How long a query waits for a connection. */
   connectMs?: number;
+  /** Settings of PostgreSQL for each connection, by name. A connection without them is never used. */
+  session?: Readonly<Record<string, string>>;
   /** Receives the errors of all statements, and of all attempts to connect. */
   onError?: (error: unknown) => void;
 }
@@ -47,7 +49,8 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** Opens a pool of connections. bigint columns are returned as numbers: none of ours comes near 2^53. */
 export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
-  const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000, onError } = options;
+  const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000 } = options;
+  const { session = {}, onError } = options;
   const { statementMs, lockMs, idleInTransactionMs } = limits;
   const pool = new pg.Pool({
     connectionString: url,
@@ -62,7 +65,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     application_name: 'souk',
     types: { getTypeParser },
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, although its type does not say so.
-    onConnect: noteServerClock,
+    onConnect: (client: pg.ClientBase) => prepareConnection(client, session),
   });
   // A broken idle connection must not end the process. The next query opens another one.
   pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
@@ -87,8 +90,15 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'tex
 /** The difference between the server's clock and this process's `performance.now()` when each connection was opened. */
 const serverClocks = new WeakMap<pg.ClientBase, number>();
 
-async function noteServerClock(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now');
+async function prepareConnection(
+  client: pg.ClientBase,
+  session: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { rows } = await client.query<{ now: Date }>(
+    `select clock_timestamp() as now, (select count(set_config(name, value, false)) from
+       unnest($1::text[], $2::text[]) as s (name, value))`,
+    [Object.keys(session), Object.values(session)],
+  );
   serverClocks.set(client, Number(rows[0]?.now) - performance.now());
 }
 

@@ -1,16 +1,16 @@
-import { providersFor } from '../../../../jobs/mode.ts';
+import { providersFor, reportsFor } from '../../../../jobs/mode.ts';
 import { loadedWeeks } from '../../../brand-analytics/weeks.ts';
 import type { countries } from '../../../operations/brand-analytics/countries.ts';
 import { REPORT_SITE_CODES, REPORT_SITES } from '../../../operations/brand-analytics/keywords/sites.ts';
 import type { LocalAnswer } from './local-answer.ts';
 
 export const answerCountries: LocalAnswer<typeof countries> = async (
-  { database, providers },
+  { reports, providers },
   _input,
   { accountId },
 ) => {
-  const { reports } = providersFor(accountId, providers);
-  const weeks = await loadedWeeks(database, reports, null);
+  const { reports: provider } = providersFor(accountId, providers);
+  const weeks = await loadedWeeks(reportsFor(accountId, reports), provider, null);
   const records = REPORT_SITE_CODES.map((country) => {
     const dates = weeks.filter(({ site }) => site === country).map(({ week }) => week);
     return {

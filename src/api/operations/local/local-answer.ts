@@ -1,3 +1,4 @@
+import type { Reports } from '../../../../jobs/mode.ts';
 import type { Admissions } from '../../../billing/admission.ts';
 import type { OffPeakWindow } from '../../../billing/wallets.ts';
 import type { InputOf } from '../../../operations/index.ts';
@@ -9,6 +10,7 @@ import type { Account } from '../../plugins/authentication.ts';
 /** Dependencies of local operations. */
 export interface LocalDeps {
   database: Database;
+  reports: Reports;
   admissions: Admissions;
   clock: Clock;
   offPeak: OffPeakWindow;

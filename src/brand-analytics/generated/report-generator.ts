@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { on } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import { programArguments } from '../platform/project.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { programArguments } from '../../platform/project.ts';
 
 export interface SiteWeek {
   site: ReportSite;
@@ -10,7 +10,10 @@ export interface SiteWeek {
   week: string;
 }
 
-/** A generator of reports, which writes to a folder. It is part of the demo provider and a separate process. */
+/**
+ * A generator of reports, which writes to a folder. It is part of the demo provider and a separate process, which receives no
+ * settings of this process.
+ */
 export interface ReportGenerator {
   /** Yields each week when its file is complete, in the requested order. Can be read once. */
   weeks(): AsyncGenerator<SiteWeek>;
@@ -25,7 +28,9 @@ export function startReportGenerator(
 ): ReportGenerator {
   const program = programArguments('demo/reports/main.ts');
   const names = wanted.map(({ site, week }) => `${site}:${week}`);
+  const { PATH, NODE_ENV } = process.env;
   const child = spawn(process.execPath, [...program, folder, String(terms), ...names], {
+    env: { ...(PATH ? { PATH } : {}), ...(NODE_ENV ? { NODE_ENV } : {}) },
     stdio: ['ignore', 'pipe', 'inherit'],
     // The generator has its own session, so that Ctrl-C in a terminal reaches only this process.
     detached: true,
