@@ -118,7 +118,7 @@ test('a batch and a tracker of a test key read the generated reports', async ({ 
   const batch = await startBatch(tester, { operation: 'aba.word', items: [{ wordId }] });
   await batchOnce(souk, tester, batch, isFinished);
   const [line] = linesOf(await tester.get(`/api/batches/${batch.batchId}/results`));
-  expect(line.data.word.keyword).toBe(keyword);
+  expect(line?.data.word.keyword).toBe(keyword);
 
   const tracker = {
     name: 'Ranks',
