@@ -26,7 +26,8 @@ export function prepareBody(name: BodyName): Promise<BodyAfter> {
 }
 
 async function packed(rest: string): Promise<BodyAfter> {
-  const pack = await packAfter(Buffer.from(rest));
+  // Servers of providers compress at this level.
+  const pack = await packAfter(Buffer.from(rest), { level: 6 });
   return (beginning) => pack(Buffer.from(beginning));
 }
 

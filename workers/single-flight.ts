@@ -7,7 +7,12 @@ import type { Logger } from '../src/platform/log.ts';
 import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { decodeSource, encodeSource, type StoredSource } from '../src/results/stored-source.ts';
+import {
+  decodeSource,
+  encodeSource,
+  type ReadAnswer,
+  type StoredSource,
+} from '../src/results/stored-source.ts';
 
 /**
  * The fetch of one source. A forced flight must return fresher data than an ordinary one, so it does not follow
@@ -16,6 +21,8 @@ import { decodeSource, encodeSource, type StoredSource } from '../src/results/st
 export interface Flight {
   identity: string;
   forced: boolean;
+  /** See `Source.read`. */
+  read?: ReadAnswer | undefined;
 }
 
 /** Says that a flight has ended, for processes whose calls follow it. */
@@ -32,7 +39,7 @@ export interface SingleFlight {
    */
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
   /** Returns the stored source, of any age. */
-  stored(identity: string): Promise<StoredSource | null>;
+  stored(flight: Flight): Promise<StoredSource | null>;
   /** Stores what was fetched, if anything, and notifies the followers, if there are any; those that wait now get `error`. */
   finish(
     flight: Flight,
@@ -100,29 +107,29 @@ export async function openSingleFlight(deps: {
   });
 
   return {
-    async take({ identity, forced }, newerThan) {
+    async take({ identity, forced, read }, newerThan) {
       const flight = keys.flight(identity, forced);
       const taken = await scripts.take(
         ...[keys.source(identity), flight, followed(flight), leaderId, LEASE_MS, newerThan],
       );
-      if (Buffer.isBuffer(taken)) return decodeSource(taken);
+      if (Buffer.isBuffer(taken)) return decodeSource(taken, read);
       if (taken === 0) return 'follows';
       leading.add(flight);
       return 'leads';
     },
 
-    async stored(identity) {
+    async stored({ identity, read }) {
       const bytes = await redis.getBuffer(keys.source(identity));
-      return bytes && decodeSource(bytes);
+      return bytes && decodeSource(bytes, read);
     },
 
-    async finish({ identity, forced }, outcome) {
+    async finish({ identity, forced, read }, outcome) {
       const flight = keys.flight(identity, forced);
       // This comes first, so that the lease is not renewed and another call takes over even if the rest fails.
       leading.delete(flight);
       const [stored, lifetimeMs] =
         'fetched' in outcome
-          ? [await encodeSource(outcome.fetched), outcome.lifetimeMs]
+          ? [await encodeSource(outcome.fetched, read), outcome.lifetimeMs]
           : [Buffer.alloc(0), 0];
       const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
       const message = JSON.stringify({ flight, error });

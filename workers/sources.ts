@@ -168,7 +168,7 @@ class Obtaining {
     const { staleForMs } = source;
     if (staleForMs === undefined || !(error instanceof SoukError && error.kind === 'UPSTREAM_ERROR'))
       return false;
-    const stored = await this.#flights.stored(source.identity);
+    const stored = await this.#flights.stored(this.#flightOf(source));
     if (!stored || stored.value === null || stored.fetchedAt < this.#clock.now() - staleForMs) return false;
     this.#obtained.set(source.key, { ...stored, fromCache: true, stale: true });
     return true;
@@ -267,10 +267,10 @@ class Obtaining {
     }
   }
 
-  #flightOf({ identity }: Source): Flight {
+  #flightOf({ identity, read }: Source): Flight {
     const known = this.#flightsByIdentity.get(identity);
     if (known) return known;
-    const flight = { identity, forced: this.#request.maxAgeMs === 0 };
+    const flight = { identity, forced: this.#request.maxAgeMs === 0, read };
     this.#flightsByIdentity.set(identity, flight);
     return flight;
   }

@@ -62,6 +62,8 @@ export interface Source {
   keptForMs?: number;
   /** When upstream refuses, data up to this age is returned as stale, with its age. Default: no data. */
   staleForMs?: number;
+  /** Returns its data from an answer of the provider that has no other data. With it, the answer is stored as it came. */
+  read?(answer: unknown): unknown;
 }
 
 /** A request that must precede the data request, for a token for example. Its age does not count as the data's age. */

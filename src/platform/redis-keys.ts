@@ -64,7 +64,7 @@ export function redisKeys(namespace: string): RedisKeys {
     body: (owner, version) => `${owner}:body:${version}`,
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
     storedBytes: (accountId) => `${namespace}:stored:{${accountId}}`,
-    source: (identity) => `${namespace}:source:2:{${identity}}`,
+    source: (identity) => `${namespace}:source:3:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,

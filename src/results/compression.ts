@@ -1,3 +1,4 @@
+import { kMaxLength } from 'node:buffer';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { appendCrc32 } from './crc32.ts';
@@ -5,11 +6,18 @@ import { appendCrc32 } from './crc32.ts';
 export const gunzip = promisify(zlib.gunzip);
 const deflateRaw = promisify(zlib.deflateRaw);
 const brotli = promisify(zlib.brotliCompress);
-const unbrotli = promisify(zlib.brotliDecompress);
 
 /** Compresses bytes so that the data ends at a byte and further data may follow. */
 export function deflateFlushed(bytes: Buffer): Promise<Buffer> {
   return deflateRaw(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+}
+
+const SMALLEST_PIECE_BYTES = 16_384;
+const LARGEST_PIECE_BYTES = 1_048_576;
+
+/** Returns the size of a piece of output. Each piece takes a round trip to another thread, so one should hold everything. */
+function pieceBytes(expected: number): number {
+  return Math.min(Math.max(Math.ceil(expected) + 1, SMALLEST_PIECE_BYTES), LARGEST_PIECE_BYTES);
 }
 
 /** Compressing smaller bodies costs more than it saves. */
@@ -27,12 +35,15 @@ export interface Compressed {
 }
 
 /** At this quality, Brotli takes a third of the time of gzip's fastest level, and its output is smaller. */
-const FASTEST = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } };
+const FASTEST = { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 };
 
 /** Compresses an internal body off the event loop, if that makes it smaller. */
 export async function compress(body: Buffer): Promise<Compressed> {
   if (body.length < SMALLEST_BYTES) return { encoding: 'identity', bytes: body };
-  return { encoding: 'br', bytes: await brotli(body, FASTEST) };
+  return {
+    encoding: 'br',
+    bytes: await brotli(body, { params: FASTEST, chunkSize: pieceBytes(body.length / 2) }),
+  };
 }
 
 /**
@@ -40,10 +51,13 @@ export async function compress(body: Buffer): Promise<Compressed> {
  * only in their beginning share the compressed rest, which takes nearly all of the time.
  * @returns a function that creates the body with a beginning of less than 64 KiB.
  */
-export async function packAfter(rest: Buffer): Promise<(beginning: Buffer) => Packed> {
+export async function packAfter(
+  rest: Buffer,
+  effort = effortFor(rest),
+): Promise<(beginning: Buffer) => Packed> {
   if (rest.length < SMALLEST_BYTES)
     return (beginning) => ({ encoding: 'identity', bytes: Buffer.concat([beginning, rest]) });
-  const deflated = await deflateRaw(rest, effortFor(rest));
+  const deflated = await deflateRaw(rest, { ...effort, chunkSize: pieceBytes(rest.length / 2) });
   const crc = zlib.crc32(rest);
   return (beginning) => ({
     encoding: 'gzip',
@@ -89,7 +103,48 @@ function gzipOf(beginning: Buffer, rest: { length: number; crc: number; deflated
   return Buffer.concat([GZIP_HEADER, block, beginning, rest.deflated, checksums]);
 }
 
-export async function decompress({ encoding, bytes }: Compressed): Promise<Buffer> {
-  if (encoding === 'br') return unbrotli(bytes);
-  return encoding === 'gzip' ? gunzip(bytes) : bytes;
+/** A compression of HTTP. */
+export type Compression = 'gzip' | 'deflate' | 'br';
+
+const DECOMPRESS = { gzip: gunzip, deflate: promisify(zlib.inflate), br: promisify(zlib.brotliDecompress) };
+const DECOMPRESS_AT_ONCE = {
+  gzip: zlib.gunzipSync,
+  deflate: zlib.inflateSync,
+  br: zlib.brotliDecompressSync,
+};
+
+/** Decompressing up to this takes less time than a round trip to another thread. */
+const SMALL_BYTES = 65_536;
+
+/** The decompressed bytes are more than is allowed. */
+export class TooLargeError extends Error {}
+
+/** Decompresses, off the event loop what is not small. @throws TooLargeError; an error of zlib if the bytes are malformed. */
+export async function decompress(
+  { encoding, bytes }: { encoding: Compression | 'identity'; bytes: Buffer },
+  maxBytes: number = kMaxLength,
+): Promise<Buffer> {
+  if (encoding === 'identity') return bytes;
+  const expected = sizeHint(encoding, bytes);
+  const chunkSize = pieceBytes(expected);
+  try {
+    if (expected <= SMALL_BYTES && maxBytes >= SMALL_BYTES)
+      return DECOMPRESS_AT_ONCE[encoding](bytes, { chunkSize, maxOutputLength: SMALL_BYTES });
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+  }
+  try {
+    return await DECOMPRESS[encoding](bytes, { chunkSize, maxOutputLength: maxBytes });
+  } catch (error) {
+    throw isTooLarge(error) ? new TooLargeError(`more than ${maxBytes} bytes`) : error;
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+/** Returns about how many bytes come out. RFC 1952: gzip ends with the size of its content. */
+function sizeHint(encoding: Compression, bytes: Buffer): number {
+  return encoding === 'gzip' && bytes.length >= 4 ? bytes.readUInt32LE(bytes.length - 4) : 8 * bytes.length;
 }

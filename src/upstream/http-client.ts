@@ -1,7 +1,6 @@
-import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, request } from 'undici';
 import { stringifyJson } from '../platform/json.ts';
+import { type Compressed, type Compression, decompress, TooLargeError } from '../results/compression.ts';
 
 export interface HttpRequest {
   method: 'GET' | 'POST';
@@ -28,7 +27,10 @@ export interface HttpResponse {
   location: string | null;
   /** The `Retry-After` header, unparsed. */
   retryAfter: string | null;
+  /** The decompressed body. */
   body: Buffer;
+  /** The body as it was sent, if it was compressed in a form that can be stored. */
+  compressed: Compressed | null;
 }
 
 /** An HTTP client with a pool of persistent connections to upstream servers. */
@@ -68,13 +70,16 @@ export function createHttpClient(options: { connections: number } = { connection
         },
         ...(content ? { body: content.text } : {}),
       });
+      const sent = headOnly ? discard(response) : await read(response, maxBytes);
+      const encoding = sent.length > 0 ? encodingOf(single(response.headers['content-encoding'])) : null;
       return {
         status: response.statusCode,
         contentType: single(response.headers['content-type']) ?? '',
         setCookies: [response.headers['set-cookie'] ?? []].flat(),
         location: single(response.headers.location) ?? null,
         retryAfter: single(response.headers['retry-after']) ?? null,
-        body: headOnly ? discard(response) : await read(response, maxBytes),
+        body: await decompressed(sent, encoding, maxBytes),
+        compressed: encoding === 'gzip' || encoding === 'br' ? { encoding, bytes: sent } : null,
       };
     },
     close: () => agent.close(),
@@ -90,23 +95,48 @@ function contentOf(body: unknown, form: Record<string, string> | undefined) {
   return { type: 'application/json; charset=UTF-8', text: stringifyJson(body) };
 }
 
-/** Decompresses while reading, so that a decompression bomb is stopped at the limit. */
 async function read(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const stream = decompressed(response);
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of response.body) {
       bytes += (chunk as Buffer).length;
-      if (bytes > maxBytes) throw new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
       chunks.push(chunk as Buffer);
     }
   } catch (error) {
-    // After a decompression error the rest stays unread, which would keep the connection busy for ever.
     discard(response);
     throw error;
   }
   return Buffer.concat(chunks);
+}
+
+/** A decompression bomb is stopped at the limit. */
+async function decompressed(sent: Buffer, encoding: Compression | null, maxBytes: number): Promise<Buffer> {
+  if (!encoding) return sent;
+  try {
+    return await decompress({ encoding, bytes: sent }, maxBytes);
+  } catch (error) {
+    throw error instanceof TooLargeError ? tooLarge(maxBytes) : error;
+  }
+}
+
+function encodingOf(header: string | undefined): Compression | null {
+  switch (header?.toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return 'gzip';
+    case 'deflate':
+      return 'deflate';
+    case 'br':
+      return 'br';
+    default:
+      return null;
+  }
+}
+
+function tooLarge(maxBytes: number): BodyTooLargeError {
+  return new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
 }
 
 /** Closes the connection without reading the body. */
@@ -114,27 +144,6 @@ function discard({ body }: Dispatcher.ResponseData): Buffer {
   body.on('error', () => {});
   body.destroy();
   return Buffer.alloc(0);
-}
-
-function decompressed({ headers, body }: Dispatcher.ResponseData): Readable {
-  const decoder = decoderOf(single(headers['content-encoding'])?.toLowerCase());
-  if (!decoder) return body;
-  body.on('error', (error) => decoder.destroy(error));
-  return body.pipe(decoder);
-}
-
-function decoderOf(encoding: string | undefined) {
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-    default:
-      return null;
-  }
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -1,6 +1,8 @@
+import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson, stringifyJson } from '../../src/platform/json.ts';
+import { noteAnswer } from '../../src/results/provider-answers.ts';
 import { decodeSource, encodeSource } from '../../src/results/stored-source.ts';
 
 const instant = fc.integer({ min: 0, max: 2 ** 45 });
@@ -45,4 +47,28 @@ test('stores that upstream has no data', async () => {
     fetchedAt: 7,
     tokens: 1,
   });
+});
+
+test.each([
+  ['gzip', zlib.gzipSync],
+  ['br', zlib.brotliCompressSync],
+] as const)("stores the provider's own answer in %s, and reads the value from it", async (encoding, pack) => {
+  const answer = { tokensLeft: 5, products: [{ asin: 'B000000001', id: 1 }] };
+  const [value] = answer.products as [object];
+  const bytes = pack(Buffer.from(JSON.stringify(answer)));
+  noteAnswer(value, { encoding, bytes });
+  const read = (found: unknown) => (found as typeof answer).products[0];
+  const stored = await encodeSource({ value, fetchedAt: 7, tokens: 1 }, read);
+  expect(stored.subarray(-bytes.length)).toEqual(bytes);
+  expect(await decodeSource(stored, read)).toEqual({ value, fetchedAt: 7, tokens: 1 });
+});
+
+test('stores the value itself if its source cannot be read from an answer, or it has no answer', async () => {
+  const value = { asin: 'B000000001' };
+  noteAnswer(value, { encoding: 'gzip', bytes: Buffer.from('not used') });
+  const never = () => expect.fail('there is no answer to read');
+  expect((await decodeSource(await encodeSource({ value, fetchedAt: 7, tokens: 1 }))).value).toEqual(value);
+  const other = { asin: 'B000000002' };
+  const stored = await encodeSource({ value: other, fetchedAt: 7, tokens: 1 }, never);
+  expect((await decodeSource(stored, never)).value).toEqual(other);
 });

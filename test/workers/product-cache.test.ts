@@ -1,7 +1,8 @@
+import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asins } from '../support/parameters.ts';
-import { gate, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { gate, PLENTY, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 
 test.override('soukOptions', { workers: 2 });
@@ -89,4 +90,35 @@ test('remembers an unknown product for a minute, not for an hour', async ({ souk
   souk.clock.advance(1);
   await (await souk.client()).get(path);
   expect(upstream.calls).toHaveLength(1);
+});
+
+test('reads a cached product from the compressed answer of the provider, like from a new answer', async ({
+  souk,
+  upstream,
+}) => {
+  const short = [1, 2].map((n) => ({
+    asin: `B00000000${n}`,
+    title: 'Thing',
+    csv: [[7_000_000, n]],
+    id: 2 ** 60,
+  }));
+  upstream.on('product', ({ params }) => ({
+    raw: gzipSync(
+      JSON.stringify({ ...PLENTY, products: short.filter(({ asin }) => params.asin?.includes(asin)) }),
+    ),
+    headers: { 'content-encoding': 'gzip' },
+  }));
+  const client = await souk.client();
+  const product = async (asin: string) => {
+    souk.clock.advance(1);
+    const { json, headers } = await client.get(`/api/market/product?domain=8&asins=${asin}&detailLevel=full`);
+    return { products: json.data.products, cache: headers['x-cache'] };
+  };
+  const [first, second] = short.map(({ asin }) => asin) as [string, string];
+  await client.get(`/api/market/product?domain=8&asins=${first}`);
+  await client.get(`/api/market/product?domain=9&asins=${first},${second}&detailLevel=full`);
+  const together = await client.get(`/api/market/product?domain=9&asins=${first}&detailLevel=full`);
+  expect(await product(first)).toEqual({ products: together.json.data.products, cache: 'HIT' });
+  expect(upstream.calls).toHaveLength(2);
+  expect(together.json.data.products[0].csv).toHaveLength(36);
 });

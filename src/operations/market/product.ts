@@ -23,6 +23,7 @@ import {
   summaryRow,
 } from '../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../products/history-window.ts';
+import { productsIn } from '../products/normalise.ts';
 import { limitOffers, withoutOffers } from '../products/offers.ts';
 import { hasData, oldestUpdate, type Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
@@ -271,7 +272,13 @@ export function productSources(
   kind: 'product' | 'member' = 'product',
 ): readonly Source[] {
   const optionsId = fingerprint(options);
-  return asins.map((asin) => ({ key: asin, identity: `${kind}/${domain}/${asin}/${optionsId}` }));
+  return asins.map((asin) => ({
+    key: asin,
+    identity: `${kind}/${domain}/${asin}/${optionsId}`,
+    ...(kind === 'product'
+      ? { read: (answer: unknown) => productsIn(answer).find((found) => found.asin === asin) }
+      : {}),
+  }));
 }
 
 /** Returns one source for each code. Its data are the products with the code. */

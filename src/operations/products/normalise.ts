@@ -36,6 +36,17 @@ const KINDS: Record<string, (value: unknown) => boolean> = {
   reviews: isRecord,
 };
 
+/** Returns the products of an answer of the provider, normalised. */
+export function productsIn(answer: unknown): Product[] {
+  const { products } = (isRecord(answer) ? answer : {}) as { products?: unknown };
+  return Array.isArray(products) ? products.filter(isProduct).map(normaliseProduct) : [];
+}
+
+/** Returns whether an element of an answer is a product. */
+export function isProduct(value: unknown): value is Product {
+  return isRecord(value) && typeof (value as Product).asin === 'string';
+}
+
 /**
  * Returns the product with csv and stats of the documented number of series. A field of an unexpected type becomes null,
  * so that one malformed field does not fail the whole answer.

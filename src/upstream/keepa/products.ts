@@ -1,6 +1,7 @@
 import type { ProductOptions } from '../../operations/market/product.ts';
-import { normaliseProduct } from '../../operations/products/normalise.ts';
+import { productsIn } from '../../operations/products/normalise.ts';
 import type { Product } from '../../operations/products/product.ts';
+import { answerOf, noteAnswer } from '../../results/provider-answers.ts';
 import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 
 /** The age that the caller accepts is sent only if it forces a refresh. */
@@ -72,8 +73,12 @@ async function fetchList(
   options: FetchOptions,
   context: CallContext,
 ): Promise<Product[]> {
-  const { products } = await keepa.json(productCall(name, keys, options), context);
-  return Array.isArray(products) ? products.filter(isProduct).map(normaliseProduct) : [];
+  const envelope = await keepa.json(productCall(name, keys, options), context);
+  const products = productsIn(envelope);
+  const [only, ...others] = products;
+  const answer = answerOf(envelope);
+  if (answer && only && keys.length === 1 && others.length === 0) noteAnswer(only, answer);
+  return products;
 }
 
 function productCall(name: 'asin' | 'code', keys: readonly string[], options: FetchOptions): KeepaCall {
@@ -103,9 +108,4 @@ function costOf({ offers, rating, buybox, stock, update }: FetchOptions): number
   const extras = Number(rating) + (stock ? 2 : 0) + Number(update === 0);
   if (offers > 0) return 6 * Math.ceil(offers / 10) + extras;
   return 1 + (buybox ? 2 : 0) + extras;
-}
-
-/** Returns whether an element of an answer is a product. */
-export function isProduct(value: unknown): value is Product {
-  return typeof value === 'object' && value !== null && typeof (value as Product).asin === 'string';
 }

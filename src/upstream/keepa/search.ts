@@ -1,6 +1,5 @@
 import type { SearchOptions, SearchPage } from '../../operations/market/product-search.ts';
-import { normaliseProduct } from '../../operations/products/normalise.ts';
-import { isProduct } from './products.ts';
+import { productsIn } from '../../operations/products/normalise.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
 const PAGE_COST = 10;
@@ -37,6 +36,5 @@ export async function searchProducts(
     context,
   );
   if (asinsOnly) return { asinList: Array.isArray(answer.asinList) ? (answer.asinList as string[]) : [] };
-  const products = Array.isArray(answer.products) ? answer.products.filter(isProduct) : [];
-  return { products: products.map(normaliseProduct) };
+  return { products: productsIn(answer) };
 }

@@ -3,6 +3,7 @@ import pRetry, { AbortError } from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
+import { noteAnswer } from '../../results/provider-answers.ts';
 import { type Cancellable, throwIfAborted } from '../cancellation.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import { RequestRejected } from '../request-rejected.ts';
@@ -161,6 +162,7 @@ export function createKeepaTransport(deps: {
       send(call, context, MAX_JSON_BYTES, async (response) => {
         const answer = await readJson(response);
         if (call.payload) requirePayload(answer, call.payload);
+        if (response.compressed) noteAnswer(answer.result, response.compressed);
         return answer;
       }),
     picture: (call, context) => send(call, context, MAX_PICTURE_BYTES, readPicture),
