@@ -1,4 +1,4 @@
-import { productSources } from '../../src/operations/market/product.ts';
+import { productSources } from '../../src/operations/market/product-sources.ts';
 import {
   familyKey,
   familyOptions,

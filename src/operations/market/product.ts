@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { fingerprint } from '../../platform/fingerprint.ts';
 import { product as productRecord, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
-import { defineQueued, type Source } from '../define.ts';
+import { defineQueued } from '../define.ts';
 import { decode } from '../params/decode.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
@@ -23,7 +22,6 @@ import {
   summaryRow,
 } from '../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../products/history-window.ts';
-import { productsIn } from '../products/normalise.ts';
 import { limitOffers, withoutOffers } from '../products/offers.ts';
 import { hasData, oldestUpdate, type Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
@@ -36,6 +34,7 @@ import {
   noDataError,
   partOf,
 } from './product-look-up.ts';
+import { codeSources, type ProductOptions, productSources } from './product-sources.ts';
 
 export interface ProductInput {
   domain: Domain;
@@ -245,7 +244,7 @@ function rowOf(product: Product & { codes?: string[] }): Record<string, unknown>
  * Returns the upstream options for each ASIN. Details, history and pages are cut later, so that calls share a fetch.
  * A rating costs up to one more upstream token a product, Buy Box data two, stock and offers more.
  */
-export function upstreamOptions(input: ProductInput) {
+export function upstreamOptions(input: ProductInput): ProductOptions {
   // Upstream collects stock with the offers only.
   const offers = input.offers === 0 && !input.stock ? 0 : Math.max(FEWEST_OFFERS, input.offers);
   return {
@@ -258,33 +257,6 @@ export function upstreamOptions(input: ProductInput) {
     buybox: input.buybox && offers === 0,
     stock: input.stock,
   };
-}
-
-export type ProductOptions = ReturnType<typeof upstreamOptions>;
-
-/**
- * Returns one source for each ASIN. All operations that need a product with the same options share its fetch.
- * @param kind `member` for a product without the list of its family.
- */
-export function productSources(
-  asins: readonly string[],
-  { domain, ...options }: ProductOptions,
-  kind: 'product' | 'member' = 'product',
-): readonly Source[] {
-  const optionsId = fingerprint(options);
-  return asins.map((asin) => ({
-    key: asin,
-    identity: `${kind}/${domain}/${asin}/${optionsId}`,
-    ...(kind === 'product'
-      ? { read: (answer: unknown) => productsIn(answer).find((found) => found.asin === asin) }
-      : {}),
-  }));
-}
-
-/** Returns one source for each code. Its data are the products with the code. */
-function codeSources(codes: readonly string[], { domain, ...options }: ProductOptions): readonly Source[] {
-  const optionsId = fingerprint(options);
-  return codes.map((code) => ({ key: code, identity: `code/${domain}/${code}/${optionsId}` }));
 }
 
 function historyWindow(input: ProductInput, now: number): HistoryWindow | null {

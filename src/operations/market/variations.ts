@@ -16,7 +16,8 @@ import { familyOf } from '../products/family.ts';
 import type { Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { variationRecord, variationRow } from '../products/variation.ts';
-import { DEFAULT_STATS_DAYS, type ProductOptions, productSources } from './product.ts';
+import { DEFAULT_STATS_DAYS } from './product.ts';
+import { type ProductOptions, productSources } from './product-sources.ts';
 
 export interface VariationsInput {
   domain: Domain;

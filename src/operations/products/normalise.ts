@@ -42,8 +42,13 @@ export function productsIn(answer: unknown): Product[] {
   return Array.isArray(products) ? products.filter(isProduct).map(normaliseProduct) : [];
 }
 
+/** Returns a function that finds a product in an answer. */
+export function productOf(asin: string): (answer: unknown) => Product | undefined {
+  return (answer) => productsIn(answer).find((product) => product.asin === asin);
+}
+
 /** Returns whether an element of an answer is a product. */
-export function isProduct(value: unknown): value is Product {
+function isProduct(value: unknown): value is Product {
   return isRecord(value) && typeof (value as Product).asin === 'string';
 }
 

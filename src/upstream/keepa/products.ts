@@ -1,4 +1,4 @@
-import type { ProductOptions } from '../../operations/market/product.ts';
+import type { ProductOptions } from '../../operations/market/product-sources.ts';
 import { productsIn } from '../../operations/products/normalise.ts';
 import type { Product } from '../../operations/products/product.ts';
 import { answerOf, noteAnswer } from '../../results/provider-answers.ts';
