@@ -9,7 +9,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 const keyId = z.int().positive().nullable().default(null);
 
 /** A job of the pool `batch`. */
-const batchJobSchema = z.discriminatedUnion('kind', [
+export const batchJobSchema = z.discriminatedUnion('kind', [
   z.object({
     /** Reads an upload and creates a batch from it. */
     kind: z.literal('batch'),

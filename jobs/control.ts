@@ -13,7 +13,8 @@ export interface Control {
 // Workers of earlier versions know only this name. plain-english: allow
 const PROMOTE_ON_THE_WIRE = 'hurry';
 
-const schema = z.object({
+/** A message on the control channel. */
+export const controlSchema = z.object({
   action: z
     .enum(['cancel', 'promote', PROMOTE_ON_THE_WIRE])
     .transform((name) => (name === PROMOTE_ON_THE_WIRE ? 'promote' : name)),
@@ -37,5 +38,5 @@ export async function onControl(
   keys: RedisKeys,
   listener: (control: Control) => void,
 ): Promise<void> {
-  await listen(from, keys.controlChannel, schema, listener);
+  await listen(from, keys.controlChannel, controlSchema, listener);
 }

@@ -26,7 +26,7 @@ export interface Flight {
 }
 
 /** Says that a flight has ended, for processes whose calls follow it. */
-const messageSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
+export const flightSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
 
 /**
  * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
@@ -97,7 +97,7 @@ export async function openSingleFlight(deps: {
   /** Keys of the flights that this process leads. */
   const leading = new Set<string>();
   const followers = createFollowers(clock);
-  await listen(deps, keys.flightsChannel, messageSchema, ({ flight, error }) =>
+  await listen(deps, keys.flightsChannel, flightSchema, ({ flight, error }) =>
     followers.notify(flight, error),
   );
 
