@@ -24,6 +24,7 @@ await runProcess('gateway', async (env) => {
     {
       databaseUrl: config.DATABASE_URL,
       redisUrl: config.REDIS_URL,
+      cacheRedisUrl: config.CACHE_REDIS_URL,
       redisNamespace: config.REDIS_NAMESPACE,
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),

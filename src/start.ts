@@ -106,9 +106,10 @@ async function postgres({ DATABASE_URL }: Config, dataDir: string): Promise<stri
   return url;
 }
 
-async function redis({ REDIS_URL }: Config, dataDir: string): Promise<string> {
+async function redis({ REDIS_URL, CACHE_REDIS_URL }: Config, dataDir: string): Promise<string> {
   const url = REDIS_URL ?? (await embeddedRedis(dataDir));
   await checkRedis(url);
+  if (CACHE_REDIS_URL) await checkRedis(CACHE_REDIS_URL, 'CACHE_REDIS_URL');
   return url;
 }
 

@@ -29,6 +29,8 @@ await runProcess('worker', async (env) => {
     {
       databaseUrl: config.DATABASE_URL,
       redisUrl: config.REDIS_URL,
+      cacheRedisUrl: config.CACHE_REDIS_URL,
+      answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       redisNamespace: config.REDIS_NAMESPACE,
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,

@@ -7,6 +7,7 @@ import type { Logger } from '../src/platform/log.ts';
 import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import type { Cache } from '../src/results/cache.ts';
 import {
   decodeSource,
   encodeSource,
@@ -30,7 +31,8 @@ export const flightSchema = z.object({ flight: z.string(), error: errorRecordSch
 
 /**
  * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
- * follow: they wait until it ends, and then read what it stored or get its error.
+ * follow: they wait until it ends, and then read what it stored or get its error. While a cache of its own is away, each
+ * call fetches for itself.
  */
 export interface SingleFlight {
   /**
@@ -65,6 +67,9 @@ const RENEW_EVERY_MS = 5_000;
 /** Present while a flight may have followers. */
 const followed = (flight: string) => `${flight}:followed`;
 
+/** Taken while the cache cannot be asked: the call fetches, and no other call knows. */
+const WITHOUT_CACHE = 'without cache';
+
 /** A follower checks again after this time, in case the completion message was lost. */
 const LOOK_AGAIN_MS = 2_000;
 
@@ -83,43 +88,49 @@ const FINISH = `
 const RENEW = `
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
-/** @param subscriber a Redis connection for subscriptions only. */
+/** @param subscriber a connection to the Redis of the cache for subscriptions only. */
 export async function openSingleFlight(deps: {
-  redis: Redis;
+  cache: Cache;
   subscriber: Redis;
   keys: RedisKeys;
   clock: Clock;
   log: Logger;
 }): Promise<SingleFlight> {
-  const { redis, keys, clock, log } = deps;
-  const scripts = registerScripts(redis);
+  const { cache, keys, clock, log } = deps;
+  const scripts = registerScripts(cache.redis);
   const leaderId = randomUUID();
   /** Keys of the flights that this process leads. */
   const leading = new Set<string>();
   const followers = createFollowers(clock);
-  await listen(deps, keys.flightsChannel, flightSchema, ({ flight, error }) =>
+  const listening = listen(deps, keys.flightsChannel, flightSchema, ({ flight, error }) =>
     followers.notify(flight, error),
   );
+  // If the cache is away, the subscription is made when it returns.
+  if (deps.subscriber.status === 'ready' || !cache.isOwn) await listening;
+  else listening.catch((error: unknown) => log.warn({ err: error }, 'failed to listen for flights'));
 
   const stopRenewing = every(clock, RENEW_EVERY_MS, async () => {
-    const renewals = [...leading].map((flight) => scripts.renew(flight, leaderId, LEASE_MS));
+    const renew = (flight: string) => cache.attempt(() => scripts.renew(flight, leaderId, LEASE_MS), null);
+    const renewals = [...leading].map(renew);
     await Promise.all(renewals).catch((error) => log.warn({ err: error }, 'failed to renew leases'));
   });
 
   return {
     async take({ identity, forced, read }, newerThan) {
       const flight = keys.flight(identity, forced);
-      const taken = await scripts.take(
-        ...[keys.source(identity), flight, followed(flight), leaderId, LEASE_MS, newerThan],
+      const places = [keys.source(identity), flight, followed(flight)];
+      const taken = await cache.attempt(
+        () => scripts.take(...places, leaderId, LEASE_MS, newerThan),
+        WITHOUT_CACHE,
       );
       if (Buffer.isBuffer(taken)) return decodeSource(taken, read);
       if (taken === 0) return 'follows';
-      leading.add(flight);
+      if (taken !== WITHOUT_CACHE) leading.add(flight);
       return 'leads';
     },
 
     async stored({ identity, read }) {
-      const bytes = await redis.getBuffer(keys.source(identity));
+      const bytes = await cache.attempt(() => cache.redis.getBuffer(keys.source(identity)), null);
       return bytes && decodeSource(bytes, read);
     },
 
@@ -133,9 +144,10 @@ export async function openSingleFlight(deps: {
           : [Buffer.alloc(0), 0];
       const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
       const message = JSON.stringify({ flight, error });
-      await scripts.finish(
-        ...[keys.source(identity), flight, followed(flight), leaderId, keys.flightsChannel],
-        ...[message, stored, lifetimeMs],
+      const places = [keys.source(identity), flight, followed(flight)];
+      await cache.attempt(
+        () => scripts.finish(...places, leaderId, keys.flightsChannel, message, stored, lifetimeMs),
+        null,
       );
     },
 

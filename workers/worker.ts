@@ -19,12 +19,14 @@ import { openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../src/platform/redis.ts';
 import { redisKeys } from '../src/platform/redis-keys.ts';
+import { createCacheFailures } from '../src/platform/telemetry/cache-failures.ts';
 import { type CallEventSink, createCallEvents } from '../src/platform/telemetry/call-events.ts';
 import { createCallMetrics } from '../src/platform/telemetry/call-metrics.ts';
 import { createJobMetrics } from '../src/platform/telemetry/job-metrics.ts';
 import { createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
+import { openCache } from '../src/results/cache.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createProductLookUps, LOOK_UP_WINDOW_MS } from '../src/upstream/keepa/look-ups.ts';
 import { createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
@@ -41,6 +43,10 @@ import { createTestMode, type TestProvider } from './test-mode.ts';
 
 export interface WorkerSettings extends BackgroundSettings {
   redisUrl: string;
+  /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
+  cacheRedisUrl?: string | undefined;
+  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data. Jobs wait for the other stores. */
+  answerLimitMs?: number;
   redisNamespace: string;
   keepaBaseUrl: string;
   keepaKey: string;
@@ -89,7 +95,7 @@ export async function openWorker(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<SoukWorker> {
-  const { databaseUrl, redisUrl, redisNamespace, providers } = settings;
+  const { databaseUrl, redisUrl, cacheRedisUrl, redisNamespace, providers } = settings;
   const keys = redisKeys(redisNamespace);
   const registry = new Registry();
   const timeLimits = createTimeLimitMetrics(registry);
@@ -110,6 +116,13 @@ export async function openWorker(
   const redis = await connectRedis(redisUrl, 'working', log);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);
+  const cache = await openCache(cacheRedisUrl, redis, log, {
+    answerLimitMs: settings.answerLimitMs,
+    onError: createCacheFailures(registry),
+  });
+  const flightsSubscriber = cacheRedisUrl
+    ? await connectRedis(cacheRedisUrl, 'listening', log, { isOptional: true })
+    : subscriber;
   const queues = openQueues(pulling, keys, log);
   const usage = createUsageStatistics(database, clock, log);
   const minutes = createStatusMinutes(database, clock, log);
@@ -123,8 +136,8 @@ export async function openWorker(
   ]);
 
   const settlements = createSettlements(money, clock.now, LOCK_PATIENCE_MS);
-  const answers = createAnswerStore(redis, keys);
-  const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
+  const answers = createAnswerStore(redis, keys, cache);
+  const flights = await openSingleFlight({ cache, subscriber: flightsSubscriber, keys, clock, log });
   const sources = createSources(flights, clock, events);
   const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
   const tokens = createTokenBucket(redis, keys.tokens(providers.products), clock);
@@ -188,7 +201,7 @@ export async function openWorker(
       await Promise.all([usage.close(), minutes.close(), failures.close()]);
       await flights.close();
       await closeQueues(queues);
-      await closeRedis(redis, pulling, subscriber);
+      await closeRedis(redis, pulling, subscriber, ...(cache.isOwn ? [cache.redis, flightsSubscriber] : []));
       await stopFollowing();
       const opened = [database, money, reports.live, reports.test, upkeep];
       await Promise.all(opened.map((pool) => pool.end()));

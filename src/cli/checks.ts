@@ -17,6 +17,8 @@ export interface Check {
     | 'Redis'
     | 'Redis memory'
     | 'Redis persistence'
+    | 'cache Redis'
+    | 'cache Redis memory'
     | 'data provider';
   /** `warning`: works, but should be improved. */
   state: 'ok' | 'warning' | 'failed';
@@ -72,6 +74,16 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
     await check('Redis persistence', async () => worstOf(infos.map(persistence)));
   }
 
+  const { CACHE_REDIS_URL: cacheUrl } = settings;
+  if (cacheUrl) {
+    const hasCache = await check('cache Redis', async () => {
+      await checkRedis(cacheUrl, 'CACHE_REDIS_URL');
+      return { message: 'reachable' };
+    });
+    if (hasCache)
+      await check('cache Redis memory', async () => worstOf((await redisInfos(cacheUrl)).map(cacheMemory)));
+  }
+
   await check('data provider', () => provider(settings, own));
   return checks;
 }
@@ -116,6 +128,20 @@ function memory(info: string): Result {
   throw new Error(
     `maxmemory-policy is ${policy}, so Redis may evict jobs. Set it to noeviction (CONFIG SET maxmemory-policy noeviction).`,
   );
+}
+
+/** Without a limit the server takes all memory; without eviction it stops storing when it is full. Calls are answered in both cases. */
+function cacheMemory(info: string): Result {
+  const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? [];
+  const [, policy = 'unknown'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+  if (limit === '0')
+    return { state: 'warning', message: 'maxmemory is not set, so cached data is never evicted. Set it.' };
+  if (policy.startsWith('allkeys-'))
+    return { message: `maxmemory is set, and maxmemory-policy is ${policy}` };
+  return {
+    state: 'warning',
+    message: `maxmemory-policy is ${policy}, so nothing is cached while the memory is full. Set it to allkeys-lru.`,
+  };
 }
 
 /** Losing Redis repeats work but costs no units, so this is a warning. */

@@ -43,6 +43,11 @@ const settings = {
     .describe(
       'Redis 6.2 or later with `maxmemory-policy noeviction`: one server, Sentinel or Redis Cluster, see [Redis](redis.md). Default under `npm start`: an embedded Redis',
     ),
+  CACHE_REDIS_URL: redisAddress
+    .optional()
+    .describe(
+      'Redis of its own for cached answers and upstream data, which may evict and needs no append-only file, see [Redis](redis.md#a-redis-for-cached-data). Default: they are on REDIS_URL',
+    ),
   REDIS_NAMESPACE: z
     .string()
     .regex(/^[a-z0-9-]+$/, 'must be lower-case letters, digits and hyphens')

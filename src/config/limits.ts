@@ -52,7 +52,7 @@ export const LIMITS = {
     .min(100)
     .default(STORE_ANSWER_LIMIT_MS)
     .describe(
-      'Milliseconds after which a gateway refuses a request with `503 BUSY` because PostgreSQL or Redis has not answered; raise it where stores are slow or far away',
+      'Milliseconds after which a gateway refuses a request with `503 BUSY` because PostgreSQL or Redis has not answered, and after which a process goes on without the Redis of cached data; raise it where stores are slow or far away',
     ),
   UPLOAD_BYTES_PER_SECOND: most(16_777_216).describe(
     'Bytes of all uploads that one gateway reads in a second; faster uploads are slowed down',

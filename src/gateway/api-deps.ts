@@ -32,14 +32,15 @@ export interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'
 /** Returns the dependencies of each group of endpoints. */
 export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
-  const { database, reports, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
+  const { database, reports, money: moneyDatabase, redis, cache, keys } = parts;
+  const { clock, log, events, tracing } = parts;
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
   const authentication = createAuthentication(moneyDatabase, clock.now, events);
   const wrongKeys = createWrongKeys(clock, settings.limits.unknownKeysPerMinute);
   const hasTestMode = Boolean(settings.testMode);
   const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
   const settlements = createSettlements(moneyDatabase, clock.now);
-  const answers = createAnswerStore(redis, keys);
+  const answers = createAnswerStore(redis, keys, cache);
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
   const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports };
@@ -75,7 +76,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       ...{ database, clock, allowPrivate: webhooks.allowPrivate },
       secretBox: createSecretBox(settings.secretKeys),
     },
-    service: { database: moneyDatabase, redis, clock },
+    service: { database: moneyDatabase, redis, cache, clock },
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
     mcp: {

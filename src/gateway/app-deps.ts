@@ -21,7 +21,7 @@ const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd'
 /** Returns the dependencies of the HTTP side of a gateway. */
 export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
   const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
-  const { redis, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
+  const { redis, cache, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
   const { pages: database, registry, requestMetrics, tracing } = parts;
   const { publicUrl, trials = 'manual', payments, demoPicturesUrl, mail } = pages;
   const { adminToken } = operator;
@@ -51,7 +51,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
           },
     stripe,
     site: {
-      ...{ database, redis, keys, attempts, clock, log, events, queueGauges },
+      ...{ database, redis, cache, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken },
       trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
       testMode: settings.testMode ?? null,

@@ -17,6 +17,7 @@ import type { MailSettings } from '../mail/mail-settings.ts';
 import type { Providers } from '../operations/providers.ts';
 import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
+import { createCacheFailures } from '../platform/telemetry/cache-failures.ts';
 import type { CallEventSink } from '../platform/telemetry/call-events.ts';
 import { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
@@ -93,7 +94,10 @@ export async function openGateway(
   onEvent: CallEventSink = () => {},
 ): Promise<RunningGateway> {
   const registry = new Registry();
-  const stores = await openStores(settings, log, createTimeLimitMetrics(registry));
+  const stores = await openStores(settings, log, {
+    ...createTimeLimitMetrics(registry),
+    cache: createCacheFailures(registry),
+  });
   const stopFollowing = await clock.follow(stores.money, log);
   if (settings.testMode) await setTestUnits(stores.money, settings.testMode.unitsPerDay);
   const observers = createObservers(registry, stores.database, clock, log, onEvent);

@@ -7,11 +7,15 @@ import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import type { Redis } from '../platform/redis.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
+import type { CacheErrorSink } from '../platform/telemetry/cache-failures.ts';
 import type { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
+import { type Cache, openCache } from '../results/cache.ts';
 
 export interface StoreSettings {
   databaseUrl: string;
   redisUrl: string;
+  /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
+  cacheRedisUrl?: string | undefined;
   redisNamespace: string;
   /** The setting STORE_ANSWER_LIMIT_MS. */
   answerLimitMs?: number;
@@ -28,6 +32,8 @@ export interface Stores {
   pages: Database;
   reports: Reports;
   redis: Redis;
+  /** For shared answers. */
+  cache: Cache;
   /** A connection in subscriber mode. */
   subscriber: Redis;
   /** For the queues. */
@@ -42,9 +48,15 @@ const CONNECTIONS = { money: 6, database: 8, pages: 4, testReports: 2 } as const
 
 /** @throws when Redis cannot be reached. */
 export async function openStores(
-  { databaseUrl, redisUrl, redisNamespace, answerLimitMs = STORE_ANSWER_LIMIT_MS }: StoreSettings,
+  {
+    databaseUrl,
+    redisUrl,
+    cacheRedisUrl,
+    redisNamespace,
+    answerLimitMs = STORE_ANSWER_LIMIT_MS,
+  }: StoreSettings,
   log: Logger,
-  onError: ReturnType<typeof createTimeLimitMetrics>,
+  onError: ReturnType<typeof createTimeLimitMetrics> & { cache: CacheErrorSink },
 ): Promise<Stores> {
   const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits, session = {}) =>
     openDatabase(databaseUrl, log, {
@@ -64,15 +76,18 @@ export async function openStores(
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const submitting = await connectRedis(redisUrl, 'submitting', log, serving);
   const uploading = await connectRedis(redisUrl, 'submitting', log, serving);
+  const cache = await openCache(cacheRedisUrl, redis, log, { answerLimitMs, onError: onError.cache });
   return {
     keys: redisKeys(redisNamespace),
     ...databases,
     reports: { live: databases.database, test },
     redis,
+    cache,
     subscriber,
     submitting,
     uploading,
     async close() {
+      if (cache.isOwn) await closeRedis(cache.redis);
       await closeRedis(redis, submitting, uploading, subscriber);
       await Promise.all(pools.map((pool) => pool.end()));
       await watch.close();

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis as SingleRedis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
@@ -39,14 +40,23 @@ export interface RedisOptions {
    * replaced: until Redis answers again, further commands fail at once.
    */
   answerLimitMs?: number;
+  /** The process can work without this Redis, so it also starts without it, and connects when it is there. */
+  isOptional?: boolean;
 }
 
-/** Connects to Redis, logs connection errors and reconnects. Rejects when Redis is unreachable at the start. */
+const CONNECT_LIMIT_MS = 5_000;
+
+/** Connects to Redis, logs connection errors and reconnects. Rejects when a Redis that is not optional is unreachable at the start. */
 export async function connectRedis(
   address: string,
   purpose: RedisPurpose,
   log: Logger,
-  { onError = () => {}, onCommandError, answerLimitMs = STORE_ANSWER_LIMIT_MS }: RedisOptions = {},
+  {
+    onError = () => {},
+    onCommandError,
+    answerLimitMs = STORE_ANSWER_LIMIT_MS,
+    isOptional = false,
+  }: RedisOptions = {},
 ): Promise<Redis> {
   const redis = clientOf(parseRedisAddress(address), purpose, answerLimitMs);
   redis.on('error', (error) => {
@@ -56,15 +66,17 @@ export async function connectRedis(
   if (redis instanceof Cluster) redis.on('+node', sharingWrites);
   else if (!PIPELINED.has(purpose)) sharingWrites(redis);
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
-  try {
-    await redis.connect();
-    // A first connection may take longer than a command.
-    if (FAILING_AT_ONCE.has(purpose) && !(redis instanceof Cluster))
-      redis.options.commandTimeout = answerLimitMs;
-  } catch (error) {
-    redis.disconnect();
-    throw error;
-  }
+  const connecting = redis.connect();
+  if (isOptional)
+    await Promise.race([connecting.catch(() => {}), pause(CONNECT_LIMIT_MS, null, { ref: false })]);
+  else
+    await connecting.catch((error: unknown) => {
+      redis.disconnect();
+      throw error;
+    });
+  // A first connection may take longer than a command.
+  if (FAILING_AT_ONCE.has(purpose) && !(redis instanceof Cluster))
+    redis.options.commandTimeout = answerLimitMs;
   return redis;
 }
 
@@ -92,7 +104,7 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
   const { form, nodes, db, masterName, username, password, tls } = address;
   const connection = {
     connectionName: `souk-${purpose}`,
-    connectTimeout: 5_000,
+    connectTimeout: CONNECT_LIMIT_MS,
     ...(username && { username }),
     ...(password && { password }),
     ...(tls && { tls }),

@@ -9,6 +9,7 @@ import {
   type StoredAnswer,
   VERSION_LENGTH,
 } from './answer.ts';
+import { type Cache, cacheOn } from './cache.ts';
 import { createHotAnswers } from './hot-answers.ts';
 import { addStoredBytes, POLL_LIFETIME_MS } from './stored-bytes.ts';
 
@@ -80,26 +81,48 @@ const JOIN_MARGIN_MS = 6 * 60_000;
 /** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
 const BODY_CACHE_BYTES = 128 * 1024 * 1024;
 
-export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
-  const scripts = registerScripts(redis);
-  const bodies = new LRUCache<string, Buffer>({
+/**
+ * @param redis has the answers of calls, which their accounts may have paid for.
+ * @param cache has the shared answers. One that is lost is fetched again.
+ */
+export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = cacheOn(redis)): AnswerStore {
+  const scripts = { ...registerOwnScripts(redis), ...registerSharedScripts(cache.redis) };
+  const bodies = new LRUCache<string, Buffer, { from: Redis }>({
     maxSize: BODY_CACHE_BYTES,
     sizeCalculation: (body) => body.length,
     // A body never changes under its key, so concurrent requests share one fetch.
-    fetchMethod: async (key) => (await redis.getBuffer(key)) ?? undefined,
+    fetchMethod: async (key, _stale, { context: { from } }) => (await from.getBuffer(key)) ?? undefined,
   });
 
-  async function findAt(key: string): Promise<StoredAnswer | null> {
-    const bytes = await redis.getBuffer(key);
+  async function findAt(from: Redis, key: string): Promise<StoredAnswer | null> {
+    const bytes = await from.getBuffer(key);
     return bytes ? decodeAnswer(bytes) : null;
   }
 
-  const hot = createHotAnswers((presentationId) => findAt(keys.sharedAnswer(presentationId)));
+  const hot = createHotAnswers((presentationId) =>
+    cache.attempt(() => findAt(cache.redis, keys.sharedAnswer(presentationId)), null),
+  );
 
-  async function complete(key: string, found: StoredAnswer | null): Promise<Answer | null> {
+  async function complete(from: Redis, key: string, found: StoredAnswer | null): Promise<Answer | null> {
     if (!found) return null;
-    const body = found.body ?? (await bodies.fetch(keys.body(key, found.meta.version)));
-    return body ? { meta: found.meta, body } : null;
+    const { meta } = found;
+    const body = found.body ?? (await bodies.fetch(keys.body(key, meta.version), { context: { from } }));
+    return body ? { meta, body } : null;
+  }
+
+  async function loadOwn(callId: string): Promise<Answer | null> {
+    const key = keys.callAnswer(callId);
+    return complete(redis, key, await findAt(redis, key));
+  }
+
+  async function loadShared(presentationId: string, version: string): Promise<Answer | null> {
+    const key = keys.sharedAnswer(presentationId);
+    const newest = await findAt(cache.redis, key);
+    const found =
+      newest?.meta.version === version
+        ? newest
+        : await findAt(cache.redis, keys.replacedAnswer(presentationId, version));
+    return complete(cache.redis, key, found);
   }
 
   function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {
@@ -119,21 +142,18 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     findShared: (presentationId) => hot.find(presentationId),
 
     async load(callId, ref) {
-      if (isOwn(ref)) return complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
+      if (isOwn(ref)) return loadOwn(callId);
       const [presentationId = '', version = ''] = ref.split(':');
-      const shared = keys.sharedAnswer(presentationId);
-      const newest = await findAt(shared);
-      const found =
-        newest?.meta.version === version
-          ? newest
-          : await findAt(keys.replacedAnswer(presentationId, version));
-      const answer = await complete(shared, found);
+      const shared = await cache.attempt(() => loadShared(presentationId, version), null);
       // If the shared answer is lost, this call may have a copy, or an answer of its own.
-      return answer ?? complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
+      return shared ?? loadOwn(callId);
     },
 
     async loadSharedBody(presentationId, meta) {
-      return (await bodies.fetch(keys.body(keys.sharedAnswer(presentationId), meta.version))) ?? null;
+      const key = keys.body(keys.sharedAnswer(presentationId), meta.version);
+      return (
+        (await cache.attempt(() => bodies.fetch(key, { context: { from: cache.redis } }), undefined)) ?? null
+      );
     },
 
     async putOwn({ accountId, callId }, answer) {
@@ -151,7 +171,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
       const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
-      await scripts.putShared(key, body, entry, large, lifetimeMs, JOIN_MARGIN_MS);
+      await cache.attempt(() => scripts.putShared(key, body, entry, large, lifetimeMs, JOIN_MARGIN_MS), null);
       hot.forget(presentationId);
     },
 
@@ -200,14 +220,18 @@ const KEEP = `
 
 type Script = (...args: (string | Buffer | number)[]) => Promise<unknown>;
 
-function registerScripts(redis: Redis): { putOwn: Script; putShared: Script; keep: Script } {
+function registerOwnScripts(redis: Redis): { putOwn: Script; keep: Script } {
   redis.defineCommand('soukPutOwn', { numberOfKeys: 3, lua: PUT_OWN });
-  redis.defineCommand('soukPutShared', { numberOfKeys: 2, lua: PUT_SHARED });
   redis.defineCommand('soukKeep', { numberOfKeys: 2, lua: KEEP });
-  const commands = redis as unknown as Record<'soukPutOwn' | 'soukPutShared' | 'soukKeep', Script>;
+  const commands = redis as unknown as Record<'soukPutOwn' | 'soukKeep', Script>;
   return {
     putOwn: (...args) => commands.soukPutOwn(...args),
-    putShared: (...args) => commands.soukPutShared(...args),
     keep: (...args) => commands.soukKeep(...args),
   };
+}
+
+function registerSharedScripts(redis: Redis): { putShared: Script } {
+  redis.defineCommand('soukPutShared', { numberOfKeys: 2, lua: PUT_SHARED });
+  const commands = redis as unknown as Record<'soukPutShared', Script>;
+  return { putShared: (...args) => commands.soukPutShared(...args) };
 }

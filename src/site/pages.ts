@@ -17,11 +17,14 @@ import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
+import type { Cache } from '../results/cache.ts';
 
 /** The dependencies of the site. */
 export interface SiteDeps {
   database: Database;
   redis: Redis;
+  /** Where shared answers are. */
+  cache: Cache;
   keys: RedisKeys;
   attempts: Attempts;
   clock: Clock;

@@ -25,8 +25,11 @@ export async function checkPostgres(url: string): Promise<void> {
   }
 }
 
-/** @throws a sentence that names REDIS_URL if it does not lead to a usable Redis. */
-export async function checkRedis(url: string): Promise<void> {
+/** @throws a sentence that names the setting if it does not lead to a usable Redis. */
+export async function checkRedis(
+  url: string,
+  setting: 'REDIS_URL' | 'CACHE_REDIS_URL' = 'REDIS_URL',
+): Promise<void> {
   const lastError = { reason: '' };
   const log = createLogger('silent');
   try {
@@ -42,7 +45,7 @@ export async function checkRedis(url: string): Promise<void> {
       throw new Error(`it is version ${major}.${minor}, Souk needs ${OLDEST_REDIS.join('.')} or later`);
     }
   } catch (error) {
-    throw new Error(`REDIS_URL does not lead to a usable Redis: ${lastError.reason || reasonOf(error)}.`);
+    throw new Error(`${setting} does not lead to a usable Redis: ${lastError.reason || reasonOf(error)}.`);
   }
 }
 

@@ -103,6 +103,15 @@ test('reports a key that the provider refuses, without printing it', async () =>
   expect(messages['data provider']).not.toContain('unpaid-key');
 });
 
+test('checks a Redis of cached data, which should evict', async () => {
+  const { code, states, messages } = await diagnosis({ CACHE_REDIS_URL: inject('redisUrl') });
+  expect([code, states]).toEqual([0, { ...WELL, 'cache Redis': 'ok', 'cache Redis memory': 'warning' }]);
+  expect(messages['cache Redis memory']).toMatch(/^maxmemory is not set/);
+  const nowhere = await diagnosis({ CACHE_REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+  expect([nowhere.code, nowhere.states]).toEqual([1, { ...WELL, 'cache Redis': 'failed' }]);
+  expect(nowhere.messages['cache Redis']).toMatch(/^CACHE_REDIS_URL /);
+});
+
 test('names the migrations that are missing', async () => {
   const behind = await createTestDatabase();
   const client = new pg.Client({ connectionString: behind.url });

@@ -109,6 +109,10 @@ export interface SoukOptions {
   gateway?: Partial<GatewaySettings>;
   /** Servers of the test, with an empty database. Default: those of the run, with a database of the service's own. */
   servers?: { databaseUrl: string; redisUrl: string };
+  /** The setting STORE_ANSWER_LIMIT_MS. Default: a minute, or for servers of the test that of the setting. */
+  answerLimitMs?: number;
+  /** The setting CACHE_REDIS_URL. Default: cached data is on the same Redis. */
+  cacheRedisUrl?: string;
 }
 
 /**
@@ -134,8 +138,10 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const workers: SoukWorker[] = [];
   const offPeak = options.offPeak ?? { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
   // Stores of the run are slow on a busy machine. Servers of the test are those that it stops.
-  const patience = options.servers ? {} : PATIENCE;
+  const { answerLimitMs } = options;
+  const patience = answerLimitMs ? { answerLimitMs } : options.servers ? {} : PATIENCE;
   const stores = { databaseUrl: database.url, redisUrl, redisNamespace };
+  const { cacheRedisUrl } = options;
 
   const souk: Souk = {
     clock,
@@ -151,7 +157,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     async addGateway(ownClock = usedClock) {
       const gateway = await openGateway(
         {
-          ...stores,
+          ...{ ...stores, cacheRedisUrl },
           ...patience,
           offPeak,
           providers,
@@ -186,7 +192,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
       };
       const webhooks = webhooksOf(options);
       const settings = {
-        ...stores,
+        ...{ ...stores, cacheRedisUrl, ...patience },
         ...upstreams,
         pools,
         lookUpWindowMs: options.lookUpWindowMs ?? 0,

@@ -6,6 +6,7 @@ import { SoukError } from '../../src/platform/errors.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
+import { cacheOn } from '../../src/results/cache.ts';
 import { openSingleFlight, type SingleFlight } from '../../workers/single-flight.ts';
 import { createSources, type Obtained, type Sources } from '../../workers/sources.ts';
 import { createCallEventSpy } from '../support/call-event-spy.ts';
@@ -27,7 +28,7 @@ async function openSources(): Promise<Sources> {
   const [own, subscriber] = [redis.duplicate(), redis.duplicate()];
   connections.push(own, subscriber);
   const log = createLogger('silent');
-  const flight = await openSingleFlight({ redis: own, subscriber, keys, clock, log });
+  const flight = await openSingleFlight({ cache: cacheOn(own), subscriber, keys, clock, log });
   flights.push(flight);
   return createSources(flight, clock, createCallEvents(log, [events.onEvent]));
 }

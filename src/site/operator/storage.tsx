@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { type RedisContents, redisContents } from '../../operator/redis-contents.ts';
 import { RETENTION_RULES } from '../../operator/retention-rules.ts';
 import { retentionNotes, tableSizes } from '../../operator/table-sizes.ts';
+import type { Redis } from '../../platform/redis.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -13,16 +14,20 @@ const NOTES_SHOWN = 20;
 
 /** Registers the page of what the stores hold, and what maintenance has deleted. */
 export function registerStorage(scope: FastifyInstance, pages: Pages): void {
-  const { database, redis, keys, log } = pages;
+  const { database, redis, cache, keys, log } = pages;
+
+  const contentsOf = (server: Redis) =>
+    redisContents(server, keys.namespace).catch((error: unknown) => {
+      log.warn({ err: error }, 'failed to read the contents of Redis for the operator console');
+      return null;
+    });
 
   scope.get('/admin/storage', async (_request, reply) => {
-    const [tables, notes, contents] = await Promise.all([
+    const [tables, notes, contents, cached] = await Promise.all([
       tableSizes(database),
       retentionNotes(database, NOTES_SHOWN),
-      redisContents(redis, keys.namespace).catch((error: unknown) => {
-        log.warn({ err: error }, 'failed to read the contents of Redis for the operator console');
-        return null;
-      }),
+      contentsOf(redis),
+      cache.isOwn ? contentsOf(cache.redis) : undefined,
     ]);
     return sendPage(
       reply,
@@ -39,10 +44,12 @@ export function registerStorage(scope: FastifyInstance, pages: Pages): void {
           ]}
         />
         <h2>Redis</h2>
-        {contents ? (
-          <RedisTable contents={contents} />
-        ) : (
-          <p class="notice bad">Redis is temporarily unavailable.</p>
+        <RedisTable name="Redis" contents={contents} />
+        {cached !== undefined && (
+          <>
+            <h2>Redis of cached data</h2>
+            <RedisTable name="Redis of cached data" contents={cached} />
+          </>
         )}
         <h2>Tables</h2>
         <Table
@@ -61,17 +68,19 @@ export function registerStorage(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-function RedisTable({ contents }: { contents: RedisContents }): VNode {
+/** @param contents null if this Redis cannot be reached. */
+function RedisTable({ name, contents }: { name: string; contents: RedisContents | null }): VNode {
+  if (!contents) return <p class="notice bad">{name} is temporarily unavailable.</p>;
   const { usedBytes, limitBytes, kinds } = contents;
   return (
     <>
       <p>
-        Redis uses {mebibytes(usedBytes)}
+        It uses {mebibytes(usedBytes)}
         {limitBytes > 0 ? ` of ${mebibytes(limitBytes)}` : ', without a limit'}. Figures by kind are estimated
         from a sample of its keys.
       </p>
       <Table
-        name="Redis"
+        name={name}
         empty="No keys."
         rows={kinds}
         columns={[

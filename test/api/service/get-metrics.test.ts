@@ -224,6 +224,7 @@ test('no label contains data or the identity of a customer', async ({ souk }) =>
     'cache',
     'pool',
     'state',
+    'reason',
     'le',
   ];
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);

@@ -13,8 +13,13 @@ export const getHealth = publicEndpoint({
   handle: () => ({ status: 'ok' }),
 });
 
-export function statusSchema(status: string): JsonSchema {
-  return { type: 'object', properties: { status: { type: 'string', const: status } }, required: ['status'] };
+/** @param more properties that may be absent. */
+export function statusSchema(status: string, more: Record<string, JsonSchema> = {}): JsonSchema {
+  return {
+    type: 'object',
+    properties: { status: { type: 'string', const: status }, ...more },
+    required: ['status'],
+  };
 }
 
 /** A JSON answer without the envelope. */

@@ -3,6 +3,7 @@ import type { Clock, ServiceClock } from '../../../platform/clock.ts';
 import { clockFault, isClockRight } from '../../../platform/db/database-clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import type { Redis } from '../../../platform/redis.ts';
+import type { Cache } from '../../../results/cache.ts';
 import { publicEndpoint } from '../endpoint.ts';
 import { bareAnswer, statusSchema } from './get-health.ts';
 
@@ -12,8 +13,18 @@ const STORE_TIMEOUT_MS = 1_500;
 interface ReadinessDeps {
   database: Database;
   redis: Redis;
+  cache: Cache;
   clock: ServiceClock;
 }
+
+const ready = statusSchema('ready', {
+  degraded: {
+    type: 'array',
+    items: { type: 'string', enum: ['cache'] },
+    description:
+      'Stores that cannot be reached and that calls can do without. `cache`: the Redis of cached data, so that all data is fetched',
+  },
+});
 
 const notReady: JsonSchema = {
   type: 'object',
@@ -40,18 +51,20 @@ export const getReadiness = publicEndpoint({
   summary:
     "Returns 200 if the process can reach PostgreSQL and Redis, and its clock agrees with PostgreSQL's; 503 otherwise.",
   answers: {
-    200: bareAnswer('The process is ready', statusSchema('ready')),
+    200: bareAnswer('The process is ready', ready),
     503: bareAnswer('A store cannot be reached, or the clock is wrong', notReady),
   },
   errors: ['METHOD_NOT_ALLOWED'],
 
-  async handle({ database, redis, clock }: ReadinessDeps, _request, reply) {
-    const answered = await Promise.all([
+  async handle({ database, redis, cache, clock }: ReadinessDeps, _request, reply) {
+    const [hasDatabase, hasRedis, hasCache] = await Promise.all([
       answersInTime(clock, database.query('select 1')),
       answersInTime(clock, redis.ping()),
+      !cache.isOwn || answersInTime(clock, cache.redis.ping()),
     ]);
-    const missing = ['postgresql', 'redis'].filter((_store, i) => !answered[i]);
-    if (missing.length === 0 && isClockRight(clock)) return { status: 'ready' };
+    const missing = [...(hasDatabase ? [] : ['postgresql']), ...(hasRedis ? [] : ['redis'])];
+    if (missing.length === 0 && isClockRight(clock))
+      return { status: 'ready', ...(hasCache ? {} : { degraded: ['cache'] }) };
     return reply.code(503).send({ status: 'not ready', missing, ...clockFault(clock) });
   },
 });
