@@ -93,7 +93,7 @@ test('calls are answered and charged once while the Redis of the cache evicts th
   expect(upstream.calls.length).toBeGreaterThan(fetches);
   // A call that joins one with an evicted answer has the answer of that call.
   const joined = await ask(client);
-  expect(joined.map(({ body }) => body)).toEqual(fetched.map(({ body }) => body));
+  expect(joined.map(({ text }) => text)).toEqual(fetched.map(({ text }) => text));
   expect(await Promise.all([client, other].map(unitsUsed))).toEqual([asins.length, asins.length]);
   await expectBalancedBooks(souk);
 });
