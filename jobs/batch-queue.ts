@@ -44,6 +44,8 @@ export const batchJobSchema = z.discriminatedUnion('kind', [
     uploadId: z.uuid(),
     accountId: z.int().positive(),
     scheduleId: z.uuid(),
+    /** What the request names; absent in jobs of an earlier version. */
+    of: z.enum(['schedule', 'tracker']).default('schedule'),
   }),
 ]);
 

@@ -33,6 +33,7 @@ export const ENDPOINT_METHODS: Readonly<Record<string, string>> = {
   updateTracker: 'trackers.update',
   deleteTracker: 'trackers.delete',
   listTrackerAlerts: 'trackers.alerts',
+  runTracker: 'trackers.run',
   getWebhookSettings: 'webhooks.settings',
   rotateWebhookSecret: 'webhooks.rotateSecret',
   testWebhook: 'webhooks.test',

@@ -24,7 +24,7 @@ import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
 import { registerSettings } from './customer/settings/settings.tsx';
 import { registerTestMode } from './customer/test-mode.tsx';
 import { registerTopUp } from './customer/top-up.tsx';
-import { registerNewTracker } from './customer/trackers/new-tracker.tsx';
+import { registerEditTracker } from './customer/trackers/edit-tracker.tsx';
 import { registerTrackerList } from './customer/trackers/tracker-list.tsx';
 import { registerTrackerPage } from './customer/trackers/tracker-page.tsx';
 import { registerPicture } from './customer/try/picture.tsx';
@@ -82,7 +82,7 @@ const ACCOUNT_PAGES = [
   registerEditSchedule,
   registerSchedulePage,
   registerTrackerList,
-  registerNewTracker,
+  registerEditTracker,
   registerTrackerPage,
   registerWebhookPages,
   registerDeliveryPage,

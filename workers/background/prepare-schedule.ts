@@ -118,14 +118,14 @@ async function changeSchedule(
   return { status: 200, location: null, body: okBody(changed) };
 }
 
-/** Runs a schedule now, for a request. */
+/** Runs a schedule, or that of a tracker, now, for a request. */
 export async function runNow(
   deps: PrepareDeps,
-  { uploadId, accountId, scheduleId }: RunUpload,
+  { uploadId, accountId, scheduleId, of }: RunUpload,
 ): Promise<void> {
   await answerUpload(deps, uploadId, async (): Promise<Reply> => {
     const run = await runOnDemand(deps, scheduleId, uploadId);
-    if (!run) throw new SoukError('SCHEDULE_NOT_FOUND');
+    if (!run) throw new SoukError(of === 'tracker' ? 'TRACKER_NOT_FOUND' : 'SCHEDULE_NOT_FOUND');
     const batch = run.batchId ? await findBatch(deps.database, accountId, run.batchId) : null;
     const view = batch && batchView(batch);
     const location = view ? view.links.self : null;

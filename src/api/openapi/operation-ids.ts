@@ -81,6 +81,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'patch /api/trackers/{id}': 'updateTracker',
   'delete /api/trackers/{id}': 'deleteTracker',
   'get /api/trackers/{id}/alerts': 'listTrackerAlerts',
+  'post /api/trackers/{id}/run': 'runTracker',
   'get /api/webhooks': 'getWebhookSettings',
   'post /api/webhooks/secret': 'rotateWebhookSecret',
   'post /api/webhooks/test': 'testWebhook',

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { readTracker } from '../../../src/batches/trackers/request.ts';
 import { asinsFrom } from '../../support/batches.ts';
-import { createSchedule, productsHourly } from '../../support/schedules.ts';
+import { comesAbout, createSchedule, productsHourly } from '../../support/schedules.ts';
 import { test } from '../../support/souk-test.ts';
 import { alertsOf, createTracker, everyTwoHours, trackerNow } from '../../support/trackers.ts';
 
@@ -199,6 +199,26 @@ test('lists trackers by page, newest first, and deletes one with its schedule', 
   expect(rows).toEqual([]);
 });
 
+test('looks now for the price of a look, also while it is paused, and once at a time', async ({
+  souk,
+  client,
+}) => {
+  const { trackerId } = await createTracker(client, { ...good, paused: true });
+  const reply = await client.post(`/api/trackers/${trackerId}/run`, {});
+  expect(reply.status).toBe(202);
+  const { run, batch } = reply.json.data;
+  expect(run).toMatchObject({ trigger: 'manual', state: 'started', batchId: batch.batchId });
+  expect(batch).toMatchObject({ scheduleId: trackerId, operation: 'market.product' });
+  expect(batch.units.quoted).toBe(2);
+  expect(reply.headers.location).toBe(`/api/batches/${batch.batchId}`);
+  const second = await client.post(`/api/trackers/${trackerId}/run`, {});
+  expect(second.json.data).toMatchObject({ run: { state: 'skipped' }, batch: null });
+  await comesAbout(souk, async () => {
+    const { json } = await client.get(`/api/batches/${batch.batchId}`);
+    return json.data.units.charged === 2;
+  });
+});
+
 test('returns 404 for every request about a tracker of another account', async ({ souk, client }) => {
   const made = await createTracker(client, good);
   const other = await souk.client();
@@ -208,6 +228,7 @@ test('returns 404 for every request about a tracker of another account', async (
     await other.get(alerts),
     await other.get(self, { method: 'PATCH', body: { paused: true } }),
     await other.get(self, { method: 'DELETE' }),
+    await other.post(`${self}/run`, {}),
     await client.get('/api/trackers/no-id-at-all'),
   ];
   for (const { status, json } of replies) expect([status, json.code]).toEqual([404, 'TRACKER_NOT_FOUND']);

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { comesAbout } from '../../support/schedules.ts';
 import { test } from '../../support/souk-test.ts';
-import { hasProducts, nextLook } from '../../support/trackers.ts';
+import { createTracker, everyTwoHours, hasProducts, nextLook, trackerNow } from '../../support/trackers.ts';
 
 const NEW = '/account/trackers/new';
 
@@ -65,6 +66,45 @@ test('shows the price of a tracker, saves it, shows its alerts, pauses and delet
   expect((await visitor.post(`${path}/resume`, {})).text).toContain('Next look');
   expect((await visitor.post(`${path}/delete`, {})).path).toBe('/account/trackers');
   expect((await visitor.get(path)).status).toBe(404);
+});
+
+test('shows a tracker in its form, changes it, and looks now', async ({ souk, upstream }) => {
+  const { client, visitor } = customer;
+  const asin = newAsin();
+  upstream.on('product', hasProducts(new Map([[asin, { new: 1850, rating: 46 }]])));
+  const drops = [10, 20, 30, 40].map((value) => ({ type: 'price_drop', value, days: 30 }));
+  const tracker = await createTracker(client, {
+    ...everyTwoHours([asin], { domain: 3, notify: [], webhook: null, maxUnits: 7 }),
+    conditions: [{ type: 'price_below', price: 'used', value: 1999 }, ...drops],
+  });
+  const page = `/account/trackers/${tracker.trackerId}`;
+  const { html, text } = await visitor.get(`${page}/edit`);
+  expect(text).toContain('This tracker has 1 product.');
+  expect(html).toMatch(/name="value1"[^>]*value="19.99"/);
+  expect(html).toMatch(/name="value5"[^>]*value="40"/);
+  expect(html).toContain('name="type6"');
+
+  const fields = {
+    ...{ name: 'Renamed', domain: '3', items: '', cron: tracker.cron, timezone: 'UTC', maxUnits: '' },
+    ...{ type1: 'price_below', price1: 'used', value1: '25', type5: 'price_drop_30', value5: '40' },
+  };
+  const checked = await visitor.post(`${page}/edit`, { ...fields, intent: 'check' });
+  expect(checked.text).toContain('Each look costs at most 1 unit for 1 item');
+  expect((await trackerNow(client, tracker)).name).toBe(tracker.name);
+  expect((await visitor.post(`${page}/edit`, { ...fields, intent: 'save' })).path).toBe(page);
+  expect(await trackerNow(client, tracker)).toMatchObject({
+    ...{ name: 'Renamed', items: 1, domain: 3, maxUnits: null, notify: [], quietHours: 0 },
+    conditions: [
+      { type: 'price_below', price: 'used', value: 2500 },
+      { type: 'price_drop', price: 'new', value: 40, days: 30 },
+    ],
+  });
+  const refused = await visitor.post(`${page}/edit`, { ...fields, domain: '2', intent: 'save' });
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('is required with domain')]);
+
+  expect((await visitor.post(`${page}/run`, {})).path).toBe(page);
+  await comesAbout(souk, async () => (await trackerNow(client, tracker)).lastRun?.state === 'finished');
+  expect((await trackerNow(client, tracker)).lastRun).toMatchObject({ trigger: 'manual' });
 });
 
 test.for([

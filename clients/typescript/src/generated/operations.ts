@@ -209,6 +209,8 @@ export interface Methods {
     delete: OfId<Schemas['DeletedTracker']>;
     /** Lists a tracker's alerts of the last 90 days, newest first. */
     alerts: List<[id: string], Schemas['TrackersAlertsParams'], Schemas['TrackerAlertsPage'], Schemas['TrackerAlertsPage']['alerts'][number]>;
+    /** Looks at the products or keywords of a tracker now. */
+    run: OfId<Schemas['StartedRun']>;
   };
   webhooks: {
     /** Returns the state of the account's signing secret, and the rules for deliveries. */
@@ -332,6 +334,7 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'trackers.update': ['PATCH', '/api/trackers/{id}', 90, 'always', 'params'],
   'trackers.delete': ['DELETE', '/api/trackers/{id}', 30, 'always', 'nothing'],
   'trackers.alerts': ['GET', '/api/trackers/{id}/alerts', 30, 'always', 'params', 'alerts'],
+  'trackers.run': ['POST', '/api/trackers/{id}/run', 30, 'never', 'nothing'],
   'webhooks.settings': ['GET', '/api/webhooks', 30, 'always', 'nothing'],
   'webhooks.rotateSecret': ['POST', '/api/webhooks/secret', 30, 'never', 'nothing'],
   'webhooks.test': ['POST', '/api/webhooks/test', 30, 'never', 'params'],

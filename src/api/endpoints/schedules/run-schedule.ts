@@ -7,7 +7,8 @@ import { sendToWorker, type UploadDeps } from '../../uploads.ts';
 import { endpoint } from '../endpoint.ts';
 import { ownSchedule, type ScheduleDeps, scheduleId } from './own-schedule.ts';
 
-const started = z
+/** A run that was started on demand. */
+export const startedRunSchema = z
   .object({ run: runSchema, batch: batchSchema.nullable() })
   .register(SCHEMA_NAMES, { id: 'StartedRun' });
 
@@ -20,10 +21,10 @@ export const runSchedule = endpoint({
   cost: { shownBy: '/api/schedules/{id}', unitsOf: ({ units }) => units as number },
   summary: 'Runs a schedule now.',
   id: scheduleId,
-  answers: { 202: enveloped('The run and its batch', started, 'Location') },
+  answers: { 202: enveloped('The run and its batch', startedRunSchema, 'Location') },
 
   async handle(deps: Pick<ScheduleDeps, 'database'> & UploadDeps, call) {
     await ownSchedule(deps, call.account, call.id);
-    return sendToWorker(deps, call, (ids) => ({ kind: 'run', ...ids, scheduleId: call.id }));
+    return sendToWorker(deps, call, (ids) => ({ kind: 'run', ...ids, scheduleId: call.id, of: 'schedule' }));
   },
 });

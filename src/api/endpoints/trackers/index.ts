@@ -3,6 +3,7 @@ import { deleteTracker } from './delete-tracker.ts';
 import { getTracker } from './get-tracker.ts';
 import { listTrackerAlerts } from './list-tracker-alerts.ts';
 import { listTrackers } from './list-trackers.ts';
+import { runTracker } from './run-tracker.ts';
 import { updateTracker } from './update-tracker.ts';
 
 /** Trackers, which look at products or keywords at regular times and make alerts. */
@@ -14,4 +15,5 @@ export const TRACKER_ENDPOINTS = [
   updateTracker,
   deleteTracker,
   listTrackerAlerts,
+  runTracker,
 ];

@@ -8,11 +8,13 @@ import { WINDOWS } from '../batch-items/batch-items-form.ts';
 import { SiteChoice } from '../explore/site-choice.tsx';
 import { wallClock } from '../schedules/schedule-form.tsx';
 import { CONDITION_ROWS } from './tracker-request.ts';
+import { DROP_OF_30_DAYS } from './tracker-values.ts';
 
 const TYPES = [
   ['', 'None'],
   ['price_below', 'Price below'],
   ['price_drop', 'Price drops by percent (90 days)'],
+  [DROP_OF_30_DAYS, 'Price drops by percent (30 days)'],
   ['back_in_stock', 'Back in stock'],
   ['buy_box_owner', 'Buy Box owner changes'],
   ['sales_rank_below', 'Sales rank below'],
@@ -37,32 +39,48 @@ const AT_START = [
   ['true', 'Also if they are true at the first look'],
 ] as const;
 
-export function TrackerForm(props: { action: string; form: FormState; quote: TrackerView | null }): VNode {
-  const { action, form, quote } = props;
+/** The form shows one condition more than there are, and at least three. */
+const FEWEST_ROWS = 3;
+
+export function TrackerForm(props: {
+  action: string;
+  form: FormState;
+  quote: TrackerView | null;
+  /** The tracker that is changed; null for a new one. */
+  present: TrackerView | null;
+}): VNode {
+  const { action, form, quote, present } = props;
+  const filled = Math.max(0, ...CONDITION_ROWS.filter((row) => form.values[`type${row}`]));
   return (
     <PostForm action={action} form={form}>
       {quote && <Quote quote={quote} />}
       <fieldset>
         <legend>What to track</legend>
+        {present && <p class="hint">{keepsText(present)}</p>}
         <div class="fields">
           <Field name="name" label="Name" maxLength={200} />
           <SiteChoice />
-          <Choice name="subject" label="Track" options={SUBJECTS} />
+          {!present && <Choice name="subject" label="Track" options={SUBJECTS} />}
         </div>
         <TextArea name="items" label="ASINs or keywords" rows={6} />
       </fieldset>
-      <Conditions />
+      <Conditions rows={CONDITION_ROWS.slice(0, Math.max(FEWEST_ROWS, filled + 1))} />
       <When />
       <CheckAndSaveButtons />
     </PostForm>
   );
 }
 
-function Conditions(): VNode {
+function keepsText({ items, subject }: TrackerView): string {
+  const tracked = counted(items, subject === 'products' ? 'product' : 'keyword');
+  return `This tracker has ${tracked}. Leave the field empty to keep them; a list replaces them.`;
+}
+
+function Conditions({ rows }: { rows: readonly number[] }): VNode {
   return (
     <fieldset>
       <legend>Conditions</legend>
-      {CONDITION_ROWS.map((row) => (
+      {rows.map((row) => (
         <div key={row} class="fields">
           <Choice
             name={`type${row}`}
@@ -141,7 +159,7 @@ function Quote({ quote: { nextRuns, timezone, units, unitsPerDay, items } }: { q
       <p>
         Each look costs at most {counted(units, 'unit')} for {counted(items, 'item')}; an average day costs at
         most {amount(unitsPerDay)} units.{' '}
-        {next && `The first look is on ${wallClock(Date.parse(next), timezone)}. `}The tracker has not been
+        {next && `The next look is on ${wallClock(Date.parse(next), timezone)}. `}The tracker has not been
         saved.
       </p>
     </section>

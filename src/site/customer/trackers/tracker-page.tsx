@@ -20,6 +20,7 @@ const PATH = `${LIST}/:id`;
 /** Registers the page of a tracker: its conditions, its alerts, and its actions. */
 export function registerTrackerPage(scope: FastifyInstance): void {
   scope.get(PATH, showTracker);
+  scope.post(`${PATH}/run`, runNow);
   scope.post(`${PATH}/pause`, (request, reply) => setPaused(request, reply, true));
   scope.post(`${PATH}/resume`, (request, reply) => setPaused(request, reply, false));
   scope.post(`${PATH}/delete`, deleteTracker);
@@ -63,6 +64,11 @@ async function setPaused(
   return reply.redirect(`${LIST}/${trackerId}`, 303);
 }
 
+async function runNow(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  await apiData(request, 'POST', `${apiUrlOf(request)}/run`);
+  return reply.redirect(`${LIST}/${idIn(request)}`, 303);
+}
+
 async function deleteTracker(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   await apiData(request, 'DELETE', apiUrlOf(request));
   return reply.redirect(LIST, 303);
@@ -76,7 +82,15 @@ function Actions({ tracker: { trackerId, name, paused } }: { tracker: TrackerVie
   const page = `${LIST}/${trackerId}`;
   return (
     <div class="buttons">
+      <PostButton action={`${page}/run`} class="primary">
+        Look now
+      </PostButton>
       <PostButton action={`${page}/${paused ? 'resume' : 'pause'}`}>{paused ? 'Resume' : 'Pause'}</PostButton>
+      <div>
+        <a class="button" href={`${page}/edit`}>
+          Edit
+        </a>
+      </div>
       <PostButton action={`${page}/delete`} confirm={`Delete ${name} and its alerts?`} class="danger">
         Delete
       </PostButton>

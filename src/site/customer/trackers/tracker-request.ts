@@ -1,12 +1,14 @@
 import { z } from 'zod';
+import { MOST_CONDITIONS } from '../../../batches/trackers/condition.ts';
+import type { TrackerView } from '../../../batches/trackers/view.ts';
 import { SITES } from '../../../operations/params/domain.ts';
-import { currencyDigits } from '../../../operations/products/named-series.ts';
 import type { FormValues } from '../../kit/form-request.ts';
 import { optional } from '../../kit/paging.tsx';
 import { optionalNumber } from '../batch-items/batch-items-form.ts';
+import { DROP_OF_30_DAYS, factorOf } from './tracker-values.ts';
 
-/** The number of conditions that the form has room for. */
-export const CONDITION_ROWS = [1, 2, 3] as const;
+/** Every condition that a tracker can have, by its place in the form. The form shows at least the first three. */
+export const CONDITION_ROWS: readonly number[] = Array.from({ length: MOST_CONDITIONS }, (_, i) => i + 1);
 
 const text = z.string().trim().default('');
 
@@ -29,21 +31,34 @@ export const trackerForm = z.object({
 
 export type TrackerInput = z.output<typeof trackerForm>;
 
-/** The body of a request that creates a tracker. */
-export function trackerBody(input: TrackerInput, values: FormValues) {
-  const { subject, items, domain, webhook, alertAtStart, window, hysteresisPercent, quietHours, maxUnits } =
-    input;
-  const { name, cron, timezone, email } = input;
+/**
+ * The body of a request that creates a tracker, or changes one.
+ * @param present the tracker that is changed; null for a new one.
+ */
+export function trackerBody(input: TrackerInput, values: FormValues, present: TrackerView | null) {
+  const { domain, webhook, alertAtStart, window, hysteresisPercent, quietHours, maxUnits, email } = input;
+  const { name, cron, timezone } = input;
+  const others = (present?.notify ?? ['webhook']).filter((way) => way !== 'email');
   return {
-    ...{ name, cron, timezone, window, hysteresisPercent, quietHours, maxUnits },
+    ...{ name, cron, timezone, window, hysteresisPercent, quietHours },
+    maxUnits: maxUnits ?? null,
     alertAtStart: alertAtStart === 'true',
-    ...(email === 'true' ? { notify: ['webhook', 'email'] } : {}),
-    ...(subject === 'products'
-      ? { domain, asins: items.split(/[\s,;]+/).filter(Boolean) }
-      : { country: SITES[domain as keyof typeof SITES] ?? 'us', keywords: linesOf(items) }),
+    notify: email === 'true' ? [...others, 'email'] : others,
+    ...subjectsOf(input, present),
     conditions: rowsIn(values).map((row) => conditionOf(values, row, domain)),
-    ...(webhook === '' ? {} : { webhook }),
+    webhook: webhook === '' ? null : webhook,
   };
+}
+
+/** Empty items leave those of a tracker unchanged, as long as they are of the same site. */
+function subjectsOf({ subject, items, domain }: TrackerInput, present: TrackerView | null) {
+  if (items === '' && domain === present?.domain) return {};
+  const isKeywords = (present?.subject ?? subject) === 'keywords';
+  const country = SITES[domain as keyof typeof SITES] ?? 'us';
+  if (present && items === '') return isKeywords ? { country } : { domain };
+  return isKeywords
+    ? { country, keywords: linesOf(items) }
+    : { domain, asins: items.split(/[\s,;]+/).filter(Boolean) };
 }
 
 /** Returns the field of the form for a parameter of the API. */
@@ -60,17 +75,19 @@ function rowsIn(values: FormValues): readonly number[] {
   return CONDITION_ROWS.filter((row) => values[`type${row}`]);
 }
 
-/** The form has prices in the currency of the site and ratings in stars. */
 function conditionOf(values: FormValues, row: number, domain: number): Record<string, unknown> {
-  const type = values[`type${row}`] ?? '';
+  const chosen = values[`type${row}`] ?? '';
+  const type = chosen === DROP_OF_30_DAYS ? 'price_drop' : chosen;
   const written = values[`value${row}`]?.trim() ?? '';
   const hasPrice = ['price_below', 'price_drop', 'back_in_stock'].includes(type);
-  const factor = type === 'price_below' ? 10 ** currencyDigits(domain) : type === 'rating_below' ? 10 : 1;
   const isNumber = /^\d{1,10}(?:\.\d{1,2})?$/.test(written);
   return {
     type,
+    ...(chosen === DROP_OF_30_DAYS ? { days: 30 } : {}),
     ...(hasPrice ? { price: values[`price${row}`] || 'new' } : {}),
-    ...(written === '' ? {} : { value: isNumber ? Math.round(Number(written) * factor) : written }),
+    ...(written === ''
+      ? {}
+      : { value: isNumber ? Math.round(Number(written) * factorOf(type, domain)) : written }),
   };
 }
 
