@@ -16,17 +16,18 @@ export function queueNotice(database: Queryable, notice: Notice, now?: number): 
   return queue(database, { ...notice, to: null }, now);
 }
 
-/** Queues a mail to an address that is not that of the account, or that may have no account. */
-export function queueMailTo(
-  database: Queryable,
-  mail: {
+/** A mail to an address, with the account that it is about; null: none, or one that does not exist any more. */
+type MailTo = {
+  [Name in 'confirm_new_email' | 'reset_password' | 'account_erased']: {
     accountId: number | null;
-    kind: 'confirm_new_email' | 'reset_password';
+    kind: Name;
     to: string;
-    facts: FactsOf<'reset_password'>;
-  },
-  now: number,
-): Promise<void> {
+    facts: FactsOf<Name>;
+  };
+}['confirm_new_email' | 'reset_password' | 'account_erased'];
+
+/** Queues a mail to an address that is not that of the account, or that may have no account. */
+export function queueMailTo(database: Queryable, mail: MailTo, now: number): Promise<void> {
   return queue(database, mail, now);
 }
 

@@ -27,12 +27,14 @@ export interface SendDeps {
 /** What a text that was not sent is sealed for. */
 export const SHOWN_TEXT = 'mail';
 
-/** Sends a claimed mail once, and records the outcome. @returns the outcome. */
+/** Sends a claimed mail once, and records the outcome, or deletes a mail that must not be kept. @returns the outcome. */
 export async function sendClaimed(deps: SendDeps, mail: ClaimedMail): Promise<Verdict> {
   const { database, clock } = deps;
   const { verdict, shownText = null } = await attempt(deps, mail);
   const now = clock.now();
-  await retryDuringOutage(clock, () => recordMail(database, mail, verdict, shownText, now));
+  const isOver = verdict.state !== 'pending' && kindNamed(mail.kind)?.isForgotten;
+  const recorded: Verdict = isOver ? { state: 'drop' } : verdict;
+  await retryDuringOutage(clock, () => recordMail(database, mail, recorded, shownText, now));
   return verdict;
 }
 

@@ -29,7 +29,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   leases: 'One row for each kind of work',
   ledger: 'For ever, or folded after LEDGER_KEPT_MONTHS months',
   mail_choices: 'One row for each account with a notice or a choice',
-  mails: '400 days after their end; 30 days for mails about security and addresses, and alerts of trackers',
+  mails:
+    '400 days after their end; 30 days for mails about security and addresses, and alerts of trackers; the last mail to the owner of a deleted account until it is sent, at most 3 days',
   migrations: 'One row for each migration',
   open_calls: 'Until the call ends',
   operation_hours: '400 days',

@@ -8,6 +8,8 @@ const SETTINGS = { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '500
 /** A demo provider in a process of its own. */
 export interface DemoProcess {
   url: string;
+  pid: number;
+  /** Resolves when the process has ended, also if it has crashed. */
   ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export async function startDemoProcess(): Promise<DemoProcess> {
   });
   return {
     url,
+    pid: child.pid ?? 0,
     ended,
     async stop() {
       child.kill('SIGTERM');

@@ -111,6 +111,17 @@ test('create and update set limits, and an empty text removes them', async () =>
   expect(await status(key)).toBe(200);
 });
 
+test('create takes all scopes and networks of options that are repeated', async () => {
+  const { accountId } = await souk.account();
+  await command.json(
+    `key create --account ${accountId} --scope read --scope products,sellers --network 203.0.113.0/24 --network 2001:db8::/32`,
+  );
+  expect((await command.json(`key list --account ${accountId}`)).at(-1)).toMatchObject({
+    scopes: ['read', 'products', 'sellers'],
+    networks: ['203.0.113.0/24', '2001:db8::/32'],
+  });
+});
+
 test('create names each invalid limit', async () => {
   const { accountId } = await souk.account();
   const { code, stderr } = await command.run(`key create --account ${accountId} --scope all --cap-day 0`);

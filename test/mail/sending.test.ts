@@ -277,6 +277,45 @@ describe('a mail with a token', () => {
   });
 });
 
+describe('the last mail to the owner of a deleted account', () => {
+  const queueLast = ({ database, clock }: Fixtures) =>
+    queueMailTo(database, { accountId: null, kind: 'account_erased', to: email, facts: { at } }, clock.now());
+
+  test('is stored until the server takes it', async ({ database, clock, mailServer, work }) => {
+    await queueLast({ database, clock });
+    mailServer.react({ code: 451, at: 'DATA' });
+    work();
+    await expect.poll(() => states({ database, clock })).toEqual([['pending', 1]]);
+    mailServer.react('take');
+    await pass(clock, RETRY_DELAYS_MS[0] ?? 0);
+    const [mail] = await mailServer.received(1);
+    expect(mail).toMatchObject({ subject: 'Your account was deleted', to: [{ address: email }] });
+    await expect.poll(() => states({ database, clock })).toEqual([]);
+  });
+
+  test('is not stored after a refusal', async ({ database, clock, mailServer, work }) => {
+    await queueLast({ database, clock });
+    mailServer.react({ code: 550, at: 'RCPT' });
+    work();
+    await expect.poll(() => states({ database, clock })).toEqual([]);
+    expect(mailServer.attempts).toBe(1);
+  });
+
+  test('is not stored where no mails are sent', async ({ database, clock, work }) => {
+    await queueLast({ database, clock });
+    work(null);
+    await expect.poll(() => states({ database, clock })).toEqual([]);
+  });
+
+  test('is deleted after three days without a worker', async ({ database, clock }) => {
+    await queueLast({ database, clock });
+    await purgeMails(database, clock.now() + 2 * 86_400_000);
+    expect(await states({ database, clock })).toEqual([['pending', 0]]);
+    await purgeMails(database, clock.now() + 4 * 86_400_000);
+    expect(await states({ database, clock })).toEqual([]);
+  });
+});
+
 test('old mails are deleted, notices after 400 days and others after 30', async ({ database, clock }) => {
   const accountId = await accountOf({ database, clock });
   await queueNotice(database, { accountId, ...passwordChanged }, clock.now());

@@ -2,11 +2,14 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { testAccountOf } from '../../src/accounts/test-accounts.ts';
 import { ACCOUNT_TABLES } from '../../src/operator/personal-data/account-tables.ts';
 import { eraseDueAccounts } from '../../src/operator/personal-data/erase-due.ts';
 import { ERASURE_DELAY_MS } from '../../src/operator/personal-data/erasure.ts';
 import { exportAccount } from '../../src/operator/personal-data/export-account.ts';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { finished, startBatch } from '../support/batches.ts';
+import type { Client } from '../support/client.ts';
 import { auditLedger } from '../support/soak/ledger-audit.ts';
 import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
@@ -16,7 +19,7 @@ import { createVisitor, type Visitor } from '../support/visitor.ts';
 const PASSWORD = 'correct horse battery';
 
 // The command uses the system clock.
-test.override('soukOptions', { clock: databaseClock() });
+test.override('soukOptions', ({ demo }) => ({ clock: databaseClock(), testUrl: demo.url }));
 
 let souk: Souk;
 test.beforeAll(({ souk: opened }) => {
@@ -198,6 +201,11 @@ test('erases due accounts: releases open calls, deletes personal data, keeps the
   const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
   const { eraseAt } = await command.json(`account erase --account ${gone.id}`);
   const before = JSON.parse(await exported(stays.id)).live;
+  const mailsTo = async ({ email }: Customer) =>
+    (await rowsOf("select kind from mails where recipient = $1 and kind ~ 'eras'", [email])).map(
+      ({ kind }) => kind,
+    );
+  expect(await mailsTo(gone)).toEqual(['erasure_planned']);
   expect(await eraseDueAccounts(souk.database, Date.parse(eraseAt) - 1)).toEqual([]);
 
   // An interruption in the last transaction: the next run continues.
@@ -211,6 +219,13 @@ test('erases due accounts: releases open calls, deletes personal data, keeps the
     `Erased the personal data of account ${gone.id}`,
   ]);
   expect(await eraseDueAccounts(souk.database, Date.parse(eraseAt))).toEqual([]);
+
+  expect(await mailsTo(gone)).toEqual(['account_erased']);
+  const enabled = await command.run(`account enable ${gone.id}`);
+  expect([enabled.code, enabled.stderr]).toEqual([
+    1,
+    `The personal data of account ${gone.id} is erased, so it stays closed.\n`,
+  ]);
 
   const { live } = JSON.parse(await exported(gone.id));
   const left = Object.entries(live).filter(([, rows]) => (rows as unknown[]).length > 0);
@@ -228,4 +243,42 @@ test('erases due accounts: releases open calls, deletes personal data, keeps the
   // The calls of the other customers wait for upstream.
   const faults = await auditLedger(souk.database);
   expect(faults.filter(({ row }) => !('deadline_at' in row) || row.account_id === gone.id)).toEqual([]);
+});
+
+test('erases an account with a running batch and a test account with calls of its own', async () => {
+  const { id, email } = await customer();
+  const testId = testAccountOf(id);
+  const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+  const { key } = await command.json(`key create --account ${id}`);
+  const { key: testKey } = await command.json(`key create --account ${id} --test`);
+  const tester = souk.clientOf(testKey);
+  expect((await tester.get('/api/market/product?country=us&asins=B0PRIVAT99')).status).toBe(200);
+  const batchOf = (client: Client) =>
+    startBatch(client, {
+      ...{ operation: 'market.product', name: 'private batch' },
+      items: ['B0PRIVAT91', 'B0PRIVAT92'].map((asin) => ({ domain: 1, asin })),
+    });
+  await batchOf(souk.clientOf(key));
+  await finished(tester, await batchOf(tester));
+  await expect
+    .poll(() => rowsOf('select from open_calls where account_id = $1 and background', [id]))
+    .not.toEqual([]);
+
+  const { eraseAt } = await command.json(`account erase --account ${id}`);
+  expect(await eraseDueAccounts(souk.database, Date.parse(eraseAt))).toEqual([
+    `Erased the personal data of account ${id}`,
+  ]);
+  const { live, test: ofTest } = JSON.parse(await exported(id));
+  for (const sections of [live, ofTest]) {
+    const left = Object.entries(sections).filter(([, rows]) => (rows as unknown[]).length > 0);
+    expect(left.map(([name]) => name)).toEqual(expect.not.arrayContaining(['batches', 'keys', 'mails']));
+    for (const { state, input } of sections.calls) expect([input, state]).toEqual([null, expect.any(String)]);
+  }
+  expect(ofTest.profile[0]).toMatchObject({ id: testId, state: 'unavailable', name: 'Erased account' });
+  expect(live.profile[0]).toMatchObject({ id, state: 'unavailable' });
+  expect(JSON.stringify([live, ofTest])).not.toContain(email);
+  expect(await rowsOf('select from open_calls where account_id = any($1)', [[id, testId]])).toEqual([]);
+  expect((await tester.get('/api/quota')).status).toBe(401);
+  const faults = await auditLedger(souk.database);
+  expect(faults.filter(({ row }) => [id, testId].includes(Number(row.account_id)))).toEqual([]);
 });

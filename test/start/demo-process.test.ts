@@ -10,3 +10,10 @@ test('a worker starts a demo provider for test calls, which answers until it is 
   await demo.ended;
   await expect(ask()).rejects.toThrow('fetch failed');
 });
+
+test('a demo provider that is killed has ended', async () => {
+  const demo = await startDemoProcess();
+  process.kill(demo.pid, 'SIGKILL');
+  await demo.ended;
+  await expect(fetch(demo.url)).rejects.toThrow('fetch failed');
+});

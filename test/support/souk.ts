@@ -26,6 +26,7 @@ import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
 import type { WebhookLimits } from '../../src/webhooks/webhook-limits.ts';
 import type { TestReportsSize } from '../../workers/background/test-reports.ts';
+import type { TestProvider } from '../../workers/test-mode.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
 import { knowsEveryProduct } from './answers.ts';
 import { type CallEventSpy, createCallEventSpy } from './call-event-spy.ts';
@@ -82,6 +83,8 @@ export interface SoukOptions {
   upstreamUrl?: string;
   /** The demo provider that answers test calls. Default: none, so that test keys are refused. */
   testUrl?: string;
+  /** Starts the provider of test calls. Default: that of `testUrl`, which runs already. */
+  startTestProvider?: () => Promise<TestProvider>;
   /** The generated reports of test keys. Default: none are loaded. */
   testReports?: TestReportsSize;
   /** Default: the names of `upstreamUrl`. */
@@ -173,7 +176,10 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
             mail: options.mail ?? null,
           },
           mcp: options.mcp ?? mcpSettings(readConfig({})),
-          testMode: options.testUrl === undefined ? null : { unitsPerDay: TEST_UNITS_PER_DAY },
+          testMode:
+            options.testUrl === undefined && !options.startTestProvider
+              ? null
+              : { unitsPerDay: TEST_UNITS_PER_DAY },
           ...options.gateway,
         },
         ownClock,
@@ -200,7 +206,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         webhooks,
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
         mail: options.mail ?? null,
-        startTestProvider: testProviderOf(options),
+        startTestProvider: options.startTestProvider ?? testProviderOf(options),
         testReports: options.testReports,
         stripe: stripeOf(options),
       };

@@ -133,10 +133,15 @@ async function resetTwoFactor(context: Context, given: Given): Promise<Report> {
 function setState(state: 'active' | 'disabled') {
   return async (context: Context, given: Given): Promise<Report> => {
     const { id } = readInput(z.object({ id: accountId }), given);
-    const account = await accountActs.setState(context, id, state);
+    const account = await accountActs.setState(context, id, state).catch(refuseErased);
     if (!account) throw noAccount(id);
     return { data: account, text: accountTable([account]) };
   };
+}
+
+/** The error of the command for an account that is erased, or cannot be erased now. */
+function refuseErased(error: unknown): never {
+  throw error instanceof ErasureRefused ? new OperatorError(error.message, { cause: error }) : error;
 }
 
 async function exportData(context: Context, given: Given): Promise<Report> {
@@ -156,9 +161,7 @@ async function exportData(context: Context, given: Given): Promise<Report> {
 
 async function erase(context: Context, given: Given): Promise<Report> {
   const { account } = readInput(z.object({ account: accountId }), given);
-  const eraseAt = await personalDataActs.requestErasure(context, account).catch((error: unknown) => {
-    throw error instanceof ErasureRefused ? new OperatorError(error.message, { cause: error }) : error;
-  });
+  const eraseAt = await personalDataActs.requestErasure(context, account).catch(refuseErased);
   if (!eraseAt) throw new OperatorError(`Account ${account} does not exist, or is erased.`);
   return {
     data: { accountId: account, eraseAt },

@@ -47,11 +47,16 @@ export function registerKey(program: Command): void {
 function withLimits(command: Command): Command {
   return command
     .option('--name <N>', 'name in lists')
-    .option('--scope <LIST>', `what the key may do: ${SCOPES.join(', ')} (default: all but keys)`)
+    .option('--scope <LIST>', `what the key may do: ${SCOPES.join(', ')} (default: all but keys)`, together)
     .option('--cap-day <N>', 'units that it may use in a day (UTC)')
     .option('--cap-month <N>', 'units that it may use in a month (UTC)')
     .option('--expires <T>', 'when it stops working, such as 2027-01-31')
-    .option('--network <LIST>', 'addresses or networks from which it may be used');
+    .option('--network <LIST>', 'addresses or networks from which it may be used', together);
+}
+
+/** An option with a list can be given several times: the lists count together. */
+function together(list: string, before: string | undefined): string {
+  return before === undefined ? list : `${before},${list}`;
 }
 
 const OPTIONS = {

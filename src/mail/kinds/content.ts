@@ -33,6 +33,8 @@ export interface Kind<Facts> {
    * `reset`: sets a new password. `confirm`: confirms the recipient's address.
    */
   token?: 'reset' | 'confirm';
+  /** Its row is deleted after the last attempt, because its recipient must not be stored any longer. */
+  isForgotten?: true;
   /** Distinguishes the causes of one account: equal facts of one cause make one mail. */
   causeOf(facts: Facts): string;
   content(facts: Facts, tokenPath: string): Content;

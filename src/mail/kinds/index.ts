@@ -1,5 +1,6 @@
 import { confirmEmail, confirmNewEmail, emailChanging, resetPassword } from './address-mails.ts';
 import type { Kind } from './content.ts';
+import { accountErased, erasurePlanned } from './erasure-mails.ts';
 import {
   keyUnused,
   paymentFailed,
@@ -22,6 +23,8 @@ export const MAIL_KINDS = {
   password_changed: passwordChanged,
   key_created: keyCreated,
   two_factor_changed: twoFactorChanged,
+  erasure_planned: erasurePlanned,
+  account_erased: accountErased,
   units_low: unitsLow,
   units_empty: unitsEmpty,
   plan_ends: planEnds,

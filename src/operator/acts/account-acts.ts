@@ -11,6 +11,7 @@ import { createPasswordReset } from '../../accounts/password-resets.ts';
 import { beginSession, endOtherSessions } from '../../accounts/sessions.ts';
 import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { audited, type Operating } from '../audit/audit-log.ts';
+import { requireNotErased } from '../personal-data/erasure.ts';
 
 /** Acts of the operator on accounts, for the console and the command. */
 export const accountActs = {
@@ -22,10 +23,14 @@ export const accountActs = {
     });
   },
 
-  /** Sets the state from the next request on. A disabled account is signed out. @returns null if the account does not exist. */
+  /**
+   * Sets the state from the next request on. A disabled account is signed out. @returns null if the account does not exist.
+   * @throws ErasureRefused if its personal data is erased, because it has no owner any more.
+   */
   setState(by: Operating, accountId: number, state: Exclude<AccountState, 'unavailable'>) {
     return audited<Account | null>(by, async (client) => {
       await lockAccount(client, accountId);
+      await requireNotErased(client, accountId, by.now);
       const before = await findAccount(client, accountId);
       const account = await setAccountState(client, accountId, state);
       if (state !== 'active') await endOtherSessions(client, accountId, null);

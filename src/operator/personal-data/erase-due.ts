@@ -1,7 +1,9 @@
 import type { ClientBase } from 'pg';
-import { lockAccount } from '../../accounts/accounts.ts';
+import { findAccount, lockAccount } from '../../accounts/accounts.ts';
+import { isTestAccount } from '../../accounts/test-accounts.ts';
 import { cancelBatch } from '../../batches/ending.ts';
 import { createSettlements } from '../../billing/settlement.ts';
+import { queueMailTo } from '../../mail/queue.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { toRecord } from '../../platform/error-record.ts';
@@ -85,6 +87,7 @@ async function emptyCalls(database: Database, accountId: number): Promise<void> 
   }
 }
 
+/** Deletes the rows of an account, and replaces its address. The last mail of a live account goes to the address it had. */
 async function eraseRows(client: ClientBase, accountId: number, now: number): Promise<void> {
   await lockAccount(client, accountId);
   const { rowCount } = await client.query('select from open_calls where account_id = $1 limit 1', [
@@ -98,12 +101,16 @@ async function eraseRows(client: ClientBase, accountId: number, now: number): Pr
   for (const [name, table] of Object.entries(ACCOUNT_TABLES))
     if (table.erasure === 'deleted')
       await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
+  const account = await findAccount(client, accountId);
+  const email = account?.email ?? '';
   // Mails with password links are sent to addresses.
-  await client.query('delete from mails where recipient = (select email from accounts where id = $1)', [
-    accountId,
-  ]);
+  await client.query('delete from mails where recipient = $1', [email]);
+  if (!isTestAccount(accountId)) {
+    const facts = { at: new Date(now).toISOString() };
+    await queueMailTo(client, { accountId: null, kind: 'account_erased', to: email, facts }, now);
+  }
   await client.query(
-    `update accounts set email = 'erased-' || id || '@erased.invalid', name = 'Erased account', email_confirmed_at = null,
+    `update accounts set state = 'unavailable', email = 'erased-' || id || '@erased.invalid', name = 'Erased account', email_confirmed_at = null,
        erased_at = $2 where id = $1`,
     [accountId, new Date(now)],
   );

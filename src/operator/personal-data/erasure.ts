@@ -1,3 +1,5 @@
+import { liveAccountOf } from '../../accounts/test-accounts.ts';
+import { queueNotice } from '../../mail/queue.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 
 /** How long an erasure can be undone. */
@@ -10,7 +12,7 @@ export interface Erasure {
   erasedAt: Date | null;
 }
 
-/** The account cannot be erased now. The message says why. */
+/** The account cannot be erased now, or is erased and cannot be changed. The message says why. */
 export class ErasureRefused extends Error {}
 
 export async function erasureOf(database: Queryable, accountId: number): Promise<Erasure> {
@@ -21,8 +23,15 @@ export async function erasureOf(database: Queryable, accountId: number): Promise
   return rows[0] ?? { eraseAt: null, erasedAt: null };
 }
 
+/** @throws ErasureRefused if the erasure of an account, or of the live account of a test account, has begun. */
+export async function requireNotErased(database: Queryable, accountId: number, now: number): Promise<void> {
+  const { eraseAt, erasedAt } = await erasureOf(database, liveAccountOf(accountId));
+  if (erasedAt || (eraseAt && eraseAt.getTime() <= now))
+    throw new ErasureRefused(`The personal data of account ${accountId} is erased, so it stays closed.`);
+}
+
 /**
- * Plans the erasure of an account. A repeated request does not change its time. @returns when it will be erased; null if the
+ * Plans the erasure of an account, and informs its owner. A repeated request does not change its time. @returns when it will be erased; null if the
  * account does not exist or is erased.
  * @throws ErasureRefused while a plan renews itself, because it would be charged again.
  */
@@ -41,7 +50,12 @@ export async function requestErasure(
      where id = $1 and erased_at is null and live_account_id is null returning erase_at as at`,
     [accountId, new Date(now + ERASURE_DELAY_MS)],
   );
-  return rows[0]?.at ?? null;
+  const eraseAt = rows[0]?.at ?? null;
+  if (eraseAt) {
+    const facts = { eraseAt: eraseAt.toISOString() };
+    await queueNotice(database, { accountId, kind: 'erasure_planned', facts }, now);
+  }
+  return eraseAt;
 }
 
 /** Undoes the request. @returns false if no erasure is planned, or it has begun. */

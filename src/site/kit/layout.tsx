@@ -108,7 +108,7 @@ export function Page(props: PageProps): VNode {
             {kindOf(viewer) === 'operator' && <span class="tag">Operator</span>}
           </a>
           <Navigation viewer={viewer} path={path} />
-          <Session viewer={viewer} />
+          <Session viewer={viewer} path={path} />
         </header>
         {viewer.kind === 'customer' && viewer.isOperator && <OperatorBanner viewer={viewer} />}
         <Announcements shown={page.announcements} />
@@ -134,7 +134,7 @@ function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
   const links = LINKS[kindOf(viewer)];
   const here = links
     .map(([href]) => href)
-    .filter((href) => path === href || path.startsWith(`${href === '/' ? ' ' : href}/`))
+    .filter((href) => path === href || (href !== homeOf(viewer) && path.startsWith(`${href}/`)))
     .sort((a, b) => b.length - a.length)[0];
   return (
     <nav class="main-nav" aria-label="Main">
@@ -151,7 +151,9 @@ function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
   );
 }
 
-function Session({ viewer }: { viewer: Viewer }): VNode {
+const SETTINGS = '/account/settings';
+
+function Session({ viewer, path }: { viewer: Viewer; path: string }): VNode {
   if (viewer.kind === 'visitor') {
     return (
       <div class="session">
@@ -165,7 +167,7 @@ function Session({ viewer }: { viewer: Viewer }): VNode {
   return (
     <div class="session">
       {viewer.kind === 'customer' && !viewer.isOperator && (
-        <a class="who" href="/account/settings">
+        <a class="who" href={SETTINGS} aria-current={path.startsWith(SETTINGS) ? 'page' : undefined}>
           {viewer.email}
         </a>
       )}

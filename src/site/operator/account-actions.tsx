@@ -35,12 +35,7 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
   });
   scope.post(`${path}/erase`, async (request, reply) => {
     const { id } = await accountIn(pages, request);
-    try {
-      await personalDataActs.requestErasure(operatingOf(pages, request), id);
-    } catch (error) {
-      if (error instanceof ErasureRefused) throw new SoukError('BATCH_STATE', { message: error.message });
-      throw error;
-    }
+    await personalDataActs.requestErasure(operatingOf(pages, request), id).catch(refuseErased);
     return reply.redirect(`/admin/accounts/${id}`, 303);
   });
   scope.post(`${path}/keep`, async (request, reply) => {
@@ -52,7 +47,7 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
 
   async function setState(request: FastifyRequest, reply: FastifyReply, state: 'active' | 'disabled') {
     const { id } = await accountIn(pages, request);
-    await accountActs.setState(operatingOf(pages, request), id, state);
+    await accountActs.setState(operatingOf(pages, request), id, state).catch(refuseErased);
     return reply.redirect(`/admin/accounts/${id}`, 303);
   }
 
@@ -124,6 +119,11 @@ function registerGrants(scope: FastifyInstance, pages: Pages): void {
       return sendAccountPage(pages, reply, account, { refused: { kind, form }, status });
     };
   }
+}
+
+/** The error of the page for an account that is erased, or cannot be erased now. */
+function refuseErased(error: unknown): never {
+  throw error instanceof ErasureRefused ? new SoukError('BATCH_STATE', { message: error.message }) : error;
 }
 
 /** Browsers send an empty string for an empty start. */

@@ -177,6 +177,12 @@ function AccountFacts({ account, erasure }: AccountProps): VNode {
 function Actions({ account, erasure }: AccountProps): VNode {
   const { id, email, state, emailConfirmedAt } = account;
   const path = `/admin/accounts/${id}`;
+  if (erasure.erasedAt)
+    return (
+      <div class="row">
+        <PostButton action={`${path}/export`}>Export data</PostButton>
+      </div>
+    );
   return (
     <div class="row">
       <PostButton action={`${path}/view`}>View as customer</PostButton>
@@ -203,16 +209,7 @@ function Actions({ account, erasure }: AccountProps): VNode {
   );
 }
 
-function ErasureButton({
-  path,
-  email,
-  erasure,
-}: {
-  path: string;
-  email: string;
-  erasure: Erasure;
-}): VNode | null {
-  if (erasure.erasedAt) return null;
+function ErasureButton({ path, email, erasure }: { path: string; email: string; erasure: Erasure }): VNode {
   if (erasure.eraseAt) return <PostButton action={`${path}/keep`}>Undo erasure</PostButton>;
   return (
     <PostButton

@@ -199,11 +199,13 @@ test('the endpoints of trackers answer as documented', async ({ souk, client, up
   expect((await client.get(links.self)).json.data.lastRun.state).toBe('finished');
   expect((await client.get('/api/trackers?limit=1')).json.data.trackers).toHaveLength(1);
   expect((await client.get(`${links.alerts}?limit=x`)).status).toBe(400);
+  expect((await client.post(`${links.self}/run`, {})).json.data.run.trigger).toBe('manual');
   expect((await patch(client, links.self, { name: 'Cheap' })).json.data.name).toBe('Cheap');
   expect((await patch(client, links.self, { maxUnits: 0 })).status).toBe(429);
   expect((await del(client, links.self)).json.data.deleted).toBe(true);
   for (const end of ['', '/alerts'])
     expect((await client.get(`/api/trackers/${UNKNOWN}${end}`)).json.code).toBe('TRACKER_NOT_FOUND');
+  expect((await client.post(`/api/trackers/${UNKNOWN}/run`, {})).json.code).toBe('TRACKER_NOT_FOUND');
   expect((await patch(client, `/api/trackers/${UNKNOWN}`, {})).json.code).toBe('TRACKER_NOT_FOUND');
   expect((await del(client, `/api/trackers/${UNKNOWN}`)).json.code).toBe('TRACKER_NOT_FOUND');
   upstream.on('product', knowsEveryProduct);

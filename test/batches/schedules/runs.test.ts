@@ -147,7 +147,7 @@ test('a request for a run that the queue delivers twice makes one run', async ({
   await putUpload(redis, redisKeys(souk.redisNamespace), run.runId, Readable.from([]));
   redis.disconnect();
   const queue = batchQueueOf(souk);
-  await queue.add('run', { kind: 'run', uploadId: run.runId, accountId, scheduleId });
+  await queue.add('run', { kind: 'run', uploadId: run.runId, accountId, scheduleId, of: 'schedule' });
   await expect.poll(() => queue.getJobCountByTypes('waiting', 'active')).toBe(0);
   expect(await runsOf(client, { scheduleId })).toEqual([{ ...run, state: BEGUN }]);
 });

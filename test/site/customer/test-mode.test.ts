@@ -61,6 +61,17 @@ test('an account without a test account cannot switch to one', async ({ souk }) 
   expect((await visitor.post('/account/mode', { mode: 'test' })).text).not.toContain('Test mode Calls');
 });
 
+test('the navigation marks the page, and only on the overview the overview', async ({ souk }) => {
+  const { visitor } = await signedIn(souk);
+  const marked = async (path: string) =>
+    [...(await visitor.get(path)).html.matchAll(/href="([^"]+)" aria-current="page"/g)].map(
+      ([, href]) => href,
+    );
+  expect(await marked('/account')).toEqual(['/account']);
+  expect(await marked('/account/settings')).toEqual(['/account/settings']);
+  expect(await marked('/account/trackers/new')).toEqual(['/account/trackers']);
+});
+
 test('the console lists no test accounts, and links to the test account from the live one', async ({
   souk,
 }) => {

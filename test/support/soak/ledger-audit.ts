@@ -32,7 +32,9 @@ const AUDITS: Record<string, string> = {
     select a.account_id, a.id as first, b.id as second, a.accepted_at, b.accepted_at as again_at, a.units_charged
     from calls a join calls b on b.claim_key = a.claim_key and (b.accepted_at, b.id) > (a.accepted_at, a.id)
     where a.state = 'settled' and b.state = 'settled' and b.accepted_at < a.accepted_at + interval '300 seconds'
-      and a.units_charged > 0 and b.units_charged > 0 and coalesce(a.answer, '') not like 'partial:%'`,
+      and a.units_charged > 0 and b.units_charged > 0 and coalesce(a.answer, '') not like 'partial:%'
+      -- An erased account has calls without claims.
+      and a.claim_key <> ''`,
   'a call that continues a partial answer reserves at most the rest': `
     select a.account_id, a.id as first, b.id as second, a.units_reserved, a.units_charged, b.units_reserved as again
     from calls a join calls b on b.claim_key = a.claim_key and (b.accepted_at, b.id) > (a.accepted_at, a.id)
