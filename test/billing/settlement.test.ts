@@ -204,3 +204,26 @@ test.each([
   await billing.refund(account, callId);
   expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
 });
+
+test.each([
+  ['does not wait for the disk if the call is charged what was reserved', 5, null, 'off'],
+  ['waits for the disk if units are released', 4, null, 'on'],
+  ['waits for the disk if the call is released', 0, { kind: 'UPSTREAM_ERROR' }, 'on'],
+])('the end of a call %s', async (_what, units, error, expected) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5);
+  const client = await billing.database.connect();
+  try {
+    // The databases of tests never wait otherwise.
+    await client.query('begin; set local synchronous_commit = on');
+    await client.query(
+      'select souk_finish(now(), $1, $2, $3, array[null], $4, array[null]::timestamptz[], array[1], false)',
+      [[account.accountId], [callId], [units], [error && JSON.stringify(error)]],
+    );
+    const { rows } = await client.query('show synchronous_commit');
+    expect(rows).toEqual([{ synchronous_commit: expected }]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
