@@ -3,7 +3,7 @@ import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
 import { mailOf } from './config/mail.ts';
-import { demoPicturesOf, providersOf } from './config/providers.ts';
+import { hasDemoPictures, providersOf } from './config/providers.ts';
 import { testModeOf } from './config/test-mode.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/database-clock.ts';
@@ -19,7 +19,7 @@ await runProcess('gateway', async (env) => {
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-gateway', (reason) =>
     log.warn({ reason }, 'failed to send traces'),
   );
-  const demoPicturesUrl = demoPicturesOf(config);
+  const ownUrl = config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`;
   const gateway = await openGateway(
     {
       databaseUrl: config.DATABASE_URL,
@@ -31,7 +31,8 @@ await runProcess('gateway', async (env) => {
       providers: providersOf(config),
       links: {
         chartSiteUrl: config.CHART_SITE_URL,
-        imageCdnUrl: (demoPicturesUrl && config.PUBLIC_URL) ?? config.IMAGE_CDN_URL,
+        imageCdnUrl: hasDemoPictures(config) ? ownUrl : config.IMAGE_CDN_URL,
+        testImageUrl: ownUrl,
       },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       accountLimits: accountLimits(config),
@@ -44,7 +45,7 @@ await runProcess('gateway', async (env) => {
         payments: readPayments(config),
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
         trials: config.TRIALS,
-        demoPicturesUrl,
+        hasDemoPictures: hasDemoPictures(config),
         mail: mailOf(config),
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },

@@ -14,6 +14,13 @@ const LONGEST_FILE = 300;
 const ROOMS = [
   ['platform', 'src/platform'],
   ['operations', 'src/operations'],
+  [
+    'demo-pictures',
+    'demo/pictures',
+    'demo/catalog/categories.ts',
+    'demo/catalog/tree.ts',
+    'demo/catalog/picture-names.ts',
+  ],
   ['accounts', 'src/accounts'],
   ['billing', 'src/billing'],
   ['mail', 'src/mail'],
@@ -34,8 +41,8 @@ const ROOMS = [
   ['programs', 'src/main.ts', 'src/start.ts', 'src/migrate.ts', 'src/cli.ts', 'workers/main.ts'],
 ] as const satisfies readonly (readonly [string, ...string[]])[];
 
-/** A separate program: a server that speaks the protocols of the upstreams. It imports only these two rooms. */
-const DEMO = { room: 'demo', mayImport: ['demo', 'platform', 'operations'] };
+/** A separate program: a server that speaks the protocols of the upstreams. It imports only these rooms. */
+const DEMO = { room: 'demo', mayImport: ['demo', 'platform', 'operations', 'demo-pictures'] };
 
 /** Rooms that never load each other, although the order allows it. */
 const APART: readonly (readonly [string, string])[] = [

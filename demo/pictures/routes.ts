@@ -3,7 +3,7 @@ import { LEAF_COUNT } from '../catalog/categories.ts';
 import { readPictureName } from '../catalog/picture-names.ts';
 import { drawingOf } from './drawing.ts';
 
-/** The host of product pictures. Pages of every site may show them. */
+/** The host of the pictures of invented products: in the demo provider, and in gateways. Pages of every site may show them. */
 export async function pictureRoutes(app: FastifyInstance): Promise<void> {
   app.get<{ Params: { name: string } }>('/images/I/:name', (request, reply) => {
     const pictured = readPictureName(request.params.name);
@@ -12,7 +12,8 @@ export async function pictureRoutes(app: FastifyInstance): Promise<void> {
     return reply
       .type('image/svg+xml')
       .header('cache-control', 'public, max-age=86400')
-      .header('content-security-policy', "default-src 'none'")
+      .header('x-content-type-options', 'nosniff')
+      .header('content-security-policy', "default-src 'none'; sandbox")
       .send(drawingOf(pictured, pictured.sizePixels));
   });
 }

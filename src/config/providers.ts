@@ -18,16 +18,13 @@ export function providersOf({
   };
 }
 
-/**
- * Returns the address from which this installation serves pictures of its demo provider itself; undefined if browsers load
- * pictures from `IMAGE_CDN_URL`.
- */
-export function demoPicturesOf({
+/** Returns whether gateways serve the pictures of the demo provider; otherwise browsers load pictures from `IMAGE_CDN_URL`. */
+export function hasDemoPictures({
   DEMO_DATA,
   KEEPA_BASE_URL,
   IMAGE_CDN_URL,
-}: Pick<Config, 'DEMO_DATA' | 'KEEPA_BASE_URL' | 'IMAGE_CDN_URL'>): string | undefined {
-  return DEMO_DATA.includes('products') && IMAGE_CDN_URL === KEEPA_BASE_URL ? IMAGE_CDN_URL : undefined;
+}: Pick<Config, 'DEMO_DATA' | 'KEEPA_BASE_URL' | 'IMAGE_CDN_URL'>): boolean {
+  return DEMO_DATA.includes('products') && IMAGE_CDN_URL === KEEPA_BASE_URL;
 }
 
 /** Returns an address without user and password, which may change. */

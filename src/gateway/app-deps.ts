@@ -23,7 +23,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
   const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
   const { redis, cache, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
   const { pages: database, registry, requestMetrics, tracing } = parts;
-  const { publicUrl, trials = 'manual', payments, demoPicturesUrl, mail } = pages;
+  const { publicUrl, trials = 'manual', payments, hasDemoPictures = false, mail } = pages;
   const { adminToken } = operator;
   const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
   const stripe =
@@ -56,7 +56,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
       trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
       testMode: settings.testMode ?? null,
       imageCdnUrl: settings.links.imageCdnUrl,
-      demoPicturesUrl,
+      hasDemoPictures,
       mail: mailWayOf(mail),
       secretBox: createSecretBox(settings.secretKeys),
       statusBoard: createStatusBoard({ database, clock, log }),

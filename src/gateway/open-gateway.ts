@@ -65,8 +65,8 @@ export interface PageSettings {
   signUpsPerHour?: number;
   /** The setting TRIALS. */
   trials?: TrialRule;
-  /** The demo provider whose pictures this gateway serves; default: browsers load pictures from the image host. */
-  demoPicturesUrl?: string | undefined;
+  /** Whether this gateway serves the pictures of the demo provider; default: browsers load pictures from the image host. */
+  hasDemoPictures?: boolean;
   /** Default: the pages offer nothing that needs mails. */
   mail?: MailSettings | null;
 }

@@ -47,8 +47,8 @@ export interface SiteDeps {
   publicUrl: string | undefined;
   /** The host of product pictures: the setting IMAGE_CDN_URL. */
   imageCdnUrl: string;
-  /** The demo provider whose pictures this installation serves instead. */
-  demoPicturesUrl: string | undefined;
+  /** Whether this installation serves the pictures of all products, which are those of the demo provider, itself. */
+  hasDemoPictures: boolean;
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
   statusBoard: Polled<StatusFacts>;

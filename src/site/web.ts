@@ -1,6 +1,7 @@
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { pictureRoutes } from '../../demo/pictures/routes.ts';
 import { credentialOf } from '../accounts/operator-token.ts';
 import { endOperatorSessions } from '../accounts/sessions.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
@@ -35,7 +36,6 @@ import { registerWebhookPages } from './customer/webhooks/webhooks.tsx';
 import { registerDocs } from './docs/register-docs.tsx';
 import { registerAnnouncements } from './kit/announcements.tsx';
 import { registerAssets } from './kit/assets.ts';
-import { registerDemoPictures } from './kit/demo-pictures.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/page-headers.ts';
 import { registerOperator } from './operator/register-operator.ts';
@@ -112,7 +112,8 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   registerAnnouncements(app, pages);
   registerStatus(app, pages);
   registerAssets(app);
-  if (deps.demoPicturesUrl) registerDemoPictures(app, deps.demoPicturesUrl);
+  // The demo provider listens on its own machine only.
+  if (deps.hasDemoPictures || deps.testMode) app.register(pictureRoutes);
   registerDocs(app);
   if (adminToken !== undefined)
     app.register(async (scope) => {

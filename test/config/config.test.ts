@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, requireSettings } from '../../src/config/config.ts';
 import { mailSenderOf } from '../../src/config/mail.ts';
-import { demoPicturesOf, providersOf } from '../../src/config/providers.ts';
+import { hasDemoPictures, providersOf } from '../../src/config/providers.ts';
 import { credentialsFor } from '../../src/config/selling-partner.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
 import { ConfigError } from '../../src/platform/settings.ts';
@@ -176,7 +176,7 @@ describe('names providers', () => {
 test('serves pictures itself only if the image host is the demo provider', () => {
   const url = 'http://127.0.0.1:4000';
   const demo = { DEMO_DATA: 'products', KEEPA_BASE_URL: url, IMAGE_CDN_URL: url };
-  expect(demoPicturesOf(readConfig(demo))).toBe(url);
-  expect(demoPicturesOf(readConfig({ ...demo, IMAGE_CDN_URL: 'https://images.example' }))).toBeUndefined();
-  expect(demoPicturesOf(readConfig({ ...demo, DEMO_DATA: 'trends' }))).toBeUndefined();
+  expect(hasDemoPictures(readConfig(demo))).toBe(true);
+  expect(hasDemoPictures(readConfig({ ...demo, IMAGE_CDN_URL: 'https://images.example' }))).toBe(false);
+  expect(hasDemoPictures(readConfig({ ...demo, DEMO_DATA: 'trends' }))).toBe(false);
 });

@@ -3,8 +3,7 @@ import { createTestKey } from '../../src/billing/test-wallet.ts';
 import { lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';
 import { batchOnce, isFinished, linesOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
-import { csvReport, load, ranked } from '../support/reports.ts';
-import type { Souk } from '../support/souk.ts';
+import { csvReport, load, ranked, testReportsLoaded } from '../support/reports.ts';
 import { test as base } from '../support/souk-test.ts';
 
 const LIVE_WEEK = '2026-01-31';
@@ -17,21 +16,13 @@ const test = base
   }))
   .extend('reports', { scope: 'file' }, async ({ souk }) => {
     await load(souk.database, 'us', csvReport(LIVE_WEEK, ranked(LIVE_TERM)));
-    await reportsLoaded(souk, 2);
+    await testReportsLoaded(souk, 2);
     return { newest: lastEndedWeek(souk.clock.now()) };
   })
   /** A client with a test key of `account`. */
   .extend('tester', async ({ souk, account, reports: _ }) =>
     souk.clientOf(await createTestKey(souk.database, account.accountId, souk.clock.now())),
   );
-
-async function reportsLoaded(souk: Souk, weeks: number): Promise<void> {
-  const loaded = async () => {
-    const { rows } = await souk.database.query('select week::text from test_reports.aba_weeks order by week');
-    return rows.map(({ week }) => week as string);
-  };
-  await expect.poll(loaded, { timeout: 60_000 }).toHaveLength(weeks);
-}
 
 const topTerm = async (client: Client) => {
   const { json } = await client.get('/api/aba/rank?country=us&limit=1');
@@ -138,7 +129,7 @@ test('a week that ends is loaded, and the oldest one is deleted', async ({ openA
     testUrl: demo.url,
     testReports: { weeks: { first: 1, others: 0 }, terms: 50 },
   });
-  await reportsLoaded(souk, 1);
+  await testReportsLoaded(souk, 1);
   souk.clock.advance(7 * 86_400_000);
   const newest = lastEndedWeek(souk.clock.now());
   const loaded = async () => {

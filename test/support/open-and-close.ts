@@ -28,7 +28,11 @@ const gateway = await openGateway(
   {
     ...stores,
     offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
-    links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+    links: {
+      chartSiteUrl: 'https://charts.test',
+      imageCdnUrl: 'https://images.test',
+      testImageUrl: 'https://souk.test',
+    },
     webhooks: { allowPrivate: false },
     limits: NO_LIMITS,
     mcp: mcpSettings(readConfig({})),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
-import { inject } from 'vitest';
+import { inject, vi } from 'vitest';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
 import { addDays } from '../../src/operations/brand-analytics/keywords/report-week.ts';
 import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
@@ -51,6 +51,16 @@ export function load(
   labelsFrom?: string,
 ) {
   return importWeek(database, { file: fileOf(content), site, week, provider, labelsFrom, now: NOW });
+}
+
+/** Waits until a service has this many generated reports for test keys; see `testReports` of `SoukOptions`. */
+export async function testReportsLoaded({ database }: { database: Database }, weeks: number): Promise<void> {
+  const areLoaded = async () => {
+    const { rows } = await database.query('select from test_reports.aba_weeks');
+    return rows.length >= weeks;
+  };
+  // expect.poll works in tests only, and not in hooks.
+  await vi.waitUntil(areLoaded, { interval: 50, timeout: 60_000 });
 }
 
 /** Imports a report with the compiled program, whose threads start much faster than those of TypeScript. */

@@ -164,7 +164,11 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           ...patience,
           offPeak,
           providers,
-          links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+          links: {
+            chartSiteUrl: 'https://charts.test',
+            imageCdnUrl: 'https://images.test',
+            testImageUrl: 'https://souk.test',
+          },
           webhooks: webhooksOf(options),
           accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
           limits: { ...NO_LIMITS, ...options.limits },

@@ -24,7 +24,11 @@ beforeAll(async () => {
       redisNamespace: `test-${randomBytes(6).toString('hex')}`,
       offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
       providers: { products: 'p', trends: 't', reports: 'r' },
-      links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+      links: {
+        chartSiteUrl: 'https://charts.test',
+        imageCdnUrl: 'https://images.test',
+        testImageUrl: 'https://souk.test',
+      },
       webhooks: { allowPrivate: false },
       limits: NO_LIMITS,
       mcp: mcpSettings(readConfig({})),

@@ -37,6 +37,28 @@ test('a customer creates a test key, calls the demo provider with it, and return
   expect((await visitor.get('/account/keys')).text).toContain('Show test account');
 });
 
+test('pictures of test products are drawn by the service', async ({ souk }) => {
+  const { visitor, client } = await signedIn(souk);
+  await visitor.get('/account/keys');
+  const [key = ''] = /km_test_\w{32}/.exec((await visitor.post('/account/test-key', {})).html) ?? [];
+  const tester = souk.clientOf(key);
+  const asins = 'B08N5WRWNX';
+  const { json } = await tester.get(`/api/market/product?domain=1&asins=${asins}&detailLevel=summary`);
+  const [{ image }] = json.data.products;
+  const linked = (await tester.get(`/api/retail/imageurl?domain=1&image=${image}`)).json.data.items;
+  expect(linked).toEqual([{ image, url: `https://souk.test/images/I/${image}` }]);
+  expect((await tester.raw(`/images/I/${image}`)).text).toMatch(/^<svg /);
+  expect((await client.get(`/api/retail/imageurl?domain=1&image=${image}`)).text).toContain(
+    'https://images.test/',
+  );
+
+  await visitor.get('/explore/product');
+  const { html } = await visitor.post('/explore/product', { domain: '1', asin: asins, view: 'product' });
+  const [, shown = ''] = /<img class="product" src="([^"]+)"/.exec(html) ?? [];
+  expect(shown).toMatch(/^\/images\/I\/\w+\.svg$/);
+  expect((await client.raw(shown)).status).toBe(200);
+});
+
 test('the pages of a session have the key of the account they show', async ({ souk }) => {
   const { visitor, accountId, client } = await signedIn(souk);
   await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);

@@ -22,6 +22,8 @@ export interface LocalDeps {
 export interface LinkSettings {
   chartSiteUrl: string;
   imageCdnUrl: string;
+  /** Of the pictures of invented products, for test keys: this installation. */
+  testImageUrl: string;
 }
 
 /** Answers an operation in the gateway, without a job. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
+import { isTestAccount } from '../../../accounts/test-accounts.ts';
 import { FilterForm } from '../../kit/form.tsx';
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
@@ -7,6 +8,7 @@ import { addressOf } from '../../kit/paging.tsx';
 import { sendPage } from '../../kit/render.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
 import { baseUrlOf, type Pages } from '../../pages.ts';
+import { customerOf } from '../../session.ts';
 import { refusedForm } from '../customer-api.ts';
 import { findView, type ShownView, statesOf } from './page-states.ts';
 import { rowsCsv } from './rows-csv.ts';
@@ -71,12 +73,17 @@ export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: 
     return showViews(reply, query, await statesOf(request, views, query, { view, state }));
   });
 
+  /** Whether this installation serves the pictures of the products that a page shows. */
+  function hasOwnPictures(request: FastifyRequest): boolean {
+    return pages.hasDemoPictures || isTestAccount(customerOf(request).accountId);
+  }
+
   function showViews(reply: FastifyReply, query: FormValues, shown: readonly ShownView[]): FastifyReply {
     const main = shown[0]?.state;
     const faults = main?.kind === 'refused' ? faultsOf(page, main) : {};
     const place: CardPlace = {
       ...{ path: page.path, query },
-      imageCdnUrl: pages.demoPicturesUrl ? '' : pages.imageCdnUrl,
+      imageCdnUrl: hasOwnPictures(reply.request) ? '' : pages.imageCdnUrl,
       baseUrl: baseUrlOf(pages, reply.request),
     };
     const isFormRefused = Object.keys(faults).some((field) => field !== '');

@@ -18,7 +18,7 @@ const EXPLORE_PAGES = [
 /** Registers the pages for looking at data. They may show pictures of the image host, if that is not this installation. */
 export function registerExplore(account: FastifyInstance, pages: Pages): void {
   account.register(async (scope) => {
-    if (!pages.demoPicturesUrl) scope.addHook('onRequest', allowPictures(new URL(pages.imageCdnUrl).origin));
+    if (!pages.hasDemoPictures) scope.addHook('onRequest', allowPictures(new URL(pages.imageCdnUrl).origin));
     scope.get('/explore', (_request, reply) => reply.redirect(productPage.path, 303));
     for (const page of EXPLORE_PAGES) registerExplorePage(scope, pages, page);
   });

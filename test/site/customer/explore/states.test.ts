@@ -109,7 +109,7 @@ const NOTHING: Readonly<Record<string, object>> = {
   seller: { sellers: {} },
 };
 
-test.override('soukOptions', ({ demo }) => ({ pages: { ...PAGES, demoPicturesUrl: demo.url } }));
+test.override('soukOptions', { pages: { ...PAGES, hasDemoPictures: true } });
 let souk: Souk;
 let customer: Customer;
 let viewer: Viewer;
