@@ -208,8 +208,8 @@ export function tableOf({ table }: QueuedOperation, input: unknown): Table<unkno
 }
 
 /** The source list of an operation with one source. */
-export function oneSource(identity: string): readonly Source[] {
-  return [{ key: '', identity }];
+export function oneSource(identity: string, read?: Source['read']): readonly Source[] {
+  return [{ key: '', identity, ...(read ? { read } : {}) }];
 }
 
 /** How long a cached answer lives. */

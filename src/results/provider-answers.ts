@@ -12,3 +12,10 @@ export function noteAnswer(value: object, answer: Compressed): void {
 export function answerOf(value: unknown): Compressed | null {
   return typeof value === 'object' && value !== null ? (answers.get(value) ?? null) : null;
 }
+
+/** Remembers that a value was made from an answer which has no other data. @returns the value. */
+export function madeFrom<Value extends object | null>(answer: object, value: Value): Value {
+  const bytes = answerOf(answer);
+  if (bytes && value !== null) noteAnswer(value, bytes);
+  return value;
+}

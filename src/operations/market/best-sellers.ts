@@ -7,7 +7,7 @@ import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
 import { categoryId, type ExactInteger, integerOf } from '../params/exact-integer.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
-import { request } from '../params/request.ts';
+import { isRecord, request } from '../params/request.ts';
 import { boolean, oneOfNumbers } from '../params/scalars.ts';
 
 export const RANK_DAYS = [0, 30, 90, 180] as const;
@@ -74,7 +74,10 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain, category, range, variations, sublist }) =>
-    oneSource(`bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`),
+    oneSource(
+      `bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`,
+      bestSellersIn,
+    ),
   table: {
     columns: () => ['asin'],
     rows: ({ bestSellersList }) => (bestSellersList as BestSellersList).asinList.map((asin) => ({ asin })),
@@ -97,3 +100,9 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     },
   },
 });
+
+/** Returns the list of an answer of the provider; null if the category has none. */
+export function bestSellersIn(answer: unknown): BestSellersList | null {
+  const { bestSellersList: list } = (isRecord(answer) ? answer : {}) as { bestSellersList?: unknown };
+  return isRecord(list) && Array.isArray(list.asinList) ? (list as unknown as BestSellersList) : null;
+}

@@ -5,7 +5,7 @@ import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { optionalAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { request } from '../params/request.ts';
+import { isRecord, request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import { toKeepaMinutes } from '../products/keepa-time.ts';
 
@@ -80,7 +80,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   pools: ['market', 'lightning'],
   queue: ({ asin }) => (asin ? 'market' : 'lightning'),
   // The full list is fetched and filtered here, because fetching each state separately would cost tokens each time.
-  source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`),
+  source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`, dealsIn),
   table: {
     columns: () => DEAL_COLUMNS,
     rows: ({ lightningDeals }) => lightningDeals as Record<string, unknown>[],
@@ -101,6 +101,16 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
     },
   },
 });
+
+/** Returns the deals of an answer of the provider. */
+export function dealsIn(answer: unknown): LightningDeal[] {
+  const { lightningDeals } = (isRecord(answer) ? answer : {}) as { lightningDeals?: unknown };
+  return Array.isArray(lightningDeals) ? lightningDeals.filter(isDeal) : [];
+}
+
+function isDeal(value: unknown): value is LightningDeal {
+  return isRecord(value) && typeof value.asin === 'string';
+}
 
 /** Documented names of states that upstream names differently. */
 const OUR_NAMES: Record<string, DealState> = {

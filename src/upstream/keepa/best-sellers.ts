@@ -1,5 +1,9 @@
-import type { BestSellersInput, BestSellersList } from '../../operations/market/best-sellers.ts';
-import { isRecord } from './envelope.ts';
+import {
+  type BestSellersInput,
+  type BestSellersList,
+  bestSellersIn,
+} from '../../operations/market/best-sellers.ts';
+import { madeFrom } from '../../results/provider-answers.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
 const LIST_COST = 50;
@@ -22,6 +26,5 @@ export async function fetchBestSellers(
     ...(sublist ? { sublist: 1 } : { range }),
   };
   const answer = await keepa.json({ path: 'bestsellers', params, cost: LIST_COST, payload: LIST }, context);
-  const { bestSellersList: list } = answer;
-  return isRecord(list) && Array.isArray(list.asinList) ? (list as BestSellersList) : null;
+  return madeFrom(answer, bestSellersIn(answer));
 }

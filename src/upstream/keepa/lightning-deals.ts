@@ -1,5 +1,6 @@
-import type { LightningDeal } from '../../operations/market/lightning-deal.ts';
+import { dealsIn, type LightningDeal } from '../../operations/market/lightning-deal.ts';
 import type { Domain } from '../../operations/params/domain.ts';
+import { madeFrom } from '../../results/provider-answers.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
 const LIST_COST = 500;
@@ -11,7 +12,7 @@ export async function fetchLightningDeals(
   asin: string | undefined,
   context: CallContext,
 ): Promise<LightningDeal[]> {
-  const { lightningDeals } = await keepa.json(
+  const answer = await keepa.json(
     {
       path: 'lightningdeal',
       params: asin === undefined ? { domain } : { domain, asin },
@@ -20,9 +21,5 @@ export async function fetchLightningDeals(
     },
     context,
   );
-  return Array.isArray(lightningDeals) ? lightningDeals.filter(isDeal) : [];
-}
-
-function isDeal(value: unknown): value is LightningDeal {
-  return typeof value === 'object' && value !== null && typeof (value as LightningDeal).asin === 'string';
+  return madeFrom(answer, dealsIn(answer));
 }

@@ -1,7 +1,7 @@
 import type { ProductOptions } from '../../operations/market/product-sources.ts';
 import { productsIn } from '../../operations/products/normalise.ts';
 import type { Product } from '../../operations/products/product.ts';
-import { answerOf, noteAnswer } from '../../results/provider-answers.ts';
+import { madeFrom } from '../../results/provider-answers.ts';
 import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 
 /** The age that the caller accepts is sent only if it forces a refresh. */
@@ -76,8 +76,7 @@ async function fetchList(
   const envelope = await keepa.json(productCall(name, keys, options), context);
   const products = productsIn(envelope);
   const [only, ...others] = products;
-  const answer = answerOf(envelope);
-  if (answer && only && keys.length === 1 && others.length === 0) noteAnswer(only, answer);
+  if (only && keys.length === 1 && others.length === 0) madeFrom(envelope, only);
   return products;
 }
 
