@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { isKeyDue } from '../../accounts/first-key.ts';
+import { isTestAccount } from '../../accounts/test-accounts.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -12,10 +13,16 @@ import { ShowFirstKey } from './key-shown.tsx';
 import { confirmBanner } from './settings/confirm-banner.tsx';
 import { trialFor, Welcome } from './trial.tsx';
 
+const WALLETS = ['general', 'off_peak'] as const;
+
+/** A test account has one plan, which never ends, and buys nothing. */
+const TEST_WALLETS = ['general'] as const;
+
 /** Registers the overview: the quota, and what pays for the next call. */
 export function registerOverview(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account', async (request, reply) => {
     const { accountId, name } = customerOf(request);
+    const isTest = isTestAccount(accountId);
     const [quota, isDue, banner] = await Promise.all([
       apiData<QuotaSnapshot>(request, 'GET', '/api/quota'),
       isKeyDue(pages.database, accountId),
@@ -43,16 +50,20 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
             </div>
           )}
           <div class="grid">
-            {(['general', 'off_peak'] as const).map((wallet) => {
+            {(isTest ? TEST_WALLETS : WALLETS).map((wallet) => {
               const snapshot = quota[wallet];
               return (
                 <section class="card" key={wallet} aria-labelledby={`wallet-${wallet}`}>
                   <h2 id={`wallet-${wallet}`}>{WALLET_NAMES[wallet]}</h2>
-                  {snapshot.subscribed ? <Subscription snapshot={snapshot} /> : <NoPlan wallet={wallet} />}
+                  {snapshot.subscribed ? (
+                    <Subscription snapshot={snapshot} isTest={isTest} />
+                  ) : (
+                    <NoPlan wallet={wallet} />
+                  )}
                 </section>
               );
             })}
-            <Packs packs={quota.packs} />
+            {!isTest && <Packs packs={quota.packs} />}
           </div>
           <p class="hint">
             Off-peak hours are {hoursText(quota.offPeakWindow)} and are {quota.offPeakActive ? '' : 'not '}
@@ -101,13 +112,18 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
   );
 }
 
-function Subscription({ snapshot }: { snapshot: SubscriptionSnapshot }): VNode {
+function Subscription({ snapshot, isTest }: { snapshot: SubscriptionSnapshot; isTest: boolean }): VNode {
   const { plan, quantity, subscriptionEnd, minute, daily, monthly, resetAt } = snapshot;
   return (
     <>
       <p>
         <strong>{plan.name}</strong>
-        {quantity > 1 && ` × ${quantity}`}, valid until <Time at={subscriptionEnd} />
+        {quantity > 1 && ` × ${quantity}`}
+        {!isTest && (
+          <>
+            , valid until <Time at={subscriptionEnd} />
+          </>
+        )}
       </p>
       <Meter name="Calls this minute" bucket={minute} resetAt={resetAt.minute} />
       <Meter name="Units today" bucket={daily} resetAt={resetAt.daily} />

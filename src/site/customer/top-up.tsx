@@ -37,7 +37,7 @@ export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
         ceiling: `must be at least the price of the pack, ${money(pack.priceCents, currency)}`,
       });
     const rule = { packCode, thresholdUnits, ceilingCents: ceiling * 100, isOn: isOn === 'on' };
-    await saveTopUp(database, customerOf(request).accountId, rule, clock.now());
+    await saveTopUp(database, customerOf(request).liveAccountId, rule, clock.now());
     return PATH;
   }
 
@@ -48,7 +48,7 @@ export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest = reply.request,
   ): Promise<FastifyReply> {
     const [topUp, packs] = await Promise.all([
-      findTopUp(database, customerOf(request).accountId),
+      findTopUp(database, customerOf(request).liveAccountId),
       offeredPacks(database),
     ]);
     return sendPage(

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { listKeys } from '../../accounts/account-keys.ts';
 import { type Account, findAccount } from '../../accounts/accounts.ts';
-import { hasTestAccount, testAccountOf } from '../../accounts/test-accounts.ts';
+import { hasTestAccount, isTestAccount, liveAccountOf, testAccountOf } from '../../accounts/test-accounts.ts';
 import { listPlans } from '../../billing/grants.ts';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
 import { listPurchases } from '../../billing/payments/purchases.ts';
@@ -177,6 +177,15 @@ function AccountFacts({ account, erasure }: AccountProps): VNode {
 function Actions({ account, erasure }: AccountProps): VNode {
   const { id, email, state, emailConfirmedAt } = account;
   const path = `/admin/accounts/${id}`;
+  if (isTestAccount(id))
+    return (
+      <div class="row">
+        <PostButton action={`${path}/view`}>View as customer</PostButton>
+        <a class="button" href={`/admin/accounts/${liveAccountOf(id)}`}>
+          Live account
+        </a>
+      </div>
+    );
   if (erasure.erasedAt)
     return (
       <div class="row">

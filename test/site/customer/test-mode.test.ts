@@ -6,6 +6,7 @@ import { test } from '../../support/souk-test.ts';
 import { createVisitor } from '../../support/visitor.ts';
 
 const TOKEN = 'operator-token-of-tests';
+const PASSWORD = 'correct horse battery staple';
 
 test.override('soukOptions', ({ demo }) => ({
   pages: PAGES,
@@ -27,7 +28,9 @@ test('a customer creates a test key, calls the demo provider with it, and return
   const answer = await souk.clientOf(key).get('/api/market/product?country=us&asins=B08N5WRWNX');
   expect(answer.json).toMatchObject({ livemode: false, data: { products: [{ asin: 'B08N5WRWNX' }] } });
 
-  expect((await visitor.get('/account')).text).toContain('Test mode');
+  const overview = (await visitor.get('/account')).text;
+  expect(overview).toContain('Units today 1 of 1,000');
+  expect(overview).not.toMatch(/valid until|Buy a pack|Choose a plan/);
   expect((await visitor.get('/account/usage')).text).toContain('market.product 1 1');
   expect((await visitor.get('/account/settings')).text).toContain(`Account number ${accountId}`);
 
@@ -83,6 +86,23 @@ test('an account without a test account cannot switch to one', async ({ souk }) 
   expect((await visitor.post('/account/mode', { mode: 'test' })).text).not.toContain('Test mode Calls');
 });
 
+test('while the pages show the test account, its owner exports and deletes the whole account', async ({
+  souk,
+}) => {
+  const visitor = createVisitor(souk.clientOf('').baseUrl);
+  await visitor.get('/sign-up');
+  await visitor.post('/sign-up', { email: 'bob@customers.example', name: 'Bob', password: PASSWORD });
+  await visitor.get('/account/keys');
+  await visitor.post('/account/test-key', {});
+  const { live, test: ofTest } = JSON.parse((await visitor.get('/account/data.json')).html);
+  expect(ofTest.profile[0].id).toBe(testAccountOf(live.profile[0].id));
+  const planned = await visitor.post('/account/settings/erase', {
+    ...{ password: PASSWORD, confirmation: 'DELETE' },
+  });
+  expect(planned.text).toContain('will be deleted at');
+  expect((await visitor.post('/account/settings/keep', {})).text).not.toContain('will be deleted at');
+});
+
 test('the navigation marks the page, and only on the overview the overview', async ({ souk }) => {
   const { visitor } = await signedIn(souk);
   const marked = async (path: string) =>
@@ -105,5 +125,8 @@ test('the console lists no test accounts, and links to the test account from the
   expect((await operator.get(`/admin/accounts/${accountId}`)).html).toContain(
     `href="/admin/accounts/${testAccountOf(accountId)}"`,
   );
-  expect((await operator.get(`/admin/accounts/${testAccountOf(accountId)}`)).text).toContain('Test mode');
+  const ofTest = await operator.get(`/admin/accounts/${testAccountOf(accountId)}`);
+  expect(ofTest.text).toContain('Test mode');
+  expect(ofTest.html).toContain(`href="/admin/accounts/${accountId}"`);
+  expect(ofTest.text).not.toMatch(/Disable|Erase|password reset/);
 });

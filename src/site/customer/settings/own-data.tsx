@@ -37,7 +37,7 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
   const inProgress = new Set<number>();
 
   scope.get('/account/data.json', async (request, reply) => {
-    const { accountId, isOperator } = customerOf(request);
+    const { liveAccountId: accountId, isOperator } = customerOf(request);
     if (isOperator)
       throw new SoukError('KEY_FORBIDDEN', { message: 'Export the data of this account in the console.' });
     if (inProgress.has(accountId))
@@ -50,7 +50,7 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
 
   scope.post(`${PATH}/erase`, onSubmit(erasureForm, show, erase));
   scope.post(`${PATH}/keep`, async (request, reply) => {
-    await cancelErasure(database, customerOf(request).accountId, clock.now());
+    await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
     return reply.redirect(PATH, 303);
   });
 
@@ -61,7 +61,7 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
   ): Promise<string> {
     await verifyPassword(pages, request, reply, { field: 'password', password });
     try {
-      await requestErasure(database, customerOf(request).accountId, clock.now());
+      await requestErasure(database, customerOf(request).liveAccountId, clock.now());
     } catch (error) {
       if (error instanceof ErasureRefused) throw new FormRefused(409, { '': error.message });
       throw error;
