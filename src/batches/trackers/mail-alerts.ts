@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { isTestAccount, liveAccountOf } from '../../accounts/test-accounts.ts';
 import { queueNotice } from '../../mail/queue.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
@@ -56,11 +57,13 @@ async function queueMailOf(client: ClientBase, trackerId: string, now: number): 
   const [first] = alerts;
   if (!first || lastId === null) return;
   const facts = {
-    ...{ trackerId, name, firstAlertId: first.alertId },
+    ...{ trackerId, firstAlertId: first.alertId },
+    name: isTestAccount(accountId) ? `${name} (test data)` : name,
     alerts: alerts.map((alert) => lineOf(alert, domain)),
     more: count - alerts.length,
   };
-  await queueNotice(client, { accountId, kind: 'tracker_alerts', facts }, now);
+  // A test account has no address.
+  await queueNotice(client, { accountId: liveAccountOf(accountId), kind: 'tracker_alerts', facts }, now);
   await client.query('update trackers set mailed_alert_id = $2, mailed_at = $3 where id = $1', [
     ...[trackerId, lastId, new Date(now)],
   ]);

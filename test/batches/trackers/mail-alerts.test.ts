@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { insertAlerts } from '../../../src/batches/trackers/alert.ts';
 import { queueAlertMails } from '../../../src/batches/trackers/mail-alerts.ts';
+import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -18,6 +19,8 @@ async function alert({ database, clock }: Souk, trackerId: string, howMany: numb
   }));
   await inTransaction(database, (client) => insertAlerts(client, alerts));
 }
+
+test.override('soukOptions', ({ demo }) => ({ testUrl: demo.url }));
 
 interface Facts {
   name: string;
@@ -72,4 +75,14 @@ test('a tracker that has sent no mails sends none of the alerts that are older t
   expect(await mailsOf(souk, accountId)).toEqual([]);
   await alert(souk, trackerId, 1);
   expect(await mailsOf(souk, accountId)).toHaveLength(1);
+});
+
+test('a tracker of a test key sends its alerts to the address of the owner, marked as test data', async ({
+  souk,
+  account: { accountId },
+}) => {
+  const tester = souk.clientOf(await createTestKey(souk.database, accountId, souk.clock.now()));
+  const { trackerId } = await createTracker(tester, everyTwoHours([newAsin()], { notify: ['email'] }));
+  await alert(souk, trackerId, 1);
+  expect(await mailsOf(souk, accountId)).toMatchObject([{ name: 'Cheap things (test data)' }]);
 });
