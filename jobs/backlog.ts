@@ -5,6 +5,7 @@ import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CompletionMessage } from './completion-message.ts';
 import { countMoreUrgent, type Queues } from './queues.ts';
+import { readMeanDuration } from './run-times.ts';
 
 /** How long a worker counts as alive after its last report. */
 export const WORKER_LIFETIME_MS = 15_000;
@@ -49,6 +50,7 @@ export async function openBacklog(deps: {
     POOL_NAMES.map((pool) => [pool, { first: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState]),
   ) as Record<PoolName, PoolState>;
 
+  // The calls of this gateway, until a worker reports those of all; a worker of the previous release does not.
   deps.onEnded(({ pool, durationMs }) => {
     if (durationMs === null) return;
     const state = pools[pool];
@@ -64,6 +66,8 @@ export async function openBacklog(deps: {
         ]);
         pools[pool].first = first;
         pools[pool].capacity = alive * POOLS[pool].concurrency;
+        const reportedMs = await readMeanDuration(redis, keys, pool);
+        if (reportedMs !== null) pools[pool].meanDurationMs = reportedMs;
       }),
     );
   }

@@ -8,7 +8,8 @@ import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import { completionMessage, publishCompletion } from './completion-message.ts';
+import { publishCompletion } from './completion-channel.ts';
+import { completionMessage } from './completion-message.ts';
 import { publishControl } from './control.ts';
 import { endCall } from './end-call.ts';
 import type { Queues } from './queues.ts';
@@ -46,5 +47,6 @@ export async function cancelJob(deps: CancelDeps, call: Call): Promise<void> {
   if (!ended?.endedNow) return;
   // A worker may get the job later, if it was on its way to the queue.
   await stop();
-  await publishCompletion(redis, keys, completionMessage({ callId, pool, unitsCharged: 0, error }));
+  const message = completionMessage({ callId, pool, unitsCharged: 0, error });
+  await publishCompletion(redis, keys, message, job?.data.completionChannel);
 }

@@ -1,10 +1,6 @@
 import { z } from 'zod';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import { type ErrorRecord, errorRecordSchema } from '../src/platform/error-record.ts';
-import type { Logger } from '../src/platform/log.ts';
-import { listen } from '../src/platform/messages.ts';
-import type { Redis } from '../src/platform/redis.ts';
-import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { decodeAnswer, encodeAnswer } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 
@@ -21,7 +17,7 @@ export interface CompletionMessage {
   answer?: string | undefined;
 }
 
-/** The largest body in a message. Every gateway receives every message. */
+/** The largest body in a message. */
 const LARGEST_ANSWER_BYTES = 2_048;
 
 /** A released call has an error, a settled one has none. */
@@ -54,15 +50,6 @@ export function answerIn({ answer }: CompletionMessage): Answer | null {
   }
 }
 
-/** Publishes the end of a call to every gateway. */
-export async function publishCompletion(
-  redis: Redis,
-  keys: RedisKeys,
-  message: CompletionMessage,
-): Promise<void> {
-  await redis.publish(keys.jobsChannel, JSON.stringify(message));
-}
-
 export const completionSchema = z.object({
   callId: z.string(),
   pool: z.enum(POOL_NAMES),
@@ -72,16 +59,3 @@ export const completionSchema = z.object({
   durationMs: z.number().nullable(),
   answer: z.string().optional(),
 });
-
-/**
- * Receives the ends of the calls of all accounts.
- * @param from.subscriber a Redis connection for subscriptions only.
- * @returns a function that ends it.
- */
-export function onCompletion(
-  from: { subscriber: Redis; log: Logger },
-  keys: RedisKeys,
-  listener: (message: CompletionMessage) => void,
-): Promise<() => void> {
-  return listen(from, keys.jobsChannel, completionSchema, listener);
-}

@@ -9,7 +9,7 @@ import { addJob, type Queues } from './queues.ts';
 
 /** Queues the job of a settled call again to recreate its answer, at no charge. */
 export async function enqueueAgain(
-  { queues, clock }: { queues: Queues; clock: Clock },
+  { queues, clock, completionChannel }: { queues: Queues; clock: Clock; completionChannel: string },
   operation: QueuedOperation,
   { callId, accountId, input }: { callId: string; accountId: number; input: unknown },
   background = false,
@@ -18,7 +18,7 @@ export async function enqueueAgain(
   const unitsReserved = operation.price.quote(input);
   const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
   const call = { callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt, background };
-  await addJob(queues, pool, payloadOf(call));
+  await addJob(queues, pool, payloadOf(call, { completionChannel }));
 }
 
 /**

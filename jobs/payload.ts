@@ -20,6 +20,8 @@ export const payloadSchema = z.object({
   deadlineAt: z.number(),
   /** True for a call of a batch: no request waits for it, so it leaves tokens to calls with waiting requests. */
   background: z.boolean().default(false),
+  /** The completion channel of the process that submitted the job; absent in jobs of an earlier release, and in those put back. */
+  completionChannel: z.string().optional(),
   /** The span that submitted the job, as W3C `traceparent`, so that one trace shows request and job. */
   traceparent: z.string().optional(),
 });
@@ -32,9 +34,11 @@ export function isRunnable({ version, operation }: Partial<Payload>): boolean {
 }
 
 /** Returns the payload of a call's job, with only the fields that a worker needs. */
-export function payloadOf(call: Omit<Payload, 'version' | 'traceparent'>, traceparent?: string): Payload {
+export function payloadOf(
+  call: Omit<Payload, 'version' | 'traceparent' | 'completionChannel'>,
+  { completionChannel, traceparent }: Pick<Payload, 'completionChannel' | 'traceparent'> = {},
+): Payload {
   const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
-  const span = traceparent === undefined ? {} : { traceparent };
   return {
     version: VERSION,
     callId,
@@ -44,6 +48,7 @@ export function payloadOf(call: Omit<Payload, 'version' | 'traceparent'>, tracep
     unitsReserved,
     deadlineAt,
     background,
-    ...span,
+    ...(completionChannel !== undefined && { completionChannel }),
+    ...(traceparent !== undefined && { traceparent }),
   };
 }

@@ -8,7 +8,8 @@ import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import { completionMessage, publishCompletion } from './completion-message.ts';
+import { publishCompletion } from './completion-channel.ts';
+import { completionMessage } from './completion-message.ts';
 import type { Queues } from './queues.ts';
 import { requeueLostJobs } from './requeue.ts';
 
@@ -64,7 +65,7 @@ async function releaseAndExpire(deps: ReconcileDeps): Promise<void> {
     if (error) events.emit({ type: 'call.released', operation, accountId, callId, error: error.kind });
     // Without Redis, waiting requests find the end of their calls in PostgreSQL.
     if (redis.status === 'ready')
-      void publishCompletion(redis, keys, completionMessage(call)).catch((failure: unknown) =>
+      void publishCompletion(redis, keys, completionMessage(call), undefined).catch((failure: unknown) =>
         log.warn({ err: failure, callId }, 'failed to publish job completion'),
       );
   }

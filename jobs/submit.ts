@@ -86,6 +86,8 @@ export interface SubmitDeps {
   backlog: Pick<Backlog, 'estimateWaitMs'>;
   queues: Queues;
   fairness: Fairness;
+  /** The id of this process's completion channel. */
+  completionChannel: string;
   providers: Providers;
   clock: ServiceClock;
   events: CallEvents;
@@ -158,7 +160,8 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       }
     }
     note('started');
-    const payload = payloadOf(call, span?.traceparent);
+    const { completionChannel } = deps;
+    const payload = payloadOf(call, { completionChannel, traceparent: span?.traceparent });
     return {
       kind: 'started',
       accountId,

@@ -1,12 +1,13 @@
 import { findCalls } from '../src/billing/calls.ts';
-import { type Clock, every } from '../src/platform/clock.ts';
+import type { Clock } from '../src/platform/clock.ts';
 import { MicroBatcher } from '../src/platform/db/micro-batcher.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import { type CompletionMessage, completionMessage, onCompletion } from './completion-message.ts';
+import { openCompletionChannel, type ReceivedSink } from './completion-channel.ts';
+import { type CompletionMessage, completionMessage } from './completion-message.ts';
 
 /** A call to wait for. */
 export interface Awaited {
@@ -16,13 +17,17 @@ export interface Awaited {
 
 /** The requests of a gateway process that wait for jobs. */
 export interface CompletionMap {
+  /** The id of this process's completion channel, for the jobs that it submits. */
+  channel: string;
   /**
    * Resolves when the call ends, or with null after `timeoutMs`.
    * @param call one that this process is about to submit (`ours`), or one that another process submitted and that may
-   *   have ended already.
+   *   have ended already. For the latter, this process registers, and looks the call up.
    */
   wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<CompletionMessage | null>;
-  /** Adds a listener for the ends of all jobs. */
+  /** Makes this process receive the end of a call whose job it may put into the queue beside another process. */
+  register(callId: string): Promise<void>;
+  /** Adds a listener for the ends of the jobs that this process receives. */
   onEnded(listener: (message: CompletionMessage) => void): void;
   /** True after `close`. */
   readonly closed: boolean;
@@ -30,29 +35,37 @@ export interface CompletionMap {
   close(): Promise<void>;
 }
 
-/** Calls that requests wait for are looked up this often, in case a message was lost. */
-const CHECK_EVERY_MS = 5_000;
+/**
+ * A call is looked up when requests have waited this long for it, and then with longer pauses, in case its message was lost.
+ * Most calls end earlier.
+ */
+const FIRST_LOOK_MS = 5_000;
+const NEXT_LOOK_MS = 10_000;
 
-interface Waiter {
-  call: Awaited;
-  resolve(message: CompletionMessage | null): void;
+type Waiter = (message: CompletionMessage | null) => void;
+
+interface AwaitedCall extends Awaited {
+  waiters: Set<Waiter>;
+  /** Cancels its next look-up. */
+  stopLooking(): void;
 }
 
 /** @param subscriber a Redis connection for subscriptions only. */
 export async function openCompletionMap(deps: {
+  redis: Redis;
   subscriber: Redis;
   keys: RedisKeys;
   database: Database;
   clock: Clock;
   log: Logger;
   events: CallEvents;
+  onReceived: ReceivedSink;
 }): Promise<CompletionMap> {
-  const { subscriber, keys, database, clock, log, events } = deps;
-  const waiters = new Map<string, Set<Waiter>>();
-  const listeners: ((message: CompletionMessage) => void)[] = [];
+  const { subscriber, database, clock, log, events } = deps;
+  const awaited = new Map<string, AwaitedCall>();
 
   function resolveWaiters(message: CompletionMessage): void {
-    for (const waiter of waiters.get(message.callId) ?? []) waiter.resolve(message);
+    for (const resolve of awaited.get(message.callId)?.waiters ?? []) resolve(message);
   }
 
   const lookUps = new MicroBatcher<Awaited, void>(async (calls) => {
@@ -64,55 +77,63 @@ export async function openCompletionMap(deps: {
   const lookUp = (call: Awaited) =>
     lookUps.submit(call).catch((error) => log.warn({ err: error }, 'failed to look up a waiting call'));
 
-  async function lookUpAll(): Promise<void> {
-    const calls = [...waiters.values()].flatMap((set) => [...set].slice(0, 1).map(({ call }) => call));
-    await Promise.all(calls.map(lookUp));
+  function track(call: Awaited): AwaitedCall {
+    const tracked: AwaitedCall = { ...call, waiters: new Set(), stopLooking: () => {} };
+    awaited.set(call.callId, tracked);
+    lookAfter(FIRST_LOOK_MS, tracked);
+    return tracked;
+  }
+
+  function lookAfter(pauseMs: number, call: AwaitedCall): void {
+    call.stopLooking = clock.after(pauseMs, () => {
+      void lookUp(call);
+      lookAfter(NEXT_LOOK_MS, call);
+    });
+  }
+
+  function forget(callId: string): void {
+    awaited.get(callId)?.stopLooking();
+    awaited.delete(callId);
   }
 
   // Messages are lost while the connection is down.
-  subscriber.on('ready', () => void lookUpAll());
-  await onCompletion(deps, keys, (completion) => {
-    resolveWaiters(completion);
-    for (const listener of listeners) listener(completion);
-  });
+  subscriber.on('ready', () => void Promise.all([...awaited.values()].map(lookUp)));
+  const channel = await openCompletionChannel(deps);
+  channel.onEnded(resolveWaiters);
   let closed = false;
-  const stopChecking = every(clock, CHECK_EVERY_MS, lookUpAll);
 
   return {
+    channel: channel.id,
+    register: channel.register,
     wait(call, timeoutMs, ours) {
       return new Promise((resolve) => {
         if (closed) {
           resolve(null);
           return;
         }
-        const alreadyAwaited = waiters.has(call.callId);
-        const set = waiters.get(call.callId) ?? new Set<Waiter>();
-        waiters.set(call.callId, set);
-        const waiter: Waiter = {
-          call,
-          resolve(message) {
-            cancel();
-            set.delete(waiter);
-            if (set.size === 0) waiters.delete(call.callId);
-            resolve(message);
-          },
+        const { callId } = call;
+        const known = awaited.get(callId);
+        const { waiters } = known ?? track(call);
+        const waiter: Waiter = (message) => {
+          cancel();
+          waiters.delete(waiter);
+          if (waiters.size === 0) forget(callId);
+          resolve(message);
         };
-        const cancel = clock.after(timeoutMs, () => waiter.resolve(null), 'call wait');
-        set.add(waiter);
+        const cancel = clock.after(timeoutMs, () => waiter(null), 'call wait');
+        waiters.add(waiter);
         events.emit({ type: 'call.awaited', ...call });
-        // The message may have been published before this process listened for it; an earlier waiter would have
-        // received it.
-        if (!ours && !alreadyAwaited) void lookUp(call);
+        // The message may have been published before this process was registered; an earlier waiter would have received it.
+        if (!ours && !known) void channel.register(callId).then(() => lookUp(call));
       });
     },
-    onEnded: (listener) => listeners.push(listener),
+    onEnded: (listener) => void channel.onEnded(listener),
     get closed() {
       return closed;
     },
     async close() {
       closed = true;
-      await stopChecking();
-      for (const set of waiters.values()) for (const waiter of [...set]) waiter.resolve(null);
+      for (const { waiters } of awaited.values()) for (const resolve of [...waiters]) resolve(null);
     },
   };
 }

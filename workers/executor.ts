@@ -1,9 +1,5 @@
-import {
-  type CompletionMessage,
-  completionMessage,
-  publishCompletion,
-  withAnswer,
-} from '../jobs/completion-message.ts';
+import { publishCompletion } from '../jobs/completion-channel.ts';
+import { type CompletionMessage, completionMessage, withAnswer } from '../jobs/completion-message.ts';
 import type { Control } from '../jobs/control.ts';
 import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
@@ -113,7 +109,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     } finally {
       runs.delete(callId);
     }
-    return complete(deps, { ...job, background }, result, {
+    return complete(deps, { ...job, background, completionChannel: payload.completionChannel }, result, {
       startedAt,
       attempts: number,
       pausedMs: run.pausedMs,
@@ -194,7 +190,7 @@ async function produceInTurn(
 /** Settles or releases the call of a job and publishes its end. */
 async function complete(
   deps: ExecutorDeps,
-  { background, ...job }: JobIds & { background: boolean },
+  { background, completionChannel, ...job }: JobIds & Pick<Payload, 'background' | 'completionChannel'>,
   result: Produced | SoukError,
   { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
@@ -211,7 +207,7 @@ async function complete(
   const isAwaited = !background && ended?.state === 'settled' && !(result instanceof SoukError);
   const message = isAwaited ? withAnswer(completion, result.answer) : completion;
   // The job does not wait for this: a gateway that misses the message looks the call up.
-  publishCompletion(redis, keys, message).catch((error: unknown) => {
+  publishCompletion(redis, keys, message, completionChannel).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
   return completion;

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { onControl } from '../jobs/control.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
+import { createRunTimes } from '../jobs/run-times.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
 import { TEST_REPORTS } from '../src/brand-analytics/test-reports.ts';
@@ -127,11 +128,13 @@ export async function openWorker(
   const usage = createUsageStatistics(database, clock, log);
   const minutes = createStatusMinutes(database, clock, log);
   const failures = createFailureLog(database, clock, log);
+  const runTimes = createRunTimes({ redis, keys, clock, log });
   const events = createCallEvents(log, [
     ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent].map(
       ofLiveCalls,
     ),
     failures.onEvent,
+    runTimes.onEvent,
     onEvent,
   ]);
 
@@ -198,7 +201,7 @@ export async function openWorker(
       await testReports?.close();
       await productLabels.close();
       await stopMaintenance();
-      await Promise.all([usage.close(), minutes.close(), failures.close()]);
+      await Promise.all([usage.close(), minutes.close(), failures.close(), runTimes.close()]);
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber, ...(cache.isOwn ? [cache.redis, flightsSubscriber] : []));

@@ -43,7 +43,8 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const answers = createAnswerStore(redis, keys, cache);
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
-  const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports };
+  const { channel: completionChannel } = completions;
+  const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
   const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace };

@@ -1,5 +1,6 @@
 import { type Backlog, openBacklog } from '../../jobs/backlog.ts';
 import { type BatchQueue, openBatchQueue } from '../../jobs/batch-queue.ts';
+import type { ReceivedSink } from '../../jobs/completion-channel.ts';
 import { createFairness, type Fairness } from '../../jobs/fairness.ts';
 import { closeQueues, openQueues, type Queues } from '../../jobs/queues.ts';
 import { openReplies, type Replies } from '../../jobs/replies.ts';
@@ -27,13 +28,16 @@ export async function openJobEngine(
   clock: Clock,
   log: Logger,
   events: CallEvents,
+  onReceived: ReceivedSink,
 ): Promise<JobEngine> {
   const queues = openQueues(submitting, keys, log);
   await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
   const batchQueue = openBatchQueue(submitting, keys, log);
   await batchQueue.waitUntilReady();
   const replies = await openReplies({ redis, subscriber, keys, clock });
-  const completions = await openCompletionMap({ subscriber, keys, database, clock, log, events });
+  const completions = await openCompletionMap({
+    ...{ redis, subscriber, keys, database, clock, log, events, onReceived },
+  });
   const { onEnded } = completions;
   const fairness = createFairness(clock.now);
   onEnded(({ callId }) => fairness.end(callId));

@@ -19,6 +19,7 @@ import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import { createCacheFailures } from '../platform/telemetry/cache-failures.ts';
 import type { CallEventSink } from '../platform/telemetry/call-events.ts';
+import { createCompletionMetrics } from '../platform/telemetry/completion-metrics.ts';
 import { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { buildApp } from './app.ts';
@@ -102,7 +103,7 @@ export async function openGateway(
   if (settings.testMode) await setTestUnits(stores.money, settings.testMode.unitsPerDay);
   const observers = createObservers(registry, stores.database, clock, log, onEvent);
   const { events } = observers;
-  const engine = await openJobEngine(stores, clock, log, events);
+  const engine = await openJobEngine(stores, clock, log, events, createCompletionMetrics(registry));
   const { queues, batchQueue, backlog } = engine;
   const { redis, keys, database } = stores;
   const queueGauges = createQueueGauges(registry, {

@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<string, string>> = {
   stored: 'Bytes stored by account',
   upload: 'Uploads and their replies',
   joined: 'Joined jobs',
+  waiting: 'Processes that wait for jobs',
   tokens: 'Token bucket',
   pacing: 'Pacing of upstream requests',
   cookie: 'Cookies of providers',

@@ -23,8 +23,14 @@ export interface RedisKeys {
   flight(identity: string, forced: boolean): string;
   /** Channel of flight completions. */
   flightsChannel: string;
-  /** Channel of completion messages of jobs. */
+  /** Channel of completion messages of jobs that name no process. */
   jobsChannel: string;
+  /** Channel of the completion messages for one process. */
+  completionsChannel(id: string): string;
+  /** The processes that wait for a call, besides the one that submitted its job. */
+  waiting(callId: string): string;
+  /** The mean run time of the jobs of a pool, as its workers see it. */
+  meanDuration(pool: string): string;
   /** Channel of commands to workers about the jobs they run. */
   controlChannel: string;
   /** Present while further requests wait for a job, besides the first. */
@@ -68,6 +74,9 @@ export function redisKeys(namespace: string): RedisKeys {
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,
+    completionsChannel: (id) => `${namespace}:jobs:${id}`,
+    waiting: (callId) => `${namespace}:waiting:{${callId}}`,
+    meanDuration: (pool) => `${namespace}:workers:{${pool}}:duration`,
     controlChannel: `${namespace}:control`,
     cancelled: (callId) => `${namespace}:cancelled:{${callId}}`,
     joined: (callId) => `${namespace}:joined:{${callId}}`,

@@ -26,6 +26,7 @@ function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
     backlog: { estimateWaitMs: async () => 0 } as unknown as SubmitDeps['backlog'],
     queues: {} as SubmitDeps['queues'],
     fairness: createFairness(clock.now),
+    completionChannel: 'no process',
   };
 }
 

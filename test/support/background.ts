@@ -57,6 +57,7 @@ export async function openBackground({
     answers: createAnswerStore(redis, keys),
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),
+    completionChannel: 'no process',
   };
 
   async function offer(

@@ -1,5 +1,5 @@
 import { openBatchQueue, removeJobSchedulers } from '../../jobs/batch-queue.ts';
-import { onCompletion } from '../../jobs/completion-message.ts';
+import { openCompletionChannel, type ReceivedSink } from '../../jobs/completion-channel.ts';
 import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
 import { dropOldAlerts } from '../../src/batches/trackers/alert.ts';
@@ -15,8 +15,11 @@ import type { PrepareDeps } from './prepare.ts';
 import { runDueSchedules } from './schedule-runs.ts';
 import { openUploadWorker, type UploadWorkerDeps } from './upload-worker.ts';
 
-export interface BatchWorkerDeps extends Omit<FeedDeps, 'onFed'>, UploadWorkerDeps {
+export interface BatchWorkerDeps
+  extends Omit<FeedDeps, 'onFed' | 'onJoined' | 'completionChannel'>,
+    UploadWorkerDeps {
   subscriber: Redis;
+  onCompletionReceived: ReceivedSink;
 }
 
 export interface BatchWorker {
@@ -38,7 +41,17 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
    * second.
    */
   const fedHere = recentlyUsed<string, true>(FED_CALLS_KNOWN);
-  const batches = startBatchLoop({ ...deps, onFed: (callId) => void fedHere.set(callId, true) });
+  const onReceived = deps.onCompletionReceived;
+  const channel = await openCompletionChannel({ ...deps, onReceived });
+  const stopListening = channel.onEnded(({ callId }) => {
+    if (fedHere.delete(callId)) batches.wake();
+  });
+  const batches = startBatchLoop({
+    ...deps,
+    completionChannel: channel.id,
+    onFed: (callId) => void fedHere.set(callId, true),
+    onJoined: channel.register,
+  });
   const schedules = startScheduleLoop(deps);
   const onMessage = (channel: string) => {
     if (channel === keys.batchesChannel) batches.wake();
@@ -48,9 +61,6 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   await queue.close();
   subscriber.on('message', onMessage);
   await subscriber.subscribe(keys.batchesChannel);
-  const stopListening = await onCompletion(deps, keys, ({ callId }) => {
-    if (fedHere.delete(callId)) batches.wake();
-  });
   const uploads = await openUploadWorker(deps);
   batches.wake();
   schedules.wake();

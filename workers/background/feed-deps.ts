@@ -14,6 +14,8 @@ export interface FeedDeps extends SubmitDeps {
   log: Logger;
   /** Called for each call that is under way, so that its end is noticed at once. */
   onFed(callId: string): void;
+  /** Called for each of them whose job another process may have submitted. */
+  onJoined(callId: string): Promise<void>;
   onFinished: OnFinished;
   webhooks: PrepareDeps['webhooks'];
 }

@@ -230,6 +230,7 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
       if (submission.callId !== call.callId) await markJoined(database, call, submission.callId);
       if (submission.finished) return { kind: 'ended' };
       deps.onFed(submission.callId);
+      await deps.onJoined(submission.callId);
       return { kind: 'under way' };
     case 'started':
       deps.onFed(submission.callId);

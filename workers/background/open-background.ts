@@ -8,6 +8,7 @@ import type { MailSettings } from '../../src/mail/mail-settings.ts';
 import { queuePaymentFailed } from '../../src/mail/payment-failed.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
+import { createCompletionMetrics } from '../../src/platform/telemetry/completion-metrics.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
 import { startMails } from './mails.ts';
@@ -35,7 +36,14 @@ export async function openBackground(
   settings: BackgroundSettings,
   deps: Omit<
     BatchWorkerDeps,
-    'offPeak' | 'webhooks' | 'accountLimits' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'
+    | 'offPeak'
+    | 'webhooks'
+    | 'accountLimits'
+    | 'admissions'
+    | 'backlog'
+    | 'fairness'
+    | 'onFinished'
+    | 'onCompletionReceived'
   > & {
     /** For admissions. */
     money: Database;
@@ -54,6 +62,7 @@ export async function openBackground(
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),
     onFinished: createBatchNotifier(clock),
+    onCompletionReceived: createCompletionMetrics(registry),
   });
   const secretBox = createSecretBox(secretKeys);
   const { allowPrivate } = webhooks;

@@ -171,6 +171,8 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
     const answer = await deps.answers.load(callId, answerRef ?? OWN_ANSWER);
     if (answer) return sendAnswer(call.reply, answer, { ...pending, cache: 'HIT' });
   }
+  // Another process may put the job into the queue at the same time, and its job names that process.
+  if (finished) await deps.completions.register(callId);
   const waiting = deps.completions.wait({ accountId, callId }, preference.waitMs, finished);
   // The call is charged but its answer is lost, so it runs again free of charge.
   if (finished) await enqueueAgain(deps, operation, { accountId, callId, input });

@@ -225,6 +225,7 @@ test('no label contains data or the identity of a customer', async ({ souk }) =>
     'pool',
     'state',
     'reason',
+    'channel',
     'le',
   ];
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);

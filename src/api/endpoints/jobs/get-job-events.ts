@@ -68,7 +68,7 @@ async function streamEvents(
   try {
     let call = found;
     let lookMs = FIRST_LOOK_MS;
-    // The first wait looks for an end that was published before it, so the end is not missed from here on.
+    // Each wait looks for an end that was published before it, or whose message was lost.
     let ended = isOpen(call) && completions.wait({ accountId, callId }, lookMs, false);
     while (!hasLeft() && clock.now() < closesAt) {
       const data = JSON.stringify(await jobView(deps, call));
@@ -81,7 +81,7 @@ async function streamEvents(
       lastSent = data;
       if (await ended) call = (await findCall(database, accountId, callId)) as Call;
       lookMs = Math.min(2 * lookMs, LOOK_EVERY_MS);
-      ended = isOpen(call) && completions.wait({ accountId, callId }, lookMs, true);
+      ended = isOpen(call) && completions.wait({ accountId, callId }, lookMs, false);
     }
   } finally {
     stream.end();

@@ -19,6 +19,7 @@ interface ResultDeps extends OwnJobDeps, JobViewDeps {
   completions: CompletionMap;
   answers: AnswerStore;
   queues: Queues;
+  completionChannel: string;
 }
 
 /** Schemas of the data of each operation. Pictures are not JSON. */
