@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../src/platform/log.ts';
 import { listen } from '../src/platform/messages.ts';
-import type { Redis } from '../src/platform/redis.ts';
+import { hasShardedChannels, type Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { type CompletionMessage, completionSchema } from './completion-message.ts';
 
@@ -24,6 +24,9 @@ export interface CompletionChannel {
 /** How long a process is registered for a call: longer than a request waits for it. */
 const REGISTERED_MS = 15 * 60_000;
 
+/** Begins the id of a process whose channel is sharded, so that publishers need not know which channels its Redis has. */
+const SHARDED = 'sharded-';
+
 /** Receives each completion message that a process has decoded. */
 export type ReceivedSink = (channel: 'own' | 'common') => void;
 
@@ -36,13 +39,14 @@ export async function openCompletionChannel(deps: {
   onReceived: ReceivedSink;
 }): Promise<CompletionChannel> {
   const { redis, keys, log, onReceived } = deps;
-  const id = randomUUID();
+  const isSharded = await hasShardedChannels(redis);
+  const id = `${isSharded ? SHARDED : ''}${randomUUID()}`;
   const listeners = new Set<(message: CompletionMessage) => void>();
   const receiveFrom = (channel: 'own' | 'common') => (message: CompletionMessage) => {
     onReceived(channel);
     for (const listener of listeners) listener(message);
   };
-  await listen(deps, keys.completionsChannel(id), completionSchema, receiveFrom('own'));
+  await listen(deps, keys.completionsChannel(id), completionSchema, receiveFrom('own'), isSharded);
   await listen(deps, keys.jobsChannel, completionSchema, receiveFrom('common'));
   return {
     id,
@@ -79,15 +83,17 @@ export async function publishCompletion(
   }
   const waiting = keys.waiting(message.callId);
   // The process that submitted the job does not wait for the look-up of the others.
-  const [registered] = await Promise.all([
-    redis.smembers(waiting),
-    redis.publish(keys.completionsChannel(channelId), text),
-  ]);
+  const [registered] = await Promise.all([redis.smembers(waiting), publishTo(redis, keys, channelId, text)]);
   if (registered.length === 0) return;
   const others = registered.filter((id) => id !== channelId);
   await Promise.all([
-    ...others.map((id) => redis.publish(keys.completionsChannel(id), text)),
+    ...others.map((id) => publishTo(redis, keys, id, text)),
     // A process that registers from now on finds the end in PostgreSQL.
     redis.del(waiting),
   ]);
+}
+
+function publishTo(redis: Redis, keys: RedisKeys, id: string, text: string): Promise<unknown> {
+  const channel = keys.completionsChannel(id);
+  return id.startsWith(SHARDED) ? redis.spublish(channel, text) : redis.publish(channel, text);
 }

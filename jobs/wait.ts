@@ -97,7 +97,10 @@ export async function openCompletionMap(deps: {
   }
 
   // Messages are lost while the connection is down.
-  subscriber.on('ready', () => void Promise.all([...awaited.values()].map(lookUp)));
+  const lookUpAll = () => void Promise.all([...awaited.values()].map(lookUp));
+  subscriber.on('ready', lookUpAll);
+  // The same for the nodes of sharded channels.
+  subscriber.on('subscribersReady', lookUpAll);
   const channel = await openCompletionChannel(deps);
   channel.onEnded(resolveWaiters);
   let closed = false;

@@ -6,6 +6,7 @@ import type { Redis } from './redis.ts';
  * Receives the messages of a channel. A message that does not fit the schema is ignored, because it may come from a process
  * of another version: nothing depends on messages alone. The first one is logged.
  * @param subscriber a Redis connection for subscriptions only.
+ * @param isSharded whether messages are published with SPUBLISH.
  * @returns a function that ends it.
  */
 export async function listen<Message>(
@@ -13,6 +14,7 @@ export async function listen<Message>(
   channel: string,
   schema: z.ZodType<Message>,
   listener: (message: Message) => void,
+  isSharded = false,
 ): Promise<() => void> {
   let isLogged = false;
   const onMessage = (from: string, text: string) => {
@@ -25,9 +27,10 @@ export async function listen<Message>(
     if (!isLogged) log.warn({ err: error, channel }, 'ignored a message that this version does not know');
     isLogged = true;
   };
-  subscriber.on('message', onMessage);
-  await subscriber.subscribe(channel);
-  return () => void subscriber.off('message', onMessage);
+  const event = isSharded ? 'smessage' : 'message';
+  subscriber.on(event, onMessage);
+  await (isSharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
+  return () => void subscriber.off(event, onMessage);
 }
 
 /** Returns undefined for a text that is not JSON. */

@@ -98,6 +98,8 @@ function sharingWrites(redis: SingleRedis): void {
   };
 }
 
+const SLOTS_REFRESH_MS = 5_000;
+
 /** Not connected yet. */
 function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: number): Redis {
   const failsAtOnce = FAILING_AT_ONCE.has(purpose);
@@ -118,6 +120,12 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
       new Cluster([...nodes], {
         ...client,
         clusterRetryStrategy: retryDelayMs,
+        ...(purpose === 'listening' && {
+          // Connects to the node of a sharded channel when it is subscribed to.
+          shardedSubscribers: true,
+          // In case the client was not told that a slot has moved, and with it a channel.
+          slotsRefreshInterval: SLOTS_REFRESH_MS,
+        }),
         // Until a replica takes over, the other masters redirect commands to the dead one. Each try has a pause.
         ...(!failsAtOnce && { maxRedirections: Number.POSITIVE_INFINITY }),
         // Certificates name hosts, not addresses.
@@ -170,6 +178,16 @@ function settling(cluster: Cluster): Cluster {
 
 function retryDelayMs(attempt: number): number {
   return Math.min(attempt * 100, 2_000);
+}
+
+/**
+ * Returns whether Redis has sharded channels, whose messages stay on one node: a cluster of version 7 or later. It sends those of
+ * other channels to all nodes.
+ */
+export async function hasShardedChannels(redis: Redis): Promise<boolean> {
+  if (!(redis instanceof Cluster)) return false;
+  const infos = await Promise.all(mastersOf(redis).map((server) => server.info('server')));
+  return infos.every((info) => Number(/^redis_version:(\d+)/m.exec(info)?.[1]) >= 7);
 }
 
 /** The servers that hold keys: one, or the masters of a cluster. */

@@ -106,6 +106,55 @@ test('the contents of Redis are the sum of its nodes', async ({ souk, cluster, o
   expect(kinds.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Queues', 'Live workers']));
 });
 
+test('the end of a call is sent to one node, which has the channel of its gateway', async ({
+  souk,
+  cluster,
+  client,
+}) => {
+  const sum = async (name: string) => {
+    const infos = await Promise.all(cluster.masters.map((node) => node.redis.cluster('INFO')));
+    return infos.reduce((all, info) => all + Number(new RegExp(`${name}:(\\d+)`).exec(info)?.[1] ?? 0), 0);
+  };
+  const channels = await Promise.all(
+    cluster.masters.map(({ redis }) => redis.call('PUBSUB', 'SHARDCHANNELS') as Promise<string[]>),
+  );
+  // Two gateways, and the pool batch of two workers.
+  expect(channels.flat().filter((name) => name.startsWith(`${souk.redisNamespace}:jobs:`))).toHaveLength(4);
+  const before = await sum('cluster_stats_messages_publish_sent');
+  const calls = Array.from({ length: 10 }, () => client.get(pathOf(newAsin())));
+  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 200));
+  expect(await sum('cluster_stats_messages_publish_sent')).toBe(before);
+});
+
+test('gateways receive the ends of calls after the slots of their channels have moved', async ({
+  souk,
+  cluster,
+  account,
+  upstream,
+}) => {
+  const channelsOf = async (node: (typeof cluster.masters)[number]) =>
+    ((await node.redis.call('PUBSUB', 'SHARDCHANNELS')) as string[]).filter((name) =>
+      name.startsWith(`${souk.redisNamespace}:jobs:`),
+    );
+  const before = await Promise.all(cluster.masters.map(channelsOf));
+  for (const channel of before.flat()) await cluster.moveSlot(channel);
+  const isMoved = async () => {
+    const now = await Promise.all(cluster.masters.map(channelsOf));
+    return (
+      now.every((names, i) => names.every((name) => !before[i]?.includes(name))) && now.flat().length === 4
+    );
+  };
+  await expect.poll(isMoved, { timeout: 30_000 }).toBe(true);
+  const release = holdProducts(upstream);
+  const path = pathOf(newAsin());
+  const awaited = souk.events.next('call.awaited', {}, 2);
+  const replies = [0, 1].map((gateway) => souk.clientOf(account.key, gateway).get(path));
+  await awaited;
+  release();
+  // The clock stands still, so no call is looked up again.
+  expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200]);
+});
+
 test('calls are answered while the slot of their queue moves to another node', async ({ souk, cluster }) => {
   const load = await startStoreLoad(souk);
   await load.answered(20);
