@@ -46,11 +46,7 @@ export function createRunTimes(deps: { redis: Redis; keys: RedisKeys; clock: Clo
 }
 
 /** Returns the mean run time of the jobs of a pool; null if no worker has reported it. */
-export async function readMeanDuration(
-  redis: Redis,
-  keys: RedisKeys,
-  pool: string,
-): Promise<number | null> {
+export async function readMeanDuration(redis: Redis, keys: RedisKeys, pool: string): Promise<number | null> {
   const reported = await redis.get(keys.meanDuration(pool));
   return reported === null ? null : Number(reported);
 }

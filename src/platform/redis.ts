@@ -123,7 +123,7 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
         ...(purpose === 'listening' && {
           // Connects to the node of a sharded channel when it is subscribed to.
           shardedSubscribers: true,
-          // In case the client was not told that a slot has moved, and with it a channel.
+          // In case the client has missed that a slot has moved, and with it a channel.
           slotsRefreshInterval: SLOTS_REFRESH_MS,
         }),
         // Until a replica takes over, the other masters redirect commands to the dead one. Each try has a pause.
