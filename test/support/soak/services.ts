@@ -100,6 +100,8 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
       KEEPA_BASE_URL: provider.ready,
       KEEPA_API_KEY: 'soak-soak-soak-soak',
       LOG_LEVEL: 'warn',
+      // No client has a test key, and loading their reports takes time of the processors.
+      TEST_MODE: 'off',
       // A few accounts send everything.
       ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
       STORE_ANSWER_LIMIT_MS: '3000',
