@@ -3,15 +3,16 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EVEN_MIX, MOSTLY_CACHED_MIX } from '../test/support/soak/clients.ts';
 import { soak } from '../test/support/soak/soak.ts';
-import { LONG_ROUND, ROUND } from '../test/support/soak/strikes.ts';
+import { FAIL_OVERS, LONG_ROUND, ROUND } from '../test/support/soak/strikes.ts';
 import { build } from './build.mjs';
 
 const USAGE = `Usage: npm run soak -- [SEED] [SECONDS]
+       npm run soak -- --standby named|moving [SEED] [SECONDS]
        npm run soak -- --calls N [--kills N] [--seed N] [--minutes N]`;
 
 /**
  * Sends calls, batches and schedules to a whole service while its processes are killed, stopped and restarted, then checks the
- * ledger and that all work has been completed. The first form lasts for a time, the second one for a number of calls.
+ * ledger and that all work has been completed. The first two forms last for a time, the last one for a number of calls.
  */
 function settings() {
   const { values, positionals } = parseArgs({
@@ -21,10 +22,13 @@ function settings() {
       kills: { type: 'string' },
       seed: { type: 'string' },
       minutes: { type: 'string', default: '90' },
+      standby: { type: 'string' },
     },
   });
   const seed = positive(values.seed ?? positionals[0] ?? String(randomInt(1, 2 ** 31)));
-  if (values.calls === undefined) return forTime(seed, positive(positionals[1] ?? '120'));
+  const seconds = positive(positionals[1] ?? '120');
+  if (values.standby !== undefined) return forFailOvers(seed, seconds, values.standby);
+  if (values.calls === undefined) return forTime(seed, seconds);
   const calls = positive(values.calls);
   const strikes = positive(values.kills ?? String(Math.ceil(calls / 1_000)));
   return forCalls(seed, { calls, strikes, limitSeconds: positive(values.minutes) * 60 });
@@ -35,6 +39,20 @@ function forTime(seed: number, seconds: number) {
   const amount = { seconds, pauseMs: 12_000 };
   const load = { gateways: 2, clients: 24, mix: EVEN_MIX };
   return { seed, amount, ...load, plan: { round: ROUND, pairs: 0.3 }, again: `${seed} ${seconds}` };
+}
+
+/** PostgreSQL has a standby, which becomes the primary again and again. */
+function forFailOvers(seed: number, seconds: number, standby: string) {
+  if (standby !== 'named' && standby !== 'moving') throw new Error(`${standby} is no form of a standby`);
+  const amount = { seconds, pauseMs: 6_000 };
+  const load = { gateways: 2, clients: 24, mix: EVEN_MIX, standby } as const;
+  return {
+    seed,
+    amount,
+    ...load,
+    plan: { round: FAIL_OVERS, pairs: 0 },
+    again: `--standby ${standby} ${seed} ${seconds}`,
+  };
 }
 
 function forCalls(seed: number, amount: { calls: number; strikes: number; limitSeconds: number }) {

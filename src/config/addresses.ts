@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { addressFault } from '../platform/db/servers.ts';
 import { parseRedisAddress, type RedisAddressError } from '../platform/redis-address.ts';
 
-export const postgresAddress = address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk');
+export const postgresAddress = z.string().superRefine((value, context) => {
+  const message = addressFault(value);
+  if (message) context.addIssue({ code: 'custom', message });
+});
 
 export const redisAddress = z.string().superRefine((value, context) => {
   try {

@@ -36,7 +36,7 @@ const settings = {
   DATABASE_URL: postgresAddress
     .optional()
     .describe(
-      'PostgreSQL 14 or later with its extension `pg_trgm`. Default under `npm start`: an embedded PostgreSQL',
+      'PostgreSQL 14 or later with its extension `pg_trgm`: one server, or several of which one is the primary, see [PostgreSQL](postgresql.md). Default under `npm start`: an embedded PostgreSQL',
     ),
   REDIS_URL: redisAddress
     .optional()

@@ -11,6 +11,14 @@ export class StoreHangs extends Error {
   override readonly name = 'StoreHangs';
 }
 
+/** PostgreSQL can be reached, but none of its servers accepts writes: a fail-over is under way. */
+export class NoPrimary extends Error {
+  override readonly name = 'NoPrimary';
+  constructor(options?: ErrorOptions) {
+    super('no server accepts writes: each is a standby, is read-only or is away', options);
+  }
+}
+
 /**
  * Codes of PostgreSQL, or their classes: broken connections, a server that stops or starts, a server that has become a
  * standby, a server without a free connection, and a transaction that was idle for too long.
@@ -32,6 +40,7 @@ export function outageOf(error: unknown): 'away' | 'slow' | null {
   if (!(error instanceof Error)) return null;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof pg.DatabaseError) return SLOW.test(code) ? 'slow' : AWAY.test(code) ? 'away' : null;
+  if (error instanceof NoPrimary) return 'away';
   if (error instanceof StoreHangs || TIMED_OUT.test(error.message)) return 'slow';
   // Errors of a connection that breaks during a query, and of Redis commands during an outage or a fail-over, have no code.
   const isAway =

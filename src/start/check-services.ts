@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { connectToPrimary } from '../platform/db/servers.ts';
 import { createLogger, maskSecrets } from '../platform/log.ts';
 import { connectRedis } from '../platform/redis.ts';
 import { createHttpClient } from '../upstream/http-client.ts';
@@ -9,11 +10,9 @@ const PROVIDER_TIMEOUT_MS = 15_000;
 
 /** @throws a sentence that names DATABASE_URL if it does not lead to a usable PostgreSQL. */
 export async function checkPostgres(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  // The pending query rejects as well; without a listener the event would end the process when the server stops first.
-  client.on('error', () => {});
+  let client: pg.Client | undefined;
   try {
-    await client.connect();
+    client = await connectToPrimary(url, { connectionTimeoutMillis: 5_000 });
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
     const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
     if (major < OLDEST_POSTGRES)
@@ -21,7 +20,7 @@ export async function checkPostgres(url: string): Promise<void> {
   } catch (error) {
     throw new Error(`DATABASE_URL does not lead to a usable PostgreSQL: ${reasonOf(error)}.`);
   } finally {
-    await client.end().catch(() => {});
+    await client?.end().catch(() => {});
   }
 }
 

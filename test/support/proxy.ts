@@ -9,15 +9,17 @@ export interface StoreProxy {
   /** Simulates a store that hangs: forwards no further bytes from it. */
   stall(): void;
   restore(): Promise<void>;
+  /** Leads new connections to another store, as an address does that moves after a fail-over. */
+  moveTo(target: string): void;
   close(): Promise<void>;
 }
 
 export async function openProxy(target: string): Promise<StoreProxy> {
-  const { hostname, port } = new URL(target);
+  let present = new URL(target);
   const sockets = new Set<Socket>();
   let isStalled = false;
   const server = createServer((client) => {
-    const store = connect({ host: hostname, port: Number(port) });
+    const store = connect({ host: present.hostname, port: Number(present.port) });
     for (const [from, to] of [
       [client, store],
       [store, client],
@@ -55,6 +57,9 @@ export async function openProxy(target: string): Promise<StoreProxy> {
     async restore() {
       isStalled = false;
       if (!server.listening) await listen(address.port);
+    },
+    moveTo(other) {
+      present = new URL(other);
     },
     close: cut,
   };

@@ -45,8 +45,10 @@ export function poolBehind(database: Queryable): Queryable {
  * ends at its time limit.
  */
 async function cancelQueryOf(database: Database, client: pg.ClientBase): Promise<void> {
-  const { processID } = client as unknown as { processID: number };
+  const { processID, host, port } = client as pg.Client & { processID: number };
   const other = new pg.Client({ connectionString: database.options.connectionString, query_timeout: 5_000 });
+  // Of several servers, the one with the query.
+  Object.assign(other, { host, port });
   other.on('error', () => {});
   try {
     await other.connect();

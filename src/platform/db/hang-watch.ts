@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from '../log.ts';
 import { StoreHangs } from '../outage.ts';
 import type { Database } from './pool.ts';
+import { connectToPrimary } from './servers.ts';
 
 const ASK_EVERY_MS = 250;
 
@@ -42,16 +43,20 @@ export function watchForHangs(
   }
 
   async function selectOne(): Promise<void> {
-    if (!probe) {
-      const client = new pg.Client({ connectionString: url, application_name: 'souk-probe' });
-      probe = client;
-      client.on('error', () => {});
-      client.on('end', () => {
-        if (probe === client) probe = null;
-      });
-      await client.connect();
-    }
-    await probe.query('select 1');
+    if (!probe) await openProbe();
+    await probe?.query('select 1');
+  }
+
+  async function openProbe(): Promise<void> {
+    // Longer than a server may take, because the end of this limit counts as a refusal, which is an answer.
+    const connectionTimeoutMillis = 2 * answerLimitMs;
+    const client = await connectToPrimary(url, { application_name: 'souk-probe', connectionTimeoutMillis });
+    client.on('end', () => {
+      if (probe === client) probe = null;
+    });
+    // A search that took too long may end after the next one.
+    if (probe) await client.end();
+    else probe = client;
   }
 
   /** Returns whether the server answers in time. A refusal is an answer, which the queries receive as well. */

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import pg from 'pg';
 import { projectFile } from '../project.ts';
+import { connectToPrimary } from './servers.ts';
 
 const folder = (name: string) => fileURLToPath(projectFile(`src/platform/db/${name}`));
 
@@ -11,10 +11,7 @@ const folder = (name: string) => fileURLToPath(projectFile(`src/platform/db/${na
  * (functions are code, so only the newest version matters). Safe to call from several processes at once.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  // A broken connection also rejects the query. Without a listener, the event would end the process.
-  client.on('error', () => {});
-  await client.connect();
+  const client = await connectToPrimary(databaseUrl);
   try {
     // node-pg-migrate's own lock covers the migrations; this one covers the functions as well.
     await client.query("select pg_advisory_lock(hashtext('souk.migrate'))");

@@ -1,6 +1,9 @@
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { isStoreAway, NoPrimary } from '../outage.ts';
 import { reportingErrors } from '../reporting-errors.ts';
+import { leaveReadOnlyServer } from './read-only-server.ts';
+import { needsWrites, primaryClients, READ_ONLY, serversIn } from './servers.ts';
 
 export type Database = pg.Pool;
 
@@ -47,13 +50,19 @@ const UNANSWERED_MS = 5_000;
 /** The operating system probes a connection that has been silent for this long. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-/** Opens a pool of connections. bigint columns are returned as numbers: none of ours comes near 2^53. */
+/**
+ * Opens a pool of connections to the server that accepts writes, of those that the address names. Connections to a server that
+ * becomes read-only are closed. bigint columns are returned as numbers: none of ours comes near 2^53.
+ */
 export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
   const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000 } = options;
   const { session = {}, onError } = options;
   const { statementMs, lockMs, idleInTransactionMs } = limits;
+  const [server, ...others] = serversIn(url);
+  const primary = others.length > 0 ? primaryClients(url, connectMs) : null;
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: server,
+    ...(primary && { Client: primary.Client }),
     max,
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementMs,
@@ -65,12 +74,26 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     application_name: 'souk',
     types: { getTypeParser },
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, although its type does not say so.
-    onConnect: (client: pg.ClientBase) => prepareConnection(client, session),
+    onConnect: async (client: pg.ClientBase) => {
+      const isReadOnly = await prepareConnection(client, session);
+      if (!isReadOnly || !needsWrites(url)) return;
+      primary?.lost();
+      throw new NoPrimary();
+    },
   });
   // A broken idle connection must not end the process. The next query opens another one.
   pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
   // A connection that breaks between two queries must not end the process either. Its next query fails.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('connect', (client) => client.on('error', () => primary?.lost()));
+  // The message with which a server ends a connection arrives before the connection breaks.
+  pool.on('release', (error: unknown) => {
+    if (error === true || isStoreAway(error)) primary?.lost();
+  });
+  if (needsWrites(url))
+    leaveReadOnlyServer(pool, () => {
+      primary?.lost();
+      log.warn('PostgreSQL has become read-only; closing the connections to this server');
+    });
   if (onError) reportErrors(pool, onError);
   return pool;
 }
@@ -90,16 +113,18 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'tex
 /** The difference between the server's clock and this process's `performance.now()` when each connection was opened. */
 const serverClocks = new WeakMap<pg.ClientBase, number>();
 
+/** Notes the clock of the server, and applies the settings. @returns whether the server accepts no writes. */
 async function prepareConnection(
   client: pg.ClientBase,
   session: Readonly<Record<string, string>>,
-): Promise<void> {
-  const { rows } = await client.query<{ now: Date }>(
-    `select clock_timestamp() as now, (select count(set_config(name, value, false)) from
+): Promise<boolean> {
+  const { rows } = await client.query<{ now: Date; readOnly: boolean }>(
+    `select clock_timestamp() as now, ${READ_ONLY} as "readOnly", (select count(set_config(name, value, false)) from
        unnest($1::text[], $2::text[]) as s (name, value))`,
     [Object.keys(session), Object.values(session)],
   );
   serverClocks.set(client, Number(rows[0]?.now) - performance.now());
+  return rows[0]?.readOnly === true;
 }
 
 /**

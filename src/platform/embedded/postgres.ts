@@ -17,14 +17,17 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
+type Settings = Record<string, string | number>;
+
 /**
  * Starts a private PostgreSQL with its data in `folder`, and creates the cluster on the first start.
  * @param options.durable false disables fsync, for tests with disposable data.
  * @param options.url of an earlier start, to listen on the same address again.
+ * @param options.settings further settings of the server.
  */
 export async function startPostgres(
   folder: string,
-  options: { durable: boolean; url?: string },
+  options: { durable: boolean; url?: string; settings?: Settings },
 ): Promise<EmbeddedPostgres> {
   const bin = await postgresBinaries();
   await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -37,7 +40,7 @@ export async function startPostgres(
   const password = await readFile(join(folder, 'password'), 'utf8');
   const server = await spawnServer({
     command: join(bin, 'postgres'),
-    args: ['-D', dataDir, ...settings(port, options.durable)],
+    args: ['-D', dataDir, ...settings(port, options)],
     runAs,
     logFile: join(folder, 'postgres.log'),
   });
@@ -55,8 +58,8 @@ export async function startPostgres(
   return { url: urlOf('souk'), pid, ended, stop: () => server.stop('SIGINT') };
 }
 
-function settings(port: number, durable: boolean): string[] {
-  const values: Record<string, string | number> = {
+function settings(port: number, options: { durable: boolean; settings?: Settings }): string[] {
+  const values: Settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     port,
@@ -67,7 +70,8 @@ function settings(port: number, durable: boolean): string[] {
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_wal_size: '2GB',
-    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...options.settings,
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

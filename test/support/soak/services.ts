@@ -8,7 +8,9 @@ import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
 import { startRedis } from '../../../src/platform/embedded/redis.ts';
 import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { type PostgresPair, startPostgresPair } from '../postgres-pair.ts';
 import { copyMigratedPostgres } from '../postgres-template.ts';
+import { openProxy } from '../proxy.ts';
 import { type Program, startProgram } from './program.ts';
 
 /** `gateway 1`, `worker 2`, `redis` or `postgres`. */
@@ -25,6 +27,8 @@ export interface SoakServices {
   restart(server: Server, forgetting: boolean): Promise<void>;
   /** Stops all processes of a server (SIGSTOP): connections stay open, and nothing is answered. @returns what continues them. */
   freeze(server: Server): Promise<() => void>;
+  /** Makes the standby the primary, while the former one is read-only and keeps its connections; then rebuilds it as standby. */
+  changeRoles(): Promise<void>;
   /** The process ids of gateways and workers. */
   pids(): Record<Server, number>;
   /** Processes that ended without being killed. */
@@ -51,8 +55,18 @@ const PROVIDER = {
   DEMO_MALFORMED_RATE: '0.02',
 };
 
-/** @param gatewayCount there are two workers. */
-export async function openSoakServices(programs: string, gatewayCount: number): Promise<SoakServices> {
+/** How processes find the primary: their address names both servers, or leads to the primary of the time. */
+export type StandbyForm = 'named' | 'moving';
+
+/**
+ * @param gatewayCount there are two workers.
+ * @param standby PostgreSQL has a standby, which takes over when the primary is killed.
+ */
+export async function openSoakServices(
+  programs: string,
+  gatewayCount: number,
+  standby?: StandbyForm,
+): Promise<SoakServices> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
   const surprises: string[] = [];
@@ -62,13 +76,22 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    await copyMigratedPostgres(join(folder, 'postgres'));
+    const pair = standby ? await startPostgresPair(folder) : null;
+    if (pair) undo.push(() => pair.close());
+    else await copyMigratedPostgres(join(folder, 'postgres'));
+    const moving = pair && standby === 'moving' ? await openProxy(pair.primaryUrl) : null;
+    if (moving) undo.push(() => moving.close());
+    const promote = async () => {
+      await pair?.promote();
+      if (pair) moving?.moveTo(pair.primaryUrl);
+      await pair?.rebuild();
+    };
     const startPostgresAt = (url?: string) =>
       startPostgres(join(folder, 'postgres'), { durable: true, ...(url ? { url } : {}) });
     const startRedisAt = (url?: string) =>
       startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true, ...(url ? { url } : {}) });
     const stores: { postgres: Store; redis: Store } = {
-      postgres: await startPostgresAt(),
+      postgres: pair ? storeOfPair(pair, moving?.url ?? pair.url) : await startPostgresAt(),
       redis: await startRedisAt(),
     };
     undo.push(
@@ -132,11 +155,14 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
       async kill(server) {
         const store = storeOf(server);
         if (!store) return running[server]?.kill();
+        if (pair && store === stores.postgres) return pair.killPrimary();
         process.kill(store.pid, 'SIGKILL');
         await store.ended;
       },
       async restart(server, forgetting) {
-        if (server === 'postgres') {
+        if (server === 'postgres' && pair) {
+          await promote();
+        } else if (server === 'postgres') {
           stores.postgres = await patiently(() => startPostgresAt(stores.postgres.url));
         } else if (server === 'redis') {
           if (forgetting) await rm(join(folder, 'redis', 'data'), { recursive: true, force: true });
@@ -144,6 +170,11 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
         } else {
           await running[server]?.restart();
         }
+      },
+      async changeRoles() {
+        if (!pair) throw new Error('PostgreSQL has no standby.');
+        await pair.demote();
+        await promote();
       },
       freeze: (server) => freeze(storeOf(server)?.pid ?? running[server]?.pid() ?? 0),
       pids: () => Object.fromEntries(Object.entries(running).map(([name, program]) => [name, program.pid()])),
@@ -153,6 +184,17 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
     await close();
     throw error;
   }
+}
+
+function storeOfPair(pair: PostgresPair, url: string): Store {
+  return {
+    url,
+    get pid() {
+      return pair.primaryPid;
+    },
+    ended: Promise.resolve(),
+    stop: async () => {},
+  };
 }
 
 /** After a kill, PostgreSQL refuses to start until the last session of the old server has ended. */

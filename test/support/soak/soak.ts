@@ -10,7 +10,7 @@ import { auditLedger, type Fault } from './ledger-audit.ts';
 import { createMonitor, type Monitor } from './monitor.ts';
 import { openObservationLog } from './observations.ts';
 import { type Amount, paceOf } from './pace.ts';
-import { openSoakServices } from './services.ts';
+import { openSoakServices, type StandbyForm } from './services.ts';
 import { type StrikePlan, strike } from './strikes.ts';
 
 export interface SoakOptions {
@@ -20,6 +20,8 @@ export interface SoakOptions {
   /** Folder of the compiled programs. */
   programs: string;
   gateways: number;
+  /** Default: PostgreSQL has no standby. */
+  standby?: StandbyForm | undefined;
   plan: StrikePlan;
   clients: number;
   mix: Mix;
@@ -56,7 +58,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const dice = createDice(options.seed);
   const startedAt = Date.now();
   const say = (line: string) => options.say(`${((Date.now() - startedAt) / 1000).toFixed(1)} s: ${line}`);
-  const services = await openSoakServices(options.programs, options.gateways);
+  const services = await openSoakServices(options.programs, options.gateways, options.standby);
   const undo: (() => Promise<void>)[] = [() => services.close()];
   try {
     const { database, gateways } = services;

@@ -1,9 +1,12 @@
 import type { Dice } from './dice.ts';
 import type { Server, SoakServices } from './services.ts';
 
-/** kill: SIGKILL, and a restart. forget: the same, and Redis loses its data. stop: SIGSTOP, and SIGCONT some time later. */
+/**
+ * kill: SIGKILL, and a restart; of PostgreSQL with a standby, its promotion. forget: the same, and Redis loses its data. stop:
+ * SIGSTOP, and SIGCONT some time later. change: the standby of PostgreSQL becomes the primary, which becomes read-only before.
+ */
 export interface Strike {
-  action: 'kill' | 'forget' | 'stop';
+  action: 'kill' | 'forget' | 'stop' | 'change';
   server: Server;
 }
 
@@ -35,6 +38,12 @@ export const ROUND: readonly Strike[] = [...KILLS, ...STOPS];
 export const LONG_ROUND: readonly Strike[] = [
   ...ROUND,
   ...['gateway 2', 'gateway 3', 'worker 2'].map((server) => ({ action: 'stop', server }) as const),
+];
+
+/** The ways in which the standby of PostgreSQL becomes the primary, and a process that dies at another time. */
+export const FAIL_OVERS: readonly Strike[] = [
+  ...['postgres', 'gateway 1', 'worker 1'].map((server) => ({ action: 'kill', server }) as const),
+  { action: 'change', server: 'postgres' },
 ];
 
 /** Which servers are struck. */
@@ -105,6 +114,7 @@ async function strikeOne(
     thaw();
     return;
   }
+  if (action === 'change') return services.changeRoles();
   await services.kill(server);
   await pause(forMs);
   await stores;
