@@ -5,6 +5,7 @@ import { EVEN_MIX, MOSTLY_CACHED_MIX } from '../test/support/soak/clients.ts';
 import { soak } from '../test/support/soak/soak.ts';
 import { FAIL_OVERS, LONG_ROUND, ROUND } from '../test/support/soak/strikes.ts';
 import { build } from './build.mjs';
+import { printReport } from './print-report.ts';
 
 const USAGE = `Usage: npm run soak -- [SEED] [SECONDS]
        npm run soak -- --standby named|moving [SEED] [SECONDS]
@@ -84,13 +85,4 @@ const report = await soak({
   ...{ ...options, programs, rounds: 3, drainSeconds: 180 },
   say: (line) => console.log(line),
 });
-const { sent, strikes, calls, background, highest, drainMs, faults } = report;
-for (const table of [sent, strikes, background, highest]) console.table(table);
-console.table({ ...calls, 'ms until all had ended': drainMs, faults: faults.length });
-const SHOWN_EACH = 5;
-for (const promise of new Set(faults.map((fault) => fault.promise))) {
-  const rows = faults.filter((fault) => fault.promise === promise).map(({ row }) => row);
-  console.error(`BROKEN, ${rows.length} times: ${promise}`);
-  for (const row of rows.slice(0, SHOWN_EACH)) console.error(row);
-}
-process.exit(faults.length === 0 ? 0 : 1);
+printReport(report);

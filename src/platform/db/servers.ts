@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util';
 import pg from 'pg';
 import { NoPrimary, outageOf } from '../outage.ts';
 
@@ -63,10 +64,8 @@ export function primaryClients(address: string, limitMs: number): PrimaryClients
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-      const connected = this.#connectToPrimary();
-      if (!callback) return connected;
-      // The driver passes no error on success, although its types say so.
-      connected.then(() => callback(undefined as unknown as Error), callback);
+      if (!callback) return this.#connectToPrimary();
+      callbackify(() => this.#connectToPrimary())(callback);
       return undefined;
     }
 

@@ -11,8 +11,8 @@ export interface Program {
   pid(): number;
   /** Kills it with SIGKILL. Resolves when it has ended. */
   kill(): Promise<void>;
-  /** Starts it again. Retries until the services that it needs have started as well. */
-  restart(): Promise<void>;
+  /** Starts it, or the program of another file, again. Retries until the services that it needs have started as well. */
+  restart(file?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,10 +33,11 @@ export async function startProgram(options: {
   const { name, logFile, onSurprise } = options;
   let current: ChildProcess;
   let expected = false;
+  let { file } = options;
 
   async function launch(): Promise<string> {
     expected = false;
-    const child = spawnProgram(options);
+    const child = spawnProgram({ ...options, file });
     current = child;
     const ready = await readiness(child);
     child.once('exit', (code, signal) => {
@@ -63,7 +64,8 @@ export async function startProgram(options: {
     ready,
     pid: () => current.pid ?? 0,
     kill: () => end('SIGKILL'),
-    async restart() {
+    async restart(other = file) {
+      file = other;
       for (let attempt = 1; ; attempt += 1) {
         try {
           await launch();

@@ -19,6 +19,8 @@ export interface SoakOptions {
   amount: Amount;
   /** Folder of the compiled programs. */
   programs: string;
+  /** That of an earlier release, with whose programs and schema the run begins. */
+  earlier?: string;
   gateways: number;
   /** Default: PostgreSQL has no standby. */
   standby?: StandbyForm | undefined;
@@ -58,7 +60,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const dice = createDice(options.seed);
   const startedAt = Date.now();
   const say = (line: string) => options.say(`${((Date.now() - startedAt) / 1000).toFixed(1)} s: ${line}`);
-  const services = await openSoakServices(options.programs, options.gateways, options.standby);
+  const services = await openSoakServices(options);
   const undo: (() => Promise<void>)[] = [() => services.close()];
   try {
     const { database, gateways } = services;
