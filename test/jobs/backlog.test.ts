@@ -89,6 +89,13 @@ test('the mean duration ignores jobs that never ran', () => {
   expect(backlog.meanDurationMs('market')).toBeLessThan(meanMs);
 });
 
+test('the mean duration is the one that workers report, once they do', async () => {
+  ended(8_000);
+  await redis.set(keys.meanDuration('market'), 500);
+  await backlog.sample();
+  expect(backlog.meanDurationMs('market')).toBe(500);
+});
+
 test('the wait is infinite without a worker', async () => {
   await queue();
   expect(await backlog.estimateWaitMs('market', 0)).toBe(0);
