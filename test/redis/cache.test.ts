@@ -13,6 +13,8 @@ import { test as base } from '../support/souk-test.ts';
 import { expectBalancedBooks, startStoreLoad } from '../support/store-load.ts';
 import { unitsUsed } from '../support/units.ts';
 
+const ADMIN_TOKEN = 'the-operator-of-the-cache';
+
 /** A service with a Redis of its own for cached data. A slow machine must not look like a Redis that hangs, except where one does. */
 const test = base
   .extend('cache', { scope: 'file' }, async ({}, { onCleanup }) => {
@@ -20,7 +22,10 @@ const test = base
     onCleanup(() => cache.close());
     return cache;
   })
-  .override('soukOptions', ({ cache }) => ({ gateways: 2, workers: 2, cacheRedisUrl: cache.url }));
+  .override('soukOptions', ({ cache }) => ({
+    ...{ gateways: 2, workers: 2, cacheRedisUrl: cache.url },
+    operator: { adminToken: ADMIN_TOKEN },
+  }));
 
 const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 
@@ -68,6 +73,10 @@ test('cached answers and sources are on the Redis of their own, and the answers 
   const own = await redis.keys(`${prefix}answer:*`);
   expect(own).toEqual([`${prefix}answer:{${first.headers['x-job-id']}}`]);
   expect(await readiness(souk)).toEqual({ status: 'ready' });
+  const page = await souk
+    .clientOf('')
+    .raw('/admin/storage', { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+  expect(page.text).toMatch(/Redis of cached data uses [\d.]+ MiB of 4 MiB.*?Upstream data/s);
 });
 
 test('calls are answered and charged once while the Redis of the cache evicts their data', async ({

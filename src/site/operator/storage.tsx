@@ -75,7 +75,7 @@ function RedisTable({ name, contents }: { name: string; contents: RedisContents 
   return (
     <>
       <p>
-        It uses {mebibytes(usedBytes)}
+        {name} uses {mebibytes(usedBytes)}
         {limitBytes > 0 ? ` of ${mebibytes(limitBytes)}` : ', without a limit'}. Figures by kind are estimated
         from a sample of its keys.
       </p>
