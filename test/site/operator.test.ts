@@ -521,5 +521,5 @@ test('the storage page shows each table with its size and rule, and what mainten
   expect(html).toMatch(/finished_calls<\/code>.*?[\d.]+ MiB.*?CALLS_KEPT_MONTHS months/s);
   expect(html).not.toContain('<code>finished_calls_2');
   // A sample of the keys: those of other services of this Redis may be most of them.
-  expect(html).toMatch(/It uses [\d.]+ MiB.*?Estimated size/s);
+  expect(html).toMatch(/Redis uses [\d.]+ MiB.*?Estimated size/s);
 });
