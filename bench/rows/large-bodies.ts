@@ -12,6 +12,7 @@ const DOMAINS = [1, 2, 3, 4, 5, 6];
 const LONGEST_BLOCK_MS = 50;
 /** A product of the demo provider whose family has 1,000 members. */
 const FAMILY_ASIN = 'B0ZZZZZZ00';
+const PAGE_SIZE = 400;
 
 /** Measures the longest block of a worker by a full lightning list with an integer of 16 digits, and by a large family. */
 export async function largeBodyRows(services: Services): Promise<Row[]> {
@@ -19,7 +20,7 @@ export async function largeBodyRows(services: Services): Promise<Row[]> {
   const lists = await services.start('bench/instant-upstream.ts', { env });
   const list = await rowOf(services, lists.ready, 'a full lightning list with an integer of 16 digits', '');
   const demo = await services.start('demo/main.ts');
-  const family = await rowOf(services, demo.ready, 'a family of 1,000 variations', FAMILY_ASIN);
+  const family = await rowOf(services, demo.ready, `${PAGE_SIZE} variations of a family`, FAMILY_ASIN);
   return [list, family];
 }
 
@@ -36,7 +37,8 @@ interface MeasuredCall {
 async function rowOf(services: Services, upstreamUrl: string, what: string, asin: string): Promise<Row> {
   const souk = await services.startSouk(upstreamUrl);
   const [key = ''] = await services.keys(1);
-  const path = asin === '' ? '/api/market/lightningdeal?' : `/api/market/variations?asin=${asin}&`;
+  const path =
+    asin === '' ? '/api/market/lightningdeal?' : `/api/market/variations?asin=${asin}&perPage=${PAGE_SIZE}&`;
   const calls: MeasuredCall[] = [];
   const [first, ...others] = DOMAINS.map((domain) => `${souk.url}${path}domain=${domain}`);
   await measuredCall(services, souk, first ?? '', key);
