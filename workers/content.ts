@@ -61,22 +61,21 @@ export async function present(
   const charged = price.settle ? price.settle(input, presented) : units;
   if (format === 'csv' && operation.table) return tableContent(operation.table, input, presented, charged);
   const shown = fields ? project(respond, presented.data, fields) : presented.data;
-  const data = await stringifyJsonBytes(shown);
   const metadata = metadataText({
     ...presented.metadata,
     ...(staleSince === null ? {} : staleness(staleSince, now)),
   });
+  // Copying a large answer would block the event loop, so its first byte, a brace, is replaced in place.
+  const data = await stringifyJsonBytes(shown, `${metadata}}`);
+  const isEmpty = data[1] === '}'.charCodeAt(0);
+  if (!isEmpty) data.write(',');
   return {
     contentType: 'application/json; charset=utf-8',
     compressible: true,
     units: charged,
     beginning: (fromCache) =>
       Buffer.from(inMode(mode, `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}`)),
-    rest: Buffer.concat([
-      Buffer.from(data.length > 2 ? ',' : ''),
-      data.subarray(1),
-      Buffer.from(`${metadata}}`),
-    ]),
+    rest: isEmpty ? data.subarray(1) : data,
     outline: () => outlineOf(shown),
   };
 }

@@ -19,8 +19,11 @@ export async function inTurns<Result>(task: Generator<void, Result>): Promise<Re
   }
 }
 
-/** Writes like `stringifyJson`, as bytes. While it writes a large value, other work has its turns. */
-export async function stringifyJsonBytes(value: unknown): Promise<Buffer> {
+/**
+ * Writes like `stringifyJson`, as bytes. While it writes a large value, other work has its turns.
+ * @param end follows the value.
+ */
+export async function stringifyJsonBytes(value: unknown, end = ''): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let waiting = '';
   if (isTurnOver()) await nextTurn();
@@ -32,8 +35,8 @@ export async function stringifyJsonBytes(value: unknown): Promise<Buffer> {
     }
     if (isTurnOver()) await nextTurn();
   }
-  if (chunks.length === 0) return Buffer.from(waiting);
-  chunks.push(Buffer.from(waiting));
+  if (chunks.length === 0) return Buffer.from(waiting + end);
+  chunks.push(Buffer.from(waiting + end));
   return Buffer.concat(chunks);
 }
 

@@ -1,6 +1,7 @@
 import { kMaxLength } from 'node:buffer';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { isTurnOver, nextTurn } from '../platform/turn.ts';
 import { appendCrc32 } from './crc32.ts';
 
 export const gunzip = promisify(zlib.gunzip);
@@ -58,11 +59,23 @@ export async function packAfter(
   if (rest.length < SMALLEST_BYTES)
     return (beginning) => ({ encoding: 'identity', bytes: Buffer.concat([beginning, rest]) });
   const deflated = await deflateRaw(rest, { ...effort, chunkSize: pieceBytes(rest.length / 2) });
-  const crc = zlib.crc32(rest);
+  const crc = await crcOf(rest);
   return (beginning) => ({
     encoding: 'gzip',
     bytes: gzipOf(beginning, { length: rest.length, crc, deflated }),
   });
+}
+
+const CRC_PIECE_BYTES = 1_048_576;
+
+/** Computes a checksum. While it reads a large body, other work has its turns. */
+async function crcOf(bytes: Buffer): Promise<number> {
+  let crc = 0;
+  for (let at = 0; at < bytes.length; at += CRC_PIECE_BYTES) {
+    if (isTurnOver()) await nextTurn();
+    crc = zlib.crc32(bytes.subarray(at, at + CRC_PIECE_BYTES), crc);
+  }
+  return crc;
 }
 
 /** Larger bodies are compressed in a third of the time, to about a tenth more. */
