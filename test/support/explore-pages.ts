@@ -32,7 +32,8 @@ async function ended(visitor: Visitor, page: VisitedPage): Promise<VisitedPage> 
       expect(next.html).not.toContain('aria-busy="true"');
       return next;
     },
-    { timeout: 60_000 },
+    // A page with data takes long to write, so it is not asked for more often.
+    { timeout: 60_000, interval: 200 },
   );
 }
 

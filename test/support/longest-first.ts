@@ -3,11 +3,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Short files that run for long, so that the sizes of files do not show it. */
 const LONG = /\/test\/(soak|start)\//;
 
+/** Files that count the work of their process. Each count visits all code that the process has loaded, so they run before others. */
+const COUNTING = /\/test\/(api\/linear-parsing|workers\/background\/feeding-order)\.test/;
+
 /** Runs files that take long first: at the end they would run alone, and leave a processor idle. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const place = ({ moduleId }: TestSpecification) => {
+      if (COUNTING.test(moduleId)) return 0;
+      return LONG.test(moduleId) ? 1 : 2;
+    };
+    return sorted.toSorted((a, b) => place(a) - place(b));
   }
 }
