@@ -23,8 +23,11 @@ export interface Services {
   processes: ReadonlyMap<string, number>;
   /** Starts a process that ends with the benchmark.  @returns its ready line. */
   start(file: string, options?: StartOptions): Promise<{ ready: string; child: ChildProcess }>;
-  /** Starts a gateway and a worker, both with the probe, for an upstream. */
-  startSouk(upstreamUrl: string): Promise<{ url: string; gateway: ChildProcess; worker: ChildProcess }>;
+  /** Starts a gateway and a worker, both with the probe, for an upstream. @param options.name a suffix of their names. */
+  startSouk(
+    upstreamUrl: string,
+    options?: { env?: NodeJS.ProcessEnv; name?: string },
+  ): Promise<{ url: string; gateway: ChildProcess; worker: ChildProcess }>;
   stop(child: ChildProcess): Promise<void>;
   /** Creates accounts with unlimited subscriptions. @returns their keys. */
   keys(count: number): Promise<string[]>;
@@ -95,7 +98,7 @@ export async function openServices(): Promise<Services> {
     database,
     processes,
     start,
-    async startSouk(upstreamUrl) {
+    async startSouk(upstreamUrl, { env: more = {}, name = '' } = {}) {
       const env = {
         KEEPA_API_KEY: 'b'.repeat(64),
         KEEPA_BASE_URL: upstreamUrl,
@@ -104,10 +107,11 @@ export async function openServices(): Promise<Services> {
         // The worker would generate reports for test keys during the first measurement.
         TEST_MODE: 'off',
         // A few accounts send everything.
-        ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
+        ...Object.fromEntries(Object.keys(LIMITS).map((limit) => [limit, '1000000000'])),
+        ...more,
       };
-      const worker = await start('workers/main.ts', { env, name: 'worker', preload: PROBE });
-      const gateway = await start('src/main.ts', { env, name: 'gateway', preload: PROBE });
+      const worker = await start('workers/main.ts', { env, name: `worker${name}`, preload: PROBE });
+      const gateway = await start('src/main.ts', { env, name: `gateway${name}`, preload: PROBE });
       return { url: gateway.ready, gateway: gateway.child, worker: worker.child };
     },
     stop,

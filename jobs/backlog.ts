@@ -4,7 +4,7 @@ import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CompletionMessage } from './completion-message.ts';
-import { countMoreUrgent, type Queues } from './queues.ts';
+import { countMoreUrgent, type PoolQueue, type Queues } from './queues.ts';
 import { readMeanDuration } from './run-times.ts';
 
 /** How long a worker counts as alive after its last report. */
@@ -20,10 +20,11 @@ export interface Backlog {
   /**
    * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive.
    * @param priority as in fairness.ts: a job waits for those of the same or a lower number.
+   * @param accountId null: in the queue with the longest wait.
    */
-  estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
-  /** Returns the milliseconds that a job with this many jobs before it would wait. */
-  estimateWaitBehindMs(pool: PoolName, ahead: number): number;
+  estimateWaitMs(pool: PoolName, priority: number, accountId: number | null): Promise<number>;
+  /** Returns the milliseconds that a job with this many jobs before it in the queue of its account would wait. */
+  estimateWaitBehindMs(pool: PoolName, ahead: number, accountId: number): number;
   /** Returns the mean run time of the pool's jobs; 0 before the first one has ended. */
   meanDurationMs(pool: PoolName): number;
   sample(): Promise<void>;
@@ -31,10 +32,17 @@ export interface Backlog {
 }
 
 interface PoolState {
-  /** Jobs of priority 0. */
-  first: number;
+  /** Each queue of the pool. */
+  queues: Map<PoolQueue, QueueState>;
   capacity: number;
   meanDurationMs: number;
+}
+
+interface QueueState {
+  /** Jobs of priority 0. */
+  first: number;
+  /** All waiting jobs. */
+  waiting: number;
 }
 
 export async function openBacklog(deps: {
@@ -47,7 +55,10 @@ export async function openBacklog(deps: {
 }): Promise<Backlog> {
   const { redis, keys, queues, clock, log } = deps;
   const pools = Object.fromEntries(
-    POOL_NAMES.map((pool) => [pool, { first: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState]),
+    POOL_NAMES.map((pool) => [
+      pool,
+      { queues: new Map(), capacity: 0, meanDurationMs: 0 } satisfies PoolState,
+    ]),
   ) as Record<PoolName, PoolState>;
 
   // The calls of this gateway, until a worker reports those of all; a worker of the previous release does not.
@@ -58,13 +69,16 @@ export async function openBacklog(deps: {
   });
 
   async function sample(): Promise<void> {
+    const now = clock.now();
+    await queues.refresh(now);
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const [first, alive] = await Promise.all([
-          queues[pool].getWaitingCount(),
-          countAlive(redis, keys, pool, clock.now()),
+        const ofPool = queues.all(pool);
+        const [states, alive] = await Promise.all([
+          Promise.all(ofPool.map(stateOf)),
+          countAlive(redis, keys, pool, now),
         ]);
-        pools[pool].first = first;
+        pools[pool].queues = new Map(ofPool.map((queue, i) => [queue, states[i] ?? NOTHING]));
         pools[pool].capacity = alive * POOLS[pool].concurrency;
         const reportedMs = await readMeanDuration(redis, keys, pool);
         if (reportedMs !== null) pools[pool].meanDurationMs = reportedMs;
@@ -77,23 +91,40 @@ export async function openBacklog(deps: {
     sample().catch((error) => log.warn({ err: error }, 'failed to sample the queues')),
   );
 
-  function waitBehindMs(pool: PoolName, ahead: number): number {
+  /** Workers take the jobs of a pool's queues in turn, so a job waits for as many of another queue as of its own at most. */
+  function waitBehindMs(pool: PoolName, queue: PoolQueue, ahead: number): number {
     const { capacity, meanDurationMs } = pools[pool];
-    return capacity === 0 ? Number.POSITIVE_INFINITY : (ahead * meanDurationMs) / capacity;
+    if (capacity === 0) return Number.POSITIVE_INFINITY;
+    let before = ahead;
+    for (const [other, { waiting }] of pools[pool].queues)
+      if (other !== queue) before += Math.min(waiting, ahead);
+    return (before * meanDurationMs) / capacity;
+  }
+
+  async function waitMs(pool: PoolName, queue: PoolQueue, priority: number): Promise<number> {
+    // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
+    // for each call.
+    const before = priority === 0 ? 0 : await countMoreUrgent(redis, queue, priority + 1);
+    return waitBehindMs(pool, queue, (pools[pool].queues.get(queue)?.first ?? 0) + before);
   }
 
   return {
-    async estimateWaitMs(pool, priority) {
-      // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
-      // for each call.
-      const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues[pool], priority + 1);
-      return waitBehindMs(pool, pools[pool].first + before);
+    async estimateWaitMs(pool, priority, accountId) {
+      if (accountId !== null) return waitMs(pool, queues.of(pool, accountId), priority);
+      return Math.max(...(await Promise.all(queues.all(pool).map((queue) => waitMs(pool, queue, priority)))));
     },
-    estimateWaitBehindMs: waitBehindMs,
+    estimateWaitBehindMs: (pool, ahead, accountId) => waitBehindMs(pool, queues.of(pool, accountId), ahead),
     meanDurationMs: (pool) => pools[pool].meanDurationMs,
     sample,
     close: stop,
   };
+}
+
+const NOTHING: QueueState = { first: 0, waiting: 0 };
+
+async function stateOf(queue: PoolQueue): Promise<QueueState> {
+  const { wait = 0, prioritized = 0 } = await queue.getJobCounts('wait', 'prioritized');
+  return { first: wait, waiting: wait + prioritized };
 }
 
 /** Counts the live worker processes of a pool. */

@@ -5,7 +5,7 @@ import { POOLS, QUEUE_ALLOWANCE_MS } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { poolOf } from './mode.ts';
 import { payloadOf } from './payload.ts';
-import { addJob, type Queues } from './queues.ts';
+import { addJob, findJob, type Queues } from './queues.ts';
 
 /** Queues the job of a settled call again to recreate its answer, at no charge. */
 export async function enqueueAgain(
@@ -18,6 +18,8 @@ export async function enqueueAgain(
   const unitsReserved = operation.price.quote(input);
   const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
   const call = { callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt, background };
+  // After QUEUE_SHARDS has changed, the job may be in an earlier queue.
+  if (await findJob(queues, { pool, accountId, callId })) return;
   await addJob(queues, pool, payloadOf(call, { completionChannel }));
 }
 

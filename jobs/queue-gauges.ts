@@ -1,10 +1,6 @@
+import { sum } from 'd3-array';
 import { Gauge, type Registry } from 'prom-client';
-import {
-  POOL_NAMES,
-  type PoolName,
-  WORKER_POOL_NAMES,
-  type WorkerPoolName,
-} from '../src/operations/pools.ts';
+import { POOL_NAMES, WORKER_POOL_NAMES, type WorkerPoolName } from '../src/operations/pools.ts';
 import type { Providers } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
@@ -13,7 +9,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { readTokens } from '../src/upstream/token-bucket.ts';
 import { type Backlog, countAlive } from './backlog.ts';
 import type { BatchQueue } from './batch-queue.ts';
-import type { Queues } from './queues.ts';
+import type { PoolQueue, Queues } from './queues.ts';
 
 /**
  * Gauges of the state that all processes share in Redis: queues, workers, tokens. All gateways report the same
@@ -73,17 +69,23 @@ export function createQueueGauges(
     [],
   );
 
-  async function countJobs(queue: Queues[PoolName] | BatchQueue): Promise<PoolReading['jobs']> {
-    const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
-    const { wait = 0, prioritized = 0, active = 0, delayed = 0 } = counts;
-    return { waiting: wait + prioritized, running: active, delayed };
+  async function countJobs(ofPool: readonly (PoolQueue | BatchQueue)[]): Promise<PoolReading['jobs']> {
+    const counts = await Promise.all(
+      ofPool.map((queue) => queue.getJobCounts('wait', 'prioritized', 'active', 'delayed')),
+    );
+    const total = (...states: string[]) => sum(counts, (one) => sum(states, (state) => one[state]));
+    return {
+      waiting: total('wait', 'prioritized'),
+      running: total('active'),
+      delayed: total('delayed'),
+    };
   }
 
   async function read(): Promise<QueueReading> {
     const [counts, alive, waitsMs, tokens] = await Promise.all([
-      Promise.all([...POOL_NAMES.map((pool) => queues[pool]), batchQueue].map(countJobs)),
+      Promise.all([...POOL_NAMES.map(queues.all), [batchQueue]].map(countJobs)),
       Promise.all(POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
-      Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
+      Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0, null))),
       readTokens(redis, keys.tokens(providers.products), clock.now()),
     ]);
     const pools = WORKER_POOL_NAMES.map((pool, i) => ({

@@ -75,8 +75,10 @@ async function releaseAndExpire(deps: ReconcileDeps): Promise<void> {
 }
 
 async function requeue(deps: ReconcileDeps, renew?: Renew): Promise<void> {
-  const { clock, log } = deps;
+  const { queues, clock, log } = deps;
   if (!isClockRight(clock)) return;
+  await queues.refresh(clock.now());
   const lostJobs = await requeueLostJobs(deps, clock.now(), renew);
   if (lostJobs > 0) log.warn({ lostJobs }, 'put lost jobs back into their queues');
+  await queues.forgetUnused(clock.now());
 }

@@ -46,6 +46,10 @@ async function withoutJob(
   queues: Queues,
   calls: readonly WaitingCall[],
 ): Promise<WaitingCall[]> {
-  const found = await Promise.all(calls.map(({ pool, callId }) => redis.exists(queues[pool].toKey(callId))));
-  return calls.filter((_call, i) => found[i] === 0);
+  const found = await Promise.all(
+    calls.map(({ pool, accountId, callId }) =>
+      Promise.all(queues.thatMayHold(pool, accountId).map((queue) => redis.exists(queue.toKey(callId)))),
+    ),
+  );
+  return calls.filter((_call, i) => !found[i]?.includes(1));
 }

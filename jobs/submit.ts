@@ -189,11 +189,11 @@ export async function refuseWhenBusy(
   pool: PoolName,
   chargeId: string,
 ): Promise<void> {
-  const { keyHash } = caller;
+  const { accountId, keyHash } = caller;
   if (typeof waiting === 'object' || !keyHash) return;
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   const priority = fairness.peek({ pool, waiting, key: nameOf(caller) });
-  const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
+  const busy = busyError(await backlog.estimateWaitMs(pool, priority, accountId), allowedMs);
   // A call can join one that is under way or recent even if the pool is busy.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
   if (busy && !(await hasJoinableCall(database, keyHash, chargeId, acceptedAfter))) throw busy;

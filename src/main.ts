@@ -27,6 +27,7 @@ await runProcess('gateway', async (env) => {
       cacheRedisUrl: config.CACHE_REDIS_URL,
       redisNamespace: config.REDIS_NAMESPACE,
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
+      queueShards: config.QUEUE_SHARDS,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       providers: providersOf(config),
       links: {

@@ -32,6 +32,7 @@ await runProcess('worker', async (env) => {
       cacheRedisUrl: config.CACHE_REDIS_URL,
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       redisNamespace: config.REDIS_NAMESPACE,
+      queueShards: config.QUEUE_SHARDS,
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,
       trendsBaseUrl: config.TRENDS_BASE_URL,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
 import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import { isRunnable, type Payload } from '../jobs/payload.ts';
+import { holdsJobs, type Queues, queueName } from '../jobs/queues.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type Clock, every, sleep } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
@@ -9,6 +10,8 @@ import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
+import { createPlaces } from './places.ts';
+import { ShardWorker } from './shard-worker.ts';
 
 /** Runs the jobs of one pool in this process. */
 export interface PoolWorker {
@@ -35,11 +38,12 @@ export async function openPoolWorker(deps: {
   /** For the queue's commands; the worker duplicates it for its blocking reads. */
   pulling: Redis;
   keys: RedisKeys;
+  queues: Queues;
   execute: Executor['execute'];
   clock: Clock;
   log: Logger;
 }): Promise<PoolWorker> {
-  const { pool, redis, pulling, keys, execute, clock, log } = deps;
+  const { pool, redis, pulling, keys, queues, execute, clock, log } = deps;
   const workerId = randomUUID();
 
   // BullMQ passes the signal only to a function that declares three parameters.
@@ -76,35 +80,74 @@ export async function openPoolWorker(deps: {
     if (clock.now() > job.data.deadlineAt) throw new UnrecoverableError('no worker could run this job');
     return later(job, token, HANDED_BACK_MS);
   };
-  const worker = new Worker<Payload>(pool, process, {
-    connection: pulling,
-    prefix: keys.queuePrefix(pool),
-    concurrency: POOLS[pool].concurrency,
-    lockDuration: HOLD_MS,
-    stalledInterval: ABANDONED_CHECK_MS,
-  });
-  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
-  worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));
-  // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
-  worker.on('lockRenewalFailed', (jobIds) => {
-    for (const id of jobIds) worker.cancelJob(id, 'lock lost');
-  });
-  await worker.waitUntilReady();
+  const places = createPlaces(POOLS[pool].concurrency);
+  /** By the number of the queue. */
+  const workers = new Map<number, ShardWorker>();
+  const closing = new Set<Promise<void>>();
+
+  async function openShard(shard: number): Promise<void> {
+    const worker = new ShardWorker(queueName(pool, shard), process, {
+      connection: pulling,
+      prefix: keys.queuePrefix(pool, shard),
+      lockDuration: HOLD_MS,
+      stalledInterval: ABANDONED_CHECK_MS,
+      places,
+      redis,
+    });
+    worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
+    worker.on('failed', (job, error) =>
+      log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'),
+    );
+    // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
+    worker.on('lockRenewalFailed', (jobIds) => {
+      for (const id of jobIds) worker.cancelJob(id, 'lock lost');
+    });
+    await worker.waitUntilReady();
+    workers.set(shard, worker);
+    void worker.run();
+  }
+
+  function closeShard(shard: number, worker: ShardWorker): void {
+    workers.delete(shard);
+    const closed = worker.close().finally(() => closing.delete(closed));
+    closing.add(closed);
+  }
+
+  /** Serves the queues to which jobs are added, and those of an earlier number of queues until they are empty. */
+  async function serve(): Promise<void> {
+    const now = clock.now();
+    await queues.refresh(now);
+    const inUse = queues.inUse(now);
+    await Promise.all(
+      queues.all(pool).map(async (queue, shard) => {
+        const isNeeded = shard < inUse || (await holdsJobs(queue));
+        const worker = workers.get(shard);
+        if (isNeeded && !worker) await openShard(shard);
+        if (!isNeeded && worker) closeShard(shard, worker);
+      }),
+    );
+  }
 
   const alive = () => reportAlive(redis, keys, pool, workerId, clock.now());
+  await serve();
   await alive();
   const stopReporting = every(clock, WORKER_LIFETIME_MS / 5, () =>
-    alive().catch((error) => log.warn({ err: error, pool }, 'reporting failed')),
+    Promise.all([alive(), serve()]).then(
+      () => {},
+      (error) => log.warn({ err: error, pool }, 'reporting failed'),
+    ),
   );
 
   return {
     async close() {
       await stopReporting();
       await reportGone(redis, keys, pool, workerId).catch(() => {});
-      const closed = worker.close();
+      const closed = Promise.all([...closing, ...[...workers.values()].map((worker) => worker.close())]);
       const controller = new AbortController();
       const graceOver = sleep(clock, GRACE_MS, controller.signal, `${pool} worker grace`).then(
-        () => worker.cancelAllJobs('the worker stops'),
+        () => {
+          for (const worker of workers.values()) worker.cancelAllJobs('the worker stops');
+        },
         () => {},
       );
       await closed;

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { onControl } from '../jobs/control.ts';
-import { closeQueues, openQueues } from '../jobs/queues.ts';
+import { openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createRunTimes } from '../jobs/run-times.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
@@ -49,6 +49,8 @@ export interface WorkerSettings extends BackgroundSettings {
   /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data. Jobs wait for the other stores. */
   answerLimitMs?: number;
   redisNamespace: string;
+  /** The setting QUEUE_SHARDS. Default: 1. */
+  queueShards?: number | undefined;
   keepaBaseUrl: string;
   keepaKey: string;
   trendsBaseUrl: string;
@@ -124,7 +126,7 @@ export async function openWorker(
   const flightsSubscriber = cacheRedisUrl
     ? await connectRedis(cacheRedisUrl, 'listening', log, { isOptional: true })
     : subscriber;
-  const queues = openQueues(pulling, keys, log);
+  const queues = openQueues(pulling, keys, log, settings.queueShards);
   const usage = createUsageStatistics(database, clock, log);
   const minutes = createStatusMinutes(database, clock, log);
   const failures = createFailureLog(database, clock, log);
@@ -169,7 +171,7 @@ export async function openWorker(
     settings.pools.flatMap((pool) => {
       if (pool === BATCH_POOL) return [];
       const execute = pool === TEST_POOL ? test?.execute : live.execute;
-      return execute ? [openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })] : [];
+      return execute ? [openPoolWorker({ pool, redis, pulling, keys, queues, execute, clock, log })] : [];
     }),
   );
   const background = settings.pools.includes(BATCH_POOL)
@@ -203,7 +205,7 @@ export async function openWorker(
       await stopMaintenance();
       await Promise.all([usage.close(), minutes.close(), failures.close(), runTimes.close()]);
       await flights.close();
-      await closeQueues(queues);
+      await queues.close();
       await closeRedis(redis, pulling, subscriber, ...(cache.isOwn ? [cache.redis, flightsSubscriber] : []));
       await stopFollowing();
       const opened = [database, money, reports.live, reports.test, upkeep];

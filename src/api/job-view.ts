@@ -100,16 +100,19 @@ interface Progress {
   attempts: number;
 }
 
-async function onItsWay({ redis, queues, backlog }: JobViewDeps, { pool, callId }: Call): Promise<Progress> {
-  const [job, position] = await Promise.all([
-    queues[pool].getJob(callId),
-    countAhead(redis, queues[pool], callId),
-  ]);
+async function onItsWay({ redis, queues, backlog }: JobViewDeps, call: Call): Promise<Progress> {
+  const { pool, accountId, callId } = call;
+  const looks = await Promise.all(
+    queues
+      .thatMayHold(pool, accountId)
+      .map((queue) => Promise.all([queue.getJob(callId), countAhead(redis, queue, callId)])),
+  );
+  const [job, position] = looks.find(([found]) => found) ?? [undefined, null];
   const startedAt = job?.processedOn ?? null;
   const attempts = job?.attemptsStarted ?? 0;
   const meanMs = backlog.meanDurationMs(pool);
   if (position !== null) {
-    const etaMs = meanMs > 0 ? backlog.estimateWaitBehindMs(pool, position) + meanMs : null;
+    const etaMs = meanMs > 0 ? backlog.estimateWaitBehindMs(pool, position, accountId) + meanMs : null;
     return {
       ...{ state: 'queued', progress: 0, position, startedAt, attempts },
       etaMs: etaMs !== null && Number.isFinite(etaMs) ? Math.ceil(etaMs) : null,

@@ -6,6 +6,7 @@ import type { Attempts } from '../accounts/attempts.ts';
 import { createOperatorGuard } from '../accounts/operator-guard.ts';
 import { findOperator, OPERATOR_COOKIE, OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
 import { toFaults } from '../operations/faults.ts';
+import { POOL_NAMES } from '../operations/pools.ts';
 import { holderOf, writeLine, writeRefusal } from '../operator/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
@@ -45,7 +46,7 @@ export function registerQueueBoard(
       const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
       const { FastifyAdapter } = await import('@bull-board/fastify');
       const serverAdapter = new FastifyAdapter();
-      const boards = [...Object.values(queues), batchQueue];
+      const boards = [...POOL_NAMES.flatMap(queues.all), batchQueue];
       createBullBoard({
         queues: boards.map((queue) => new BullMQAdapter(queue)),
         serverAdapter,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_QUEUE_SHARDS } from '../../jobs/queue-counts.ts';
 import type { PaymentSettings, StripeSettings } from '../billing/payments/payment-port.ts';
 import { isDailyWindow } from '../billing/wallets.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
@@ -54,6 +55,15 @@ const settings = {
     .default('souk')
     .describe(
       'Prefix of every Redis key; several installations can share one Redis under different prefixes',
+    ),
+  QUEUE_SHARDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_QUEUE_SHARDS)
+    .default(1)
+    .describe(
+      'Queues that the jobs of each pool are spread over, by account: one on one Redis server; as many as masters on Redis Cluster, see [Scaling](scaling.md#queues-on-redis-cluster). The same for all gateways and workers',
     ),
   SOUK_DATA_DIR: z.string().default('.souk').describe('Folder for the data, keys and logs of `npm start`'),
   KEEPA_API_KEY: z

@@ -2,7 +2,7 @@ import { type Backlog, openBacklog } from '../../jobs/backlog.ts';
 import { type BatchQueue, openBatchQueue } from '../../jobs/batch-queue.ts';
 import type { ReceivedSink } from '../../jobs/completion-channel.ts';
 import { createFairness, type Fairness } from '../../jobs/fairness.ts';
-import { closeQueues, openQueues, type Queues } from '../../jobs/queues.ts';
+import { openQueues, type Queues } from '../../jobs/queues.ts';
 import { openReplies, type Replies } from '../../jobs/replies.ts';
 import { type CompletionMap, openCompletionMap } from '../../jobs/wait.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -23,15 +23,17 @@ export interface JobEngine {
   close(): Promise<void>;
 }
 
+/** @param queueShards the setting QUEUE_SHARDS. */
 export async function openJobEngine(
   { database, redis, subscriber, submitting, keys }: Stores,
   clock: Clock,
   log: Logger,
   events: CallEvents,
   onReceived: ReceivedSink,
+  queueShards?: number,
 ): Promise<JobEngine> {
-  const queues = openQueues(submitting, keys, log);
-  await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
+  const queues = openQueues(submitting, keys, log, queueShards);
+  await queues.waitUntilReady();
   const batchQueue = openBatchQueue(submitting, keys, log);
   await batchQueue.waitUntilReady();
   const replies = await openReplies({ redis, subscriber, keys, clock });
@@ -55,7 +57,7 @@ export async function openJobEngine(
     },
     async close() {
       await backlog.close();
-      await closeQueues(queues);
+      await queues.close();
       await batchQueue.close();
     },
   };

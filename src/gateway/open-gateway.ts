@@ -47,6 +47,8 @@ export interface GatewaySettings extends StoreSettings {
   secretKeys?: readonly string[] | undefined;
   /** Default: `REQUEST_LIMITS`. */
   requestLimits?: RequestLimits;
+  /** The setting QUEUE_SHARDS. Default: 1. */
+  queueShards?: number | undefined;
 }
 
 /** Access of operators. */
@@ -103,7 +105,8 @@ export async function openGateway(
   if (settings.testMode) await setTestUnits(stores.money, settings.testMode.unitsPerDay);
   const observers = createObservers(registry, stores.database, clock, log, onEvent);
   const { events } = observers;
-  const engine = await openJobEngine(stores, clock, log, events, createCompletionMetrics(registry));
+  const onReceived = createCompletionMetrics(registry);
+  const engine = await openJobEngine(stores, clock, log, events, onReceived, settings.queueShards);
   const { queues, batchQueue, backlog } = engine;
   const { redis, keys, database } = stores;
   const queueGauges = createQueueGauges(registry, {

@@ -31,6 +31,7 @@ const KINDS: Readonly<Record<string, string>> = {
   pacing: 'Pacing of upstream requests',
   cookie: 'Cookies of providers',
   workers: 'Live workers',
+  queues: 'Numbers of queues',
   attempts: 'Attempts to sign in',
   free: 'Free requests by account',
 };

@@ -1,3 +1,5 @@
+import { spreadTag } from './spread-tags.ts';
+
 /**
  * All Redis keys of the service except BullMQ's. Keys that one script uses have the same hash tag {...}, so that they are
  * on one node of a Redis Cluster.
@@ -57,8 +59,10 @@ export interface RedisKeys {
   attempts(kind: string): string;
   /** Prefix of the counters of requests that cost no units, by account. */
   freeRequests: string;
-  /** Prefix of a pool's queue. */
-  queuePrefix(pool: string): string;
+  /** The numbers of queues that processes spread a pool over, with the last time at which one reported each. */
+  queueCounts: string;
+  /** Prefix of one of the queues of a pool. Each has a hash tag of its own. */
+  queuePrefix(pool: string, shard?: number): string;
 }
 
 export function redisKeys(namespace: string): RedisKeys {
@@ -90,6 +94,7 @@ export function redisKeys(namespace: string): RedisKeys {
     workers: (pool) => `${namespace}:workers:{${pool}}`,
     attempts: (kind) => `${namespace}:attempts:${kind}`,
     freeRequests: `${namespace}:free`,
-    queuePrefix: (pool) => `{${namespace}-${pool}}`,
+    queueCounts: `${namespace}:queues`,
+    queuePrefix: (pool, shard = 0) => `{${spreadTag(`${namespace}-${pool}`, shard)}}`,
   };
 }

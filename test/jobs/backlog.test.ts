@@ -6,7 +6,7 @@ import { type Backlog, openBacklog, reportAlive, reportGone } from '../../jobs/b
 import type { CompletionMessage } from '../../jobs/completion-message.ts';
 import { BACKGROUND_PRIORITY } from '../../jobs/fairness.ts';
 import type { Payload } from '../../jobs/payload.ts';
-import { addJob, closeQueues, openQueues, type Queues } from '../../jobs/queues.ts';
+import { addJob, openQueues, type Queues } from '../../jobs/queues.ts';
 import { POOLS } from '../../src/operations/pools.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type RedisKeys, redisKeys } from '../../src/platform/redis-keys.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   await reportAlive(redis, keys, 'market', 'a worker', clock.now());
   return async () => {
     await backlog.close();
-    await closeQueues(queues);
+    await queues.close();
   };
 });
 
@@ -62,7 +62,7 @@ function ended(durationMs: number | null): void {
 
 /** Returns the number of jobs before one of this priority, computed from the estimated wait. */
 async function ahead(priority: number): Promise<number> {
-  const waitMs = await backlog.estimateWaitMs('market', priority);
+  const waitMs = await backlog.estimateWaitMs('market', priority, 1);
   return Math.round((waitMs * POOLS.market.concurrency) / backlog.meanDurationMs('market'));
 }
 
@@ -98,8 +98,8 @@ test('the mean duration is the one that workers report, once they do', async () 
 
 test('the wait is infinite without a worker', async () => {
   await queue();
-  expect(await backlog.estimateWaitMs('market', 0)).toBe(0);
+  expect(await backlog.estimateWaitMs('market', 0, null)).toBe(0);
   await reportGone(redis, keys, 'market', 'a worker');
   await backlog.sample();
-  expect(await backlog.estimateWaitMs('market', 0)).toBe(Number.POSITIVE_INFINITY);
+  expect(await backlog.estimateWaitMs('market', 0, null)).toBe(Number.POSITIVE_INFINITY);
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { payloadOf } from '../../jobs/payload.ts';
-import { addJob, closeQueues, openQueues } from '../../jobs/queues.ts';
+import { addJob, openQueues } from '../../jobs/queues.ts';
 import { findCall } from '../../src/billing/calls.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
@@ -30,7 +30,7 @@ async function runAgain(souk: Souk, accountId: number, callId: string): Promise<
   const queues = openQueues(redis, redisKeys(souk.redisNamespace), log);
   const call = await findCall(souk.database, accountId, callId);
   if (call) await addJob(queues, call.pool, payloadOf(call));
-  await closeQueues(queues);
+  await queues.close();
   await closeRedis(redis);
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { closeQueues, openQueues } from '../../jobs/queues.ts';
+import { openQueues } from '../../jobs/queues.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { holdProducts, newAsin } from '../support/answers.ts';
@@ -79,7 +79,7 @@ test.for([
   'hands back a job %s until its deadline, and runs other jobs',
   async ([, fields], { souk, redis, client, onTestFinished }) => {
     const queues = openQueues(redis, redisKeys(souk.redisNamespace), createLogger('silent'));
-    onTestFinished(() => closeQueues(queues));
+    onTestFinished(() => queues.close());
     const callId = '01a203ef-7d9f-717e-9b5b-fc153a0df86c';
     const data = {
       ...fields,
@@ -89,7 +89,7 @@ test.for([
       unitsReserved: 1,
       deadlineAt: souk.clock.now() + 1_000,
     };
-    const job = await queues.market.add(fields.operation, data as never, { jobId: callId });
+    const job = await queues.of('market', 1).add(fields.operation, data as never, { jobId: callId });
     await expect.poll(() => job.getState()).toBe('delayed');
     expect((await client.get(pathOf(newAsin()))).status).toBe(200);
     souk.clock.advance(2_000);

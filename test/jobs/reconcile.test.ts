@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { closeQueues, openQueues } from '../../jobs/queues.ts';
+import { openQueues } from '../../jobs/queues.ts';
 import { grantPack } from '../../src/billing/grants.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -27,9 +27,9 @@ async function waitingJobs({ redisUrl, redisNamespace }: Souk): Promise<number> 
   const redis = new Redis(redisUrl);
   const queues = openQueues(redis, redisKeys(redisNamespace), createLogger('silent'));
   try {
-    return await queues.market.getWaitingCount();
+    return await queues.of('market', 1).getWaitingCount();
   } finally {
-    await closeQueues(queues);
+    await queues.close();
     redis.disconnect();
   }
 }

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
+import slotOf from 'cluster-key-slot';
 import { expect } from 'vitest';
 import { redisContents } from '../../src/operator/redis-contents.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -24,7 +25,9 @@ const test = base
   .extend('souk', { scope: 'file' }, async ({ cluster }, { onCleanup }) => {
     const database = await createTestDatabase();
     const servers = { databaseUrl: database.url, redisUrl: cluster.url };
-    const souk = await openSouk({ gateways: 2, workers: 2, allowPrivateWebhooks: true, servers });
+    const souk = await openSouk({
+      ...{ gateways: 2, workers: 2, queueShards: 3, allowPrivateWebhooks: true, servers },
+    });
     onCleanup(async () => {
       await souk.close();
       await database.drop();
@@ -43,6 +46,17 @@ test('answers calls, whose keys are on all nodes', async ({ souk, client, cluste
   expect(cached.map(({ json }) => json.data.fromCache)).toEqual(asins.map(() => true));
   const sizes = await Promise.all(cluster.masters.map(({ redis }) => redis.dbsize()));
   expect(Math.min(...sizes)).toBeGreaterThan(0);
+});
+
+test('the queues of a pool have different slots, and jobs of all of them run', async ({ souk, cluster }) => {
+  const accounts = [await souk.account(), await souk.account(), await souk.account()];
+  const replies = await Promise.all(accounts.map(({ key }) => souk.clientOf(key).get(pathOf(newAsin()))));
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const listed = await Promise.all(cluster.masters.map(({ redis }) => redis.keys('*:meta')));
+  const queues = listed.flat().filter((key) => key.startsWith(`{${souk.redisNamespace}-market`));
+  const names = queues.map((key) => key.split(':').at(-2));
+  expect(new Set(names)).toEqual(new Set(['market', 'market-1', 'market-2']));
+  expect(new Set(queues.map(slotOf)).size).toBe(3);
 });
 
 test('identical calls to two gateways share one request to the provider', async ({

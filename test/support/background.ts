@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { createFairness } from '../../jobs/fairness.ts';
-import { closeQueues, openQueues } from '../../jobs/queues.ts';
+import { openQueues } from '../../jobs/queues.ts';
 import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import { createSettlements } from '../../src/billing/settlement.ts';
@@ -83,7 +83,7 @@ export async function openBackground({
     offer,
     submit: async (...order) => (await offer(...order)).callId,
     async close() {
-      await closeQueues(queues);
+      await queues.close();
       await closeRedis(redis, submitting);
     },
   };

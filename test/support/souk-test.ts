@@ -11,7 +11,7 @@ import { openDemo } from './demo-provider.ts';
 import { atFileStart } from './file-start.ts';
 import { openMailServer } from './mail-server.ts';
 import { openReceiver } from './receiver.ts';
-import { openSouk, type SoukOptions, showLogOnFailure } from './souk.ts';
+import { openSouk, type Souk, type SoukOptions, showLogOnFailure } from './souk.ts';
 
 /**
  * Vitest's `test` with what most tests need: a test names what it uses, `test('...', async ({ souk, client }) => {})`, and the
@@ -41,10 +41,16 @@ export const test = base
     return souk;
   })
   /** Opens further services, for a test that compares several or needs other options: `await openAnother({ workers: 0 })`. */
-  .extend('openAnother', ({}, { onCleanup }) => async (options?: SoukOptions) => {
-    const souk = await openSouk(options);
-    onCleanup(() => souk.close());
-    return souk;
+  .extend('openAnother', ({}, { onCleanup }) => {
+    const opened: Souk[] = [];
+    onCleanup(async () => {
+      for (const souk of opened.toReversed()) await souk.close();
+    });
+    return async (options?: SoukOptions) => {
+      const souk = await openSouk(options);
+      opened.push(souk);
+      return souk;
+    };
   })
   /** A connection to the Redis of `souk`. */
   .extend('redis', { scope: 'file' }, ({ souk }, { onCleanup }) => {

@@ -91,6 +91,8 @@ export interface SoukOptions {
   providers?: Providers;
   /** Default: a new one. */
   redisNamespace?: string;
+  /** Default: 1. */
+  queueShards?: number;
   /** Default: 0, so that each look-up of products is a call upstream. */
   lookUpWindowMs?: number;
   clock?: DatabaseClock;
@@ -143,8 +145,8 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   // Stores of the run are slow on a busy machine. Servers of the test are those that it stops.
   const { answerLimitMs } = options;
   const patience = answerLimitMs ? { answerLimitMs } : options.servers ? {} : PATIENCE;
-  const stores = { databaseUrl: database.url, redisUrl, redisNamespace };
-  const { cacheRedisUrl } = options;
+  const { cacheRedisUrl, queueShards } = options;
+  const stores = { databaseUrl: database.url, redisUrl, redisNamespace, queueShards };
 
   const souk: Souk = {
     clock,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { closeQueues, openQueues } from '../../../jobs/queues.ts';
+import { openQueues } from '../../../jobs/queues.ts';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis.ts';
@@ -281,22 +281,23 @@ test('a worker does not start a job that was cancelled before it received it', a
   const keys = redisKeys(souk.redisNamespace);
   const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'), PATIENCE);
   const queues = openQueues(redis, keys, createLogger('silent'));
-  await queues.market.pause();
+  const market = queues.of('market', 1);
+  await market.pause();
   const asin = newAsin();
   const job = await newJob(client, pathOf(asin));
   const callId = job.split('/').at(-1) ?? '';
-  const held = await queues.market.getJob(callId);
+  const held = await market.getJob(callId);
   expect((await cancel(client, job)).json.data.state).toBe('cancelled');
-  expect(await queues.market.getJob(callId)).toBeUndefined();
+  expect(await market.getJob(callId)).toBeUndefined();
   // Simulates a worker that took the job from the queue just before.
-  await queues.market.add('market.product', held?.data as never, { jobId: callId });
-  await queues.market.resume();
+  await market.add('market.product', held?.data as never, { jobId: callId });
+  await market.resume();
   release();
   expect((await client.get(pathOf(newAsin()))).status).toBe(200);
-  await expect.poll(() => queues.market.getJob(callId)).toBeUndefined();
+  await expect.poll(() => market.getJob(callId)).toBeUndefined();
   expect(souk.upstream.calls.map(({ params }) => params.asin)).not.toContain(asin);
   expect((await client.get(job)).json.data).toMatchObject({ state: 'cancelled', unitsCharged: 0 });
-  await closeQueues(queues);
+  await queues.close();
   await closeRedis(redis);
 });
 

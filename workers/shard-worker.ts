@@ -1,0 +1,121 @@
+import { type Job, type Processor, Worker, type WorkerOptions } from 'bullmq';
+import type { Payload } from '../jobs/payload.ts';
+import type { Redis } from '../src/platform/redis.ts';
+import type { Places } from './places.ts';
+
+/** How long a worker waits for a signal that its queue has jobs before it looks again. */
+const LOOK_AGAIN_SECONDS = 5;
+
+const PAUSE_AFTER_ERROR_MS = 500;
+
+/**
+ * Runs the jobs of one queue in places that it shares with the workers of other queues. BullMQ's own loop has places of its own for
+ * each queue. This one takes a job only when it has a place, so that a job never waits in a process that cannot run it.
+ */
+export class ShardWorker extends Worker<Payload> {
+  readonly #places: Places;
+  readonly #redis: Redis;
+
+  constructor(
+    name: string,
+    process: Processor<Payload>,
+    { places, redis, ...options }: Omit<WorkerOptions, 'autorun'> & { places: Places; redis: Redis },
+  ) {
+    super(name, process, { ...options, autorun: false });
+    this.#places = places;
+    this.#redis = redis;
+  }
+
+  override async run(): Promise<void> {
+    this.running = true;
+    try {
+      await this.startStalledCheckTimer();
+      this.lockManager.start();
+      // `close` waits for it.
+      this.mainLoopRunning = this.#takeJobs();
+      await this.mainLoopRunning;
+    } finally {
+      this.running = false;
+    }
+  }
+
+  override close(force = false): Promise<void> {
+    const closed = super.close(force);
+    this.#places.leave(this);
+    return closed;
+  }
+
+  async #takeJobs(): Promise<void> {
+    const running = new Set<Promise<void>>();
+    let waitSeconds = 0;
+    for (let number = 0; !this.closing; number += 1) {
+      const isSignalled = waitSeconds > 0 && (await this.#awaitSignal(waitSeconds));
+      if (!(await this.#takePlace(isSignalled))) break;
+      const { job, lookAgainSeconds } = await this.#nextJob(`${this.id}:${number}`);
+      waitSeconds = lookAgainSeconds;
+      if (!job) {
+        this.#places.release();
+        continue;
+      }
+      const run = this.#runFrom(job).finally(() => {
+        this.#places.release();
+        running.delete(run);
+      });
+      running.add(run);
+    }
+    await Promise.all(running);
+  }
+
+  /** Waits until the queue may have jobs. @returns whether this took the signal, which then no other worker gets. */
+  async #awaitSignal(seconds: number): Promise<boolean> {
+    try {
+      return (await this.backend.waitForJob(seconds)) !== null;
+    } catch (error) {
+      if (this.closing) return false;
+      await this.#noteError(error);
+      await this.backend.reconnectBlocking().catch((again: unknown) => this.#noteError(again));
+      return false;
+    }
+  }
+
+  async #takePlace(isSignalled: boolean): Promise<boolean> {
+    if (this.#places.tryTake()) return true;
+    // Another process may have a place.
+    if (isSignalled)
+      await this.#redis.zadd(this.toKey('marker'), 0, '0').catch((error: unknown) => this.#noteError(error));
+    return !this.closing && this.#places.take(this);
+  }
+
+  async #nextJob(token: string): Promise<{ job?: Job<Payload> | undefined; lookAgainSeconds: number }> {
+    if (this.closing) return { lookAgainSeconds: 0 };
+    try {
+      const [data, id, , delayedUntil] = await this.backend.moveToActive(token, this.opts.name);
+      const job = await this.nextJobFromJobData(data, id, token);
+      if (job) return { job, lookAgainSeconds: 0 };
+      const delaySeconds = delayedUntil ? (delayedUntil - Date.now()) / 1000 : LOOK_AGAIN_SECONDS;
+      return {
+        lookAgainSeconds: Math.max(this.minimumBlockTimeout, Math.min(delaySeconds, LOOK_AGAIN_SECONDS)),
+      };
+    } catch (error) {
+      await this.#noteError(error);
+      return { lookAgainSeconds: 0 };
+    }
+  }
+
+  /** Runs a job, and then further jobs of this queue in the same place until another queue needs it. */
+  async #runFrom(first: Job<Payload>): Promise<void> {
+    const mayGoOn = () => !this.#places.isWantedByOthers(this);
+    try {
+      for (let job: Job<Payload> | undefined = first; job; )
+        job = (await this.processJob(job, job.token ?? '', mayGoOn)) ?? undefined;
+    } catch (error) {
+      await this.#noteError(error);
+    }
+  }
+
+  async #noteError(error: unknown): Promise<void> {
+    if (this.closing) return;
+    this.emit('error', error instanceof Error ? error : new Error(String(error)));
+    await this.delay(PAUSE_AFTER_ERROR_MS);
+  }
+}
