@@ -30,6 +30,8 @@ interface Facts {
 
 async function mailsOf({ database, clock }: Souk, accountId: number): Promise<Facts[]> {
   await queueAlertMails(database, clock.now());
+  // A tracker that the worker of the service reads at this moment is skipped; its mail is there when the worker lets go of it.
+  await database.query('select id from trackers for share');
   const { rows } = await database.query<{ facts: string }>(
     `select facts from mails where account_id = $1 and kind = 'tracker_alerts' order by id`,
     [accountId],
