@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -22,13 +23,19 @@ export async function clusterRows(services: Services): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-bench-redis-'));
   const cluster = await startRedisCluster();
   const single = await startRedis(folder, resolve('.souk/tools'), { durable: false });
+  const children: ChildProcess[] = [];
   try {
     const upstream = await services.start('bench/instant-upstream.ts');
     const keys = await services.keys(ACCOUNTS);
     const spread = { REDIS_URL: cluster.url, QUEUE_SHARDS: String(COUNT) };
-    const ours = await side(services, upstream.ready, { name: 'on the cluster', env: spread, keys });
+    const ours = await side(services, upstream.ready, {
+      name: 'on the cluster',
+      env: spread,
+      keys,
+      children,
+    });
     const one = { REDIS_URL: single.url };
-    const baseline = await side(services, upstream.ready, { name: 'on one Redis', env: one, keys });
+    const baseline = await side(services, upstream.ready, { name: 'on one Redis', env: one, keys, children });
     const lengths = {
       rounds: Number(process.env.BENCH_ROUNDS ?? 5),
       seconds: Number(process.env.BENCH_SECONDS ?? 5),
@@ -37,22 +44,34 @@ export async function clusterRows(services: Services): Promise<Row[]> {
     const what = `uncached calls of ${COUNT} gateways and ${COUNT} workers on a Redis Cluster of ${COUNT} masters / on one Redis`;
     return [throughputRow({ what, aim: 'at least 0.9' }, { ...sides, busy })];
   } finally {
-    // The processes lose their Redis, and end with the services.
+    // A process that loses its Redis logs each of its connections.
+    for (const child of children.toReversed()) await services.stop(child);
     await cluster.close();
     await single.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
+interface SideSettings {
+  name: string;
+  env: NodeJS.ProcessEnv;
+  keys: readonly string[];
+  /** Receives the processes. */
+  children: ChildProcess[];
+}
+
 /** Starts the processes of a side, whose load is spread over its gateways. */
 async function side(
   services: Services,
   upstreamUrl: string,
-  { name, env, keys }: { name: string; env: NodeJS.ProcessEnv; keys: readonly string[] },
+  { name, env, keys, children }: SideSettings,
 ): Promise<Side> {
   const urls: string[] = [];
-  for (let n = 1; n <= COUNT; n += 1)
-    urls.push((await services.startSouk(upstreamUrl, { env, name: ` ${n} ${name}` })).url);
+  for (let n = 1; n <= COUNT; n += 1) {
+    const { url, worker, gateway } = await services.startSouk(upstreamUrl, { env, name: ` ${n} ${name}` });
+    urls.push(url);
+    children.push(worker, gateway);
+  }
   let turn = 0;
   const next = () => {
     turn += 1;
