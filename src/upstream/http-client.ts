@@ -70,8 +70,9 @@ export function createHttpClient(options: { connections: number } = { connection
         },
         ...(content ? { body: content.text } : {}),
       });
-      const sent = headOnly ? discard(response) : await read(response, maxBytes);
-      const encoding = sent.length > 0 ? encodingOf(single(response.headers['content-encoding'])) : null;
+      const stated = encodingOf(single(response.headers['content-encoding']));
+      const sent = headOnly ? discard(response) : await read(response, stated, maxBytes);
+      const encoding = sent.length > 0 ? stated : null;
       return {
         status: response.statusCode,
         contentType: single(response.headers['content-type']) ?? '',
@@ -95,7 +96,11 @@ function contentOf(body: unknown, form: Record<string, string> | undefined) {
   return { type: 'application/json; charset=UTF-8', text: stringifyJson(body) };
 }
 
-async function read(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+async function read(
+  response: Dispatcher.ResponseData,
+  encoding: Compression | null,
+  maxBytes: number,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -103,12 +108,23 @@ async function read(response: Dispatcher.ResponseData, maxBytes: number): Promis
       bytes += (chunk as Buffer).length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
       chunks.push(chunk as Buffer);
+      if (chunks.length === 1 && encoding === 'gzip') requireGzip(chunks[0] as Buffer);
     }
   } catch (error) {
     discard(response);
     throw error;
   }
   return Buffer.concat(chunks);
+}
+
+/** Gzip begins with these bytes (RFC 1952). */
+const GZIP_START = Buffer.from([0x1f, 0x8b]);
+
+/** Fails at the beginning of a body without gzip, so that a call does not wait for the rest of it. */
+function requireGzip(start: Buffer): void {
+  const length = Math.min(start.length, GZIP_START.length);
+  if (!start.subarray(0, length).equals(GZIP_START.subarray(0, length)))
+    throw new Error('The body is not compressed with gzip.');
 }
 
 /** A decompression bomb is stopped at the limit. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { project } from '../../src/operations/answer-fields.ts';
 import { rank } from '../../src/operations/brand-analytics/rank.ts';
 import { word } from '../../src/operations/brand-analytics/word.ts';
+import type { Source } from '../../src/operations/define.ts';
 import { OPERATIONS, queuedOperation } from '../../src/operations/index.ts';
 import { deal } from '../../src/operations/market/deal.ts';
 import { product } from '../../src/operations/market/product.ts';
@@ -151,9 +152,12 @@ describe('fields', () => {
       [deal, { domainId: 1 }],
       [rank, { country: 'us' }],
     ] as const) {
-      const { source } = operation as { source(input: unknown): unknown };
+      const { source } = operation as { source(input: unknown): readonly Source[] };
+      const identities = (input: unknown) => source(input).map(({ key, identity }) => [key, identity]);
       const all = canonical(operation as TakingParameters<unknown>, sent);
-      expect(source({ ...(all as object), fields: ['asin'], format: 'csv' })).toEqual(source(all));
+      const chosen = identities({ ...(all as object), fields: ['asin'], format: 'csv' });
+      expect(chosen.length).toBeGreaterThan(0);
+      expect(chosen).toEqual(identities(all));
     }
   });
 });

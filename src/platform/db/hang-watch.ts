@@ -21,7 +21,8 @@ export function watchForHangs(
   /** The connections with queries, by the time they were taken out of their pool. */
   const busy = new Map<pg.PoolClient, number>();
   let probe: pg.Client | null = null;
-  let isAsking = false;
+  let asking: Promise<void> | null = null;
+  let isClosed = false;
   for (const pool of pools) {
     pool.on('acquire', (client) => busy.set(client, performance.now()));
     pool.on('release', (_error, client) => busy.delete(client));
@@ -29,8 +30,6 @@ export function watchForHangs(
   }
 
   async function ask(): Promise<void> {
-    if (isAsking || busy.size === 0) return;
-    isAsking = true;
     const askedAt = performance.now();
     if (!(await answersInTime(selectOne()))) {
       log.warn(
@@ -39,7 +38,6 @@ export function watchForHangs(
       );
       for (const [client, since] of busy) if (since <= askedAt) breakConnection(client);
     }
-    isAsking = false;
   }
 
   async function selectOne(): Promise<void> {
@@ -54,8 +52,8 @@ export function watchForHangs(
     client.on('end', () => {
       if (probe === client) probe = null;
     });
-    // A search that took too long may end after the next one.
-    if (probe) await client.end();
+    // A search that took too long may end after the next one, or after the end of this watch.
+    if (probe || isClosed) await client.end();
     else probe = client;
   }
 
@@ -83,10 +81,17 @@ export function watchForHangs(
     probe = null;
   }
 
-  const timer = setInterval(() => void ask(), ASK_EVERY_MS).unref();
+  const timer = setInterval(() => {
+    if (asking || busy.size === 0) return;
+    asking = ask().finally(() => {
+      asking = null;
+    });
+  }, ASK_EVERY_MS).unref();
   return {
     async close() {
       clearInterval(timer);
+      isClosed = true;
+      await asking;
       await probe?.end().catch(() => {});
     },
   };

@@ -106,7 +106,8 @@ test('decode=0 is the same call as one without it, and decode=1 needs the same s
   expect(canonical(product, { ...sent, decode: 0 })).toEqual(canonical(product, sent));
   const decoded = canonical(product, { ...sent, decode: 1 });
   expect(decoded.decode).toBe(true);
-  expect(product.source(decoded)).toEqual(product.source(canonical(product, sent)));
+  const identities = (input: typeof decoded) => product.source(input).map(({ identity }) => identity);
+  expect(identities(decoded)).toEqual(identities(canonical(product, sent)));
 });
 
 test.each(['summary', 'lite', 'full'] as const)(
