@@ -8,7 +8,7 @@ import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../../src/platform/redis-keys.ts';
 import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { newAsin } from '../support/answers.ts';
-import { batchNow, callsOf, isFinished, startBatch } from '../support/batches.ts';
+import { batchNow, callsOf, isFinished, learnTokens, startBatch } from '../support/batches.ts';
 import { TestClock } from '../support/clock.ts';
 import { listen } from '../support/events.ts';
 import { parseExposition } from '../support/exposition.ts';
@@ -54,8 +54,7 @@ test('the end of a call goes to the gateway that waits for it, and to no other',
   release,
 }) => {
   release();
-  // Until the provider has said how many tokens are left, many calls at once wait for the clock.
-  await client.get(pathOf(newAsin()));
+  await learnTokens(souk);
   const before = await received(souk);
   const calls = Array.from({ length: 20 }, () => client.get(pathOf(newAsin())));
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 200));

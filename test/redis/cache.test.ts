@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { newAsin } from '../support/answers.ts';
+import { learnTokens } from '../support/batches.ts';
 import { startCacheRedis } from '../support/cache-redis.ts';
 import type { Reply } from '../support/client.ts';
 import { parseExposition } from '../support/exposition.ts';
@@ -216,6 +217,7 @@ test('a Redis Cluster keeps cached data, and calls are answered after one of its
   const cluster = await startRedisCluster();
   onTestFinished(() => cluster.close());
   const souk = await openAnother({ cacheRedisUrl: cluster.url, gateways: 2 });
+  await learnTokens(souk);
   const asins = Array.from({ length: 20 }, newAsin);
   const ask = async (gateway: number) => {
     const client = await souk.client({ gateway });

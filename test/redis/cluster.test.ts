@@ -6,7 +6,7 @@ import { redisContents } from '../../src/operator/redis-contents.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { holdProducts, newAsin } from '../support/answers.ts';
-import { batchOnce, callsOf, isFinished, resultsOf, startBatch } from '../support/batches.ts';
+import { batchOnce, callsOf, isFinished, learnTokens, resultsOf, startBatch } from '../support/batches.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { createSchedule, ended, passHour, productsHourly, runsMade } from '../support/schedules.ts';
@@ -38,6 +38,7 @@ const test = base
 const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 
 test('answers calls, whose keys are on all nodes', async ({ souk, client, cluster }) => {
+  await learnTokens(souk);
   const asins = Array.from({ length: 20 }, newAsin);
   const fetched = await Promise.all(asins.map((asin) => client.get(pathOf(asin))));
   expect(fetched.map(({ status }) => status)).toEqual(asins.map(() => 200));

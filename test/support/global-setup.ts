@@ -6,12 +6,15 @@ import { build } from '../../scripts/build.mjs';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
 import { startRedis } from '../../src/platform/embedded/redis.ts';
 import { copyMigratedPostgres } from './postgres-template.ts';
+import { startRedisCluster } from './redis-cluster.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** A migrated database that every test file copies. */
     templateDatabaseUrl: string;
     redisUrl: string;
+    /** The Redis of the services of tests: the same one, or with SOUK_TEST_REDIS=cluster a Redis Cluster with three masters. */
+    serviceRedisUrl: string;
     /** Folder of the compiled programs, as production runs them: they start much faster than TypeScript. */
     programs: string;
   }
@@ -33,9 +36,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     symlink(resolve('node_modules'), join(folder, 'node_modules')),
   ]);
   project.provide('templateDatabaseUrl', postgres.url);
+  const cluster = process.env.SOUK_TEST_REDIS === 'cluster' ? await startRedisCluster() : null;
   project.provide('redisUrl', redis.url);
+  project.provide('serviceRedisUrl', cluster?.url ?? redis.url);
   project.provide('programs', join(folder, 'programs'));
   return async () => {
+    await cluster?.close();
     await redis.stop();
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });

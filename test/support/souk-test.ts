@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { test as base } from 'vitest';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { holdProducts, knowsEveryProduct } from './answers.ts';
 import { openBilling } from './billing.ts';
 import { createTestDatabase } from './database.ts';
@@ -12,6 +13,7 @@ import { atFileStart } from './file-start.ts';
 import { openMailServer } from './mail-server.ts';
 import { openReceiver } from './receiver.ts';
 import { openSouk, type Souk, type SoukOptions, showLogOnFailure } from './souk.ts';
+import { PATIENCE } from './time.ts';
 
 /**
  * Vitest's `test` with what most tests need: a test names what it uses, `test('...', async ({ souk, client }) => {})`, and the
@@ -53,10 +55,16 @@ export const test = base
     };
   })
   /** A connection to the Redis of `souk`. */
-  .extend('redis', { scope: 'file' }, ({ souk }, { onCleanup }) => {
-    const redis = new Redis(souk.redisUrl);
-    onCleanup(() => redis.disconnect());
-    return redis;
+  .extend('redis', { scope: 'file' }, async ({ souk }, { onCleanup }) => {
+    if (!souk.redisUrl.startsWith('redis+cluster:')) {
+      const redis = new Redis(souk.redisUrl);
+      onCleanup(() => redis.disconnect());
+      return redis;
+    }
+    const cluster = await connectRedis(souk.redisUrl, 'serving', createLogger('silent'), PATIENCE);
+    onCleanup(() => closeRedis(cluster));
+    // It has the same commands.
+    return cluster as Redis;
   })
   /** The upstream of the service, which has every product and no recorded calls of earlier tests. */
   .extend('upstream', ({ souk }) => {

@@ -131,7 +131,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   upstream.on('product', knowsEveryProduct);
   const clock = new TestClock();
   const usedClock = options.clock ?? clock;
-  const redisUrl = options.servers?.redisUrl ?? inject('redisUrl');
+  const redisUrl = options.servers?.redisUrl ?? inject('serviceRedisUrl');
   const redisNamespace = options.redisNamespace ?? `test-${randomBytes(6).toString('hex')}`;
   const upstreamUrl = options.upstreamUrl ?? upstream.url;
   const providers = options.providers ?? { products: upstreamUrl, trends: upstreamUrl, reports: REPORTS };
