@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { putUpload } from '../../../jobs/replies.ts';
 import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
@@ -137,15 +136,18 @@ test('a manual run does not replace the next tick', async ({ souk, client }) => 
   await deleteSchedule(client, schedule);
 });
 
-test('a request for a run that the queue delivers twice makes one run', async ({ souk, account, client }) => {
+test('a request for a run that the queue delivers twice makes one run', async ({
+  souk,
+  account,
+  client,
+  redis,
+}) => {
   const { accountId } = account;
   const { scheduleId } = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   const { run } = (await client.post(`/api/schedules/${scheduleId}/run`, '')).json.data;
   await ended(souk, client, run);
   // If a worker dies after it has made the run, the upload still exists and the queue delivers it to another worker.
-  const redis = new Redis(souk.redisUrl);
   await putUpload(redis, redisKeys(souk.redisNamespace), run.runId, Readable.from([]));
-  redis.disconnect();
   const queue = batchQueueOf(souk);
   await queue.add('run', { kind: 'run', uploadId: run.runId, accountId, scheduleId, of: 'schedule' });
   await expect.poll(() => queue.getJobCountByTypes('waiting', 'active')).toBe(0);

@@ -49,7 +49,7 @@ function When(): VNode {
         <Field
           name="cron"
           label="Cron pattern"
-          placeholder="0 6 * * 1"
+          preset="0 6 * * 1"
           hint="Minute, hour, day of the month, month, day of the week. 0 6 * * 1 means Mondays at 06:00."
         />
         <Field name="timezone" label="Time zone" preset="UTC" suggestions={ZONES} />

@@ -132,7 +132,7 @@ function When(): VNode {
         <Field
           name="cron"
           label="Cron pattern"
-          placeholder="0 6 * * *"
+          preset="0 6 * * *"
           hint="Minute, hour, day of the month, month, day of the week. 0 6 * * * means every day at 06:00."
         />
         <Field
