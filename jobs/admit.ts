@@ -73,5 +73,8 @@ async function admitOnce({ admissions, clock }: AdmitDeps, request: AdmissionReq
   const { accountId, callId } = admission;
   if (admission.kind !== 'joined' || !tried.includes(callId) || (background && admission.finished))
     return admission;
-  return { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
+  const { stored } = admission;
+  return request.answer === null
+    ? { kind: 'started', accountId, callId, rate: null, stored }
+    : { kind: 'cached', accountId, callId, rate: null };
 }

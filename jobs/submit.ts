@@ -4,6 +4,7 @@ import {
   type Caller,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
+  type Stored,
 } from '../src/billing/admission.ts';
 import { hasJoinableCall, notePolled } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
@@ -55,7 +56,7 @@ export interface CallRequest {
 /** Who waits for the answer: a request, a caller that polls the job, or a batch, whose deadline is `batchUntil`. */
 export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
 
-/** The outcome of a call request. Units were reserved or charged unless it was joined. */
+/** The outcome of a call request. Units were reserved or charged unless it was joined. See `untilStored` about `stored`. */
 export type Submission =
   | { kind: 'cached'; accountId: number; callId: string; answer: Answer; units: number; rate: MinuteRate }
   | {
@@ -64,6 +65,7 @@ export type Submission =
       callId: string;
       pool: PoolName;
       rate: MinuteRate;
+      stored: Stored;
       enqueue(): Promise<void>;
     }
   | {
@@ -75,6 +77,7 @@ export type Submission =
       /** True if this is the first request that joins a call of a batch. */
       background: boolean;
       answerRef: string | null;
+      stored: Stored;
     };
 
 export interface SubmitDeps {
@@ -142,12 +145,12 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
 
     if (admission.kind === 'joined') {
       note('joined');
-      const { finished, background, answer: answerRef } = admission;
+      const { finished, background, answer: answerRef, stored } = admission;
       if (waiting === 'poller') {
         await retryDuringOutage(clock, () => notePolled(deps.database, { accountId, callId }, input));
         await answers.keepGiven({ accountId, callId }, answerRef);
       }
-      return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
+      return { kind: 'joined', accountId, callId, pool, finished, background, answerRef, stored };
     }
     const { rate } = admission;
     if (!cached) events.emit({ type: 'answer.miss', operation: operation.name, accountId });
@@ -168,6 +171,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       callId,
       pool,
       rate,
+      stored: admission.kind === 'started' ? admission.stored : null,
       enqueue: () => enqueue(deps, request, pool, payload),
     };
   });

@@ -5,6 +5,7 @@ import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
 import type { ErrorKind, SoukError } from '../platform/errors.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
+import { createFlushes } from './flushes.ts';
 import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
@@ -46,8 +47,8 @@ export interface AdmissionRequest {
 export type MinuteRate = { limit: number; remaining: number; resetAt: number } | null;
 
 export type Admission =
-  /** Units are reserved. The caller must start the work. */
-  | { kind: 'started'; accountId: number; callId: string; rate: MinuteRate }
+  /** Units are reserved. The caller must start the work, and tells its customer about it only after `stored`. */
+  | { kind: 'started'; accountId: number; callId: string; rate: MinuteRate; stored: Stored }
   /** The answer was in the cache, and the units are charged. */
   | { kind: 'cached'; accountId: number; callId: string; rate: MinuteRate }
   /** An identical call of the account is open, or was accepted less than five minutes ago; nothing is charged. */
@@ -59,7 +60,11 @@ export type Admission =
       /** The joined call is a call of a batch, and no request has waited for it so far. */
       background: boolean;
       answer: string | null;
+      stored: Stored;
     };
+
+/** Resolves when the disk has the admission, and rejects if that is unknown. null: the disk has it. */
+export type Stored = Promise<void> | null;
 
 /** Whether a call would be admitted, and which grant it would draw on first. */
 export type Prediction =
@@ -95,7 +100,7 @@ export interface AdmissionRow {
 const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callId", joined_state as "joinedState",
   joined_answer as "joinedAnswer", joined_background as "joinedBackground", wallet, source, reason, remaining,
   reset_at as "resetAt", minute_limit as "minuteLimit", minute_left as "minuteLeft"
-  from souk_admit($1, $2, $3, $4, $5, $6, $7)`;
+  from souk_admit($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 /** How long a call waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -113,6 +118,8 @@ export interface Admissions {
 /** A request for admission or, if `dry`, for a prediction. */
 type AdmissionInput = AdmissionRequest & { dry?: boolean };
 
+type JudgedCall = AdmissionRow & { stored: Stored };
+
 /**
  * @param database with connections that no other work uses, because every request of a customer needs one of them.
  * @param answerLimitMs A statement that the server has not ended by then admits nothing. Not more than the time after which a
@@ -124,7 +131,11 @@ export function createAdmissions(
   offPeak: OffPeakWindow,
   answerLimitMs = STORE_ANSWER_LIMIT_MS,
 ): Admissions {
-  async function ask(calls: readonly AdmissionInput[]): Promise<AdmissionRow[]> {
+  const flushes = createFlushes();
+
+  async function ask(calls: readonly AdmissionInput[]): Promise<JudgedCall[]> {
+    await flushes.room();
+    const deferred = calls.every(({ answer, dry }) => answer === null && !dry);
     const client = await database.connect();
     try {
       const { rows } = await client.query<AdmissionRow>({
@@ -132,12 +143,15 @@ export function createAdmissions(
         text: ADMIT,
         values: [
           ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
-          ...[JSON.stringify(calls.map(encode)), new Date(serverTime(client) + answerLimitMs)],
+          ...[JSON.stringify(calls.map(encode)), new Date(serverTime(client) + answerLimitMs), deferred],
         ],
       });
-      client.release();
-      const byPosition: AdmissionRow[] = [];
-      for (const row of rows) byPosition[row.idx - 1] = row;
+      // No customer waits for the calls of batches.
+      const isAwaited = deferred && calls.some(({ background }) => !background);
+      const stored = isAwaited && rows.every(isAdmitted) ? flushes.begin(client) : null;
+      if (!stored) client.release();
+      const byPosition: JudgedCall[] = [];
+      for (const row of rows) byPosition[row.idx - 1] = { ...row, stored };
       return byPosition;
     } catch (error) {
       // A new connection reads the time of the server again.
@@ -146,13 +160,13 @@ export function createAdmissions(
     }
   }
 
-  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
+  const batcher = new LockLane<AdmissionRequest, JudgedCall>(
     async (batch) => {
       const { unique, positions } = collapse(batch);
       const rows = await ask(unique);
       return batch.map((call, i) => {
         const position = positions[i] as number;
-        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
+        const [row, input] = [rows[position] as JudgedCall, unique[position] as AdmissionRequest];
         if (row.outcome === 'locked') return LOCKED;
         return input === call ? row : asJoined(row, input);
       });
@@ -165,15 +179,18 @@ export function createAdmissions(
   return {
     async admit(request) {
       const row = await batcher.submit(request);
-      const { accountId, callId, outcome } = row;
+      const { accountId, callId, outcome, stored } = row;
       if (outcome === 'admitted') {
-        const kind = request.answer === null ? 'started' : 'cached';
-        return { kind, accountId, callId, rate: rateOf(row) };
+        const admitted = { accountId, callId, rate: rateOf(row) };
+        return request.answer === null
+          ? { kind: 'started', ...admitted, stored }
+          : { kind: 'cached', ...admitted };
       }
       if (outcome === 'key_changed') throw new KeyChanged();
       if (outcome !== 'joined') throw refusal(row, request.units, now());
       const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
-      return { kind: 'joined', accountId, callId, finished: joinedState !== 'reserved', background, answer };
+      const finished = joinedState !== 'reserved';
+      return { kind: 'joined', accountId, callId, finished, background, answer, stored };
     },
     async predict(caller, units) {
       const row = await predictions.submit({ ...ANY_CALL, caller, units, dry: true });
@@ -184,6 +201,10 @@ export function createAdmissions(
       return { admitted: false, error };
     },
   };
+}
+
+function isAdmitted({ outcome }: AdmissionRow): boolean {
+  return outcome === 'admitted';
 }
 
 /** Values that a prediction does not depend on. */
@@ -248,7 +269,7 @@ function nameOf(caller: Caller): string {
 }
 
 /** The row for the second of two identical calls: it joins if the first was admitted, else it has the same outcome. */
-function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest): AdmissionRow {
+function asJoined(first: JudgedCall, { answer, background }: AdmissionRequest): JudgedCall {
   if (first.outcome !== 'admitted') return first;
   return {
     ...first,

@@ -66,8 +66,9 @@ export interface Billing {
   close(): Promise<void>;
 }
 
-export async function openBilling(options: { start?: number } = {}): Promise<Billing> {
-  const { url, drop } = await createTestDatabase();
+/** @param options.url a migrated database. Default: one that is dropped at the end. */
+export async function openBilling(options: { start?: number; url?: string } = {}): Promise<Billing> {
+  const { url, drop } = options.url ? { url: options.url, drop: async () => {} } : await createTestDatabase();
   const clock = new TestClock(options.start);
   const database = openDatabase(url, createLogger('silent'));
   const admissions = createAdmissions(database, clock.now, OFF_PEAK, PATIENCE.answerLimitMs);

@@ -17,6 +17,46 @@ export interface OwnServers {
   close(): Promise<void>;
 }
 
+/** A PostgreSQL of a single test that writes to the disk. */
+export interface CrashingPostgres {
+  url: string;
+  /** Ends all its processes with SIGKILL, so that it loses what it has not written, and starts it again. */
+  crash(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openCrashingPostgres(
+  settings: Record<string, string | number> = {},
+): Promise<CrashingPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'souk-postgres-'));
+  await chmod(folder, 0o755);
+  await copyMigratedPostgres(join(folder, 'postgres'));
+  const start = (url?: string) =>
+    startPostgres(join(folder, 'postgres'), { durable: true, settings, ...(url && { url }) });
+  let postgres = await start();
+  return {
+    url: postgres.url,
+    async crash() {
+      const { pid, ended, url } = postgres;
+      const children = (await processesWith('')).filter(({ parent }) => parent === pid);
+      for (const one of [pid, ...children.map((child) => child.pid)]) kill(one);
+      await ended;
+      postgres = await start(url);
+    },
+    async close() {
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Children end by themselves when their parent has. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {}
+}
+
 export async function openOwnServers(): Promise<OwnServers> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-servers-'));
   await chmod(folder, 0o755);

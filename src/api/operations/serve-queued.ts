@@ -5,6 +5,7 @@ import { enqueueAgain } from '../../../jobs/lost-answer.ts';
 import { poolOf } from '../../../jobs/mode.ts';
 import { keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
+import { untilStored } from '../../../jobs/stored.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import { type Authentication, KeyChanged } from '../../accounts/authentication.ts';
@@ -153,6 +154,7 @@ async function replyStarted(call: SubmittedCall, started: Started): Promise<Fast
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, minute: minuteOf(call, started) };
   if (async) {
     await enqueue();
+    await untilStored(call.deps, started);
     return replyWithJob(call, pending, callId);
   }
   const waiting = call.deps.completions.wait({ accountId, callId }, waitMs, true);
@@ -164,6 +166,7 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   const { deps, operation, input, preference } = call;
   const { callId, accountId, finished, answerRef } = joined;
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
+  await untilStored(deps, joined);
   if (!finished) await noteJoined(deps.redis, deps.keys, callId, await remainingMs(deps, joined));
   if (joined.background) await promote(deps, joined);
   if (preference.async) return replyWithJob(call, pending, callId);
@@ -193,11 +196,12 @@ async function remainingMs(
 async function replyWhenEnded(
   call: SubmittedCall,
   pending: CallFacts,
-  { accountId, callId }: Started | Joined,
+  submission: Started | Joined,
   waiting: ReturnType<CompletionMap['wait']>,
 ): Promise<FastifyReply> {
   const { answers } = call.deps;
-  const completion = await waiting;
+  const { accountId, callId } = submission;
+  const [completion] = await Promise.all([waiting, untilStored(call.deps, submission)]);
   if (completion?.error) {
     call.reply.header('x-job-id', callId);
     throw fromRecord(completion.error);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { outageOf } from '../outage.ts';
 
 interface Waiting<In, Out> {
@@ -6,9 +7,13 @@ interface Waiting<In, Out> {
   reject(error: unknown): void;
 }
 
+/** The time from the beginning of a round trip of several calls to the next one. */
+const BATCHES_APART_MS = 5;
+
 /**
  * Combines calls that arrive at about the same time into one round trip. While all round trips are in use, arriving
- * calls wait and share the next one. An idle batcher sends at once, so a single call does not wait. If a
+ * calls wait and share the next one. An idle batcher sends at once, so a single call does not wait. A round trip of several calls
+ * is a sign of load: the next one is sent a few milliseconds after it, because a larger batch costs less per call. If a
  * time limit ends a round trip, the calls that wait for it fail as well: their time is over too.
  */
 export class MicroBatcher<In, Out> {
@@ -50,6 +55,7 @@ export class MicroBatcher<In, Out> {
 
   async #fly(batch: Waiting<In, Out>[]): Promise<void> {
     this.#flights += 1;
+    const startedAt = performance.now();
     try {
       const results = await this.#run(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, i) => {
@@ -59,6 +65,8 @@ export class MicroBatcher<In, Out> {
       const late = outageOf(error) === 'slow' ? this.#waiting.splice(0) : [];
       for (const { reject } of [...batch, ...late]) reject(error);
     } finally {
+      const restMs = startedAt + BATCHES_APART_MS - performance.now();
+      if (batch.length > 1 && restMs > 0) await pause(restMs);
       this.#flights -= 1;
       this.#schedule();
     }

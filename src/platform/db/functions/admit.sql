@@ -65,10 +65,14 @@ $$;
 -- With `not_after`, a call of an account that another transaction has locked has the outcome `locked` and changes
 -- nothing, so that it delays no other account; and after that time of this server's clock the function fails, because
 -- its caller has given up. Processes of earlier versions pass no `not_after`: then the function waits for the locks.
+--
+-- With `deferred`, the commit does not wait for the disk if all calls are admitted. The caller, whose calls have no answers, tells a
+-- customer about them only when a later commit has waited. Processes of earlier versions do not wait again.
 drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb);
+drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb, timestamptz);
 create or replace function souk_admit(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb,
-  not_after timestamptz default null
+  not_after timestamptz default null, deferred boolean default false
 )
 returns setof souk_admission language plpgsql
 set enable_seqscan to off
@@ -195,14 +199,21 @@ begin
     from judged j
   loop
     if result.outcome is null then not_simple := not_simple || result.idx;
-    else return next result;
+    else
+      deferred := deferred and result.outcome = 'admitted';
+      return next result;
     end if;
   end loop;
 
   if cardinality(not_simple) > 0 then
-    return query select * from souk_admit_each(
-      not_simple, at, dedup_seconds, window_start, window_end, zone, calls, held);
+    for result in
+      select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone, calls, held)
+    loop
+      deferred := deferred and result.outcome = 'admitted';
+      return next result;
+    end loop;
   end if;
+  if deferred then perform set_config('synchronous_commit', 'off', true); end if;
   perform souk_refuse_after(not_after);
 end
 $$;
