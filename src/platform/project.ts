@@ -16,9 +16,15 @@ export function projectFile(path: string): URL {
   return new URL(path, ROOT);
 }
 
+/**
+ * Options of Node for the programs. With the default size of 16 MB for new objects, those of requests under way are copied to the
+ * old ones under load, which takes a tenth of the processor time. Dockerfile and package.json have the same.
+ */
+export const NODE_OPTIONS = ['--enable-source-maps', '--max-semi-space-size=64'] as const;
+
 /** Returns the arguments for Node to run a program of the project in a separate process. @param file its TypeScript file. */
 export function programArguments(file: string): string[] {
   return isCompiled
-    ? ['--enable-source-maps', fileURLToPath(projectFile(file.replace(/\.ts$/, '.js')))]
+    ? [...NODE_OPTIONS, fileURLToPath(projectFile(file.replace(/\.ts$/, '.js')))]
     : ['--import', import.meta.resolve('tsx'), fileURLToPath(projectFile(file))];
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ProcessMessage } from '../../../src/platform/process.ts';
+import { NODE_OPTIONS } from '../../../src/platform/project.ts';
 
 /** A process of the service, which may be killed and started again with the same settings. */
 export interface Program {
@@ -93,7 +94,7 @@ function spawnProgram({
   const { PATH = '', HOME = '', LANG = '', LD_LIBRARY_PATH } = process.env;
   const base = { PATH, HOME, LANG, ...(LD_LIBRARY_PATH ? { LD_LIBRARY_PATH } : {}) };
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, file], {
     env: { ...base, NODE_ENV: 'production', ...env },
     stdio: ['ignore', log, log, 'ipc'],
   });
