@@ -11,6 +11,7 @@ export const PROGRAMS = [
   'src/cli.ts',
   'src/brand-analytics/import/reader-thread.ts',
   'workers/main.ts',
+  'workers/large-jobs/thread.ts',
   'demo/main.ts',
   'demo/reports/main.ts',
 ];

@@ -24,6 +24,8 @@ export interface ExecutorDeps extends ProduceDeps {
   settlements: Settlements;
   /** The mode of the accounts whose jobs are run. */
   mode: Mode;
+  /** The share of a pool's places that paused jobs may have. Default: a half. */
+  pausingShare?: number | undefined;
   log: Logger;
 }
 
@@ -62,7 +64,7 @@ const CANCELLED_JOBS_KNOWN = 10_000;
  * presenting and storing, settling once, and publishing the completion message.
  */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const { redis, keys, events, tracing, clock, log } = deps;
+  const { redis, keys, events, tracing, clock, log, pausingShare = 1 / 2 } = deps;
   const runs = new Map<string, Run>();
   const pausing = new Map<PoolName, number>();
   const cancelled = recentlyUsed<string, true>(CANCELLED_JOBS_KNOWN);
@@ -117,14 +119,14 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   }
 
   /**
-   * A paused job occupies a place among the running jobs. Half of the places are reserved, so that jobs with
-   * waiting requests do not wait for paused ones.
+   * A paused job occupies a place among the running jobs. The other places are reserved, so that jobs with waiting
+   * requests do not wait for paused ones.
    */
   async function pause(job: JobIds, run: Run, awaited: TokensAwaited): Promise<void> {
     const { pool } = job;
     if (!run.background) return;
     const others = pausing.get(pool) ?? 0;
-    if (others >= POOLS[pool].concurrency / 2) throw awaited;
+    if (others >= POOLS[pool].concurrency * pausingShare) throw awaited;
     pausing.set(pool, others + 1);
     try {
       const paused = run.pause(awaited.waitMs);

@@ -38,6 +38,7 @@ await runProcess('worker', async (env) => {
       trendsBaseUrl: config.TRENDS_BASE_URL,
       providers: providersOf(config),
       pools: config.WORKER_POOLS,
+      largeJobs: { logLevel: config.LOG_LEVEL, tracesUrl: config.OTEL_EXPORTER_OTLP_ENDPOINT },
       reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       startTestProvider: testModeOf(config) ? startDemoProcess : undefined,

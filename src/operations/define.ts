@@ -99,6 +99,8 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   /** The pools it may use, for the documentation; `queue` selects one. */
   pools: readonly [PoolName, ...PoolName[]];
   queue(input: Input): PoolName;
+  /** Returns whether the data of a call may take several megabytes. Workers run such calls in a thread of their own. */
+  isLarge?(input: Input): boolean;
   /** The sources that its handler fetches first; for most operations these are all. */
   source(input: Input): readonly Source[];
   /**

@@ -73,6 +73,8 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
   price: { text: '10', quote: () => 10 },
   pools: ['market'],
   queue: () => 'market',
+  // A list has up to 500,000 entries.
+  isLarge: () => true,
   source: ({ domain, category, range, variations, sublist }) =>
     oneSource(
       `bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`,

@@ -79,6 +79,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   price: { text: '1 with asin, 500 without it', quote: ({ asin }) => (asin ? 1 : 500) },
   pools: ['market', 'lightning'],
   queue: ({ asin }) => (asin ? 'market' : 'lightning'),
+  isLarge: ({ asin }) => asin === undefined,
   // The full list is fetched and filtered here, because fetching each state separately would cost tokens each time.
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`, dealsIn),
   table: {

@@ -106,6 +106,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   },
   pools: ['market'],
   queue: () => 'market',
+  isLarge: ({ asinsOnly }) => !asinsOnly,
   freshness: 'update',
   source: searchSources,
   table: {

@@ -61,6 +61,9 @@ export const DEFAULT_STATS_DAYS = 90;
 /** Maximum ASINs or codes in a call. */
 const LARGEST_CALL = 100;
 
+/** More products than these may take several megabytes: with its history, one takes up to 200 KB and more. */
+export const MANY_PRODUCTS = 10;
+
 /** The minimum number of offers that upstream collects. */
 const FEWEST_OFFERS = 20;
 
@@ -158,6 +161,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
   },
   pools: ['market'],
   queue: () => 'market',
+  isLarge: (input) => keysOf(input).length > MANY_PRODUCTS,
   freshness: 'update',
   updatedAt: (found) => oldestUpdate([found].flat()),
   source: (input) => {

@@ -100,6 +100,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   },
   pools: ['market', 'storefront'],
   queue: ({ storefront }) => (storefront ? 'storefront' : 'market'),
+  isLarge: ({ storefront }) => storefront,
   freshness: 'update',
   source: ({ domain, seller, storefront }) =>
     seller.map((id) => ({ key: id, identity: `seller/${domain}/${id}/${Number(storefront)}` })),

@@ -23,6 +23,8 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
   price: { text: '50', quote: () => 50 },
   pools: ['market'],
   queue: () => 'market',
+  // The list has up to 100,000 sellers.
+  isLarge: () => true,
   source: ({ domain }) => oneSource(`topseller/${domain}`),
   table: {
     columns: () => ['sellerId'],

@@ -16,7 +16,7 @@ import { familyOf } from '../products/family.ts';
 import type { Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { variationRecord, variationRow } from '../products/variation.ts';
-import { DEFAULT_STATS_DAYS } from './product.ts';
+import { DEFAULT_STATS_DAYS, MANY_PRODUCTS } from './product.ts';
 import { type ProductOptions, productSources } from './product-sources.ts';
 
 export interface VariationsInput {
@@ -60,6 +60,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   },
   pools: ['market'],
   queue: () => 'market',
+  isLarge: ({ perPage }) => perPage > MANY_PRODUCTS,
   source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
   table: {
     columns: () => [

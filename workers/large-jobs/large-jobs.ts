@@ -1,0 +1,91 @@
+import pLimit from 'p-limit';
+import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { Payload } from '../../jobs/payload.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { Logger } from '../../src/platform/log.ts';
+import { NoPrimary, StoreHangs } from '../../src/platform/outage.ts';
+import type { CallEvents } from '../../src/platform/telemetry/call-events.ts';
+import type { Attempt, Executor } from '../executor.ts';
+import type { LiveJobs, StoreErrors } from '../live-jobs.ts';
+import { type LargeThread, openLargeThread, ThreadEnded } from './large-thread.ts';
+import type { FromThread, ThreadSetup } from './messages.ts';
+
+/** Runs large jobs in a thread of their own, so that they never block the event loop of the others. */
+export interface LargeJobs {
+  /** Runs a job like an executor. Starts the thread with the first one. */
+  execute: Executor['execute'];
+  close(): Promise<void>;
+}
+
+/** Returns whether the data of a job may take several megabytes. @param data its payload. */
+export function isLarge(data: unknown): boolean {
+  const { operation: name = '', input } = data as Partial<Payload>;
+  try {
+    return queuedOperation(name)?.isLarge?.(input) === true;
+  } catch {
+    // The input is that of another version; the executor checks it.
+    return false;
+  }
+}
+
+export function createLargeJobs(
+  setup: ThreadSetup,
+  deps: {
+    fail: LiveJobs['fail'];
+    events: CallEvents;
+    onError: StoreErrors;
+    clock: Clock;
+    log: Logger;
+  },
+): LargeJobs {
+  const { fail, events, onError, clock, log } = deps;
+  const oneAtATime = pLimit(1);
+  let shared: LargeThread | null = null;
+
+  function onMessage(message: FromThread): void {
+    if (message.kind === 'event') events.emit(message.event);
+    else if (message.kind === 'fault') onError[message.store](message.outage && EXAMPLES[message.outage]);
+  }
+
+  function sharedThread(): LargeThread {
+    if (!shared || shared.hasEnded) shared = openLargeThread(setup, clock, onMessage);
+    return shared;
+  }
+
+  /** Runs a job by itself, so that the end of its thread concerns no other call. */
+  async function runAlone(attempt: Attempt): Promise<CompletionMessage> {
+    const thread = openLargeThread(setup, clock, onMessage);
+    try {
+      return await thread.run(attempt);
+    } finally {
+      await thread.close();
+    }
+  }
+
+  return {
+    async execute(attempt) {
+      try {
+        return await sharedThread().run(attempt);
+      } catch (error) {
+        if (!(error instanceof ThreadEnded)) throw error;
+        log.error(
+          { err: error, pool: attempt.pool, isAlone: error.wasAlone },
+          'the thread of large jobs ended',
+        );
+        if (error.wasAlone) return fail(attempt, error);
+      }
+      try {
+        // Of several jobs, the cause is not known. A later attempt finds out whether its call was cancelled meanwhile.
+        return await oneAtATime(() => runAlone({ ...attempt, number: attempt.number + 1 }));
+      } catch (error) {
+        if (error instanceof ThreadEnded) return fail(attempt, error);
+        throw error;
+      }
+    },
+    close: async () => shared?.close(),
+  };
+}
+
+/** Errors of stores, by what they mean. */
+const EXAMPLES = { away: new NoPrimary(), slow: new StoreHangs() };

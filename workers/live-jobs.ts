@@ -1,0 +1,156 @@
+import type { CompletionMessage } from '../jobs/completion-message.ts';
+import { createSettlements, type Settlements } from '../src/billing/settlement.ts';
+import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
+import type { Providers } from '../src/operations/providers.ts';
+import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
+import { SoukError } from '../src/platform/errors.ts';
+import type { Logger } from '../src/platform/log.ts';
+import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
+import { type RedisKeys, redisKeys } from '../src/platform/redis-keys.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import type { Tracing } from '../src/platform/telemetry/tracing.ts';
+import { createAnswerStore } from '../src/results/answer-store.ts';
+import { type Cache, openCache } from '../src/results/cache.ts';
+import { createHttpClient } from '../src/upstream/http-client.ts';
+import { createProductLookUps, LOOK_UP_WINDOW_MS } from '../src/upstream/keepa/look-ups.ts';
+import { createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
+import { createTokenBucket } from '../src/upstream/token-bucket.ts';
+import { openTrends } from '../src/upstream/trends/open-trends.ts';
+import { tracedHttpClient } from '../src/upstream/upstream-spans.ts';
+import { type Attempt, createExecutor, type Executor, type ExecutorDeps } from './executor.ts';
+import type { Upstreams } from './handlers/handler.ts';
+import { openSingleFlight } from './single-flight.ts';
+import { createSources } from './sources.ts';
+
+/** Where the stores of jobs are, and the providers of their data. */
+export interface JobSettings {
+  databaseUrl: string;
+  redisUrl: string;
+  /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
+  cacheRedisUrl?: string | undefined;
+  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data. Jobs wait for the other stores. */
+  answerLimitMs?: number;
+  redisNamespace: string;
+  keepaBaseUrl: string;
+  keepaKey: string;
+  trendsBaseUrl: string;
+  providers: Providers;
+  /** See `createProductLookUps`. Default: `LOOK_UP_WINDOW_MS`. */
+  lookUpWindowMs?: number;
+}
+
+/** The connections of a thread that runs jobs. */
+export interface JobStores {
+  keys: RedisKeys;
+  database: Database;
+  money: Database;
+  redis: Redis;
+  subscriber: Redis;
+  cache: Cache;
+  /** Listens on the Redis of the cache. */
+  flightsSubscriber: Redis;
+  close(): Promise<void>;
+}
+
+/** The most connections to PostgreSQL. */
+export interface JobConnections {
+  requests: number;
+  money: number;
+}
+
+/** Receive the errors of stores. */
+export interface StoreErrors {
+  postgresql(error: unknown): void;
+  cache(error: unknown): void;
+}
+
+/** Connects to the stores. @throws if one cannot be reached. */
+export async function openJobStores(
+  { databaseUrl, redisUrl, cacheRedisUrl, answerLimitMs, redisNamespace }: JobSettings,
+  connections: JobConnections,
+  onError: StoreErrors,
+  log: Logger,
+): Promise<JobStores> {
+  const open = (purpose: keyof JobConnections) =>
+    openDatabase(databaseUrl, log, {
+      ...{ max: connections[purpose], limits: STATEMENT_LIMITS[purpose] },
+      onError: onError.postgresql,
+    });
+  const [database, money] = [open('requests'), open('money')];
+  const redis = await connectRedis(redisUrl, 'working', log);
+  const subscriber = await connectRedis(redisUrl, 'listening', log);
+  const cache = await openCache(cacheRedisUrl, redis, log, { answerLimitMs, onError: onError.cache });
+  const flightsSubscriber = cacheRedisUrl
+    ? await connectRedis(cacheRedisUrl, 'listening', log, { isOptional: true })
+    : subscriber;
+  return {
+    ...{ keys: redisKeys(redisNamespace), database, money, redis, subscriber, cache, flightsSubscriber },
+    async close() {
+      await closeRedis(redis, subscriber, ...(cache.isOwn ? [cache.redis, flightsSubscriber] : []));
+      await Promise.all([database.end(), money.end()]);
+    },
+  };
+}
+
+/** What jobs need, whichever provider they ask. */
+export type Executing = Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'>;
+
+/** Runs the jobs of live calls. */
+export interface LiveJobs {
+  executor: Executor;
+  executing: Executing;
+  settlements: Settlements;
+  keepa: KeepaTransport;
+  /** Releases the call of a job that cannot be run, with an internal error. */
+  fail(attempt: Attempt, cause: Error): Promise<CompletionMessage>;
+  close(): Promise<void>;
+}
+
+/** How long the ending of a job waits for an account that another transaction has locked. */
+const LOCK_PATIENCE_MS = 10_000;
+
+export async function openLiveJobs(
+  { keepaBaseUrl, keepaKey, trendsBaseUrl, providers, lookUpWindowMs = LOOK_UP_WINDOW_MS }: JobSettings,
+  stores: JobStores & { reports: Database },
+  deps: Pick<ExecutorDeps, 'pausingShare'> & {
+    events: CallEvents;
+    tracing: Tracing | null;
+    clock: DatabaseClock;
+    log: Logger;
+  },
+): Promise<LiveJobs> {
+  const { keys, database, money, reports, redis, cache, flightsSubscriber } = stores;
+  const { events, tracing, clock, log } = deps;
+  const settlements = createSettlements(money, clock.now, LOCK_PATIENCE_MS);
+  const answers = createAnswerStore(redis, keys, cache);
+  const flights = await openSingleFlight({ cache, subscriber: flightsSubscriber, keys, clock, log });
+  const sources = createSources(flights, clock, events);
+  const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
+  const tokens = createTokenBucket(redis, keys.tokens(providers.products), clock);
+  const productLabels = createProductLabels(database, providers.products, clock, log);
+  const keepa = productLabels.learningFrom(
+    createKeepaTransport({ baseUrl: keepaBaseUrl, key: keepaKey, http, tokens, clock, log }),
+  );
+  const upstream: Upstreams = {
+    keepa,
+    products: createProductLookUps(keepa, clock, lookUpWindowMs),
+    trends: openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock }),
+    reports: { database: reports, provider: providers.reports },
+  };
+  const executing = { ...deps, redis, keys, sources, answers, settlements };
+  const live = { ...executing, upstream, providers, mode: 'live' } as const;
+  return {
+    executor: createExecutor(live),
+    ...{ executing, settlements, keepa },
+    fail(attempt, cause) {
+      const obtain = () => Promise.reject(new SoukError('INTERNAL', { cause }));
+      return createExecutor({ ...live, sources: { obtain } }).execute(attempt);
+    },
+    async close() {
+      await productLabels.close();
+      await flights.close();
+      await http.close();
+    },
+  };
+}
