@@ -93,6 +93,8 @@ export interface SoukOptions {
   redisNamespace?: string;
   /** Default: 1. */
   queueShards?: number;
+  /** Runs large jobs in a thread, which has the time of PostgreSQL. Default: beside the others. */
+  largeJobs?: boolean;
   /** Default: 0, so that each look-up of products is a call upstream. */
   lookUpWindowMs?: number;
   clock?: DatabaseClock;
@@ -207,6 +209,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         ...{ ...stores, cacheRedisUrl, ...patience },
         ...upstreams,
         pools,
+        ...(options.largeJobs && { largeJobs: { logLevel: 'silent' } }),
         lookUpWindowMs: options.lookUpWindowMs ?? 0,
         offPeak,
         webhooks,

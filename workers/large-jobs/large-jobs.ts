@@ -37,9 +37,11 @@ export function createLargeJobs(
     onError: StoreErrors;
     clock: Clock;
     log: Logger;
+    /** Default: `openLargeThread`. */
+    openThread?: typeof openLargeThread;
   },
 ): LargeJobs {
-  const { fail, events, onError, clock, log } = deps;
+  const { fail, events, onError, clock, log, openThread = openLargeThread } = deps;
   const oneAtATime = pLimit(1);
   let shared: LargeThread | null = null;
 
@@ -49,13 +51,13 @@ export function createLargeJobs(
   }
 
   function sharedThread(): LargeThread {
-    if (!shared || shared.hasEnded) shared = openLargeThread(setup, clock, onMessage);
+    if (!shared || shared.hasEnded) shared = openThread(setup, clock, onMessage);
     return shared;
   }
 
   /** Runs a job by itself, so that the end of its thread concerns no other call. */
   async function runAlone(attempt: Attempt): Promise<CompletionMessage> {
-    const thread = openLargeThread(setup, clock, onMessage);
+    const thread = openThread(setup, clock, onMessage);
     try {
       return await thread.run(attempt);
     } finally {

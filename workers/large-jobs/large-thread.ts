@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { CompletionMessage } from '../../jobs/completion-message.ts';
-import { type Clock, every } from '../../src/platform/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import { isCompiled, projectFile } from '../../src/platform/project.ts';
 import { TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import type { Attempt } from '../executor.ts';
@@ -40,13 +40,18 @@ interface RunningAttempt {
   reject(error: Error): void;
 }
 
-/** @param onMessage receives the messages that belong to no attempt. */
+const THREAD_FILE = projectFile(`workers/large-jobs/thread.${isCompiled ? 'js' : 'mjs'}`);
+
+/**
+ * @param onMessage receives the messages that belong to no attempt.
+ * @param file the program of the thread.
+ */
 export function openLargeThread(
   setup: ThreadSetup,
   clock: Clock,
   onMessage: (message: FromThread) => void,
+  file: URL = THREAD_FILE,
 ): LargeThread {
-  const file = projectFile(`workers/large-jobs/thread.${isCompiled ? 'js' : 'mjs'}`);
   const worker = new Worker(file, { workerData: setup });
   const attempts = new Map<number, RunningAttempt>();
   const post = (message: ToThread) => worker.postMessage(message);
@@ -57,16 +62,19 @@ export function openLargeThread(
   let isReady = false;
   let hasEnded = false;
 
-  const stopPinging = every(clock, PING_EVERY_MS, async () => {
+  let cancelPing = () => {};
+  const ping = () => {
+    if (clock.now() - heardAt > SILENT_MS) return void worker.terminate();
     post({ kind: 'ping' });
-    if (clock.now() - heardAt > SILENT_MS) await worker.terminate();
-  });
+    cancelPing = clock.after(PING_EVERY_MS, ping, 'ping of a thread');
+  };
+  ping();
   worker.on('error', (error) => {
     cause = error;
   });
   void exited.then(() => {
     hasEnded = true;
-    void stopPinging();
+    cancelPing();
     // A store may have been away. The queue tries again.
     const error = isReady
       ? new ThreadEnded(attempts.size === 1, cause)

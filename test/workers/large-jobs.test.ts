@@ -1,0 +1,193 @@
+import { expect, onTestFinished, test as plain } from 'vitest';
+import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { TokensAwaited } from '../../src/upstream/token-bucket.ts';
+import type { Attempt } from '../../workers/executor.ts';
+import { createLargeJobs, isLarge } from '../../workers/large-jobs/large-jobs.ts';
+import { openLargeThread } from '../../workers/large-jobs/large-thread.ts';
+import type { ThreadSetup } from '../../workers/large-jobs/messages.ts';
+import { hasDeals, holdProducts, knowsEveryProduct } from '../support/answers.ts';
+import { TestClock } from '../support/clock.ts';
+import { asins } from '../support/parameters.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { test } from '../support/souk-test.ts';
+import { unitsUsed } from '../support/units.ts';
+
+test.override('soukOptions', { largeJobs: true, clock: databaseClock() });
+
+plain.for([
+  ['market.lightningdeal', { domain: 1 }, true],
+  ['market.lightningdeal', { domain: 1, asin: 'B000000001' }, false],
+  ['market.product', { asins: asins(11) }, true],
+  ['market.product', { asins: asins(10) }, false],
+  ['market.variations', { perPage: 1000 }, true],
+  ['market.variations', { perPage: 5 }, false],
+  ['market.category', { domain: 1 }, false],
+  ['an operation of another version', {}, false],
+  ['market.lightningdeal', null, false],
+] as const)('knows whether a job of %s with %j is large', ([operation, input, expected]) => {
+  expect(isLarge({ operation, input })).toBe(expected);
+});
+
+/** Deals with every kind of value, one of them an integer beyond 2^53. */
+const DEALS = Array.from({ length: 300 }, (_, i) => ({
+  ...{
+    asin: `B${String(i).padStart(9, '0')}`,
+    dealState: 'AVAILABLE',
+    dealPrice: i / 8,
+    title: `Deal "${i}" \u00e9`,
+  },
+  ...{ id: i === 7 ? '@' : i, isPrimeEligible: i % 2 === 0, list: [null, i] },
+}));
+const LIST = JSON.stringify({
+  tokensLeft: 10_000,
+  refillIn: 1_000,
+  refillRate: 300,
+  tokensConsumed: 500,
+  lightningDeals: DEALS,
+});
+
+test('a large job has the same answer and charge in a thread as beside other jobs', async ({
+  souk,
+  client,
+  upstream,
+  openAnother,
+}) => {
+  const beside = await openAnother();
+  const script = () => ({ raw: LIST.replace('"@"', '9223372036854775807') });
+  for (const { upstream } of [souk, beside]) upstream.on('lightningdeal', script);
+  const path = '/api/market/lightningdeal?domain=1';
+  const other = await beside.client();
+  const [inThread, inLoop] = [await client.get(path), await other.get(path)];
+  expect(inThread.status).toBe(200);
+  expect(inThread.text).toContain('"id":9223372036854775807');
+  expect(inThread.text).toBe(inLoop.text);
+  expect([await unitsUsed(client), await unitsUsed(other)]).toEqual([500, 500]);
+  expect(upstream.calls).toHaveLength(1);
+});
+
+test('the events of a large job reach the sinks of the worker', async ({ souk, client }) => {
+  const spent = souk.events.next('tokens.spent');
+  const ended = souk.events.next('job.ended');
+  await client.post('/api/market/product', { domain: 1, asins: asins(20) });
+  expect(await spent).toMatchObject({ operation: 'market.product' });
+  expect(await ended).toMatchObject({ pool: 'market', state: 'settled' });
+});
+
+test('shares the fetch of a product between a large job and a small one', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const release = holdProducts(upstream);
+  const large = client.post('/api/market/product', { domain: 2, asins: asins(20) });
+  await upstream.received(1, 'product');
+  const followed = souk.events.next('source.followed');
+  const small = client.get(`/api/market/product?domain=2&asins=${asins(20)[3]}`);
+  await followed;
+  release();
+  expect([(await large).json.data.count, (await small).json.data.count]).toEqual([20, 1]);
+  expect(upstream.calls).toHaveLength(1);
+});
+
+test('a large job that is cancelled sends nothing more', async ({ souk, client, upstream }) => {
+  const release = holdProducts(upstream);
+  // With offers, products are requested in five parts, four of them at the same time.
+  const many = asins(100).join(',');
+  const accepted = await client.get(`/api/market/product?domain=3&asins=${many}&offers=20&async=1`);
+  const job: string = accepted.json.data.links.self;
+  await upstream.received(4, 'product');
+  const cancelled = souk.events.next('job.cancelled');
+  await client.get(job, { method: 'DELETE' });
+  await cancelled;
+  release();
+  expect((await client.get(`${job}?wait=30`)).json.data).toMatchObject({ state: 'done', unitsCharged: 80 });
+  expect(upstream.callsTo('product')).toHaveLength(4);
+});
+
+test('a large job of a failing provider is refunded', async ({ client, upstream }) => {
+  upstream.on('lightningdeal', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  const reply = await client.get('/api/market/lightningdeal?domain=5');
+  expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+  expect(await unitsUsed(client)).toBe(0);
+  upstream.on('lightningdeal', hasDeals([]));
+  upstream.on('product', knowsEveryProduct);
+});
+
+/** Large jobs in a thread that does what a job says. */
+function breakable(clock = new TestClock()) {
+  const failed: { does: unknown; cause: Error }[] = [];
+  const large = createLargeJobs({} as ThreadSetup, {
+    async fail({ data }, cause) {
+      failed.push({ does: (data as { does: string }).does, cause });
+      return { state: 'released' } as CompletionMessage;
+    },
+    events: { emit() {} },
+    onError: { postgresql() {}, cache() {} },
+    clock,
+    log: createLogger('silent'),
+    openThread: (setup, of, onMessage) =>
+      openLargeThread(setup, of, onMessage, new URL('../support/breaking-thread.mjs', import.meta.url)),
+  });
+  onTestFinished(() => large.close());
+  /** Resolves with the end of the job, once it has started. */
+  const start = (does: string, signal = new AbortController().signal) => {
+    const started = gate();
+    const attempt: Attempt = {
+      ...{ pool: 'market', data: { does }, number: 1, waitedMs: null, signal },
+      onProgress: () => started.open(),
+    };
+    const ended = large.execute(attempt);
+    ended.catch(() => {});
+    return { started: started.reached, ended };
+  };
+  return { start, failed };
+}
+
+plain('a job that ends its thread fails alone, and the next job has a new thread', async () => {
+  const { start, failed } = breakable();
+  expect(await start('break').ended).toMatchObject({ state: 'released' });
+  expect(failed).toMatchObject([{ does: 'break', cause: { cause: { message: 'no memory is left' } } }]);
+  expect(await start('answer').ended).toHaveProperty('callId');
+  expect(failed).toHaveLength(1);
+});
+
+plain(
+  'a job beside one that ends their thread runs again by itself, and only the other one fails',
+  async () => {
+    const { start, failed } = breakable();
+    const other = start('again');
+    await other.started;
+    const [broken, again] = await Promise.all([start('break').ended, other.ended]);
+    expect(broken).toMatchObject({ state: 'released' });
+    expect(again).toHaveProperty('callId');
+    expect(failed.map(({ does }) => does)).toEqual(['break']);
+  },
+);
+
+plain('a job that blocks its thread for long fails', async () => {
+  const clock = new TestClock();
+  const { start, failed } = breakable(clock);
+  const { started, ended } = start('hang');
+  await started;
+  clock.advance(30_000);
+  expect(failed).toEqual([]);
+  clock.advance(10_000);
+  expect(await ended).toMatchObject({ state: 'released' });
+  expect(failed).toMatchObject([{ does: 'hang' }]);
+});
+
+plain(
+  'a job that waits for tokens, or that the process stops, fails like one beside other jobs',
+  async () => {
+    const { start, failed } = breakable();
+    await expect(start('tokens').ended).rejects.toEqual(new TokensAwaited(1234));
+    const stopping = new AbortController();
+    const { started, ended } = start('wait', stopping.signal);
+    await started;
+    stopping.abort('the worker stops');
+    await expect(ended).rejects.toThrow('the worker stops');
+    expect(failed).toEqual([]);
+  },
+);
