@@ -4,6 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 export interface ProbeReport {
   loopDelayP99Ms: number;
   loopDelayMaxMs: number;
+  /** The longest delay of a timer by the process itself, without the time in which other programs had the processors. */
+  longestBlockMs: number;
   /** The highest growth of resident memory since `reset`. */
   memoryGrowthMb: number;
 }
