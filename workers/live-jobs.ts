@@ -93,7 +93,7 @@ export async function openJobStores(
   };
 }
 
-/** What jobs need, whichever provider they ask. */
+/** What the jobs of live calls and of test calls need. */
 export type Executing = Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'>;
 
 /** Runs the jobs of live calls. */
