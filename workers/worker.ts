@@ -35,6 +35,8 @@ import { openPoolWorker } from './pool.ts';
 import { createTestMode, type TestProvider } from './test-mode.ts';
 
 export interface WorkerSettings extends BackgroundSettings, JobSettings {
+  /** Fewer connections in each pool of the database. Default: `CONNECTIONS`. */
+  maxConnections?: number | undefined;
   /** The setting QUEUE_SHARDS. Default: 1. */
   queueShards?: number | undefined;
   pools: readonly WorkerPoolName[];
@@ -81,16 +83,19 @@ export async function openWorker(
   const registry = new Registry();
   const timeLimits = createTimeLimitMetrics(registry);
   const onError = { postgresql: timeLimits.postgresql, cache: createCacheFailures(registry) };
-  const stores = await openJobStores(settings, CONNECTIONS, onError, log);
+  const most = (purpose: keyof typeof CONNECTIONS) =>
+    Math.min(CONNECTIONS[purpose], settings.maxConnections ?? Number.POSITIVE_INFINITY);
+  const connections = { requests: most('requests'), money: most('money') };
+  const stores = await openJobStores(settings, connections, onError, log);
   const { keys, database, money, redis, subscriber } = stores;
   const open = (purpose: 'reports' | 'upkeep', max: number, session = {}) =>
     openDatabase(databaseUrl, log, {
       ...{ max, limits: STATEMENT_LIMITS[purpose], session, onError: timeLimits.postgresql },
     });
-  const upkeep = open('upkeep', CONNECTIONS.upkeep);
+  const upkeep = open('upkeep', most('upkeep'));
   const reports = {
-    live: open('reports', CONNECTIONS.reports),
-    test: open('reports', CONNECTIONS.testReports, TEST_REPORTS),
+    live: open('reports', most('reports')),
+    test: open('reports', most('testReports'), TEST_REPORTS),
   };
   const stopFollowing = await clock.follow(upkeep, log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);

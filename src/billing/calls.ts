@@ -1,6 +1,6 @@
 import type { PoolName } from '../operations/pools.ts';
 import { unixMs } from '../platform/db/columns.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** An admitted call, as stored by admission. Times are Unix milliseconds. */
@@ -28,7 +28,7 @@ export interface Call {
   polled: boolean;
 }
 
-export async function findCall(database: Database, accountId: number, callId: string): Promise<Call | null> {
+export async function findCall(database: Queryable, accountId: number, callId: string): Promise<Call | null> {
   const { rows } = await database.query<Call>({
     name: 'find-call',
     text: `select ${CALL} from calls c where c.account_id = $1 and c.id = $2`,

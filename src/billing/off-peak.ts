@@ -1,10 +1,10 @@
 import { unixMs } from '../platform/db/columns.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import type { OffPeakWindow } from './wallets.ts';
 
 /** Returns whether the off-peak window is open at an instant, and when it opens next (Unix milliseconds). */
 export async function offPeakOpening(
-  database: Database,
+  database: Queryable,
   { start, end, timezone }: OffPeakWindow,
   now: number,
 ): Promise<{ isOpen: boolean; opensAt: number }> {

@@ -19,6 +19,8 @@ export interface StoreSettings {
   redisNamespace: string;
   /** The setting STORE_ANSWER_LIMIT_MS. */
   answerLimitMs?: number;
+  /** Fewer connections in each pool of the database. Default: `CONNECTIONS`. */
+  maxConnections?: number | undefined;
 }
 
 /** The connections of a gateway. */
@@ -54,13 +56,14 @@ export async function openStores(
     cacheRedisUrl,
     redisNamespace,
     answerLimitMs = STORE_ANSWER_LIMIT_MS,
+    maxConnections = Number.POSITIVE_INFINITY,
   }: StoreSettings,
   log: Logger,
   onError: ReturnType<typeof createTimeLimitMetrics> & { cache: CacheErrorSink },
 ): Promise<Stores> {
   const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits, session = {}) =>
     openDatabase(databaseUrl, log, {
-      ...{ max: CONNECTIONS[purpose], connectMs: answerLimitMs, limits, session },
+      ...{ max: Math.min(CONNECTIONS[purpose], maxConnections), connectMs: answerLimitMs, limits, session },
       onError: onError.postgresql,
     });
   const databases = {

@@ -120,6 +120,8 @@ export interface SoukOptions {
   answerLimitMs?: number;
   /** The setting CACHE_REDIS_URL. Default: cached data is on the same Redis. */
   cacheRedisUrl?: string;
+  /** The most connections of each pool of gateways and workers. Default: those of production. */
+  connections?: number;
 }
 
 /**
@@ -148,7 +150,8 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const { answerLimitMs } = options;
   const patience = answerLimitMs ? { answerLimitMs } : options.servers ? {} : PATIENCE;
   const { cacheRedisUrl, queueShards } = options;
-  const stores = { databaseUrl: database.url, redisUrl, redisNamespace, queueShards };
+  const maxConnections = options.connections;
+  const stores = { databaseUrl: database.url, redisUrl, redisNamespace, queueShards, maxConnections };
 
   const souk: Souk = {
     clock,

@@ -85,7 +85,7 @@ async function collect(deps: FeedDeps, call: CollectableCall): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {
     if (!(await lockCall(client, call))) return;
-    const booked = await findCall(database, call.accountId, call.callId);
+    const booked = await findCall(client, call.accountId, call.callId);
     if (!booked) return;
     if (booked.error) return endFailed(deps, client, call, booked.error);
     const answer = await deps.answers.load(call.callId, booked.answer ?? OWN_ANSWER);

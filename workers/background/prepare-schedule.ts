@@ -28,6 +28,7 @@ import {
 import { runView, scheduleView } from '../../src/batches/schedules/view.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import type { Queryable } from '../../src/platform/db/pool.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { okBody } from '../../src/results/envelope.ts';
@@ -105,7 +106,7 @@ async function changeSchedule(
     const fields = { ...settings, ...read?.fields, ...(webhook === undefined ? {} : { webhook }) };
     const keyId = await keyOfChanged(client, present.keyId, upload.keyId, now);
     const merged: Schedule = { ...present, ...fields, keyId, updatedAt: now };
-    await check(deps, merged, now);
+    await check({ ...deps, database: client }, merged, now);
     const schedule = isRetimed(present, merged) ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
     if (!upload.dryRun) {
       await updateSchedule(client, schedule, batch?.raws ?? null);
@@ -157,7 +158,7 @@ const ITEMS_BETWEEN_YIELDS = 200;
 
 /** Returns what a schedule says about its items. @throws BatchFaults, or SoukError KEY_SCOPE_MISSING. */
 export async function quote(
-  { database, clock }: PrepareDeps,
+  { database, clock }: { database: Queryable; clock: PrepareDeps['clock'] },
   { keyId }: { keyId: number | null },
   { operation, raws }: ScheduleRequest['batch'],
 ) {
@@ -170,7 +171,7 @@ export async function quote(
 
 /** @throws BatchFaults, or SoukError QUOTA_MAX_UNITS. */
 export async function check(
-  { database, offPeak }: PrepareDeps,
+  { database, offPeak }: { database: Queryable; offPeak: PrepareDeps['offPeak'] },
   schedule: Schedule,
   now: number,
 ): Promise<void> {

@@ -105,16 +105,17 @@ async function changeTracker(
     const items = subjects
       ? await itemsOf(reportsFor(accountId, deps.reports), subjects, conditions)
       : settings.conditions && (await itemsForConditions(client, present, conditions));
+    const within = { ...deps, database: client };
     const merged: Tracker = {
       ...present,
       ...others,
-      ...(items ? (await quote(deps, upload, items)).fields : {}),
+      ...(items ? (await quote(within, upload, items)).fields : {}),
       ...(subjects ? { domain: subjects.domain } : {}),
       ...(alertWebhook === undefined ? {} : { alertWebhook }),
       keyId: await keyOfChanged(client, present.keyId, upload.keyId, now),
       updatedAt: now,
     };
-    await check(deps, merged, now);
+    await check(within, merged, now);
     const tracker = isRetimed(present, merged) ? retimed(merged, now) : merged;
     if (!upload.dryRun) await store(client, present, tracker, items ?? null);
     return trackerView(tracker, now);
