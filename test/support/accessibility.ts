@@ -13,13 +13,12 @@ const GRAVE = ['serious', 'critical'];
  */
 const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
   document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
-const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
-/** Rules that may find something else at another width: a part scrolls then, or is hidden. */
-const LAYOUT_RULES = [
+/** Rules that may find something else in other colors, or at another width: a part scrolls then, or is hidden. */
+const APPEARANCE_RULES = [
+  ...['color-contrast', 'link-in-text-block'],
   ...['scrollable-region-focusable', 'target-size', 'button-name', 'link-name', 'summary-name'],
   ...['aria-hidden-focus', 'label', 'select-name'],
 ];
-const RULES = { colors: COLOR_RULES, layout: LAYOUT_RULES };
 /** These rules never have a serious impact, and take long. */
 const NEVER_GRAVE = ['region'];
 /**
@@ -47,8 +46,8 @@ export interface AccessibilityOptions {
   except?: readonly string[];
   /** Ids of axe's rules that are not checked; give the reason beside them. */
   withoutRules?: readonly string[];
-  /** 'colors': for a page that was checked in other colors before. 'layout': for one that was checked at another width. Default: all. */
-  rules?: 'all' | 'colors' | 'layout';
+  /** 'appearance': for a page that was checked in other colors and at another width. Default: all. */
+  rules?: 'all' | 'appearance';
 }
 
 /**
@@ -83,10 +82,10 @@ export async function expectAccessible(page: Page, options: AccessibilityOptions
     await page.evaluate(AXE);
     await page.evaluate("axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-contrast]' }] })");
   }
-  if (rules !== 'layout') await page.evaluate(MARK_TEXTS);
+  await page.evaluate(MARK_TEXTS);
   const settings = {
     rules: Object.fromEntries(disabled.map((id) => [id, { enabled: false }])),
-    ...(rules === 'all' ? {} : { runOnly: { type: 'rule', values: RULES[rules] } }),
+    ...(rules === 'all' ? {} : { runOnly: { type: 'rule', values: APPEARANCE_RULES } }),
     resultTypes: ['violations'],
   };
   const context = { exclude: except.map((one) => [one]) };

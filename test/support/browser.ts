@@ -1,6 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { describe } from 'vitest';
 import { findChromium } from './chromium.ts';
 
@@ -16,11 +22,13 @@ export const hasBrowser = !('missing' in found);
 /** `describe` for tests that need a browser; without one they are skipped, with a note that says why. */
 export const describeInBrowser = describe.skipIf(!hasBrowser);
 
-/** The appearances in which a page is checked, and the rules that may find something else there than in the first one. */
+/**
+ * The appearances in which a page is checked, and the rules that may find something in the second that is not in the first. Both
+ * change at once, because no style depends on both (test/site/styles.test.ts).
+ */
 export const LOOKS = [
   { look: 'light', width: 1280, colorScheme: 'light', rules: 'all' },
-  { look: 'dark', width: 1280, colorScheme: 'dark', rules: 'colors' },
-  { look: 'narrow', width: 390, colorScheme: 'light', rules: 'layout' },
+  { look: 'narrow-dark', width: 390, colorScheme: 'dark', rules: 'appearance' },
 ] as const;
 
 export interface PageOptions {
@@ -45,20 +53,30 @@ export interface PageFaults {
 export interface TestBrowser {
   /** A new page with cookies and storage of its own. Close it with `page.context().close()`. */
   page(options?: PageOptions): Promise<Page>;
+  /** Closes its pages. */
   close(): Promise<void>;
 }
 
 const faults = new WeakMap<Page, PageFaults>();
 
-/** Chromium without a window. A test file opens one and closes it in `afterAll`. */
-export async function openBrowser(): Promise<TestBrowser> {
+/** The browser of this process, which ends with it: a start takes seconds. The pages of a test file share nothing with those of others. */
+let launched: Promise<Browser> | null = null;
+
+function launch(): Promise<Browser> {
   if ('missing' in found) throw new Error(`No Chromium: ${found.missing}.`);
   const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({
+  return chromium.launch({
     executablePath: found.command,
     // Chromium refuses its sandbox to root; /dev/shm is tiny in containers.
     args: [...(isRoot ? ['--no-sandbox'] : []), '--disable-dev-shm-usage'],
   });
+}
+
+/** Chromium without a window. A test file opens one and closes it in `afterAll`. */
+export async function openBrowser(): Promise<TestBrowser> {
+  launched ??= launch();
+  const browser = await launched;
+  const contexts: BrowserContext[] = [];
   return {
     async page({ baseURL, width = 1280, height = 800, colorScheme = 'light', context = {} } = {}) {
       const opened = await browser.newContext({
@@ -68,13 +86,16 @@ export async function openBrowser(): Promise<TestBrowser> {
         reducedMotion: 'reduce',
         ...context,
       });
+      contexts.push(opened);
       const page = await opened.newPage();
       // Shorter than the limit of a test, so that the failure says what was waited for; long enough for a busy machine.
       page.setDefaultTimeout(60_000);
       faults.set(page, watch(page));
       return page;
     },
-    close: () => browser.close(),
+    async close() {
+      for (const context of contexts.splice(0)) await context.close();
+    },
   };
 }
 

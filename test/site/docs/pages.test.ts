@@ -121,6 +121,7 @@ describeInBrowser('in a browser', () => {
       await authorize(page, key);
       const before = await unitsUsed(client);
       await openOperation(page, 'market', 'get', '/api/market/product');
+      await page.locator('[data-param-name=detailLevel] select').selectOption('summary');
       await page.getByRole('button', { name: 'Execute' }).click();
       const answer = page.locator('.live-responses-table .response').first();
       // Colors cut the text into pieces.
@@ -135,7 +136,7 @@ describeInBrowser('in a browser', () => {
     test('sends the parameters that were filled in, and no optional ones', () => {
       const calls = faultsOf(page).requests.filter((url) => url.includes('/api/market/product'));
       const [query] = calls.map((url) => Object.fromEntries(new URL(url).searchParams));
-      expect(query).toMatchObject({ domain: '1', asins: 'B08N5WRWNX' });
+      expect(query).toMatchObject({ domain: '1', asins: 'B08N5WRWNX', detailLevel: 'summary' });
       for (const name of ['async', 'maxUnits', 'country', 'days', 'key'])
         expect(query).not.toHaveProperty(name);
     });
