@@ -19,27 +19,49 @@ const APPEARANCE_RULES = [
   ...['scrollable-region-focusable', 'target-size', 'button-name', 'link-name', 'summary-name'],
   ...['aria-hidden-focus', 'label', 'select-name'],
 ];
-/** These rules never have a serious impact, and take long. */
-const NEVER_GRAVE = ['region'];
+/** Prepares axe in a page: only marked texts are measured, and rules that never have a grave impact take half of the time. */
+const PREPARE = `(() => {
+  const harmless = axe._audit.rules.filter(({ impact }) => impact && !${JSON.stringify(GRAVE)}.includes(impact));
+  if (harmless.length < 10) throw new Error('axe names no impact of its rules');
+  axe.configure({ rules: [
+    { id: 'color-contrast', selector: '[data-contrast]' },
+    ...harmless.map(({ id }) => ({ id, enabled: false })),
+  ] });
+})()`;
+/** How many texts that look the same are measured. */
+const MEASURED = 3;
 /**
- * Marks the texts whose contrast is measured. Measuring takes most of the time, so only three of the texts that look
+ * Marks the texts whose contrast is measured. Measuring takes most of the time, so only a few of the texts that look
  * the same are measured. Texts look the same if these styles of them, and of the elements around them, are equal.
+ * Takes how many were measured before, by a hash of the look, and returns how many have been with these.
  */
-const MARK_TEXTS = `(() => {
-  const looks = new Map();
+const MARK_TEXTS = `((measured) => {
+  const counts = new Map(measured);
   const isText = (one) => one.matches('input, select, textarea, button') ||
     [...one.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim());
+  const hashOf = (text) => {
+    let [a, b] = [0, 5381];
+    for (let i = 0; i < text.length; i += 1) {
+      const code = text.charCodeAt(i);
+      [a, b] = [Math.imul(a, 31) + code | 0, Math.imul(b, 33) ^ code];
+    }
+    return a + '/' + b;
+  };
   const visit = (one, around) => {
     const style = getComputedStyle(one);
-    const key = around + ['color', 'backgroundColor', 'backgroundImage', 'opacity', 'fontSize', 'fontWeight', 'position', 'clip',
-      'clipPath', 'visibility', 'display'].map((name) => style[name]) + ';';
-    if (!looks.has(key)) looks.set(key, { id: looks.size + ';', count: 0 });
-    const look = looks.get(key);
-    one.toggleAttribute('data-contrast', isText(one) && (look.count += 1) <= 3);
-    for (const child of one.children) visit(child, look.id);
+    const look = hashOf(around + ['color', 'backgroundColor', 'backgroundImage', 'opacity', 'fontSize', 'fontWeight', 'position', 'clip',
+      'clipPath', 'visibility', 'display'].map((name) => style[name]));
+    const count = counts.get(look) ?? 0;
+    const isMeasured = isText(one) && count < ${MEASURED};
+    if (isMeasured) counts.set(look, count + 1);
+    one.toggleAttribute('data-contrast', isMeasured);
+    for (const child of one.children) visit(child, look);
   };
   visit(document.documentElement, '');
-})()`;
+  return [...counts];
+})`;
+/** The looks of texts with enough contrast, which were measured on the same page at earlier addresses, with their numbers. */
+const measuredLooks = new WeakMap<Page, [look: string, count: number][]>();
 
 export interface AccessibilityOptions {
   /** Parts of the page that are not checked, as CSS selectors. */
@@ -60,11 +82,13 @@ export async function expectUsable(
   name: string,
   pictureHosts: readonly string[] = [],
 ): Promise<void> {
-  for (const { look, width, colorScheme, ...only } of LOOKS) {
+  // Begins as the page is.
+  const isFirst = page.viewportSize()?.width !== LOOKS[1].width;
+  for (const [i, { look, width, colorScheme }] of (isFirst ? LOOKS : LOOKS.toReversed()).entries()) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme });
     await page.evaluate(FINISH_TRANSITIONS);
-    await expectAccessible(page, only);
+    await expectAccessible(page, { rules: i === 0 ? 'all' : 'appearance' });
     const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
     expect({ name, look, scrollWidth }).toEqual({ name, look, scrollWidth: width });
     await screenshot(page, `${name}-${look}`);
@@ -76,17 +100,18 @@ export async function expectUsable(
 /** Fails with what axe finds on the page as it is now, where its impact is serious or critical. */
 export async function expectAccessible(page: Page, options: AccessibilityOptions = {}): Promise<void> {
   const { except = [], withoutRules = [], rules = 'all' } = options;
-  const disabled = [...NEVER_GRAVE, ...withoutRules];
   // The debugger evaluates it, so that the page's policy does not apply.
   if (await page.evaluate("typeof axe === 'undefined'")) {
     await page.evaluate(AXE);
-    await page.evaluate("axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-contrast]' }] })");
+    await page.evaluate(PREPARE);
   }
-  await page.evaluate(MARK_TEXTS);
+  const measured = JSON.stringify(measuredLooks.get(page) ?? []);
+  const looks = (await page.evaluate(`${MARK_TEXTS}(${measured})`)) as [string, number][];
   const settings = {
-    rules: Object.fromEntries(disabled.map((id) => [id, { enabled: false }])),
+    rules: Object.fromEntries(withoutRules.map((id) => [id, { enabled: false }])),
     ...(rules === 'all' ? {} : { runOnly: { type: 'rule', values: APPEARANCE_RULES } }),
     resultTypes: ['violations'],
+    selectors: false,
   };
   const context = { exclude: except.map((one) => [one]) };
   const run = `axe.run(${JSON.stringify(context)}, ${JSON.stringify(settings)})`;
@@ -95,4 +120,6 @@ export async function expectAccessible(page: Page, options: AccessibilityOptions
     .filter(({ impact }) => GRAVE.includes(impact ?? ''))
     .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
   expect(found, found.join('\n')).toEqual([]);
+  // Texts in a part that was left out were not measured.
+  if (except.length === 0) measuredLooks.set(page, looks);
 }
