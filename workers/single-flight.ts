@@ -70,6 +70,11 @@ const followed = (flight: string) => `${flight}:followed`;
 /** Taken while the cache cannot be asked: the call fetches, and no other call knows. */
 const WITHOUT_CACHE = 'without cache';
 
+const NOTHING = Buffer.alloc(0);
+
+/** From this size on, Redis uses the memory of a command's argument for the stored value. */
+const LARGE_BYTES = 32_768;
+
 /** A follower checks again after this time, in case the completion message was lost. */
 const LOOK_AGAIN_MS = 2_000;
 
@@ -139,16 +144,18 @@ export async function openSingleFlight(deps: {
       // This comes first, so that the lease is not renewed and another call takes over even if the rest fails.
       leading.delete(flight);
       const [stored, lifetimeMs] =
-        'fetched' in outcome
-          ? [await encodeSource(outcome.fetched, read), outcome.lifetimeMs]
-          : [Buffer.alloc(0), 0];
+        'fetched' in outcome ? [await encodeSource(outcome.fetched, read), outcome.lifetimeMs] : [NOTHING, 0];
       const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
       const message = JSON.stringify({ flight, error });
       const places = [keys.source(identity), flight, followed(flight)];
-      await cache.attempt(
-        () => scripts.finish(...places, leaderId, keys.flightsChannel, message, stored, lifetimeMs),
-        null,
-      );
+      const end = (source: Buffer) =>
+        scripts.finish(...places, leaderId, keys.flightsChannel, message, source, lifetimeMs);
+      await cache.attempt(async () => {
+        if (stored.length < LARGE_BYTES) return end(stored);
+        // Redis copies the arguments of a script several times, and those of this command not at all.
+        const written = cache.redis.set(keys.source(identity), stored, 'PX', lifetimeMs);
+        return Promise.all([end(NOTHING), written]);
+      }, null);
     },
 
     follow: ({ identity, forced }, signal) => followers.follow(keys.flight(identity, forced), signal),

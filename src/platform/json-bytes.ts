@@ -24,20 +24,53 @@ export async function inTurns<Result>(task: Generator<void, Result>): Promise<Re
  * @param end follows the value.
  */
 export async function stringifyJsonBytes(value: unknown, end = ''): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let waiting = '';
+  const written = new Written();
   if (isTurnOver()) await nextTurn();
   for (const piece of pieces(value, 0)) {
-    waiting += piece;
-    if (waiting.length >= PIECE_CHARACTERS) {
-      chunks.push(Buffer.from(waiting));
-      waiting = '';
-    }
+    written.add(piece);
     if (isTurnOver()) await nextTurn();
   }
-  if (chunks.length === 0) return Buffer.from(waiting + end);
-  chunks.push(Buffer.from(waiting + end));
-  return Buffer.concat(chunks);
+  written.add(end);
+  return written.bytes();
+}
+
+/** Shorter texts are joined before they are written. */
+const SHORT_CHARACTERS = 4_096;
+
+/** A text in parts, as UTF-8. Joining long parts as text would copy them twice. */
+class Written {
+  readonly #chunks: Buffer[] = [];
+  #short = '';
+
+  add(text: string): void {
+    if (text.length < SHORT_CHARACTERS) this.#short += text;
+    else {
+      this.#flush();
+      this.#chunks.push(bytesOf(text));
+    }
+    if (this.#short.length >= PIECE_CHARACTERS) this.#flush();
+  }
+
+  bytes(): Buffer {
+    this.#flush();
+    return Buffer.concat(this.#chunks);
+  }
+
+  #flush(): void {
+    if (this.#short !== '') this.#chunks.push(bytesOf(this.#short));
+    this.#short = '';
+  }
+}
+
+/** The most bytes of a UTF-16 unit in UTF-8. */
+const MOST_BYTES_A_UNIT = 3;
+
+/** Texts are first written here, because finding out how many bytes a text has takes as long as writing it. */
+const scratch = Buffer.allocUnsafeSlow(MOST_BYTES_A_UNIT * 524_288);
+
+function bytesOf(text: string): Buffer {
+  if (MOST_BYTES_A_UNIT * text.length > scratch.length) return Buffer.from(text);
+  return Buffer.from(scratch.subarray(0, scratch.write(text)));
 }
 
 /** Below this level, values are written in one piece. */
@@ -64,12 +97,38 @@ function* pieces(value: unknown, level: number): Generator<string> {
 function* listPieces(list: readonly unknown[]): Generator<string> {
   let together = 1;
   for (let at = 0; at < list.length; ) {
+    yield at === 0 ? '[' : ',';
+    if (isLong(list[at])) {
+      yield* pieces(list[at], DIVIDED_LEVELS - 1);
+      at += 1;
+      continue;
+    }
     const values = list.slice(at, at + together);
     const text = stringifyJson(values);
-    yield `${at === 0 ? '[' : ','}${text.slice(1, -1)}`;
+    yield text.slice(1, -1);
     at += values.length;
     const fitting = Math.ceil((values.length * PIECE_CHARACTERS) / text.length);
     together = Math.min(fitting, 4 * values.length);
   }
   yield list.length === 0 ? '[]' : ']';
+}
+
+/** The fewest values in the lists of a long object. */
+const LONG_VALUES = 4_096;
+
+/**
+ * Returns whether an object has long lists, such as the histories of a product. Its fields are written one by one: one letter
+ * beyond Latin 1 doubles the size of a whole text.
+ */
+function isLong(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  let values = 0;
+  for (const field of Object.values(value)) {
+    if (!Array.isArray(field)) continue;
+    values += field.length;
+    if (Array.isArray(field[0] ?? field[1]))
+      for (const inner of field as unknown[]) values += Array.isArray(inner) ? inner.length : 0;
+    if (values >= LONG_VALUES) return true;
+  }
+  return false;
 }

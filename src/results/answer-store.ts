@@ -160,9 +160,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = 
       const key = keys.callAnswer(callId);
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
-      const bytes = await scripts.putOwn(
-        ...[key, body, keys.keepAnswer(callId), entry, large, OWN_LIFETIME_MS, POLL_LIFETIME_MS],
-      );
+      const stored = setBody(redis, body, large, OWN_LIFETIME_MS);
+      const lifetimes = [OWN_LIFETIME_MS, POLL_LIFETIME_MS];
+      const put = scripts.putOwn(key, body, keys.keepAnswer(callId), entry, large.length, ...lifetimes);
+      const [bytes] = await Promise.all([put, stored]);
       await count(accountId, bytes);
     },
 
@@ -171,7 +172,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = 
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
       const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
-      await cache.attempt(() => scripts.putShared(key, body, entry, large, lifetimeMs, JOIN_MARGIN_MS), null);
+      await cache.attempt(async () => {
+        const stored = setBody(cache.redis, body, large, lifetimeMs);
+        await Promise.all([scripts.putShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
+      }, null);
       hot.forget(presentationId);
     },
 
@@ -192,12 +196,20 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = 
   return store;
 }
 
+/**
+ * Stores the large body of an answer, if it has one. The command precedes that of its entry on the same connection. Redis copies the
+ * arguments of a script several times, and those of this command not at all.
+ */
+async function setBody(redis: Redis, key: string, body: Buffer, lifetimeMs: number): Promise<void> {
+  if (body.length > 0) await redis.set(key, body, 'PX', lifetimeMs);
+}
+
 const PUT_OWN = `
   local isKept = redis.call('EXISTS', KEYS[3]) == 1
   local lifetime = isKept and ARGV[4] or ARGV[3]
-  if #ARGV[2] > 0 then redis.call('SET', KEYS[2], ARGV[2], 'PX', lifetime) end
+  if isKept and tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], lifetime) end
   redis.call('SET', KEYS[1], ARGV[1], 'PX', lifetime)
-  return isKept and #ARGV[1] + #ARGV[2] or 0`;
+  return isKept and #ARGV[1] + ARGV[2] or 0`;
 
 const PUT_SHARED = `
   local present = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
@@ -205,10 +217,9 @@ const PUT_SHARED = `
   if present ~= '' then
     local replaced = KEYS[1] .. ':' .. present
     redis.call('RENAME', KEYS[1], replaced)
-    redis.call('PEXPIRE', replaced, ARGV[4])
+    redis.call('PEXPIRE', replaced, ARGV[3])
   end
-  if #ARGV[2] > 0 then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3]) end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])`;
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
 
 const KEEP = `
   local wasKept = redis.call('EXISTS', KEYS[2]) == 1
@@ -231,7 +242,7 @@ function registerOwnScripts(redis: Redis): { putOwn: Script; keep: Script } {
 }
 
 function registerSharedScripts(redis: Redis): { putShared: Script } {
-  redis.defineCommand('soukPutShared', { numberOfKeys: 2, lua: PUT_SHARED });
+  redis.defineCommand('soukPutShared', { numberOfKeys: 1, lua: PUT_SHARED });
   const commands = redis as unknown as Record<'soukPutShared', Script>;
   return { putShared: (...args) => commands.soukPutShared(...args) };
 }

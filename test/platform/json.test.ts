@@ -220,3 +220,25 @@ test('bytes with large integers are parsed to the value of their text, or refuse
     { numRuns: 1000 },
   );
 });
+
+test('values with long lists are written like short ones, wherever they are and whatever their letters', async () => {
+  const long = fc
+    .record({
+      csv: fc.constantFrom(
+        Array.from({ length: 5_000 }, (_, i) => i / 2),
+        [null, Array.from({ length: 5_000 }, (_, i) => -i), undefined],
+        Array.from({ length: 5_000 }, (_, i) => (i === 4_999 ? '\ud800 "€" ' : null)),
+      ),
+      title: fc.string({ unit: 'binary' }),
+      nothing: fc.constant(undefined),
+    })
+    .map((fields) => ({ ...fields, long: '€'.repeat(6_000) }));
+  const some = fc.oneof(long, fc.jsonValue(), fc.constantFrom(undefined, new Date(0)));
+  const values = fc.oneof(fc.array(some), fc.dictionary(fc.string(), fc.array(some)), long);
+  await fc.assert(
+    fc.asyncProperty(values, async (value) => {
+      expect((await stringifyJsonBytes(value, '}')).toString()).toBe(`${JSON.stringify(value)}}`);
+    }),
+    { numRuns: 60 },
+  );
+});
