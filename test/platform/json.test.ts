@@ -221,7 +221,7 @@ test('bytes with large integers are parsed to the value of their text, or refuse
   );
 });
 
-test('values with long lists are written like short ones, wherever they are and whatever their letters', async () => {
+test('values with long lists are written like short ones, in any place and with any letters', async () => {
   const long = fc
     .record({
       csv: fc.constantFrom(
