@@ -48,11 +48,16 @@ export class ShardWorker extends Worker<Payload> {
   async #takeJobs(): Promise<void> {
     const running = new Set<Promise<void>>();
     let waitSeconds = 0;
+    let takenAtOnce = 0;
     for (let number = 0; !this.closing; number += 1) {
       const isSignalled = waitSeconds > 0 && (await this.#awaitSignal(waitSeconds));
       if (!(await this.#takePlace(isSignalled))) break;
       const { job, lookAgainSeconds } = await this.#nextJob(`${this.id}:${number}`);
       waitSeconds = lookAgainSeconds;
+      takenAtOnce = job ? takenAtOnce + 1 : 0;
+      // Most queues have one job at a time. Its signal stays if there are more; without this wait, Redis would be asked twice while
+      // the job begins.
+      if (takenAtOnce === 1) waitSeconds = LOOK_AGAIN_SECONDS;
       if (!job) {
         this.#places.release();
         continue;

@@ -28,6 +28,9 @@ export type RedisPurpose =
  */
 const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
+/** Pipelines are sent after all events of a turn. A request waits for the message at the end of its call, which is not to wait for them. */
+const SENT_AT_ONCE = ['publish', 'spublish'];
+
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
 export interface RedisOptions {
@@ -64,7 +67,7 @@ export async function connectRedis(
     onError(error);
   });
   if (redis instanceof Cluster) redis.on('+node', sharingWrites);
-  else if (!PIPELINED.has(purpose)) sharingWrites(redis);
+  else sharingWrites(redis);
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   const connecting = redis.connect();
   if (isOptional)
@@ -137,6 +140,7 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
     ...client,
     ...connection,
     enableAutoPipelining: PIPELINED.has(purpose),
+    autoPipeliningIgnoredCommands: SENT_AT_ONCE,
     db,
     retryStrategy: retryDelayMs,
     ...(form === 'sentinel'

@@ -27,6 +27,8 @@ export interface TokenBucket {
     cost: number,
     options: Cancellable & { deadlineAt: number; readonly background: boolean },
   ): Promise<TokenLease>;
+  /** Returns the tokens that this process has taken in advance. */
+  close(): Promise<void>;
 }
 
 /** A background call has to wait for tokens. */
@@ -185,7 +187,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
     async settle(...values) {
       await scripts.soukSettleTokens(...keys, clock.now(), ...values);
     },
-    onScarce: () => current?.endAdvance(),
+    onScarce: () => void current?.endAdvance(),
   };
 
   return {
@@ -201,8 +203,9 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         if (waitMs <= 0) {
           const lease = new SharedLease(deps, id, cost - waitMs);
           if (waitMs < 0) {
-            current?.endAdvance();
+            void current?.endAdvance();
             current = lease;
+            lease.limitAdvance();
           }
           return lease.first(cost);
         }
@@ -216,6 +219,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         await sleep(clock, waitMs, beforeSending(options), 'token refill');
       }
     },
+    close: async () => current?.endAdvance(),
   };
 }
 

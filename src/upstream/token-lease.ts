@@ -30,7 +30,7 @@ export const ADVANCE = 50;
 /** There are many tokens if so many advances are left beside the reserve. */
 export const PLENTY_ADVANCES = 20;
 
-/** Calls begin with tokens taken in advance for this time; the others go back. */
+/** Calls begin with tokens taken in advance for this time, also when none is under way; then the others go back. */
 const ADVANCE_MS = 2_000;
 
 /** How often the calls that share an advance are settled while others are under way. */
@@ -64,6 +64,7 @@ export class SharedLease {
   #stamp = 0;
   #settledAt: number;
   #lostCalls = 0;
+  #cancelLimit = () => {};
 
   constructor(deps: SharedLeaseDeps, id: string, tokens: number) {
     this.#deps = deps;
@@ -72,6 +73,12 @@ export class SharedLease {
     this.#free = tokens;
     this.#settledAt = deps.clock.now();
     this.#advanceUntil = this.#settledAt + ADVANCE_MS;
+  }
+
+  /** Returns the tokens that no call has taken in time. */
+  limitAdvance(): void {
+    const cancel = this.#deps.clock.after(ADVANCE_MS, () => void this.endAdvance(), 'token advance');
+    this.#cancelLimit = cancel;
   }
 
   /** Begins the call that took the lease. */
@@ -89,23 +96,22 @@ export class SharedLease {
     };
   }
 
-  /** Begins another call, if the advance has enough tokens and calls are under way that will settle the rest. */
+  /** Begins another call, if the advance has enough tokens. */
   begin(cost: number): TokenLease | undefined {
-    if (this.#calls === 0 || cost > this.#free || this.#deps.clock.now() > this.#advanceUntil)
-      return undefined;
-    return this.first(cost);
+    const isOver = this.#free === 0 || this.#deps.clock.now() > this.#advanceUntil;
+    return isOver || cost > this.#free ? undefined : this.first(cost);
   }
 
   /** Returns the tokens that no call has taken. */
-  endAdvance(): void {
+  async endAdvance(): Promise<void> {
+    this.#cancelLimit();
     if (this.#free === 0) return;
     this.#free = 0;
-    this.#settle(this.#spent).catch(() => {});
+    await this.#settle(this.#spent).catch(() => {});
   }
 
   async #end(cost: number, outcome: TokenOutcome): Promise<void> {
     this.#calls -= 1;
-    if (this.#calls === 0) this.#free = 0;
     if (outcome === 'lost') {
       // Both parts are settled at once: a call that ends between them would not be counted.
       const spent = this.#spent > 0 ? this.#settle(this.#spent) : undefined;

@@ -277,13 +277,26 @@ describe('while many tokens are left', () => {
     expect(await held()).toBe(32 + 20 + 50);
   });
 
-  test('the advance goes back when its last call has ended', async () => {
+  test('the advance is for calls of two seconds, also when none is under way, and goes back then', async () => {
     await learn(one, 5_000);
     const leases = [await mustTake(one), await mustTake(one)];
     await leases[0]?.settle(reading(4_999));
     expect(await held()).toBe(51);
     await leases[1]?.settle(reading(4_998));
-    expect([await balance(), await held()]).toEqual([4_998, 0]);
+    expect([await balance(), await held()]).toEqual([4_998, 49]);
+    await (await mustTake(one)).settle(reading(4_997));
+    expect([await balance(), await held()]).toEqual([4_997, 48]);
+    clock.advance(2_000);
+    await expect.poll(held).toBe(0);
+    expect(await balance()).toBe(4_997);
+  });
+
+  test('a process that closes returns its advance', async () => {
+    await learn(one, 5_000);
+    await (await mustTake(one)).settle(reading(4_999));
+    expect(await held()).toBe(50);
+    await one.close();
+    expect([await balance(), await held()]).toEqual([4_999, 0]);
   });
 
   test('an answer that arrives after a later one brings no tokens back', async () => {
@@ -292,7 +305,7 @@ describe('while many tokens are left', () => {
     const [older, newer] = [reading(4_999), reading(4_998)];
     await second.settle({ ...newer, consumed: 1 });
     await first.settle({ ...older, consumed: 1 });
-    expect([await balance(), await held()]).toEqual([4_998, 0]);
+    expect([await balance(), await held()]).toEqual([4_998, 49]);
   });
 
   test('tokens of calls that have ended go back while others are under way', async () => {
@@ -302,7 +315,7 @@ describe('while many tokens are left', () => {
     await ended.settle(reading(4_960));
     expect([await balance(), await held()]).toEqual([4_960, 7 + 10]);
     await hanging.settle('lost');
-    expect([await balance(), await held()]).toEqual([4_953, 0]);
+    expect([await balance(), await held()]).toEqual([4_953, 10]);
   });
 
   test('the tokens of a call that ends at the same time as a lost one are spent', async () => {
@@ -310,7 +323,7 @@ describe('while many tokens are left', () => {
     const [lost, first, second] = [await mustTake(one, 3), await mustTake(one, 5), await mustTake(one, 7)];
     await first.settle({ spent: 5 });
     await Promise.all([lost.settle('lost'), second.settle({ spent: 7 })]);
-    expect([await balance(), await held()]).toEqual([5_000 - 15, 0]);
+    expect([await balance(), await held()]).toEqual([5_000 - 15, 38]);
   });
 
   test('an answer with few tokens left ends the advance', async () => {
@@ -330,9 +343,12 @@ describe('while many tokens are left', () => {
 
   test('an advance counts as spent when its process has been dead for three minutes', async () => {
     await learn(one, 5_000, 10 * MINUTE, 100);
-    await mustTake(one);
+    const stopped = { now: clock.now, after: () => () => {} };
+    await mustTake(createTokenBucket(connections[0] as Redis, key, stopped));
     clock.advance(180_000);
-    await (await mustTake(two, 1)).settle({ spent: 0 });
+    const next = await mustTake(two, 1);
+    await next.settle({ spent: 0 });
+    await two.close();
     expect([await balance(), await held()]).toEqual([5_000 - 51, 0]);
   });
 });
