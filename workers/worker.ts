@@ -167,7 +167,6 @@ export async function openWorker(
       await Promise.all(pools.map((pool) => pool.close()));
       await large?.close();
       await test?.close();
-      await tokens.close();
       await testReports?.close();
       await stopMaintenance();
       await Promise.all([usage.close(), minutes.close(), failures.close(), runTimes.close()]);

@@ -219,7 +219,10 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         await sleep(clock, waitMs, beforeSending(options), 'token refill');
       }
     },
-    close: async () => current?.endAdvance(),
+    async close() {
+      // While Redis is away, the advance counts as spent until the next reading.
+      if (redis.status === 'ready') await current?.endAdvance();
+    },
   };
 }
 

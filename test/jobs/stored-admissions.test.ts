@@ -56,15 +56,15 @@ test('a crash loses only an admission about which no customer knows', async ({
   ownBilling: billing,
   member,
 }) => {
-  const told = started(await billing.admit(member, 1));
-  await told.stored;
-  const untold = await billing.admit(member, 1, { background: true });
-  expect(await callsIn(billing, member)).toEqual([told.callId, untold.callId].sort());
+  const known = started(await billing.admit(member, 1));
+  await known.stored;
+  const unknown = await billing.admit(member, 1, { background: true });
+  expect(await callsIn(billing, member)).toEqual([known.callId, unknown.callId].sort());
   await postgres.crash();
-  expect(await callsIn(billing, member)).toEqual([told.callId]);
+  expect(await callsIn(billing, member)).toEqual([known.callId]);
   // A batch repeats the admission of its call.
-  const again = { background: true, callId: untold.callId };
-  expect(await billing.admit(member, 1, again)).toMatchObject({ kind: 'started', callId: untold.callId });
+  const again = { background: true, callId: unknown.callId };
+  expect(await billing.admit(member, 1, again)).toMatchObject({ kind: 'started', callId: unknown.callId });
 });
 
 test('a crash loses no call that was answered from the cache or joined', async ({
