@@ -34,16 +34,40 @@ export async function identifyCall(
         editionFor(reportsFor(accountId, deps.reports), provider, operation, input),
       )
     : null;
-  const presentationId = presentationIdOf(provider, operation, input, edition);
+  const { presentationId, chargeId } = identitiesOf(provider, operation, input, edition);
   return {
     presentationId,
-    // The same call within five minutes is one charge, even if a report was imported in between.
-    chargeId: chargeIdOf(provider, operation, input, edition === null ? presentationId : undefined),
+    chargeId,
     cached: await findFresh(answers, presentationId, {
       fetchedAfter: clock.now() - maxAgeMs(operation, input),
       updatedAfter: clock.now() - maxUpdateAgeMs(operation, input),
     }),
   };
+}
+
+type Identities = Pick<IdentifiedCall, 'presentationId' | 'chargeId'>;
+
+/** The identities of inputs that requests share (see ParsedRequests), with their provider. */
+const known = new WeakMap<object, Identities & { provider: string }>();
+
+function identitiesOf(
+  provider: string,
+  operation: QueuedOperation,
+  input: unknown,
+  edition: string | null,
+): Identities {
+  if (edition !== null) {
+    const presentationId = presentationIdOf(provider, operation, input, edition);
+    // The same call within five minutes is one charge, even if a report was imported in between.
+    return { presentationId, chargeId: chargeIdOf(provider, operation, input) };
+  }
+  const before = known.get(input as object);
+  if (before?.provider === provider) return before;
+  const presentationId = presentationIdOf(provider, operation, input);
+  const identities = { presentationId, chargeId: chargeIdOf(provider, operation, input, presentationId) };
+  // An input that is not frozen belongs to one request.
+  if (Object.isFrozen(input)) known.set(input as object, { ...identities, provider });
+  return identities;
 }
 
 /**

@@ -38,10 +38,14 @@ export function credentialsOf(places: KeyPlaces): Buffer {
 
 /** All values that were sent as keys, valid or not. */
 export function keysIn(places: KeyPlaces): unknown[] {
+  const { apiKeyHeader, authorizationHeader, keyParameter } = places;
+  // Most requests have one key, in its header.
+  const isOne = typeof apiKeyHeader === 'string' && !apiKeyHeader.includes(',');
+  if (isOne && authorizationHeader === undefined && keyParameter === undefined) return [apiKeyHeader];
   return [
-    ...[places.apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
-    ...(places.authorizationHeader?.split(',').flatMap(bearerToken) ?? []),
-    ...[places.keyParameter ?? []].flat(),
+    ...[apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
+    ...(authorizationHeader?.split(',').flatMap(bearerToken) ?? []),
+    ...[keyParameter ?? []].flat(),
   ];
 }
 

@@ -14,13 +14,21 @@ export async function sendAnswer(
 ): Promise<FastifyReply> {
   setFacts(reply, facts);
   reply.code(200).header('content-type', meta.contentType);
-  if (meta.encoding === 'identity') return reply.send(body);
+  if (meta.encoding === 'identity')
+    return reply.send(isShortText(meta.contentType, body) ? body.toString() : body);
   if (acceptsGzip(reply)) return reply.header('content-encoding', 'gzip').send(body);
   reply.header('content-length', meta.size);
   if (meta.size <= INLINE_LIMIT_BYTES) return reply.send(await gunzip(body));
   const inflate = createGunzip();
   inflate.end(body);
   return reply.send(inflate);
+}
+
+/** Texts up to this size are sent as strings, because Node.js writes a string together with the headers. */
+const SHORT_BYTES = 8_192;
+
+function isShortText(contentType: string, { length }: Buffer): boolean {
+  return length <= SHORT_BYTES && contentType.endsWith('charset=utf-8');
 }
 
 /** Returns whether the client prefers gzip. */

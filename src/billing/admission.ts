@@ -97,10 +97,23 @@ export interface AdmissionRow {
   minuteLeft: number;
 }
 
-const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callId", joined_state as "joinedState",
-  joined_answer as "joinedAnswer", joined_background as "joinedBackground", wallet, source, reason, remaining,
-  reset_at as "resetAt", minute_limit as "minuteLimit", minute_left as "minuteLeft"
-  from souk_admit($1, $2, $3, $4, $5, $6, $7, $8)`;
+const COLUMNS = `idx, outcome, account_id as "accountId", joined_state as "joinedState", joined_answer as "joinedAnswer",
+  joined_background as "joinedBackground", reason, remaining, minute_limit as "minuteLimit", minute_left as "minuteLeft"`;
+
+/** An admitted call has the id that its caller has proposed. Columns that its caller does not read are null, because reading takes time. */
+const ADMIT = {
+  name: 'admit',
+  text: `select ${COLUMNS}, case when outcome = 'joined' then call_id end as "callId",
+  case when outcome = 'refused' then wallet end as wallet,
+  case when outcome = 'refused' or minute_limit is not null then reset_at end as "resetAt"
+  from souk_admit($1, $2, $3, $4, $5, $6, $7, $8)`,
+} as const;
+
+const PREDICT = {
+  name: 'predict',
+  text: `select ${COLUMNS}, call_id as "callId", wallet, source, reset_at as "resetAt"
+  from souk_admit($1, $2, $3, $4, $5, $6, $7, $8)`,
+} as const;
 
 /** How long a call waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -133,17 +146,19 @@ export function createAdmissions(
 ): Admissions {
   const flushes = createFlushes();
 
-  async function ask(calls: readonly AdmissionInput[]): Promise<JudgedCall[]> {
+  async function ask(
+    calls: readonly AdmissionInput[],
+    statement: typeof ADMIT | typeof PREDICT,
+  ): Promise<JudgedCall[]> {
     await flushes.room();
     const deferred = calls.every(({ answer, dry }) => answer === null && !dry);
     const client = await database.connect();
     try {
       const { rows } = await client.query<AdmissionRow>({
-        name: 'admit',
-        text: ADMIT,
+        ...statement,
         values: [
           ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
-          ...[JSON.stringify(calls.map(encode)), new Date(serverTime(client) + answerLimitMs), deferred],
+          ...[encode(calls), new Date(serverTime(client) + answerLimitMs), deferred],
         ],
       });
       // No customer waits for the calls of batches.
@@ -151,7 +166,10 @@ export function createAdmissions(
       const stored = isAwaited && rows.every(isAdmitted) ? flushes.begin(client) : null;
       if (!stored) client.release();
       const byPosition: JudgedCall[] = [];
-      for (const row of rows) byPosition[row.idx - 1] = { ...row, stored };
+      for (const row of rows) {
+        row.callId ??= calls[row.idx - 1]?.callId ?? '';
+        byPosition[row.idx - 1] = Object.assign(row, { stored });
+      }
       return byPosition;
     } catch (error) {
       // A new connection reads the time of the server again.
@@ -163,7 +181,7 @@ export function createAdmissions(
   const batcher = new LockLane<AdmissionRequest, JudgedCall>(
     async (batch) => {
       const { unique, positions } = collapse(batch);
-      const rows = await ask(unique);
+      const rows = await ask(unique, ADMIT);
       return batch.map((call, i) => {
         const position = positions[i] as number;
         const [row, input] = [rows[position] as JudgedCall, unique[position] as AdmissionRequest];
@@ -174,7 +192,7 @@ export function createAdmissions(
     { patienceMs: LOCK_PATIENCE_MS },
   );
   // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
-  const predictions = new MicroBatcher<AdmissionInput, AdmissionRow>(ask);
+  const predictions = new MicroBatcher<AdmissionInput, AdmissionRow>((calls) => ask(calls, PREDICT));
 
   return {
     async admit(request) {
@@ -219,35 +237,31 @@ const ANY_CALL = {
   background: false,
 } as const;
 
-/** Encodes an element of the array that souk_read_calls reads. Absent fields become null or false there. */
-function encode({ caller, answer, ...call }: AdmissionInput) {
-  return {
-    ...keyOf(caller, call.dry),
-    call_id: call.callId,
-    operation: call.operation,
-    charge_id: `\\x${call.chargeId}`,
-    units: call.units,
-    pool: call.pool,
-    deadline: new Date(call.deadlineAt),
-    ...(answer === null ? { input: call.input } : { answer }),
-    ...(call.background ? { background: true } : {}),
-    ...(call.continues ? { continues: call.continues } : {}),
-    ...(call.dry ? { dry: true } : {}),
-  };
+/**
+ * Encodes the array that souk_read_calls reads. Absent fields become null or false there. A text is several times as fast as
+ * objects for JSON.stringify; ids, digests and our own names need no escapes.
+ */
+function encode(calls: readonly AdmissionInput[]): string {
+  return `[${calls.map(encodeCall).join()}]`;
 }
 
-function keyOf(caller: Caller, dry = false) {
-  const hex = (hash: Buffer) => `\\x${hash.toString('hex')}`;
+function encodeCall({ caller, answer, continues, ...call }: AdmissionInput): string {
+  const { callId, operation, chargeId, units, pool, deadlineAt, input, background, dry } = call;
+  return `{${keyOf(caller, dry)},"call_id":"${callId}","operation":"${operation}","charge_id":"\\\\x${chargeId}","units":${units},"pool":"${pool}","deadline":"${new Date(deadlineAt).toISOString()}"${
+    answer === null ? `,"input":${JSON.stringify(input ?? null)}` : `,"answer":${JSON.stringify(answer)}`
+  }${background ? ',"background":true' : ''}${continues ? `,"continues":"${continues}"` : ''}${dry ? ',"dry":true' : ''}}`;
+}
+
+function keyOf(caller: Caller, dry = false): string {
+  const hashField = (hash: Buffer) => `"key_hash":"\\\\x${hash.toString('hex')}"`;
   if ('accountId' in caller) {
     const { accountId, batchKeyHash } = caller;
-    return { caller_id: accountId, ...(batchKeyHash && { key_hash: hex(batchKeyHash) }) };
+    return `"caller_id":${accountId}${batchKeyHash ? `,${hashField(batchKeyHash)}` : ''}`;
   }
   const { keyHash, keyVersion = dry ? null : 0 } = caller;
   // An absent version is 0, or any if the call is dry.
-  return {
-    key_hash: hex(keyHash),
-    ...(keyVersion || (dry && keyVersion !== null) ? { key_version: keyVersion } : {}),
-  };
+  const version = keyVersion || (dry && keyVersion !== null) ? `,"key_version":${keyVersion}` : '';
+  return `${hashField(keyHash)}${version}`;
 }
 
 /** Keeps only the first of identical calls by the same caller; the others take its result. */

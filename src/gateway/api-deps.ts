@@ -5,6 +5,7 @@ import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace } from '../api/limits/upload-pace.ts';
+import { createParsedRequests } from '../api/operations/parsed-requests.ts';
 import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
 import { createStorageCheck } from '../batches/storage-limit.ts';
@@ -60,6 +61,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       webhooks,
       freeRequests: limits.free,
       requireStorage: createStorageCheck({ database, redis, keys }, accountLimits, clock),
+      parsed: createParsedRequests(),
       log,
     },
     local: { database, reports, admissions, clock, offPeak, providers, links },

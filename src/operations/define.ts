@@ -244,7 +244,12 @@ export function inputOn<Input>(
   input: Input,
   now: number,
 ): Input {
-  return onDay ? onDay(input, new Date(now).toISOString().slice(0, 10)) : input;
+  return onDay ? onDay(input, utcDay(now)) : input;
+}
+
+/** Returns the day of an instant in UTC, YYYY-MM-DD. */
+export function utcDay(now: number): string {
+  return new Date(now).toISOString().slice(0, 10);
 }
 
 /** Returns the input without its freshness, which does not affect the answer. */

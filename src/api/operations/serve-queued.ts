@@ -12,7 +12,7 @@ import { type Authentication, KeyChanged } from '../../accounts/authentication.t
 import { requireScope } from '../../accounts/scopes.ts';
 import type { RequireStorage } from '../../batches/storage-limit.ts';
 import { findCall } from '../../billing/calls.ts';
-import type { QueuedOperation, Route } from '../../operations/define.ts';
+import { type QueuedOperation, type Route, utcDay } from '../../operations/define.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
 import { fromRecord } from '../../platform/error-record.ts';
 import type { CallRate } from '../../platform/errors.ts';
@@ -33,6 +33,7 @@ import { sendAnswer } from '../send-answer.ts';
 import { inFormat } from './answer-format.ts';
 import { type CallOptions, callOptionsOf } from './call-options.ts';
 import { callWebhookOf, type WebhookSettings, watchCall } from './call-webhook.ts';
+import type { ParsedRequests } from './parsed-requests.ts';
 import type { Preference } from './preferences.ts';
 
 export interface QueuedDeps extends SubmitDeps {
@@ -43,6 +44,7 @@ export interface QueuedDeps extends SubmitDeps {
   webhooks: WebhookSettings;
   freeRequests: FreeRequests;
   requireStorage: RequireStorage;
+  parsed: ParsedRequests;
   log: Logger;
 }
 
@@ -70,8 +72,10 @@ export interface RequestedCall {
 export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     wellFormedKey(request);
-    const parsed = parseInput(operation, route, request, deps.clock.now());
-    const input = inFormat(operation, parsed, request.query);
+    const now = deps.clock.now();
+    const input = deps.parsed.input(request, operation.onDay ? utcDay(now) : '', () =>
+      inFormat(operation, parseInput(operation, route, request, now), request.query),
+    );
     const { timeoutMs } = POOLS[poolOf(knownKeyOf(request).accountId, operation, input)];
     const options = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);

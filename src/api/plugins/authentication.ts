@@ -47,8 +47,8 @@ export function decorateWithAccount(app: FastifyInstance): void {
 /** Requires a valid key on every route of a scope, before the body is read. The handlers find its account by `accountOf`. */
 export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps): void {
   scope.addHook('onRequest', async (request) => {
-    const keyHash = await requireKnownKey(deps, request);
-    if (!request.account) await authenticate(deps, request, keyHash);
+    await findKey(deps, request);
+    if (!request.account) await authenticate(deps, request, wellFormedKey(request));
   });
   replyWithKeyErrors(scope, deps);
 }
@@ -59,8 +59,15 @@ export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps)
  * the account sets `request.account`.
  */
 export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): void {
-  scope.addHook('onRequest', async (request) => {
-    await requireKnownKey(deps, request);
+  // Without a promise, because nearly every key is known.
+  scope.addHook('onRequest', (request, _reply, done) => {
+    try {
+      const found = findKey(deps, request);
+      if (found) found.then(() => done(), done);
+      else done();
+    } catch (error) {
+      done(error as Error);
+    }
   });
   replyWithKeyErrors(scope, deps);
 }
@@ -103,19 +110,21 @@ export function keyOf(request: FastifyRequest): string {
   return String(keysIn(keyPlacesOf(request))[0]).trim();
 }
 
-/** Looks up a key that this gateway does not know, or that it knows to be limited. @throws SoukError KEY_* or TOO_MANY_ATTEMPTS. */
-async function requireKnownKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<Buffer> {
+/**
+ * Finds the key of a request: at once if this gateway knows it, and returns null; otherwise, or if it knows it to be limited, by a
+ * look-up. @throws SoukError KEY_* or TOO_MANY_ATTEMPTS.
+ */
+function findKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<unknown> | null {
   const keyHash = credentialsOf(keyPlacesOf(request));
   if (!deps.hasTestMode && modeOfKey(keyOf(request)) === 'test') throw testModeOff();
   request.keyHash = keyHash;
   const known = deps.authentication.known(keyHash);
   request.accountId = known?.accountId ?? null;
   request.knownKey = known;
-  if (!known) await deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
+  if (!known) return deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
+  const refusal = refusalOf(known, request.ip, request.routeOptions.config.scopes ?? []);
   // The limits may have been widened since they were looked up.
-  else if (refusalOf(known, request.ip, request.routeOptions.config.scopes ?? []))
-    await authenticate(deps, request, keyHash);
-  return keyHash;
+  return refusal ? authenticate(deps, request, keyHash) : null;
 }
 
 const testModeOff = () =>

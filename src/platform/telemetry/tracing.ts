@@ -34,12 +34,19 @@ export interface Span {
 }
 
 /** Runs `work` as a span; without tracing it just runs. */
-export async function traced<T>(
+export function traced<T>(
   tracing: Tracing | null | undefined,
   options: SpanOptions,
   work: (span: Span | null) => Promise<T>,
 ): Promise<T> {
-  if (!tracing) return work(null);
+  return tracing ? within(tracing, options, work) : work(null);
+}
+
+async function within<T>(
+  tracing: Tracing,
+  options: SpanOptions,
+  work: (span: Span | null) => Promise<T>,
+): Promise<T> {
   const span = tracing.start(options);
   try {
     return await span.within(() => work(span));
