@@ -27,7 +27,7 @@ export function createParsedRequests(): ParsedRequests {
     maxSize: MAX_BYTES,
     sizeCalculation: (_input, address) => ENTRY_BYTES + BYTES_PER_CHARACTER * address.length,
   });
-  // An input is kept when its address comes again, so that addresses that come once displace no others.
+  // An input is kept when its address is repeated, so that addresses that come once displace no others.
   const seen = new Set<string>();
 
   return {

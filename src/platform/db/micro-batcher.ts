@@ -7,8 +7,10 @@ interface Waiting<In, Out> {
   reject(error: unknown): void;
 }
 
-/** The time from the beginning of a round trip of several calls to the next one. */
+/** The time from the beginning of a round trip of several calls to the next one, and after one of many. */
 const BATCHES_APART_MS = 5;
+const MANY_APART_MS = 10;
+const MANY = 32;
 
 /**
  * Combines calls that arrive at about the same time into one round trip. While all round trips are in use, arriving
@@ -65,7 +67,8 @@ export class MicroBatcher<In, Out> {
       const late = outageOf(error) === 'slow' ? this.#waiting.splice(0) : [];
       for (const { reject } of [...batch, ...late]) reject(error);
     } finally {
-      const restMs = startedAt + BATCHES_APART_MS - performance.now();
+      const apartMs = batch.length < MANY ? BATCHES_APART_MS : MANY_APART_MS;
+      const restMs = startedAt + apartMs - performance.now();
       if (batch.length > 1 && restMs > 0) await pause(restMs);
       this.#flights -= 1;
       this.#schedule();
