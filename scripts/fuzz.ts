@@ -27,7 +27,7 @@ try {
   try {
     const say = (line: string) =>
       console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);
-    const options = { seeds: [seed], count, clients: 12, timesBaseline: 1, say };
+    const options = { seeds: [seed], count, pages: 150, clients: 12, timesBaseline: 1, say };
     const { answers, slowestMs, faults } = await fuzz(target, options);
     console.table(answers);
     console.log(`Slowest answer: ${Math.round(slowestMs)} ms. Faults: ${faults.length}.`);

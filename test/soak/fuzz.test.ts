@@ -9,7 +9,7 @@ import { openTarget, type Target } from '../support/target.ts';
 // The short form of `npm run fuzz`.
 const SEEDS = [17, 271_828];
 
-const OPTIONS = { clients: 12, timesBaseline: 5, say: () => undefined };
+const OPTIONS = { pages: 50, clients: 12, timesBaseline: 5, say: () => undefined };
 
 let target: Target;
 let drop: () => Promise<void>;
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 test('answers mutated requests without a 5xx, a slow answer, a charge for a refusal or the end of a process', async () => {
-  const { answers, faults } = await fuzz(target, { ...OPTIONS, seeds: SEEDS, count: 200 });
+  const { answers, faults } = await fuzz(target, { ...OPTIONS, seeds: SEEDS, count: 150 });
   expect(faults.slice(0, 5)).toEqual([]);
   // A run whose requests are all refused, or all served, would prove nothing.
   for (const kind of ['api', 'page', 'mcp']) {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { EVEN_MIX } from '../support/soak/clients.ts';
 import { soak } from '../support/soak/soak.ts';
-import { ROUND } from '../support/soak/strikes.ts';
+import { SHORT_ROUND } from '../support/soak/strikes.ts';
 
 // The short form of `npm run soak`. SOAK_SEED repeats the random decisions of a run.
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
@@ -16,7 +16,7 @@ test(`accounts for every unit and completes every batch, run and delivery when p
     seed,
     amount: { seconds: 6, pauseMs: 1_200 },
     gateways: 2,
-    plan: { round: ROUND, pairs: 1 },
+    plan: { round: SHORT_ROUND, pairs: 1 },
     clients: 12,
     mix: EVEN_MIX,
     rounds: 1,

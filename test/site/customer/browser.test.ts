@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
@@ -126,41 +126,39 @@ describe('the pages of a busy customer', () => {
 });
 
 describeInBrowser('in a browser', () => {
+  // A page of each test would start a process and load the assets again.
+  let page: Page;
   let browser: TestBrowser;
   beforeAll(async () => {
+    const { baseUrl } = customer.client;
     browser = await openBrowser();
+    page = await browser.page({ baseURL: baseUrl });
+    await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
   });
   afterAll(() => browser.close());
-
-  async function openPage(options: Parameters<TestBrowser['page']>[0] = {}): Promise<Page> {
-    const { baseUrl } = customer.client;
-    const page = await browser.page({ baseURL: baseUrl, ...options });
-    await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
-    return page;
-  }
+  beforeEach(async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
 
   test('every page is accessible and as wide as the window', { timeout: 300_000 }, async () => {
-    const page = await openPage();
     for (const [name, address] of Object.entries(addresses)) {
       await page.goto(address);
       await expectUsable(page, `account-${name}`);
     }
-    await page.close();
   });
 
   test('the ledger at 390 px has each line as a list, and hides nothing beside the screen', async () => {
-    const page = await openPage({ width: 390 });
+    await page.setViewportSize({ width: 390, height: 800 });
     await page.goto('/account/ledger');
     const hidden = await page.evaluate(
       "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))",
     );
     const change = page.getByRole('cell').and(page.locator('[data-label=Change]')).first();
     expect([hidden, (await change.boundingBox())?.width ?? 0]).toEqual([0, expect.closeTo(356, -2)]);
-    await page.close();
   });
 
   test('shows the price of a call, then its answer and a curl command', async () => {
-    const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('asins').fill('B0C3CDEF06');
     await page.getByRole('button', { name: 'Show the price' }).click();
@@ -172,11 +170,9 @@ describeInBrowser('in a browser', () => {
     await expectAccessible(page);
     await screenshot(page, 'account-try-answer');
     expect(faultsOf(page).errors).toEqual([]);
-    await page.close();
   });
 
   test('a large answer is written by a script, with unchanged digits', async () => {
-    const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('asins').fill(Array.from({ length: 30 }, (_, i) => `B0C3CDEG${10 + i}`).join(', '));
     await page.getByText('more parameters').click();
@@ -187,11 +183,9 @@ describeInBrowser('in a browser', () => {
     const text = (await written.textContent()) ?? '';
     expect(text).toContain('\n        "asin": "B0C3CDEG10",');
     expect(text).toContain('more characters');
-    await page.close();
   });
 
   test('draws the price history of a product', async () => {
-    const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('ASIN', { exact: true }).fill('B0C3CDEF01');
     await page.getByRole('button', { name: 'Draw the chart' }).click();
@@ -199,11 +193,9 @@ describeInBrowser('in a browser', () => {
     await picture.waitFor();
     await expect.poll(() => page.evaluate("document.querySelector('img.picture').naturalWidth")).toBe(1000);
     await expectAccessible(page);
-    await page.close();
   });
 
   test('a schedule is created after a check that shows its next runs', async () => {
-    const page = await openPage();
     await page.goto('/account/schedules/new');
     await page.getByLabel('Name').fill('From a browser');
     await page.getByLabel('Cron pattern').fill('15 7 * * 2');
@@ -220,11 +212,9 @@ describeInBrowser('in a browser', () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL('**/account/schedules');
     expect(await page.getByText('From a browser').count()).toBe(0);
-    await page.close();
   });
 
   test('the chart shows units and calls of each day, and its table has a row for each', async () => {
-    const page = await openPage();
     await page.goto('/account/usage?days=7');
     const today = page.locator('.chart.broad .day').last();
     expect(await today.locator('title').textContent()).toMatch(
@@ -235,6 +225,5 @@ describeInBrowser('in a browser', () => {
     expect(await page.locator('details tbody tr').count()).toBe(7);
     await page.getByRole('link', { name: '90 days' }).click();
     await expect.poll(() => page.locator('.chart.broad .day').count()).toBe(90);
-    await page.close();
   });
 });

@@ -21,6 +21,8 @@ export interface FuzzOptions {
   seeds: readonly number[];
   /** Requests of each seed. */
   count: number;
+  /** How many pages are looked for; 150 are all. */
+  pages: number;
   /** Requests under way at the same time. */
   clients: number;
   /** An answer of a gateway may take a second plus this many times the baseline: 1, or more on a busy machine. */
@@ -44,7 +46,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
     calls.note(request, answer);
     return answer;
   };
-  const shots = await shotsAt(target, (request) => send(request, 0), callers, say);
+  const shots = await shotsAt(target, (request) => send(request, 0), callers, options);
   const baseline = startBaseline({
     gateway: (request) => sender.send(target.calmGateway, request, { 'x-api-key': callers.calm.key }),
     worker: async (request) => {
@@ -148,7 +150,7 @@ async function shotsAt(
   target: Target,
   send: Send,
   callers: Callers,
-  say: FuzzOptions['say'],
+  options: FuzzOptions,
 ): Promise<fc.Arbitrary<Shot>> {
   const get = (path: string, as: FuzzRequest['as']) => send({ method: 'GET', path, headers: {}, as });
   const signIn = await get('/sign-in', 'visitor');
@@ -157,12 +159,13 @@ async function shotsAt(
     .map((one) => one.split(';')[0])
     .join('; ');
   const document = JSON.parse((await wholeText(target, '/openapi.json')) ?? '{}') as OpenApiDocument;
-  const pages = await crawl(async (path, as) => {
+  const visit = async (path: string, as: FuzzRequest['as']) => {
     const { status, text, headers } = await get(path, as);
     return { status, text, location: String(headers.location ?? '') };
-  });
+  };
+  const pages = await crawl(visit, options.pages);
   const tools = await listTools(send);
-  say(`${pages.length} pages and forms, ${tools.length} tools`);
+  options.say(`${pages.length} pages and forms, ${tools.length} tools`);
   const api = apiRequests(document, await existingIds(send));
   const tag =
     (kind: 'api' | 'page' | 'mcp') =>

@@ -38,19 +38,17 @@ const STARTS: readonly (readonly [string, FuzzRequest['as']])[] = [
 /** Forms that would end the session, or the account, of all further requests. */
 const AVOIDED = /sign-out|\/state$|disable|view-as|\/as-customer|\/password$/;
 
-const MOST_PAGES = 150;
-
 /** Pages that are fetched at the same time. */
 const TOGETHER = 10;
 
 type Start = (typeof STARTS)[number];
 
-/** Follows the links of the pages, and collects them with their forms: in the same order in every run. */
-export async function crawl(fetchPage: Fetch): Promise<Found[]> {
+/** Follows the links of the pages, and collects up to `most` with their forms: in the same order in every run. */
+export async function crawl(fetchPage: Fetch, most: number): Promise<Found[]> {
   const found: Found[] = [];
   const seen = new Set<string>();
   let waiting: Start[] = [...STARTS];
-  while (waiting.length > 0 && seen.size < MOST_PAGES) {
+  while (waiting.length > 0 && seen.size < most) {
     const together = waiting.splice(0, TOGETHER).filter(([path, as]) => {
       const isNew = !seen.has(`${as} ${path}`);
       seen.add(`${as} ${path}`);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { expectAccessible, expectUsable } from '../../../support/accessibility.ts';
 import { picture } from '../../../support/answers.ts';
 import {
@@ -58,10 +58,17 @@ test.beforeAll(async ({ souk: opened, demo: openedDemo }) => {
 
 describeInBrowser('the pages for looking at data', () => {
   let browser: TestBrowser;
+  // A page of each test would start a process and load the assets again.
+  let page: Page;
   beforeAll(async () => {
     browser = await openBrowser();
+    page = await openPage();
   });
   afterAll(() => browser.close());
+  beforeEach(async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
 
   async function openPage({ client, cookie } = customer, width = 1280): Promise<Page> {
     const page = await browser.page({ baseURL: client.baseUrl, width });
@@ -72,7 +79,6 @@ describeInBrowser('the pages for looking at data', () => {
   }
 
   test('a product: each part shows its price, is charged once, and stays at its address', async () => {
-    const page = await openPage();
     await page.goto('/explore');
     await page.getByText('Enter the ASIN of a product').waitFor();
     await screenshot(page, 'explore-product-empty');
@@ -90,11 +96,9 @@ describeInBrowser('the pages for looking at data', () => {
     await page.locator('.time-chart[data-drawn-ms]').waitFor();
     expect(await unitsUsed(customer.client)).toBe(after);
     await expectUsable(page, 'explore-product', [PICTURES]);
-    await page.context().close();
   });
 
   test('a chart: series, periods, zoom and the keyboard', async () => {
-    const page = await openPage();
     await page.goto(`/explore/product?domain=1&asin=${ASIN}`);
     await page.getByRole('button', { name: 'Show the product' }).click();
     const plot = page.locator('.time-chart-plot');
@@ -114,7 +118,6 @@ describeInBrowser('the pages for looking at data', () => {
     await page.getByText('Show as a table').click();
     await page.getByRole('columnheader', { name: 'Sales rank' }).waitFor();
     expect(faultsOf(page).errors).toEqual([]);
-    await page.context().close();
   });
 
   // The other pages are made of the same parts; all of them are opened for pictures.
@@ -124,7 +127,6 @@ describeInBrowser('the pages for looking at data', () => {
     ...(isForPictures ? OTHER_PAGES : []),
   ])('/explore/%s with data is usable', async (address) => {
     const { path } = await withAllData(souk, customer, `/explore/${address.replace('WORD', String(wordId))}`);
-    const page = await openPage();
     await page.goto(path);
     for (const chart of await page.locator('.time-chart').all())
       await chart.and(page.locator('[data-drawn-ms]')).waitFor();
@@ -132,7 +134,6 @@ describeInBrowser('the pages for looking at data', () => {
       expect((await shape.boundingBox())?.width).toBeGreaterThan(0);
     const name = address.replace(/\?.*?(word)?(=WORD)?$/, '-$1').replace(/-$/, '');
     await expectUsable(page, `explore-${name}`, [PICTURES]);
-    await page.context().close();
   });
 
   test.for([
@@ -155,7 +156,6 @@ describeInBrowser('the pages for looking at data', () => {
       await reached;
       return asDemo(demo)(...call);
     });
-    const page = await openPage();
     const calls = souk.upstream.callsTo('product').length;
     await page.goto('/explore/product?domain=1&asin=B0C3CDEF02');
     const clicked = page.getByRole('button', { name: 'Show the product' }).click();
@@ -168,12 +168,10 @@ describeInBrowser('the pages for looking at data', () => {
     await page.locator('.time-chart[data-drawn-ms]').waitFor();
     await page.getByRole('button', { name: 'Show the offers' }).waitFor();
     souk.upstream.on('product', asDemo(demo));
-    await page.context().close();
   });
 
   test('a call that fails shows its error, costs nothing and can be tried again', async () => {
     souk.upstream.on('product', () => ({ status: 400, json: { error: { message: 'no' } } }));
-    const page = await openPage();
     const before = await unitsUsed(customer.client);
     await page.goto('/explore/product?domain=1&asin=B0C3CDEF03');
     await page.getByRole('button', { name: 'Show the product' }).click();
@@ -184,7 +182,6 @@ describeInBrowser('the pages for looking at data', () => {
     souk.upstream.on('product', asDemo(demo));
     await page.getByRole('button', { name: 'Try again (1 unit)' }).click();
     await page.locator('.time-chart[data-drawn-ms]').waitFor();
-    await page.context().close();
   });
 
   test('a call that would be refused has no button, and an invalid ASIN has its error in the form', async () => {

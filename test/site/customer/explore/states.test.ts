@@ -128,6 +128,9 @@ test.beforeAll(async ({ souk: opened }) => {
 test.afterAll(() => viewer.close());
 
 const named = ROWS.map((row) => ({ ...row, path: row.page.path }));
+/** Calls that are refused, run or have failed look the same on all pages, so two of the pages are seen with them. */
+const isSeenWithoutData = (path: string) =>
+  process.env.SOUK_SCREENSHOTS === '1' || [productPage.path, trendsPage.path].includes(path);
 const formOf = (form: object) =>
   Object.fromEntries(
     Object.entries(form).map(([name, value]) => [name, value === 'WORD' ? wordId : String(value)]),
@@ -193,7 +196,8 @@ test.for(named)('$path has no button for a call without units', async ({ path, f
   expect(text).toContain('would be refused');
   expect(text).toContain('QUOTA_NO_SUBSCRIPTION');
   expect(html).not.toContain('name="view"');
-  await viewer.see(withoutPlan, addressOf(path, found), `${nameOf(path)}-refused`);
+  if (isSeenWithoutData(path))
+    await viewer.see(withoutPlan, addressOf(path, found), `${nameOf(path)}-refused`);
 });
 
 test('every page shows a call that runs as loading, and its error when it has failed', async () => {
@@ -221,7 +225,8 @@ test('every page shows a call that runs as loading, and its error when it has fa
     expect([address, text]).toEqual([address, expect.stringContaining('Loading')]);
     expect(html).toContain('data-refresh="1"');
     expect(html).not.toContain('name="view"');
-    await viewer.see(other, address, `${nameOf(address)}-loading`);
+    if (isSeenWithoutData(address.replace(/\?.*/, '')))
+      await viewer.see(other, address, `${nameOf(address)}-loading`);
   }
   // Past the deadlines of all calls.
   souk.clock.advance(900_000);
@@ -232,6 +237,7 @@ test('every page shows a call that runs as loading, and its error when it has fa
     expect([address, text]).toEqual([address, expect.stringContaining('The call failed: ')]);
     expect(text).toContain('Nothing was charged. Try again (');
     expect(html).not.toContain('data-refresh');
-    await viewer.see(other, address, `${nameOf(address)}-failed`);
+    if (isSeenWithoutData(address.replace(/\?.*/, '')))
+      await viewer.see(other, address, `${nameOf(address)}-failed`);
   }
 });
