@@ -6,6 +6,7 @@ export interface ProbeReport {
   loopDelayMaxMs: number;
   /** The longest delay of a timer by the process itself, without the time in which other programs had the processors. */
   longestBlockMs: number;
+  blockP99Ms: number;
   /** The highest growth of resident memory since `reset`. */
   memoryGrowthMb: number;
 }

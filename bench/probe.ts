@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 import type { ProbeReport } from './probe-report.ts';
 
@@ -27,14 +27,14 @@ const waitedMs = () => {
 };
 if (schedule !== null) process.once('exit', () => closeSync(schedule));
 
-let longestBlockMs = 0;
+const blocks = createHistogram();
 let last = { at: performance.now(), waitedMs: waitedMs() };
 
 /** Measures by how much a timer is late, without the time in which other programs had the processors. */
 const tick = () => {
   const present = { at: performance.now(), waitedMs: waitedMs() };
   const lateMs = present.at - last.at - TICK_MS - (present.waitedMs - last.waitedMs);
-  longestBlockMs = Math.max(longestBlockMs, lateMs);
+  blocks.record(Math.max(1, Math.round(lateMs * 1e6)));
   last = present;
 };
 
@@ -42,7 +42,7 @@ process.on('message', (message) => {
   if (message === 'reset') {
     start = process.memoryUsage.rss();
     highest = start;
-    longestBlockMs = 0;
+    blocks.reset();
     delay.reset();
     delay.enable();
     // Reading the memory takes time, so a process whose report is not requested is not sampled.
@@ -55,7 +55,8 @@ process.on('message', (message) => {
     const report: ProbeReport = {
       loopDelayP99Ms: delay.percentile(99) / 1e6,
       loopDelayMaxMs: delay.max / 1e6,
-      longestBlockMs,
+      longestBlockMs: blocks.max / 1e6,
+      blockP99Ms: blocks.percentile(99) / 1e6,
       memoryGrowthMb: (highest - start) / 2 ** 20,
     };
     process.send?.({ report });
