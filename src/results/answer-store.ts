@@ -81,6 +81,9 @@ const JOIN_MARGIN_MS = 6 * 60_000;
 /** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
 const BODY_CACHE_BYTES = 128 * 1024 * 1024;
 
+/** A decompressed body up to this size is loaded again for each client of a call that fetched it. */
+const MEDIUM_BYTES = 1024 * 1024;
+
 /**
  * @param redis has the answers of calls, which their accounts may have paid for.
  * @param cache has the shared answers. One that is lost is fetched again.
@@ -106,8 +109,14 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = 
   async function complete(from: Redis, key: string, found: StoredAnswer | null): Promise<Answer | null> {
     if (!found) return null;
     const { meta } = found;
-    const body = found.body ?? (await bodies.fetch(keys.body(key, meta.version), { context: { from } }));
+    const body = found.body ?? (await loadBody(from, keys.body(key, meta.version), meta));
     return body ? { meta, body } : null;
+  }
+
+  /** Few clients read the answer of one call, so bodies of medium size would only displace others. */
+  async function loadBody(from: Redis, key: string, { size, fromCache }: AnswerMeta): Promise<Buffer | null> {
+    if (!fromCache && size <= MEDIUM_BYTES) return from.getBuffer(key);
+    return (await bodies.fetch(key, { context: { from } })) ?? null;
   }
 
   async function loadOwn(callId: string): Promise<Answer | null> {
