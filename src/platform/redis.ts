@@ -28,8 +28,11 @@ export type RedisPurpose =
  */
 const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
-/** Pipelines are sent after all events of a turn. A request waits for the message at the end of its call, which is not to wait for them. */
-const SENT_AT_ONCE = ['publish', 'spublish'];
+/**
+ * A pipeline is sent after all events of a turn. The request that waits for the message at the end of its call does not wait for
+ * that. `smembers` is the look-up of the other receivers, which shares the write.
+ */
+const SENT_AT_ONCE = ['publish', 'spublish', 'smembers'];
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
