@@ -159,7 +159,7 @@ describe('a random query', () => {
     async (path, { client }) => {
       await fc.assert(
         fc.asyncProperty(query, (random) => expectDocumentedAnswer(client, `${path}?${random}`)),
-        { numRuns: repetitions(10) },
+        { numRuns: repetitions(5) },
       );
     },
   );
@@ -205,7 +205,7 @@ describe('a random body', () => {
             headers: { 'content-type': contentType },
           }),
         ),
-        { numRuns: repetitions(10) },
+        { numRuns: repetitions(5) },
       );
     },
   );

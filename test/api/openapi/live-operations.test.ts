@@ -29,6 +29,19 @@ const test = base
   .extend('demoClient', { scope: 'file' }, async ({ demoSouk }) =>
     conforming(await demoSouk.client({ plan: { minuteLimit: 100_000 } }), conformance),
   )
+  /** A customer without a plan. */
+  .extend('poorClient', { scope: 'file' }, async ({ demoSouk }) =>
+    conforming(await demoSouk.client({ plan: null }), conformance),
+  )
+  .extend('revokedClient', { scope: 'file' }, async ({ demoSouk }) => {
+    const { key, accountId } = await demoSouk.account();
+    const revokedAt = new Date(demoSouk.clock.now() - 1);
+    await demoSouk.database.query('update api_keys set revoked_at = $2 where account_id = $1', [
+      accountId,
+      revokedAt,
+    ]);
+    return conforming(demoSouk.clientOf(key), conformance);
+  })
   .extend('client', ({ souk, account, upstream: _ }) => conforming(souk.clientOf(account.key), conformance));
 
 interface Address {
@@ -134,17 +147,10 @@ describe('with the demo of the provider', () => {
 
   test.for(ADDRESSES)(
     '$id refuses invalid requests as documented',
-    async (address, { demoSouk: souk, demoClient: client }) => {
+    async (address, { demoClient: client, poorClient: poor, revokedClient: revoked }) => {
       const sample = sampleOf(address.names[0] ?? '');
-      const poor = conforming(await souk.client({ plan: null }), conformance);
       const withoutKey = { headers: { 'x-api-key': '' } };
       expect((await send(client, address, sample, {}, withoutKey)).status).toBe(401);
-      const { key, accountId } = await souk.account();
-      await souk.database.query('update api_keys set revoked_at = $2 where account_id = $1', [
-        accountId,
-        new Date(souk.clock.now() - 1),
-      ]);
-      const revoked = conforming(souk.clientOf(key), conformance);
       expect((await send(revoked, address, sample)).status).toBe(403);
       expect((await send(client, address, sample, { query: { dryRun: 'perhaps' } })).status).toBe(400);
       if (needsParameters(address.names[0] ?? '')) expect((await send(client, address, {})).status).toBe(400);
