@@ -23,26 +23,33 @@ export async function admit(
   deps: AdmitDeps,
   request: AdmissionRequest,
 ): Promise<{ admission: Admission; unitsReserved: number }> {
-  const { operation } = request;
-  let { units } = request;
-  let continues: string | null = null;
+  let asked = request;
   for (let attempt = 0; ; attempt += 1) {
-    const callId = attempt === 0 || request.background ? request.callId : uuid();
-    const admission: Admission = await admitOnce(deps, { ...request, callId, units, continues }).catch(
-      (error: unknown) => {
-        if (error instanceof SoukError)
-          deps.events.emit({ type: 'call.refused', operation, error: error.kind });
-        throw error;
-      },
-    );
+    const { callId, units } = asked;
+    const admission = await admitOrNote(deps, asked);
     const paid = admission.kind === 'joined' && admission.finished ? unitsPaidOf(admission.answer) : null;
     // A repeated admission of a batch's call finds the call itself.
     if (paid === null || admission.callId === callId || attempt === MOST_CONTINUATIONS) {
       noteAdmission(deps, request, admission, units);
       return { admission, unitsReserved: units };
     }
-    units = Math.max(0, request.units - paid);
-    continues = admission.callId;
+    asked = {
+      ...request,
+      callId: request.background ? callId : uuid(),
+      units: Math.max(0, request.units - paid),
+      continues: admission.callId,
+    };
+  }
+}
+
+/** Admits a call, and emits the event of a refusal. */
+async function admitOrNote(deps: AdmitDeps, request: AdmissionRequest): Promise<Admission> {
+  try {
+    return await admitOnce(deps, request);
+  } catch (error) {
+    if (error instanceof SoukError)
+      deps.events.emit({ type: 'call.refused', operation: request.operation, error: error.kind });
+    throw error;
   }
 }
 
@@ -66,9 +73,9 @@ async function admitOnce({ admissions, clock }: AdmitDeps, request: AdmissionReq
   const { background } = request;
   const tried: string[] = [];
   const admission = await retryDuringOutage(clock, () => {
-    const callId = tried.length === 0 || background ? request.callId : uuid();
-    tried.push(callId);
-    return admissions.admit({ ...request, callId });
+    const asked = tried.length === 0 || background ? request : { ...request, callId: uuid() };
+    tried.push(asked.callId);
+    return admissions.admit(asked);
   });
   const { accountId, callId } = admission;
   if (admission.kind !== 'joined' || !tried.includes(callId) || (background && admission.finished))

@@ -2,7 +2,7 @@ import { editionFor } from '../src/brand-analytics/weeks.ts';
 import { maxAgeMs, maxUpdateAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
 import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
-import { fingerprint } from '../src/platform/fingerprint.ts';
+import { fingerprint, fingerprintOf } from '../src/platform/fingerprint.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
 import { providersFor, type Reports, reportsFor } from './mode.ts';
@@ -92,7 +92,7 @@ export function chargeIdOf(
   presentationId = presentationIdOf(provider, operation, input),
 ): string {
   const freshness = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
-  return fingerprint('charge', presentationId, freshness ?? null);
+  return fingerprintOf(`["charge","${presentationId}",${JSON.stringify(freshness ?? null)}]`);
 }
 
 async function findFresh(

@@ -245,8 +245,10 @@ function encode(calls: readonly AdmissionInput[]): string {
   return `[${calls.map(encodeCall).join()}]`;
 }
 
-function encodeCall({ caller, answer, continues, ...call }: AdmissionInput): string {
-  const { callId, operation, chargeId, units, pool, deadlineAt, input, background, dry } = call;
+function encodeCall(call: AdmissionInput): string {
+  const { caller, callId, operation, chargeId, units, pool, deadlineAt, input, answer, background, dry } =
+    call;
+  const { continues } = call;
   return `{${keyOf(caller, dry)},"call_id":"${callId}","operation":"${operation}","charge_id":"\\\\x${chargeId}","units":${units},"pool":"${pool}","deadline":"${new Date(deadlineAt).toISOString()}"${
     answer === null ? `,"input":${JSON.stringify(input ?? null)}` : `,"answer":${JSON.stringify(answer)}`
   }${background ? ',"background":true' : ''}${continues ? `,"continues":"${continues}"` : ''}${dry ? ',"dry":true' : ''}}`;

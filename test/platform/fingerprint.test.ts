@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fingerprint } from '../../src/platform/fingerprint.ts';
+import { fingerprint, fingerprintOf } from '../../src/platform/fingerprint.ts';
 
 test('a fingerprint is 128 bits in hexadecimal', () => {
   expect(fingerprint({})).toMatch(/^[0-9a-f]{32}$/);
+});
+
+test.each([null, 0, 24, 'abc'])('parts that are already JSON have the same fingerprint, with %j', (part) => {
+  expect(fingerprintOf(`["charge","0123",${JSON.stringify(part)}]`)).toBe(
+    fingerprint('charge', '0123', part),
+  );
 });
 
 test('a fingerprint does not depend on the order of keys, at any depth', () => {
