@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
-import type { Admission, AdmissionRequest, Admissions } from '../src/billing/admission.ts';
+import type { Admission, Admissions } from '../src/billing/admission.ts';
+import type { AdmissionRequest } from '../src/billing/admission-request.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';

@@ -1,11 +1,11 @@
 import { v7 as uuid } from 'uuid';
 import {
   type Admissions,
-  type Caller,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
   type Stored,
 } from '../src/billing/admission.ts';
+import type { Caller } from '../src/billing/admission-request.ts';
 import { hasJoinableCall, notePolled } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';

@@ -1,47 +1,16 @@
 import { KeyChanged } from '../accounts/authentication.ts';
-import type { PoolName } from '../operations/pools.ts';
 import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
 import type { ErrorKind, SoukError } from '../platform/errors.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
+import { type AdmissionInput, type AdmissionRequest, type Caller, encode } from './admission-request.ts';
 import { createFlushes } from './flushes.ts';
 import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Within this time, identical calls of an account are one call and charged once. */
 export const DEDUPLICATION_SECONDS = 300;
-
-/**
- * The origin of a call: a request with a key, whose limits have been checked in a version (default: that of a key that never
- * had any), or a batch of an account, with the key that created it.
- */
-export type Caller =
-  | { keyHash: Buffer; keyVersion?: number }
-  | { accountId: number; batchKeyHash?: Buffer | null };
-
-/** A call for which admission is requested. */
-export interface AdmissionRequest {
-  caller: Caller;
-  /** UUID proposed by the caller. A joined call returns the id of the call it joined. */
-  callId: string;
-  operation: string;
-  /**
-   * Fingerprint of operation and canonical input. Two calls of one account with the same fingerprint are identical.
-   */
-  chargeId: string;
-  units: number;
-  pool: PoolName;
-  deadlineAt: number;
-  /** The canonical input. It is stored with calls that become jobs. */
-  input: unknown;
-  /** Where the answer is stored, on a cache hit: the call is then settled in the same step. */
-  answer: string | null;
-  /** True for a call of a batch, for which no request waits. */
-  background: boolean;
-  /** An identical call that this one does not join but continues, because its answer is partial. */
-  continues?: string | null;
-}
 
 /** The minute window after this call; null if the account has no limit of calls per minute. */
 export type MinuteRate = { limit: number; remaining: number; resetAt: number } | null;
@@ -127,9 +96,6 @@ export interface Admissions {
    */
   predict(caller: Caller, units: number): Promise<Prediction>;
 }
-
-/** A request for admission or, if `dry`, for a prediction. */
-type AdmissionInput = AdmissionRequest & { dry?: boolean };
 
 type JudgedCall = AdmissionRow & { stored: Stored };
 
@@ -236,35 +202,6 @@ const ANY_CALL = {
   answer: null,
   background: false,
 } as const;
-
-/**
- * Encodes the array that souk_read_calls reads. Absent fields become null or false there. A text is several times as fast as
- * objects for JSON.stringify; ids, digests and our own names need no escapes.
- */
-function encode(calls: readonly AdmissionInput[]): string {
-  return `[${calls.map(encodeCall).join()}]`;
-}
-
-function encodeCall(call: AdmissionInput): string {
-  const { caller, callId, operation, chargeId, units, pool, deadlineAt, input, answer, background, dry } =
-    call;
-  const { continues } = call;
-  return `{${keyOf(caller, dry)},"call_id":"${callId}","operation":"${operation}","charge_id":"\\\\x${chargeId}","units":${units},"pool":"${pool}","deadline":"${new Date(deadlineAt).toISOString()}"${
-    answer === null ? `,"input":${JSON.stringify(input ?? null)}` : `,"answer":${JSON.stringify(answer)}`
-  }${background ? ',"background":true' : ''}${continues ? `,"continues":"${continues}"` : ''}${dry ? ',"dry":true' : ''}}`;
-}
-
-function keyOf(caller: Caller, dry = false): string {
-  const hashField = (hash: Buffer) => `"key_hash":"\\\\x${hash.toString('hex')}"`;
-  if ('accountId' in caller) {
-    const { accountId, batchKeyHash } = caller;
-    return `"caller_id":${accountId}${batchKeyHash ? `,${hashField(batchKeyHash)}` : ''}`;
-  }
-  const { keyHash, keyVersion = dry ? null : 0 } = caller;
-  // An absent version is 0, or any if the call is dry.
-  const version = keyVersion || (dry && keyVersion !== null) ? `,"key_version":${keyVersion}` : '';
-  return `${hashField(keyHash)}${version}`;
-}
 
 /** Keeps only the first of identical calls by the same caller; the others take its result. */
 function collapse(batch: readonly AdmissionRequest[]) {

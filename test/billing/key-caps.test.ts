@@ -4,7 +4,7 @@ import { addKey, changeKey } from '../../src/accounts/account-keys.ts';
 import { KeyChanged } from '../../src/accounts/authentication.ts';
 import { type KeySettings, WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
 import { hashKey } from '../../src/accounts/keys.ts';
-import type { Caller } from '../../src/billing/admission.ts';
+import type { Caller } from '../../src/billing/admission-request.ts';
 import { unitsByKey } from '../../src/billing/key-units.ts';
 import { type BilledAccount, type Billing, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';

@@ -2,12 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey, hashKey } from '../../src/accounts/keys.ts';
-import {
-  type Admission,
-  type AdmissionRequest,
-  type Admissions,
-  createAdmissions,
-} from '../../src/billing/admission.ts';
+import { type Admission, type Admissions, createAdmissions } from '../../src/billing/admission.ts';
+import type { AdmissionRequest } from '../../src/billing/admission-request.ts';
 import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import { createSettlements, type Ended, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
