@@ -1,9 +1,11 @@
 import type { VNode } from 'preact';
 import { DocsFrame } from './docs-frame.tsx';
-import { GUIDES, type Guide, renderGuide } from './guides.ts';
+import { GUIDES, type Guide } from './guides.ts';
+import type { Rendered } from './markdown.ts';
 
-export function GuidePage({ guide }: { guide: Guide }): VNode {
-  const { html, headings } = renderGuide(guide);
+/** @param props.content from `renderGuide`: the page is rendered for visitors and customers. */
+export function GuidePage({ guide, content }: { guide: Guide; content: Rendered }): VNode {
+  const { html, headings } = content;
   const next = GUIDES[GUIDES.indexOf(guide) + 1];
   return (
     <DocsFrame

@@ -11,7 +11,7 @@ import { renderHtml } from '../kit/render.tsx';
 import { returningViewer } from '../session.ts';
 import { DocsIndex } from './docs-index.tsx';
 import { GuidePage } from './guide-page.tsx';
-import { GUIDES } from './guides.ts';
+import { GUIDES, renderGuide } from './guides.ts';
 import { ReferencePage } from './reference-page.tsx';
 
 const CUSTOMER: Viewer = { kind: 'returning', to: 'customer' };
@@ -19,7 +19,9 @@ const CUSTOMER: Viewer = { kind: 'returning', to: 'customer' };
 /** Pages whose content is the same for all readers. */
 const PAGES = new Map<string, VNode>([
   ['/docs', <DocsIndex />],
-  ...GUIDES.map((guide) => [`/docs/${guide.slug}`, <GuidePage guide={guide} />] as const),
+  ...GUIDES.map(
+    (guide) => [`/docs/${guide.slug}`, <GuidePage guide={guide} content={renderGuide(guide)} />] as const,
+  ),
   ['/docs/api', <ReferencePage />],
 ]);
 
