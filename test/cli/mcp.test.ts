@@ -6,9 +6,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, inject, onTestFinished } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { type Agent, agentOf, ERAS, type McpOptions, newClient } from '../support/mcp-client.ts';
+import { test } from '../support/shared-souk-test.ts';
 import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
-import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const COMMAND = join(inject('programs'), 'src/cli.js');

@@ -21,6 +21,8 @@ export interface CallEventSpy {
     fields?: Partial<EventOf<Name>>,
     howMany?: number,
   ): Promise<EventOf<Name>>;
+  /** Forgets all events. */
+  forget(): void;
 }
 
 export function createCallEventSpy(): CallEventSpy {
@@ -45,5 +47,8 @@ export function createCallEventSpy(): CallEventSpy {
     seen,
     until,
     next: (type, fields = {}, howMany = 1) => until(type, fields, seen(type, fields).length + howMany),
+    forget() {
+      events.length = 0;
+    },
   };
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import pg from 'pg';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { run } from '../../src/platform/embedded/commands.ts';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
@@ -15,6 +16,7 @@ const SOURCES = [
   'src/platform/db/functions',
   'src/platform/db/migrate.ts',
   'src/platform/embedded/postgres.ts',
+  'test/support/postgres-template.ts',
 ];
 const UNUSED_TEMPLATE_MS = 24 * 3_600_000;
 
@@ -52,6 +54,7 @@ async function makeTemplate(template: string): Promise<void> {
     const postgres = await startPostgres(join(workshop, 'postgres'), { durable: false });
     try {
       await migrate(postgres.url);
+      await writeCatalogCache(postgres.url);
     } finally {
       await postgres.stop();
     }
@@ -64,6 +67,13 @@ async function makeTemplate(template: string): Promise<void> {
     await rm(unfinished, { recursive: true, force: true });
     await rm(workshop, { recursive: true, force: true });
   }
+}
+
+/** Lets PostgreSQL write the file from which connections to the database, and to its copies, fill their caches of the catalog. */
+async function writeCatalogCache(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.end();
 }
 
 /** Keeps owners and modes: the server refuses a data folder of another user. */

@@ -36,6 +36,8 @@ export interface ScriptedUpstream {
   received(howMany: number, path?: string): Promise<UpstreamCall[]>;
   /** Resolves with the calls that the caller has aborted, once there are this many. */
   abandoned(howMany: number): Promise<UpstreamCall[]>;
+  /** Forgets all scripts and calls. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -114,6 +116,10 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
           calls.filter(({ aborted }) => aborted),
         ),
       ),
+    forget() {
+      scripts.clear();
+      calls.length = 0;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -120,9 +120,12 @@ export interface SoukOptions {
   answerLimitMs?: number;
   /** The setting CACHE_REDIS_URL. Default: cached data is on the same Redis. */
   cacheRedisUrl?: string;
-  /** The most connections of each pool of gateways and workers. Default: those of production. */
+  /** The most connections of each pool of gateways and workers. Default: `CONNECTIONS`. */
   connections?: number;
 }
+
+/** Few, because opening a connection costs more than most requests of a test; more than one, so that statements meet. */
+const CONNECTIONS = 2;
 
 /**
  * A whole service: real PostgreSQL and Redis, real HTTP on both sides, a clock that the test advances, and a scripted upstream.
@@ -150,7 +153,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const { answerLimitMs } = options;
   const patience = answerLimitMs ? { answerLimitMs } : options.servers ? {} : PATIENCE;
   const { cacheRedisUrl, queueShards } = options;
-  const maxConnections = options.connections;
+  const maxConnections = options.connections ?? CONNECTIONS;
   const stores = { databaseUrl: database.url, redisUrl, redisNamespace, queueShards, maxConnections };
 
   const souk: Souk = {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
+import { test as base } from '../../support/shared-souk-test.ts';
 import type { TestAccount } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
 
 /** An account that has made two calls, of which one costs two units. */
 const test = base.extend('customer', async ({ souk, upstream: _ }) => {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { hashKey, newKey } from '../../../src/accounts/keys.ts';
 import { CALLER_JSON_LIMITS } from '../../../src/platform/caller-json.ts';
 import { sendRaw } from '../../support/raw-request.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const FINDER = '/api/market/productfinder';

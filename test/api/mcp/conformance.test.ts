@@ -7,7 +7,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { mountProtocol } from '../../../src/api/mcp/mount.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 
 /** Results of the public conformance suite of the protocol, by scenario. */
 

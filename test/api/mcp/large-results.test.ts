@@ -8,8 +8,8 @@ import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { POLL_LIFETIME_MS } from '../../../src/results/answer-store.ts';
 import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Agent, connectAgent } from '../../support/mcp-client.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import type { Souk } from '../../support/souk.ts';
-import { test } from '../../support/souk-test.ts';
 
 const deals = Array.from({ length: 3_000 }, (_, i) => ({
   asin: `B${String(i).padStart(9, '0')}`,

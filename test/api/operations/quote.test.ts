@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { QUEUED } from '../../../src/operations/index.ts';
 import { drawsPictures } from '../../support/answers.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 let lastAsin = 0;

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { PRIVATE_ANSWER } from '../../../src/api/plugins/answer-headers.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 
 describe('answers of the API', () => {
   const PATHS = [

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { describe, expect } from 'vitest';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import type { Souk } from '../../support/souk.ts';
-import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import { leapAhead } from '../../support/time.ts';
 
 test('returns the same figures from /api/quota and /api/token after every call', async ({ souk }) => {

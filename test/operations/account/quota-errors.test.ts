@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { test } from '../../support/shared-souk-test.ts';
 import type { AccountOptions } from '../../support/souk.ts';
-import { test } from '../../support/souk-test.ts';
 
 const GENERAL = { wallet: 'general', needed: 2, remaining: 0 };
 

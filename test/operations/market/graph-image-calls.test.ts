@@ -3,8 +3,8 @@ import { describe, expect } from 'vitest';
 import { drawsPictures, newAsin, picture } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import type { Script } from '../../support/scripted-upstream.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import type { Souk } from '../../support/souk.ts';
-import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const GRAPH = '/api/market/graphimage';

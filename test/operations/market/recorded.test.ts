@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Product } from '../../../src/operations/products/product.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 
 /** Answers recorded from the real provider. They are not ours to keep here, so without them these tests are skipped. */
 const FOLDER = resolve('../shared/fixtures/keepa');

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { signedIn } from '../../support/customer.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 
 const KEY = /km_[A-Za-z0-9]{32}/;
 

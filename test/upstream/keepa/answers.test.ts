@@ -5,8 +5,8 @@ import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import type { Script } from '../../support/scripted-upstream.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import type { Souk } from '../../support/souk.ts';
-import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 let timestamp = 0;
