@@ -47,6 +47,12 @@ export class TestClock implements DatabaseClock {
     this.#now = end;
   }
 
+  /** Advances the time to the end of the first waiting timer with this name. */
+  advanceTo(name: string): void {
+    const ends = [...this.#timers].filter((timer) => timer.name === name).map(({ at }) => at);
+    if (ends.length > 0) this.advance(Math.min(...ends) - this.#now);
+  }
+
   /** Returns the number of waiting timers with this name, such as `token refill`. */
   countOf(name: string): number {
     return [...this.#timers].filter((timer) => timer.name === name).length;
