@@ -60,10 +60,6 @@ async function isIdle({ database }: Souk): Promise<boolean> {
 
 /** Deletes what earlier files have recorded and cached. Queues and the reports of workers stay. */
 async function forget(souk: Souk): Promise<void> {
-  souk.logLines.length = 0;
-  souk.events.forget();
-  souk.upstream.forget();
-  souk.upstream.on('product', knowsEveryProduct);
   const { namespace, workers } = redisKeys(souk.redisNamespace);
   const kept = workers('').replace(/\{.*/, '');
   const redis = new Redis(souk.redisUrl);
@@ -74,4 +70,8 @@ async function forget(souk: Souk): Promise<void> {
   } finally {
     redis.disconnect();
   }
+  souk.logLines.length = 0;
+  souk.events.forget();
+  souk.upstream.forget();
+  souk.upstream.on('product', knowsEveryProduct);
 }
