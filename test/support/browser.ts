@@ -66,12 +66,17 @@ function launch(): Promise<Browser> {
     executablePath: found.command,
     // Chromium refuses its sandbox to root; /dev/shm is tiny in containers.
     args: [...(isRoot ? ['--no-sandbox'] : []), '--disable-dev-shm-usage'],
+    handleSIGTERM: false,
   });
 }
 
 /** Chromium without a window. A test file opens one and closes it in `afterAll`. */
 export async function openBrowser(): Promise<TestBrowser> {
-  launched ??= launch();
+  if (launched === null) {
+    launched = launch();
+    // Vitest stops its processes so, and kills them half a second later: at an exit, Playwright kills the browser and removes its profile.
+    process.once('SIGTERM', () => process.exit());
+  }
   const browser = await launched;
   const contexts: BrowserContext[] = [];
   return {
