@@ -182,14 +182,17 @@ test('a call is fetched and settled while its admission is written, and answered
   const reply = client.get(path('B0KEPT0002')).finally(() => {
     isAnswered = true;
   });
-  await upstream.received(2, 'product');
-  await settled;
-  await expect.poll(() => completionsReceived(souk)).toBe(received + 1);
-  // A reply that did not wait would be sent before that of a later request.
-  expect((await client.raw('/healthz')).status).toBe(200);
-  expect(await waitingCommits(souk.database, 'souk')).toBe(1);
-  expect(isAnswered).toBe(false);
-  await souk.database.query('alter system reset synchronous_standby_names');
-  await souk.database.query('select pg_reload_conf()');
+  try {
+    await upstream.received(2, 'product');
+    await settled;
+    await expect.poll(() => completionsReceived(souk)).toBe(received + 1);
+    // A reply that did not wait would be sent before that of a later request.
+    expect((await client.raw('/healthz')).status).toBe(200);
+    expect(await waitingCommits(souk.database, 'souk')).toBe(1);
+    expect(isAnswered).toBe(false);
+  } finally {
+    await souk.database.query('alter system reset synchronous_standby_names');
+    await souk.database.query('select pg_reload_conf()');
+  }
   expect((await reply).status).toBe(200);
 });
