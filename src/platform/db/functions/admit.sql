@@ -64,15 +64,14 @@ $$;
 --
 -- With `not_after`, a call of an account that another transaction has locked has the outcome `locked` and changes
 -- nothing, so that it delays no other account; and after that time of this server's clock the function fails, because
--- its caller has given up. Processes of earlier versions pass no `not_after`: then the function waits for the locks.
+-- its caller has given up. Without `not_after`, the function waits for the locks.
 --
 -- With `deferred`, the commit does not wait for the disk if all calls are admitted. The caller, whose calls have no answers, tells a
--- customer about them only when a later commit has waited. Processes of earlier versions do not wait again.
+-- customer about them only when a later commit has waited.
 drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb);
-drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb, timestamptz);
 create or replace function souk_admit(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb,
-  not_after timestamptz default null, deferred boolean default false
+  not_after timestamptz, deferred boolean
 )
 returns setof souk_admission language plpgsql
 set enable_seqscan to off
@@ -216,6 +215,15 @@ begin
   if deferred then perform set_config('synchronous_commit', 'off', true); end if;
   perform souk_refuse_after(not_after);
 end
+$$;
+
+-- For processes of earlier versions, whose commits wait for the disk.
+create or replace function souk_admit(
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb,
+  not_after timestamptz default null
+)
+returns setof souk_admission language sql as $$
+  select * from souk_admit(at, dedup_seconds, window_start, window_end, zone, calls, not_after, false)
 $$;
 
 -- Fails after `not_after`, with the error of a statement_timeout.
