@@ -26,7 +26,7 @@ interface Parts {
   required: readonly string[];
 }
 
-function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchema>): Tool | null {
+function toolOf(endpoint: EndpointDescription, schemas: Readonly<Record<string, JsonSchema>>): Tool | null {
   const { method, tag, tool: name, summary, follows = null } = endpoint;
   const toolset = TOOLSETS.find((one) => one === tag);
   if (!name || !toolset) return null;
