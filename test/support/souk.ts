@@ -125,7 +125,7 @@ export interface SoukOptions {
 }
 
 /** Few, because opening a connection costs more than most requests of a test; more than one, so that statements meet. */
-const CONNECTIONS = 2;
+export const CONNECTIONS = 2;
 
 /**
  * A whole service: real PostgreSQL and Redis, real HTTP on both sides, a clock that the test advances, and a scripted upstream.
