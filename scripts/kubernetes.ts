@@ -146,7 +146,8 @@ function worker(pool: WorkerPoolName): Manifest[] {
     },
     readinessProbe: { httpGet: { path: '/readyz', port: 'metrics' }, periodSeconds: 5, timeoutSeconds: 3 },
     startupProbe: { tcpSocket: { port: 'metrics' }, periodSeconds: 2, failureThreshold: 30 },
-    ...resources('250m', '512Mi'),
+    // Large jobs have a thread of their own, with its own memory.
+    ...resources('250m', '512Mi', '2Gi'),
   };
   const byExpectedWait: Metric = {
     type: 'External',
@@ -246,8 +247,8 @@ function forAll() {
 }
 
 /** A limit of memory only: a processor limit would stop a process that has more to do for a moment. */
-function resources(cpu: string, memory: string): Pick<Container, 'resources'> {
-  return { resources: { requests: { cpu, memory }, limits: { memory: '1Gi' } } };
+function resources(cpu: string, memory: string, limit = '1Gi'): Pick<Container, 'resources'> {
+  return { resources: { requests: { cpu, memory }, limits: { memory: limit } } };
 }
 
 const labelsOf = (component: string) => ({
