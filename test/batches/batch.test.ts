@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../support/batches.ts';
-import { test } from '../support/shared-souk-test.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 test('250 ASINs in a split need three upstream calls, cost 250 units and have a line each, in order', async ({

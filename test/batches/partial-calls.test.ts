@@ -4,7 +4,7 @@ import { expectBalancesOfLedger } from '../support/balances.ts';
 import { asinsFrom, batchOnce, isFinished, learnTokens, resultsOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
-import { test } from '../support/shared-souk-test.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 test.beforeAll(({ souk }) => learnTokens(souk));

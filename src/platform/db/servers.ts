@@ -74,6 +74,8 @@ export function primaryClients(address: string, limitMs: number): PrimaryClients
       Object.assign(this, await find());
       // The pool has given up meanwhile, and has closed the socket.
       if (performance.now() - startedAt >= limitMs) throw new NoPrimary();
+      // The pool listens a moment after the connection is there, and the server may end it meanwhile.
+      this.on('error', lost);
       return super.connect().catch((error: unknown) => {
         lost();
         throw error;

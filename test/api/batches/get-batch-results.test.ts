@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
-import { test as base } from '../../support/shared-souk-test.ts';
+import { test as base } from '../../support/souk-test.ts';
 
 /** `held`: upstream delays the calls of the test, and answers a call when the test names its first ASIN. */
 const test = base.extend('held', ({ upstream }, { onCleanup }) => {

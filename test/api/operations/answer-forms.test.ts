@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { asinsFrom, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
-import { test } from '../../support/shared-souk-test.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product';

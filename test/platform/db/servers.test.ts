@@ -8,6 +8,7 @@ import { addressFault, connectToPrimary, serversIn } from '../../../src/platform
 import { createLogger } from '../../../src/platform/log.ts';
 import { outageOf } from '../../../src/platform/outage.ts';
 import { checkPostgres } from '../../../src/start/check-services.ts';
+import { openEndingServer } from '../../support/ending-server.ts';
 import { type PostgresPair, startPostgresPair } from '../../support/postgres-pair.ts';
 import { openProxy } from '../../support/proxy.ts';
 
@@ -78,6 +79,15 @@ test('a wrong password is no outage', async () => {
   const pool = openDatabase(url, log);
   expect(outageOf(await pool.query(PORT).catch((error: unknown) => error))).toBe(null);
   await pool.end();
+});
+
+test('a connection that the server ends as soon as it is open fails its query, and does not end the process', async () => {
+  const server = await openEndingServer(pair.primaryUrl);
+  const pool = openDatabase(server.url.replace(/(@[^/]*)/, '$1,127.0.0.1:1'), log);
+  await expect(pool.query(PORT)).rejects.toThrow();
+  expect(server.ended()).toBeGreaterThan(0);
+  await pool.end();
+  await server.close();
 });
 
 test('connections leave a primary that becomes read-only, also those that only read, and find the next', async () => {
