@@ -220,7 +220,7 @@ test('requests that repeat a call with a partial answer at the same time share o
   await clients[0]?.get(pathOf(asins));
   upstream.on('product', knowsEveryProduct);
   const replies = await Promise.all(clients.map((one) => one.get(pathOf(asins))));
-  expect(replies.map(({ json }) => json.data.count)).toEqual([4, 4, 4, 4]);
+  expect(replies.map(({ json }) => json.data?.count ?? json)).toEqual([4, 4, 4, 4]);
   expect(replies.map(({ headers }) => Number(headers['x-units-consumed'])).sort((a, b) => a - b)).toEqual([
     0, 0, 0, 1,
   ]);
