@@ -1,8 +1,8 @@
-import { v7 as uuid } from 'uuid';
 import type { Admission, Admissions } from '../src/billing/admission.ts';
 import type { AdmissionRequest } from '../src/billing/admission-request.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
+import { newId } from '../src/platform/new-id.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { unitsPaidOf } from '../src/results/answer-store.ts';
@@ -27,7 +27,7 @@ export async function admit(
   let asked = request;
   for (let attempt = 0; ; attempt += 1) {
     const { callId, units } = asked;
-    const admission = await admitOrNote(deps, asked);
+    const admission = await admitOnce(deps, asked);
     const paid = admission.kind === 'joined' && admission.finished ? unitsPaidOf(admission.answer) : null;
     // A repeated admission of a batch's call finds the call itself.
     if (paid === null || admission.callId === callId || attempt === MOST_CONTINUATIONS) {
@@ -36,21 +36,10 @@ export async function admit(
     }
     asked = {
       ...request,
-      callId: request.background ? callId : uuid(),
+      callId: request.background ? callId : newId(),
       units: Math.max(0, request.units - paid),
       continues: admission.callId,
     };
-  }
-}
-
-/** Admits a call, and emits the event of a refusal. */
-async function admitOrNote(deps: AdmitDeps, request: AdmissionRequest): Promise<Admission> {
-  try {
-    return await admitOnce(deps, request);
-  } catch (error) {
-    if (error instanceof SoukError)
-      deps.events.emit({ type: 'call.refused', operation: request.operation, error: error.kind });
-    throw error;
   }
 }
 
@@ -68,16 +57,26 @@ function noteAdmission(
 /**
  * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
  * so the repetition may join the first attempt. It has an id of its own, because the first call may have failed meanwhile.
- * A call of a batch keeps its id, which the batch has stored.
+ * A call of a batch keeps its id, which the batch has stored. Emits the event of a refusal.
  */
-async function admitOnce({ admissions, clock }: AdmitDeps, request: AdmissionRequest): Promise<Admission> {
+async function admitOnce(
+  { admissions, clock, events }: AdmitDeps,
+  request: AdmissionRequest,
+): Promise<Admission> {
   const { background } = request;
   const tried: string[] = [];
-  const admission = await retryDuringOutage(clock, () => {
-    const asked = tried.length === 0 || background ? request : { ...request, callId: uuid() };
-    tried.push(asked.callId);
-    return admissions.admit(asked);
-  });
+  let admission: Admission;
+  try {
+    admission = await retryDuringOutage(clock, () => {
+      const asked = tried.length === 0 || background ? request : { ...request, callId: newId() };
+      tried.push(asked.callId);
+      return admissions.admit(asked);
+    });
+  } catch (error) {
+    if (error instanceof SoukError)
+      events.emit({ type: 'call.refused', operation: request.operation, error: error.kind });
+    throw error;
+  }
   const { accountId, callId } = admission;
   if (admission.kind !== 'joined' || !tried.includes(callId) || (background && admission.finished))
     return admission;

@@ -4,6 +4,7 @@ import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { fingerprint, fingerprintOf } from '../src/platform/fingerprint.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
+import type { AnswerMeta, StoredAnswer } from '../src/results/answer.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
 import { providersFor, type Reports, reportsFor } from './mode.ts';
 
@@ -95,15 +96,30 @@ export function chargeIdOf(
   return fingerprintOf(`["charge","${presentationId}",${JSON.stringify(freshness ?? null)}]`);
 }
 
-async function findFresh(
+interface Ages {
+  fetchedAfter: number;
+  updatedAfter: number;
+}
+
+/** Returns an answer that is in memory, or the promise of one. */
+function findFresh(
   answers: AnswerStore,
   presentationId: string,
-  { fetchedAfter, updatedAfter }: { fetchedAfter: number; updatedAfter: number },
-): Promise<Answer | null> {
-  const found = await answers.findShared(presentationId);
-  if (!found) return null;
-  const { fetchedAt, updatedAt = fetchedAt } = found.meta;
-  if (fetchedAt <= fetchedAfter || updatedAt <= updatedAfter) return null;
-  const body = found.body ?? (await answers.loadSharedBody(presentationId, found.meta));
-  return body && { meta: found.meta, body };
+  ages: Ages,
+): Answer | null | Promise<Answer | null> {
+  const complete = (found: StoredAnswer | null) => {
+    if (!found || !isFresh(found.meta, ages)) return null;
+    const { meta, body } = found;
+    if (body) return { meta, body };
+    return answers.loadSharedBody(presentationId, meta).then((large) => large && { meta, body: large });
+  };
+  const found = answers.findShared(presentationId);
+  return found instanceof Promise ? found.then(complete) : complete(found);
+}
+
+function isFresh(
+  { fetchedAt, updatedAt = fetchedAt }: AnswerMeta,
+  { fetchedAfter, updatedAfter }: Ages,
+): boolean {
+  return fetchedAt > fetchedAfter && updatedAt > updatedAfter;
 }

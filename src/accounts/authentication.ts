@@ -78,16 +78,20 @@ export function createAuthentication(
   };
 }
 
-/** Returns why a key must not be used for a request; null if it may. @param anyOf the scopes of the address, of which it needs one. */
+/**
+ * Returns why a key must not be used for a request; null if it may.
+ * @param request its address is read only for a key with networks, because finding it out takes time.
+ * @param anyOf the scopes of the route, of which the key needs one.
+ */
 export function refusalOf(
   { scopes, networks }: Pick<KnownKey, 'scopes' | 'networks'>,
-  address: string,
+  request: { readonly ip: string },
   anyOf: readonly Scope[],
 ): SoukError | null {
-  if (networks && !isInNetworks(address, networks))
+  if (networks && !isInNetworks(request.ip, networks))
     return new SoukError('KEY_ADDRESS_REFUSED', {
-      message: `This API key must not be used from the address ${address}.`,
-      metadata: { address },
+      message: `This API key must not be used from the address ${request.ip}.`,
+      metadata: { address: request.ip },
     });
   return isInScope(scopes, anyOf) ? null : scopeMissing(anyOf);
 }

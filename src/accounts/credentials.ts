@@ -21,19 +21,22 @@ export function credentialsOf(places: KeyPlaces): Buffer {
         'The request has no API key. Send it in the X-API-Key header, as Authorization: Bearer, or in the key parameter.',
     });
   }
-  const hashes = given.map((key) => {
-    if (typeof key === 'string' && isWellFormed(key.trim())) return hashKey(key.trim());
-    throw new SoukError('KEY_INVALID', {
-      message: 'The API key is malformed. A key is km_ or km_test_ followed by 32 letters or digits.',
-    });
-  });
-  const [first, ...others] = hashes as [Buffer, ...Buffer[]];
+  const first = digestOf(given[0]);
+  const others = given.slice(1).map(digestOf);
   if (others.some((other) => !timingSafeEqual(first, other))) {
     throw new SoukError('KEY_INVALID', {
       message: 'The request has several different API keys. Send one key.',
     });
   }
   return first;
+}
+
+function digestOf(given: unknown): Buffer {
+  const key = typeof given === 'string' ? given.trim() : '';
+  if (isWellFormed(key)) return hashKey(key);
+  throw new SoukError('KEY_INVALID', {
+    message: 'The API key is malformed. A key is km_ or km_test_ followed by 32 letters or digits.',
+  });
 }
 
 /** All values that were sent as keys, valid or not. */

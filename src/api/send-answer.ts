@@ -6,19 +6,19 @@ import type { Answer } from '../results/answer-store.ts';
 import { gunzip } from '../results/compression.ts';
 import { type CallFacts, setFacts } from './envelope.ts';
 
-/** Sends a stored answer, decompressed for a client that does not accept gzip; a large one as a stream. */
-export async function sendAnswer(
+/** Sends a stored answer, decompressed for a client that does not accept gzip; a large one as a stream. Returns a promise if it decompresses. */
+export function sendAnswer(
   reply: FastifyReply,
   { meta, body }: Answer,
   facts: CallFacts,
-): Promise<FastifyReply> {
+): FastifyReply | Promise<FastifyReply> {
   setFacts(reply, facts);
   reply.code(200).header('content-type', meta.contentType);
   if (meta.encoding === 'identity')
     return reply.send(isShortText(meta.contentType, body) ? body.toString() : body);
   if (acceptsGzip(reply)) return reply.header('content-encoding', 'gzip').send(body);
   reply.header('content-length', meta.size);
-  if (meta.size <= INLINE_LIMIT_BYTES) return reply.send(await gunzip(body));
+  if (meta.size <= INLINE_LIMIT_BYTES) return gunzip(body).then((bytes) => reply.send(bytes));
   const inflate = createGunzip();
   inflate.end(body);
   return reply.send(inflate);

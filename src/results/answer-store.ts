@@ -57,7 +57,7 @@ export interface AnsweredCall {
 
 export interface AnswerStore {
   /** Returns the newest shared answer, or one that was the newest less than a second ago. A large body is left out; see `loadSharedBody`. */
-  findShared(presentationId: string): Promise<StoredAnswer | null>;
+  findShared(presentationId: string): StoredAnswer | Promise<StoredAnswer | null>;
   /** Returns the answer of a call, or null if it has expired. */
   load(callId: string, ref: AnswerRef): Promise<Answer | null>;
   /** Returns the large body of an answer from `findShared`. */

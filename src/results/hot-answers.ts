@@ -11,7 +11,8 @@ const ENTRY_BYTES = 1_024;
 
 /** Keeps the small answers that several requests look up at the same time, so that Redis is asked for each once a second. */
 export interface HotAnswers {
-  find(id: string): Promise<StoredAnswer | null>;
+  /** Returns an answer that is in memory, or the promise of one. */
+  find(id: string): StoredAnswer | Promise<StoredAnswer | null>;
   /** Forgets an answer that was replaced. */
   forget(id: string): void;
 }
@@ -51,7 +52,7 @@ export function createHotAnswers(
   }
 
   return {
-    async find(id) {
+    find(id) {
       const known = hot.get(id);
       if (known) return known;
       const current = lookUps.get(id);

@@ -68,9 +68,9 @@ export interface RequestedCall {
   webhook: string | null;
 }
 
-/** Serves one route of a queued operation: returns the answer, or the job that will produce it. */
+/** Serves one route of a queued operation: returns the answer, or the job that will produce it. @throws SoukError if the request is invalid. */
 export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     wellFormedKey(request);
     const now = deps.clock.now();
     const input = deps.parsed.input(request, operation.onDay ? utcDay(now) : '', () =>

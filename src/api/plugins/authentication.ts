@@ -95,7 +95,7 @@ export async function authenticate(
   const key = await authentication.find(keyHash);
   request.accountId = key.accountId;
   request.knownKey = key;
-  const refusal = refusalOf(key, request.ip, request.routeOptions.config.scopes ?? []);
+  const refusal = refusalOf(key, request, request.routeOptions.config.scopes ?? []);
   if (refusal) throw refusal;
   request.account = { ...key, keyHash };
   return request.account;
@@ -118,7 +118,7 @@ function findKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<unk
   request.accountId = known?.accountId ?? null;
   request.knownKey = known;
   if (!known) return deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
-  const refusal = refusalOf(known, request.ip, request.routeOptions.config.scopes ?? []);
+  const refusal = refusalOf(known, request, request.routeOptions.config.scopes ?? []);
   // The limits may have been widened since they were looked up.
   return refusal ? authenticate(deps, request, keyHash) : null;
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { atEnd } from './request-end.ts';
 
@@ -13,20 +12,27 @@ export function finishRequestsOnClose(app: FastifyInstance): void {
 
 /** A handler whose client has disconnected still needs the stores. */
 function finishHandlersOnClose(app: FastifyInstance): void {
-  const running = new Set<Promise<void>>();
+  let running = 0;
+  let onIdle = () => {};
+  const end = () => {
+    running -= 1;
+    if (running === 0) onIdle();
+  };
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function (request, reply) {
       const result: unknown = handler.call(this, request, reply);
       if (!(result instanceof Promise)) return result;
-      const forget = () => void running.delete(ended);
-      const ended: Promise<void> = result.then(forget, forget);
-      running.add(ended);
+      running += 1;
+      result.then(end, end);
       return result;
     };
   });
   app.addHook('onClose', async () => {
-    await Promise.all(running);
+    if (running > 0)
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+      });
   });
 }
 
@@ -35,17 +41,18 @@ function finishHandlersOnClose(app: FastifyInstance): void {
  * not sent a request yet. Browsers open such connections in advance.
  */
 function closeUnusedConnections(app: FastifyInstance): void {
-  const answering = new Set<ServerResponse>();
+  let answering = 0;
   let isClosing = false;
   const closeWhenAnswered = () => {
-    if (isClosing && answering.size === 0) app.server.closeAllConnections();
+    if (isClosing && answering === 0) app.server.closeAllConnections();
   };
-  app.addHook('onRequest', (request, { raw }, done) => {
-    answering.add(raw);
-    atEnd(request, () => {
-      answering.delete(raw);
-      closeWhenAnswered();
-    });
+  const end = () => {
+    answering -= 1;
+    closeWhenAnswered();
+  };
+  app.addHook('onRequest', (request, _reply, done) => {
+    answering += 1;
+    atEnd(request, end);
     done();
   });
   app.addHook('preClose', (done) => {

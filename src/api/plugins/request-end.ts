@@ -14,7 +14,7 @@ export function registerRequestEnd(app: FastifyInstance): void {
     const endings: (() => void)[] = [];
     request.endings = endings;
     // Fastify's own hook misses clients that disconnect with the last byte.
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       request.endings = null;
       for (const end of endings) end();
     });
