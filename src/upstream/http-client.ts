@@ -1,6 +1,8 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent } from 'undici';
 import { stringifyJson } from '../platform/json.ts';
 import { type Compressed, type Compression, decompress, TooLargeError } from '../results/compression.ts';
+import { exchange } from './http-exchange.ts';
 
 export interface HttpRequest {
   method: 'GET' | 'POST';
@@ -59,29 +61,24 @@ export function createHttpClient(options: { connections: number } = { connection
   return {
     async send({ method, url, body, form, headers, signal, maxBytes, headOnly = false }) {
       const content = contentOf(body, form);
-      const response = await request(url, {
-        method,
-        dispatcher: agent,
-        signal,
-        headers: {
-          'accept-encoding': 'gzip, deflate, br',
-          ...(content ? { 'content-type': content.type } : {}),
-          ...headers,
+      const answer = new HttpAnswer(maxBytes, headOnly);
+      await exchange(agent, {
+        request: {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method,
+          headers: {
+            'accept-encoding': 'gzip, deflate, br',
+            ...(content ? { 'content-type': content.type } : {}),
+            ...headers,
+          },
+          ...(content ? { body: content.text } : {}),
         },
-        ...(content ? { body: content.text } : {}),
+        signal,
+        onHead: (status, received) => answer.begin(status, received),
+        onData: (piece) => answer.add(piece),
       });
-      const stated = encodingOf(single(response.headers['content-encoding']));
-      const sent = headOnly ? discard(response) : await read(response, stated, maxBytes);
-      const encoding = sent.length > 0 ? stated : null;
-      return {
-        status: response.statusCode,
-        contentType: single(response.headers['content-type']) ?? '',
-        setCookies: [response.headers['set-cookie'] ?? []].flat(),
-        location: single(response.headers.location) ?? null,
-        retryAfter: single(response.headers['retry-after']) ?? null,
-        body: await decompressed(sent, encoding, maxBytes),
-        compressed: encoding === 'gzip' || encoding === 'br' ? { encoding, bytes: sent } : null,
-      };
+      return answer.response();
     },
     close: () => agent.close(),
   };
@@ -96,25 +93,50 @@ function contentOf(body: unknown, form: Record<string, string> | undefined) {
   return { type: 'application/json; charset=UTF-8', text: stringifyJson(body) };
 }
 
-async function read(
-  response: Dispatcher.ResponseData,
-  encoding: Compression | null,
-  maxBytes: number,
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of response.body) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk as Buffer);
-      if (chunks.length === 1 && encoding === 'gzip') requireGzip(chunks[0] as Buffer);
-    }
-  } catch (error) {
-    discard(response);
-    throw error;
+/** Collects the answer to a request. */
+class HttpAnswer {
+  readonly #maxBytes: number;
+  readonly #headOnly: boolean;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #encoding: Compression | null = null;
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes: number, headOnly: boolean) {
+    this.#maxBytes = maxBytes;
+    this.#headOnly = headOnly;
   }
-  return Buffer.concat(chunks);
+
+  /** @returns whether the body is read. */
+  begin(status: number, headers: IncomingHttpHeaders): boolean {
+    this.#status = status;
+    this.#headers = headers;
+    this.#encoding = encodingOf(headers['content-encoding']);
+    return !this.#headOnly;
+  }
+
+  add(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    if (this.#pieces.length === 0 && this.#encoding === 'gzip') requireGzip(piece);
+    this.#pieces.push(piece);
+  }
+
+  async response(): Promise<HttpResponse> {
+    const { 'content-type': contentType, 'set-cookie': setCookies, location } = this.#headers;
+    const sent = Buffer.concat(this.#pieces);
+    const encoding = sent.length > 0 ? this.#encoding : null;
+    return {
+      status: this.#status,
+      contentType: single(contentType) ?? '',
+      setCookies: [setCookies ?? []].flat(),
+      location: single(location) ?? null,
+      retryAfter: single(this.#headers['retry-after']) ?? null,
+      body: await decompressed(sent, encoding, this.#maxBytes),
+      compressed: encoding === 'gzip' || encoding === 'br' ? { encoding, bytes: sent } : null,
+    };
+  }
 }
 
 /** Gzip begins with these bytes (RFC 1952). */
@@ -137,8 +159,8 @@ async function decompressed(sent: Buffer, encoding: Compression | null, maxBytes
   }
 }
 
-function encodingOf(header: string | undefined): Compression | null {
-  switch (header?.toLowerCase()) {
+function encodingOf(header: string | string[] | undefined): Compression | null {
+  switch (single(header)?.toLowerCase()) {
     case 'gzip':
     case 'x-gzip':
       return 'gzip';
@@ -153,13 +175,6 @@ function encodingOf(header: string | undefined): Compression | null {
 
 function tooLarge(maxBytes: number): BodyTooLargeError {
   return new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
-}
-
-/** Closes the connection without reading the body. */
-function discard({ body }: Dispatcher.ResponseData): Buffer {
-  body.on('error', () => {});
-  body.destroy();
-  return Buffer.alloc(0);
 }
 
 function single(value: string | string[] | undefined): string | undefined {
