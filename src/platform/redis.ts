@@ -8,7 +8,7 @@ import { reportingErrors } from './reporting-errors.ts';
 /** A connection to one server, or to all nodes of a Redis Cluster. */
 export type Redis = SingleRedis | Cluster;
 
-/** The purpose of a connection. It determines the behaviour while Redis is away, and how commands are sent. */
+/** The purpose of a connection. It determines the behaviour while Redis is away. */
 export type RedisPurpose =
   /** For requests: commands fail at once, so that the request can be refused. */
   | 'serving'
@@ -20,19 +20,6 @@ export type RedisPurpose =
   | 'pulling'
   /** For subscriptions, which are renewed after an outage. */
   | 'listening';
-
-/**
- * Connections that pipeline commands: commands of one event-loop turn share a write, which is most of a command's cost.
- * Queues are excluded, because a pipeline sends every script of its connection again, and BullMQ has fifty; so are clusters,
- * where a pipeline fails with MOVED if a slot has moved, while a single command follows it. They use `sharingWrites`.
- */
-const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
-
-/**
- * A pipeline is sent after all events of a turn. The request that waits for the message at the end of its call does not wait for
- * that. `smembers` is the look-up of the other receivers, which shares the write.
- */
-const SENT_AT_ONCE = ['publish', 'spublish', 'smembers'];
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
@@ -86,7 +73,7 @@ export async function connectRedis(
   return redis;
 }
 
-/** Lets commands that are sent one by one, but as reactions to the same event, share a write. */
+/** Lets all commands of an event-loop turn share a write, which is most of a command's cost. */
 function sharingWrites(redis: SingleRedis): void {
   const send = redis.sendCommand.bind(redis);
   let corked: SingleRedis['stream'] | undefined;
@@ -95,7 +82,7 @@ function sharingWrites(redis: SingleRedis): void {
     if (stream && stream !== corked) {
       corked = stream;
       stream.cork();
-      process.nextTick(() => {
+      setImmediate(() => {
         corked = undefined;
         stream.uncork();
       });
@@ -142,8 +129,6 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
   return new SingleRedis({
     ...client,
     ...connection,
-    enableAutoPipelining: PIPELINED.has(purpose),
-    autoPipeliningIgnoredCommands: SENT_AT_ONCE,
     db,
     retryStrategy: retryDelayMs,
     ...(form === 'sentinel'
