@@ -49,7 +49,8 @@ export async function openPoolWorker(deps: {
   // BullMQ passes the signal only to a function that declares three parameters.
   const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
     if (!isRunnable(job.data)) return handBack(job, token);
-    const { callId, state, unitsCharged } = await execute({
+    // The job ends without a value: the completion message says how its call ended.
+    await execute({
       pool,
       data: job.data,
       number: job.attemptsMade + 1,
@@ -63,7 +64,6 @@ export async function openPoolWorker(deps: {
       if (error instanceof TokensAwaited) return later(job, token, error.waitMs);
       throw error;
     });
-    return { callId, state, unitsCharged };
   };
   /** Returns a job that cannot continue to the queue for a while. */
   const later = async (job: Job<Payload>, token: string | undefined, waitMs: number): Promise<never> => {
