@@ -3,6 +3,7 @@ import { Cluster, Redis as SingleRedis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
+import { MasterConnector } from './redis-sentinel.ts';
 import { reportingErrors } from './reporting-errors.ts';
 
 /** A connection to one server, or to all nodes of a Redis Cluster. */
@@ -30,7 +31,8 @@ export interface RedisOptions {
   onCommandError?: (error: unknown) => void;
   /**
    * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
-   * replaced: until Redis answers again, further commands fail at once.
+   * replaced: until Redis answers again, further commands fail at once. On all connections, a sentinel that does not answer within
+   * this time is passed over.
    */
   answerLimitMs?: number;
   /** The process can work without this Redis, so it also starts without it, and connects when it is there. */
@@ -137,7 +139,10 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
           ...(masterName && { name: masterName }),
           ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
           sentinelRetryStrategy: retryDelayMs,
+          // The next sentinel is asked if one does not answer.
+          sentinelCommandTimeout: answerLimitMs,
           failoverDetector: true,
+          Connector: MasterConnector,
         }
       : nodes[0]),
     // After a fail-over the old server is a replica: the command is sent again, to the new master.

@@ -2,24 +2,26 @@ import { expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startSentinel } from '../support/redis-sentinel.ts';
-import { openSouk } from '../support/souk.ts';
+import { openSouk, showLogOnFailure } from '../support/souk.ts';
 import { expectBalancedBooks, startStoreLoad } from '../support/store-load.ts';
 
 /** Redis with a server that a test kills, and another one that takes its place. */
 interface Redundant {
   url: string;
   killMaster(): void;
+  /** What the servers that choose the new master have logged, once they are closed. */
+  logs(): string;
   close(): Promise<void>;
 }
 
 const FORMS: Record<string, () => Promise<Redundant>> = {
   async 'a Redis Cluster'() {
     const { url, masters, close } = await startRedisCluster({ replicas: true });
-    return { url, close, killMaster: () => kill(masters[0]?.server.pid) };
+    return { url, close, killMaster: () => kill(masters[0]?.server.pid), logs: () => '' };
   },
   async Sentinel() {
-    const { url, master, close } = await startSentinel();
-    return { url, close, killMaster: () => kill(master.pid) };
+    const { url, master, logs, close } = await startSentinel();
+    return { url, logs, close, killMaster: () => kill(master.pid) };
   },
 };
 
@@ -30,9 +32,10 @@ function kill(pid: number | undefined): void {
 
 test.for(Object.entries(FORMS))(
   'after the death of a master of %s under load, calls are answered again and every unit is accounted for',
-  async ([, start], { onTestFinished }) => {
+  async ([, start], { onTestFinished, onTestFailed }) => {
     const redis = await start();
     onTestFinished(() => redis.close());
+    onTestFailed(() => void process.stderr.write(redis.logs()));
     const database = await createTestDatabase();
     const servers = { databaseUrl: database.url, redisUrl: redis.url };
     const souk = await openSouk({ gateways: 2, workers: 2, servers });
@@ -40,6 +43,7 @@ test.for(Object.entries(FORMS))(
       await souk.close();
       await database.drop();
     });
+    showLogOnFailure(souk);
     const load = await startStoreLoad(souk);
     // The requests whose job or completion message is lost look for it after some time.
     const ticking = setInterval(() => souk.clock.advance(1_000), 1_000);

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 
@@ -54,6 +55,8 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Test
   await untilAll(nodes, (info) => info.includes(`cluster_known_nodes:${count}`));
   for (const [i, { redis }] of others.entries()) await redis.cluster('REPLICATE', masters[i]?.id ?? '');
   await untilAll(nodes, (info) => info.includes('cluster_state:ok'));
+  // A replica that becomes the master before would have none of the data.
+  await Promise.all(others.map(({ redis }) => untilSynchronized(redis)));
   return {
     url: `redis+cluster://:${password}@${masters.map(({ server }) => new URL(server.url).host).join(',')}`,
     masters,
@@ -78,6 +81,7 @@ async function startNode(folder: string, password: string): Promise<ClusterNode>
       'cluster-node-timeout': 2_000,
       // A replica with older data than this may not become master; the test has little data.
       'cluster-replica-validity-factor': 0,
+      'repl-diskless-sync-delay': 0,
       masterauth: password,
     },
   });
@@ -85,6 +89,13 @@ async function startNode(folder: string, password: string): Promise<ClusterNode>
   // A test stops nodes.
   redis.on('error', () => {});
   return { server, redis, id: String(await redis.cluster('MYID')), busPort };
+}
+
+/** Waits until a replica has the data of its master. */
+export async function untilSynchronized(replica: Redis): Promise<void> {
+  await expect
+    .poll(() => replica.info('replication'), { timeout: 60_000 })
+    .toContain('master_link_status:up');
 }
 
 /** Waits until the information of each node about its cluster passes a test. */

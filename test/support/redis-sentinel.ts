@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
 import { redisBinary } from '../../src/platform/embedded/redis-binaries.ts';
 import { unprivileged } from '../../src/platform/embedded/run-as.ts';
 import { freePort, type ServerProcess, spawnServer } from '../../src/platform/embedded/server-process.ts';
+import { untilSynchronized } from './redis-cluster.ts';
 
 const SENTINELS = 3;
 const TOOLS = resolve('.souk/tools');
+const LOG = 'sentinel.log';
+const LIMIT = { timeout: 60_000 };
 
 /** A Redis with a replica, on 127.0.0.1, watched by three sentinels. */
 export interface TestSentinel {
@@ -16,9 +21,15 @@ export interface TestSentinel {
   url: string;
   /** The server that takes writes at the start. */
   master: EmbeddedRedis;
+  /** What the sentinels have logged, once they are closed. */
+  logs(): string;
   close(): Promise<void>;
 }
 
+/**
+ * The sentinels know each other and the replica, and the replica has the data, when this resolves. A sentinel learns of a replica
+ * from the master, which it asks every ten seconds: if the master dies before, it has no successor.
+ */
 export async function startSentinel(): Promise<TestSentinel> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-redis-sentinel-'));
   await chmod(folder, 0o755);
@@ -28,22 +39,42 @@ export async function startSentinel(): Promise<TestSentinel> {
     startRedis(join(folder, `redis-${i}`), TOOLS, {
       durable: false,
       url: `redis://:${password}@127.0.0.1:${ports[i]}`,
-      settings: { masterauth: password, ...settings },
+      // The replica is sent the data at once.
+      settings: { masterauth: password, 'repl-diskless-sync-delay': 0, ...settings },
     });
   const master = await start(0, {});
   const replica = await start(1, { replicaof: `127.0.0.1 ${ports[0]}` });
   const sentinels = await Promise.all(
     Array.from({ length: SENTINELS }, (_, i) => startOne(join(folder, `sentinel-${i}`), ports[0], password)),
   );
+  const logs: string[] = [];
+  await Promise.all([hasData(replica.url), ...sentinels.map(({ port }) => knowsOthers(port))]);
   return {
     url: `redis+sentinel://:${password}@${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/main`,
     master,
+    logs: () => logs.join('\n'),
     async close() {
       await Promise.all(sentinels.map(({ server }) => server.stop('SIGTERM')));
       await Promise.all([master, replica].map((server) => server.stop()));
+      for (const i of sentinels.keys()) logs.push(await readFile(join(folder, `sentinel-${i}`, LOG), 'utf8'));
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function hasData(url: string): Promise<void> {
+  const replica = new Redis(url);
+  await untilSynchronized(replica).finally(() => replica.disconnect());
+}
+
+/** Waits until a sentinel knows the replica, and has heard of the others through the master. */
+async function knowsOthers(port: number): Promise<void> {
+  const sentinel = new Redis(port, '127.0.0.1');
+  try {
+    await expect.poll(() => sentinel.info('sentinel'), LIMIT).toContain(`slaves=1,sentinels=${SENTINELS}`);
+  } finally {
+    sentinel.disconnect();
+  }
 }
 
 /** A sentinel writes what it learns into its file of settings. */
@@ -73,7 +104,7 @@ async function startOne(
     command,
     args: [file, '--sentinel'],
     runAs,
-    logFile: join(folder, 'sentinel.log'),
+    logFile: join(folder, LOG),
     ...(env && { env }),
   });
   return { port, server };

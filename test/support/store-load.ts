@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { newAsin } from './answers.ts';
 import { auditLedger } from './soak/ledger-audit.ts';
 import type { Souk } from './souk.ts';
@@ -17,7 +17,7 @@ export interface StoreLoad {
   stop(): Promise<void>;
 }
 
-/** Sends calls for new products to all gateways. */
+/** Sends calls for new products to all gateways, until `stop` or the end of the test. */
 export async function startStoreLoad(souk: Souk): Promise<StoreLoad> {
   const statuses = new Map<number, number>();
   let stopped = false;
@@ -32,16 +32,19 @@ export async function startStoreLoad(souk: Souk): Promise<StoreLoad> {
       if (status !== 200) await pause(50);
     }
   });
+  const stop = async () => {
+    stopped = true;
+    await Promise.all(running);
+  };
+  // The gateways of a test that fails close under the last requests.
+  onTestFinished(() => stop().catch(() => {}));
   return {
     statuses,
     async answered(count) {
       const wanted = (statuses.get(200) ?? 0) + count;
       await expect.poll(() => statuses.get(200) ?? 0, { timeout: 60_000 }).toBeGreaterThanOrEqual(wanted);
     },
-    async stop() {
-      stopped = true;
-      await Promise.all(running);
-    },
+    stop,
   };
 }
 
