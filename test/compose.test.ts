@@ -56,6 +56,12 @@ test('Redis keeps an append-only file and evicts nothing', () => {
   expect(command[command.indexOf('--maxmemory-policy') + 1]).toBe('noeviction');
 });
 
+test('Redis does not compress answers again when it rewrites its file', () => {
+  const command = services.redis?.command ?? [];
+  expect(command).toContain('--rdbcompression');
+  expect(command[command.indexOf('--rdbcompression') + 1]).toBe('no');
+});
+
 test('PostgreSQL and Redis keep their data on volumes', () => {
   for (const name of ['postgres', 'redis']) {
     const [volume = ''] = (services[name]?.volumes ?? []).map((entry) => entry.split(':')[0] ?? '');

@@ -43,6 +43,8 @@ export async function startRedis(
     save: '""',
     appendonly: options.durable ? 'yes' : 'no',
     appendfsync: 'everysec',
+    // Most stored bytes are compressed already.
+    rdbcompression: 'no',
     'maxmemory-policy': 'noeviction',
     ...options.settings,
   };

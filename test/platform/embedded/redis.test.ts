@@ -63,13 +63,18 @@ test('never evicts keys, appends durable data to a file, and listens on 127.0.0.
   const settings = await withClient(redis.url, async (client) =>
     Object.fromEntries(
       await Promise.all(
-        ['maxmemory-policy', 'appendonly', 'bind'].map(
+        ['maxmemory-policy', 'appendonly', 'rdbcompression', 'bind'].map(
           async (name) => client.config('GET', name) as Promise<[string, string]>,
         ),
       ),
     ),
   );
-  expect(settings).toEqual({ 'maxmemory-policy': 'noeviction', appendonly: 'yes', bind: '127.0.0.1' });
+  expect(settings).toEqual({
+    'maxmemory-policy': 'noeviction',
+    appendonly: 'yes',
+    rdbcompression: 'no',
+    bind: '127.0.0.1',
+  });
   await redis.stop();
 });
 
