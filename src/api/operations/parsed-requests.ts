@@ -34,7 +34,7 @@ export function createParsedRequests(): ParsedRequests {
     input(request, day, parse) {
       const address = addressOf(request);
       if (address === null) return parse();
-      const id = `${address} ${day}`;
+      const id = day === '' ? address : `${address} ${day}`;
       const known = inputs.get(id);
       if (known) return known;
       const input = parse();

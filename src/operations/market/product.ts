@@ -142,11 +142,13 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
       path: ['dateRange'],
       error: SUMMARY_HAS_NO_HISTORY,
     })
-    .transform(({ days, rating, ...input }) => ({
-      ...input,
-      rating: rating ?? input.detailLevel === 'summary',
-      days: input.dateRange ? undefined : days,
-    })),
+    // Changes the object that the schema has made: copying the rest of an object takes half of the time of all other steps.
+    .transform((input) =>
+      Object.assign(input, {
+        rating: input.rating ?? input.detailLevel === 'summary',
+        days: input.dateRange ? undefined : input.days,
+      }),
+    ),
   price: {
     text: '1 per ASIN or code',
     quote: (input) => keysOf(input).length,
