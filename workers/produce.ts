@@ -29,18 +29,19 @@ export interface ProduceDeps extends HandlerContextDeps {
   tracing: Tracing | null;
 }
 
-/** A stored answer. */
+/** An answer that is ready to be stored. */
 export interface Produced {
   /** The units to charge. */
   units: number;
   ref: AnswerRef;
-  answer: Answer;
   /** The errors of sources that the answer lacks. */
   failures: ReadonlySet<SoukError>;
+  /** Stores the answer, and waits until its sources are stored as well. */
+  store(): Promise<Answer>;
 }
 
 /**
- * Fetches, presents and stores the answer of a job.
+ * Fetches and presents the answer of a job, while its sources are being stored.
  * @param again the job was started before, and stopped to wait for tokens.
  */
 export async function produceAnswer(
@@ -62,10 +63,11 @@ export async function produceAnswer(
     const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
       handler(withoutForm(input), context),
     );
-    return await storeAnswer(deps, job, { operation, input, found, gathered });
-  } finally {
+    return await presentAnswer(deps, job, { operation, input, found, gathered });
+  } catch (error) {
     // An error of the call comes first.
     await Promise.allSettled(gathered.storing);
+    throw error;
   }
 }
 
@@ -77,8 +79,7 @@ interface Found {
   gathered: Gathered;
 }
 
-/** Presents and stores an answer while its sources are being stored. */
-async function storeAnswer(
+async function presentAnswer(
   deps: ProduceDeps,
   { payload, log }: RunningJob,
   { operation, input, found, gathered }: Found,
@@ -99,13 +100,18 @@ async function storeAnswer(
   const units = Math.max(0, Math.min(content.units - paidBefore, payload.unitsReserved));
   const provider = providerOf(deps.providers, operation);
   const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
-  const [answer] = await Promise.all([
-    store(deps, payload, presentationId, { content, gathered, ...age }),
-    ...gathered.storing,
-  ]);
-  const { failures } = gathered;
-  const ref = failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER;
-  return { units, ref, answer, failures: new Set(failures.values()) };
+  const { failures, storing } = gathered;
+  return {
+    units,
+    ref: failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER,
+    failures: new Set(failures.values()),
+    async store() {
+      const storingAnswer = store(deps, payload, presentationId, { content, gathered, ...age });
+      await Promise.allSettled([storingAnswer, ...storing]);
+      await Promise.all(storing);
+      return storingAnswer;
+    },
+  };
 }
 
 function kindsOf({ failures }: Gathered): Map<string, ErrorKind> {
