@@ -43,19 +43,23 @@ test('a call is settled while its answer is being stored, and answered when both
 });
 
 test.for([
-  { caller: 'caller that polls', query: '&async=1' },
-  { caller: 'caller with a webhook', query: `&webhook=${encodeURIComponent('https://example.com/ended')}` },
+  { caller: 'caller that polls', asin: 'B0STORING4', query: '&async=1' },
+  {
+    caller: 'caller with a webhook',
+    asin: 'B0STORING6',
+    query: `&webhook=${encodeURIComponent('https://example.com/ended')}`,
+  },
 ])(
   'the call of a $caller is not settled before its answer is stored',
-  async ({ query }, { souk, servers, client, upstream }) => {
+  async ({ asin, query }, { souk, servers, client, upstream }) => {
     const customer = await webhookCustomer(souk);
     const [first, second] = [gate(), gate()];
     upstream.on('product', async (call, response) => {
-      await (call.params.asin === 'B0STORING4' ? first : second).reached;
+      await (call.params.asin === asin ? first : second).reached;
       return knowsEveryProduct(call, response);
     });
-    const reply = customer.client.get(`${productOf('B0STORING4')}${query}`);
-    const other = client.get(productOf('B0STORING5'));
+    const reply = customer.client.get(`${productOf(asin)}${query}`);
+    const other = client.get(productOf(asin.replace('STORING', 'ANOTHER')));
     await upstream.received(2, 'product');
     await servers.freeze('redis');
     const fetched = souk.events.next('source.miss', { accountId: customer.accountId });
