@@ -13,6 +13,7 @@ import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
+import { endOfTurn } from '../src/platform/turn.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { deadlineSignal } from './deadline.ts';
@@ -210,6 +211,8 @@ async function complete(
   publishCompletion(redis, keys, message, completionChannel).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
+  // The request that waits for the message does not wait for what the queue does next.
+  await endOfTurn();
   return completion;
 }
 

@@ -35,3 +35,16 @@ function resumeFirst(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(resumeFirst);
 }
+
+let end: Promise<void> | null = null;
+
+/** Waits until the present turn of the event loop is over, and what it sends is written. The tasks that wait continue together. */
+export function endOfTurn(): Promise<void> {
+  end ??= new Promise((resolve) => {
+    setImmediate(() => {
+      end = null;
+      resolve();
+    });
+  });
+  return end;
+}
