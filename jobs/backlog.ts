@@ -137,7 +137,10 @@ export async function countAlive(
   return redis.zcount(keys.workers(pool), now - WORKER_LIFETIME_MS, '+inf');
 }
 
-/** Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. */
+/**
+ * Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. Only the time of the service ends a
+ * report: each one removes those of processes that have gone.
+ */
 export async function reportAlive(
   redis: Redis,
   keys: RedisKeys,
@@ -149,7 +152,6 @@ export async function reportAlive(
     .multi()
     .zadd(keys.workers(pool), now, workerId)
     .zremrangebyscore(keys.workers(pool), '-inf', now - 10 * WORKER_LIFETIME_MS)
-    .pexpire(keys.workers(pool), 10 * WORKER_LIFETIME_MS)
     .exec();
 }
 

@@ -29,6 +29,9 @@ const GRACE_MS = 10_000;
 const HOLD_MS = 10_000;
 const ABANDONED_CHECK_MS = 5_000;
 
+/** How often this process reports that it serves its pool. */
+const REPORT_EVERY_MS = WORKER_LIFETIME_MS / 5;
+
 /** How long a job that this process cannot run waits for another worker. */
 const HANDED_BACK_MS = 1_000;
 
@@ -128,10 +131,18 @@ export async function openPoolWorker(deps: {
     );
   }
 
-  const alive = () => reportAlive(redis, keys, pool, workerId, clock.now());
+  /** Reports again if Redis took the report late, because it counts from the time that it names. */
+  async function alive(): Promise<void> {
+    let reportedAt: number;
+    do {
+      reportedAt = clock.now();
+      await reportAlive(redis, keys, pool, workerId, reportedAt);
+    } while (clock.now() - reportedAt >= REPORT_EVERY_MS);
+  }
+
   await serve();
   await alive();
-  const stopReporting = every(clock, WORKER_LIFETIME_MS / 5, () =>
+  const stopReporting = every(clock, REPORT_EVERY_MS, () =>
     Promise.all([alive(), serve()]).then(
       () => {},
       (error) => log.warn({ err: error, pool }, 'reporting failed'),
