@@ -282,5 +282,5 @@ function nameOf({ keyHash, accountId }: CallRequest['caller']): string {
 
 /** Returns how a call is admitted: by its key, which may have been revoked a moment ago, or without one for its account. */
 export function admittedAs({ keyHash, keyVersion = 0, ...ofBatch }: CallRequest['caller']): Caller {
-  return keyHash ? { keyHash, keyVersion } : ofBatch;
+  return keyHash ? { keyHash, keyVersion, keyAccountId: ofBatch.accountId } : ofBatch;
 }

@@ -69,19 +69,21 @@ export interface AdmissionRow {
 const COLUMNS = `idx, outcome, account_id as "accountId", joined_state as "joinedState", joined_answer as "joinedAnswer",
   joined_background as "joinedBackground", reason, remaining, minute_limit as "minuteLimit", minute_left as "minuteLeft"`;
 
+const PARAMETERS = Array.from({ length: 22 }, (_, i) => `$${i + 1}`).join();
+
 /** An admitted call has the id that its caller has proposed. Columns that its caller does not read are null, because reading takes time. */
 const ADMIT = {
   name: 'admit',
   text: `select ${COLUMNS}, case when outcome = 'joined' then call_id end as "callId",
   case when outcome = 'refused' then wallet end as wallet,
   case when outcome = 'refused' or minute_limit is not null then reset_at end as "resetAt"
-  from souk_admit($1, $2, $3, $4, $5, $6, $7, $8)`,
+  from souk_admit_calls(${PARAMETERS})`,
 } as const;
 
 const PREDICT = {
   name: 'predict',
   text: `select ${COLUMNS}, call_id as "callId", wallet, source, reset_at as "resetAt"
-  from souk_admit($1, $2, $3, $4, $5, $6, $7, $8)`,
+  from souk_admit_calls(${PARAMETERS})`,
 } as const;
 
 /** How long a call waits for its own account, which another transaction has locked. */
@@ -124,7 +126,8 @@ export function createAdmissions(
         ...statement,
         values: [
           ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
-          ...[encode(calls), new Date(serverTime(client) + answerLimitMs), deferred],
+          ...[new Date(serverTime(client) + answerLimitMs), deferred],
+          ...encode(calls),
         ],
       });
       // No customer waits for the calls of batches.

@@ -71,7 +71,7 @@ export async function quotaSnapshot(
 ): Promise<QuotaSnapshot> {
   const { database, admissions, offPeak } = deps;
   // A dry admission, so that the prediction always equals what the admission does.
-  const prediction = await admissions.predict({ keyHash: caller.keyHash }, 1);
+  const prediction = await admissions.predict({ keyHash: caller.keyHash, keyAccountId: caller.accountId }, 1);
   const at = new Date(now);
   const window = [offPeak.start, offPeak.end, offPeak.timezone];
   const [subscriptions, packRows, endings] = await Promise.all([

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEDUPLICATION_SECONDS } from '../../src/billing/admission.ts';
+import { encode } from '../../src/billing/admission-request.ts';
 import { type BilledAccount, type Billing, OFF_PEAK, openBilling } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 
@@ -94,33 +95,34 @@ async function admit(
     labels.set(id, `${now}/${i}`);
     return id;
   });
-  const parameters = [
-    new Date(now),
-    DEDUPLICATION_SECONDS,
-    ...[OFF_PEAK.start, OFF_PEAK.end, OFF_PEAK.timezone],
-    JSON.stringify(
-      calls.map(({ account, key, charge, units, answered, dry }, i) => ({
-        key_hash: `\\x${pair[account]?.[key].toString('hex')}`,
-        call_id: callIds[i],
-        operation: 'market.product',
-        charge_id: `\\x${createHash('md5').update(String(charge)).digest('hex')}`,
-        units,
-        pool: 'market',
-        deadline: new Date(now + 60_000),
-        ...(answered ? { answer: `shared:${charge}` } : { input: { charge } }),
-        dry,
-      })),
-    ),
-  ];
+  const window = [OFF_PEAK.start, OFF_PEAK.end, OFF_PEAK.timezone];
+  const asked = encode(
+    calls.map(({ account, key, charge, units, answered, dry }, i) => ({
+      caller: { keyHash: pair[account]?.[key] as Buffer, keyAccountId: pair[account]?.accountId as number },
+      callId: callIds[i] as string,
+      operation: 'market.product',
+      chargeId: createHash('md5').update(String(charge)).digest('hex'),
+      units,
+      pool: 'market',
+      deadlineAt: now + 60_000,
+      input: { charge },
+      answer: answered ? `shared:${charge}` : null,
+      background: false,
+      dry,
+    })),
+  );
+  const start = [new Date(now), DEDUPLICATION_SECONDS, ...window];
   const { rows } =
     path === 'quick'
-      ? await billing.database.query(
-          "select * from souk_admit($1, $2, $3, $4, $5, $6, 'infinity') order by idx",
-          parameters,
-        )
+      ? await billing.database.query(`select * from souk_admit_calls(${parameters(22)}) order by idx`, [
+          ...start,
+          'infinity',
+          false,
+          ...asked,
+        ])
       : await billing.database.query(
-          'select * from souk_admit_each($7, $1, $2, $3, $4, $5, $6, array(select id from accounts)) order by idx',
-          [...parameters, calls.map((_, i) => i + 1)],
+          `select * from souk_admit_each(${parameters(21)}, '{}', '{}', '{}') order by idx`,
+          [calls.map((_, i) => i + 1), ...start, ...asked],
         );
   return rows.map((row) => {
     const { idx, outcome, wallet, source, reset_at, minute_limit, minute_left } = row;
@@ -139,6 +141,8 @@ async function admit(
     }
   });
 }
+
+const parameters = (count: number) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join();
 
 /** Returns all rows of a pair, with the same names as for its twin. */
 async function stateOf(pair: Pair, labels: Map<string, string>): Promise<unknown> {

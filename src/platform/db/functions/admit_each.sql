@@ -1,9 +1,15 @@
--- Admits the calls at the positions in `chosen`, one after the other: the general path of souk_admit, which has
--- locked the accounts. Only this path draws on several sources and refuses calls for lack of units.
 drop function if exists souk_admit_each(integer[], timestamptz, integer, time, time, text, jsonb);
+drop function if exists souk_admit_each(integer[], timestamptz, integer, time, time, text, jsonb, bigint[]);
+
+-- Admits the calls at the positions in `chosen`, one after the other: the general path of souk_admit_calls, which has
+-- locked the accounts. Only this path draws on several sources and refuses calls for lack of units.
 create or replace function souk_admit_each(
   chosen integer[],
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb, held bigint[]
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
+  call_ids uuid[], callers bigint[], key_hashes bytea[], key_versions integer[], charge_ids bytea[], operations text[],
+  prices integer[], pools text[], deadlines timestamptz[], inputs jsonb[], answers text[],
+  of_batches boolean[], backgrounds boolean[], drys boolean[], continued uuid[],
+  unknown bigint[], inactive bigint[], locked bigint[]
 )
 returns setof souk_admission language plpgsql as $$
 declare
@@ -30,9 +36,12 @@ declare
   new_draws souk_draw[] := '{}';
 begin
   for r in
-    select q.* from souk_read_calls(at, dedup_seconds, calls, held) as q
-    where q.idx = any(chosen)
-    order by q.account_id, q.charge_id, q.idx
+    select q.*, call_ids[q.idx] as call_id, operations[q.idx] as operation, prices[q.idx] as units, pools[q.idx] as pool,
+      deadlines[q.idx] as deadline, inputs[q.idx] as input, answers[q.idx] as answer,
+      coalesce(backgrounds[q.idx], false) as background
+    from souk_read_calls(chosen, at, dedup_seconds, call_ids, callers, key_hashes, key_versions, charge_ids, of_batches,
+      backgrounds, drys, continued, unknown, inactive, locked) as q
+    order by q.account_id, q.claim_key, q.idx
   loop
     result := null;
     result.idx := r.idx; result.account_id := r.account_id; result.outcome := r.outcome;
@@ -40,7 +49,7 @@ begin
       result.call_id := r.open_id;
       result.joined_state := r.open_state; result.joined_answer := r.open_answer;
       result.joined_background := r.open_background;
-    elsif r.outcome is null and not r.dry and newest.claim_key = souk_claim_key(r.account_id, r.charge_id) then
+    elsif r.outcome is null and not r.dry and newest.claim_key = r.claim_key then
       result.outcome := 'joined'; result.call_id := newest.id;
       result.joined_state := newest.state; result.joined_answer := newest.answer;
       result.joined_background := newest.background;
@@ -142,7 +151,7 @@ begin
     end if;
     newest := null;
     newest.account_id := account; newest.id := r.call_id; newest.operation := r.operation;
-    newest.claim_key := souk_claim_key(account, r.charge_id); newest.pool := r.pool; newest.units_reserved := r.units;
+    newest.claim_key := r.claim_key; newest.pool := r.pool; newest.units_reserved := r.units;
     newest.accepted_at := at; newest.deadline_at := r.deadline; newest.attempts := 0;
     newest.background := r.background; newest.key_id := r.key_id;
     if r.answer is null then

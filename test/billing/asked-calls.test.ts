@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling();
+});
+afterAll(() => billing.close());
+
+const subscribed = () => billing.account({ subscriptions: [{}] });
+
+test('stores the input and the answer of a call as they are, also with characters that arrays and JSON escape', async () => {
+  const account = await subscribed();
+  const text = '{"a\\",b} \n\t NULL \u2028 \'$1\' äöü 👍 ,,"';
+  const [input, answer] = [{ [text]: [text, null, 'NULL', ''] }, `own:${text}`];
+  const [started, cached] = await Promise.all([
+    billing.admit(account, 1, { input }),
+    billing.admit(account, 1, { answer }),
+  ]);
+  const { rows } = await billing.database.query('select id, input, answer from calls where account_id = $1', [
+    account.accountId,
+  ]);
+  expect(new Map(rows.map(({ id, ...stored }) => [id, stored]))).toEqual(
+    new Map([
+      [started.callId, { input, answer: null }],
+      [cached.callId, { input: null, answer }],
+    ]),
+  );
+});
+
+test('admits calls whose callers know the account of their key together with those that do not', async () => {
+  const accounts = [await subscribed(), await subscribed(), await subscribed()];
+  const admissions = await Promise.all(
+    accounts.map((account, i) =>
+      billing.admit(account, 1, {
+        caller: { keyHash: account.keyHash, ...(i === 1 ? { keyAccountId: account.accountId } : {}) },
+      }),
+    ),
+  );
+  expect(admissions.map(({ accountId }) => accountId)).toEqual(accounts.map(({ accountId }) => accountId));
+});
+
+test('refuses a key whose caller names another account, and charges neither', async () => {
+  const [account, other] = [await subscribed(), await subscribed()];
+  const caller = { keyHash: account.keyHash, keyAccountId: other.accountId };
+  expect(await refusalOf(billing.admit(account, 1, { caller }))).toMatchObject({ kind: 'KEY_INVALID' });
+  const { rowCount } = await billing.database.query('select from ledger where account_id = any($1)', [
+    [account.accountId, other.accountId],
+  ]);
+  expect(rowCount).toBe(0);
+});
+
+test('refuses a call of a batch whose account does not exist, beside admitted calls', async () => {
+  const account = await subscribed();
+  const [refused, admitted] = await Promise.all([
+    refusalOf(billing.admit(account, 1, { caller: { accountId: 999_999_999 }, background: true })),
+    billing.admit(account, 1),
+  ]);
+  expect(refused).toMatchObject({ kind: 'KEY_INVALID' });
+  expect(admitted).toMatchObject({ kind: 'started' });
+});
+
+test('a call that repeats one whose claim is older than five minutes replaces the claim', async () => {
+  const account = await subscribed();
+  const chargeId = randomBytes(16).toString('hex');
+  await billing.admit(account, 1, { chargeId, answer: 'first' });
+  billing.clock.advance(301_000);
+  const second = await billing.admit(account, 1, { chargeId, answer: 'second' });
+  expect(second).toMatchObject({ kind: 'cached' });
+  expect(await billing.admit(account, 1, { chargeId })).toMatchObject({
+    kind: 'joined',
+    callId: second.callId,
+    answer: 'second',
+  });
+});
+
+test('counts the calls of accounts that have calls of the day and of those that have none', async () => {
+  const [known, fresh] = [await subscribed(), await subscribed()];
+  await billing.admit(known, 2, { answer: 'own' });
+  await Promise.all([
+    billing.admit(known, 3, { answer: 'own' }),
+    billing.admit(fresh, 4, { answer: 'own' }),
+    billing.admit(fresh, 5, { answer: 'own', operation: 'market.search' }),
+  ]);
+  const { rows } = await billing.database.query(
+    'select account_id, operation, calls, units from usage_days where account_id = any($1) order by 1, 2',
+    [[known.accountId, fresh.accountId]],
+  );
+  expect(rows.map(({ account_id, calls, units }) => [account_id, Number(calls), Number(units)])).toEqual([
+    [known.accountId, 2, 5],
+    [fresh.accountId, 1, 4],
+    [fresh.accountId, 1, 5],
+  ]);
+});
+
+/** A call as processes of earlier versions send it. */
+const earlierCall = (account: BilledAccount, fields: object = {}) => ({
+  key_hash: `\\x${account.keyHash.toString('hex')}`,
+  call_id: uuid(),
+  operation: 'market.product',
+  charge_id: `\\x${randomBytes(16).toString('hex')}`,
+  units: 1,
+  pool: 'market',
+  deadline: new Date(billing.clock.now() + 60_000),
+  ...fields,
+});
+
+test.for(['$3', '$3, false'])('admits the calls of processes of an earlier version (%s)', async (last) => {
+  const [account, other] = [await subscribed(), await subscribed()];
+  const charge_id = `\\x${randomBytes(16).toString('hex')}`;
+  const calls = [
+    earlierCall(account, { charge_id, input: { a: 1 } }),
+    earlierCall(account, { charge_id, input: { a: 1 } }),
+    earlierCall(other, { answer: 'own' }),
+    earlierCall(other, { key_hash: '\\x00' }),
+    earlierCall(other, { key_version: 7 }),
+    earlierCall(other, { dry: true }),
+    earlierCall(other, { caller_id: other.accountId, background: true }),
+  ];
+  const { rows } = await billing.database.query(
+    `select * from souk_admit($1, 300, '19:00', '07:00', 'UTC', $2, ${last}) order by idx`,
+    [new Date(billing.clock.now()), JSON.stringify(calls), 'infinity'],
+  );
+  expect(rows.map(({ outcome }) => outcome)).toEqual([
+    ...['admitted', 'joined', 'admitted', 'key_unknown', 'key_changed', 'admitted', 'admitted'],
+  ]);
+  expect(rows[1].call_id).toBe(calls[0]?.call_id);
+  const stored = await billing.database.query('select id from calls where account_id = any($1)', [
+    [account.accountId, other.accountId],
+  ]);
+  expect(new Set(stored.rows.map(({ id }) => id))).toEqual(new Set([0, 2, 6].map((i) => calls[i]?.call_id)));
+});
