@@ -42,6 +42,7 @@ declare
   inactive bigint[];
   locked bigint[];            -- by other transactions
   judged souk_judged_call[];
+  result souk_admission;
   not_simple integer[];
   has_started boolean;
   has_answered boolean;
@@ -76,7 +77,7 @@ begin
   end if;
 
   select array_agg(row(j.*)::souk_judged_call), array_agg(j.idx) filter (where j.outcome is null and not j.simple),
-    bool_or(j.simple and answers[j.idx] is null), bool_or(j.simple and answers[j.idx] is not null), bool_and(j.simple)
+    bool_or(j.simple and answers[j.idx] is null), bool_or(j.simple and answers[j.idx] is not null), bool_and(j.outcome is null)
   into judged, not_simple, has_started, has_answered, all_admitted
   from (
     select q.idx, q.account_id, q.claim_key, q.outcome, q.open_id, q.open_state, q.open_answer, q.open_background,
@@ -193,9 +194,14 @@ begin
       this_minute + interval '1 minute', j.minute_limit, j.minute_left, j.open_background
     from unnest(judged) as j where j.simple or j.outcome is not null;
   if not_simple is not null then
-    return query select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone,
-      call_ids, callers, key_hashes, key_versions, charge_ids, operations, prices, pools, deadlines, inputs, answers,
-      of_batches, backgrounds, drys, continued, unknown, inactive, locked);
+    for result in
+      select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone,
+        call_ids, callers, key_hashes, key_versions, charge_ids, operations, prices, pools, deadlines, inputs, answers,
+        of_batches, backgrounds, drys, continued, unknown, inactive, locked)
+    loop
+      all_admitted := all_admitted and result.outcome = 'admitted';
+      return next result;
+    end loop;
   end if;
   if deferred and all_admitted then perform set_config('synchronous_commit', 'off', true); end if;
   if clock_timestamp() > not_after then perform souk_refuse_after(not_after); end if;
