@@ -10,7 +10,7 @@ interface Waiting<In, Out> {
 /** The time from the beginning of a round trip of several calls to the next one, and after one of many. */
 const BATCHES_APART_MS = 5;
 const MANY_APART_MS = 10;
-const MANY = 32;
+const MANY = 4;
 
 /**
  * Combines calls that arrive at about the same time into one round trip. While all round trips are in use, arriving
