@@ -122,7 +122,9 @@ export async function openWorker(
   const { executor, executing, settlements, keepa } = live;
   const { answers } = executing;
   const large = largeJobs
-    ? createLargeJobs(threadSetup(settings, largeJobs), { fail: live.fail, events, onError, clock, log })
+    ? createLargeJobs(threadSetup(settings, largeJobs), {
+        ...{ fail: live.fail, pools: settings.pools, events, onError, clock, log },
+      })
     : null;
   const executeLive: Executor['execute'] = (attempt) =>
     large && isLarge(attempt.data) ? large.execute(attempt) : executor.execute(attempt);

@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test as plain } from 'vitest';
 import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { WorkerPoolName } from '../../src/operations/pools.ts';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import type { Attempt } from '../../workers/executor.ts';
-import { createLargeJobs, isLarge } from '../../workers/large-jobs/large-jobs.ts';
+import { createLargeJobs, isLarge, THREAD_STARTS_AFTER_MS } from '../../workers/large-jobs/large-jobs.ts';
 import { openLargeThread } from '../../workers/large-jobs/large-thread.ts';
 import type { ThreadSetup } from '../../workers/large-jobs/messages.ts';
 import { hasDeals, holdProducts, knowsEveryProduct } from '../support/answers.ts';
@@ -116,19 +117,28 @@ test('a large job of a failing provider is refunded', async ({ client, upstream 
 });
 
 /** Large jobs in a thread that does what a job says. */
-function breakable(clock = new TestClock()) {
+function breakable(clock = new TestClock(), pools: readonly WorkerPoolName[] = ['market']) {
   const failed: { does: unknown; cause: Error }[] = [];
+  let opened = 0;
   const large = createLargeJobs({} as ThreadSetup, {
     async fail({ data }, cause) {
       failed.push({ does: (data as { does: string }).does, cause });
       return { state: 'released' } as CompletionMessage;
     },
+    pools,
     events: { emit() {} },
     onError: { postgresql() {}, cache() {} },
     clock,
     log: createLogger('silent'),
-    openThread: (setup, of, onMessage) =>
-      openLargeThread(setup, of, onMessage, new URL('../support/breaking-thread.mjs', import.meta.url)),
+    openThread(setup, of, onMessage) {
+      opened += 1;
+      return openLargeThread(
+        setup,
+        of,
+        onMessage,
+        new URL('../support/breaking-thread.mjs', import.meta.url),
+      );
+    },
   });
   onTestFinished(() => large.close());
   /** Resolves with the end of the job, once it has started. */
@@ -142,7 +152,7 @@ function breakable(clock = new TestClock()) {
     ended.catch(() => {});
     return { started: started.reached, ended };
   };
-  return { start, failed };
+  return { start, failed, close: large.close, threadsOpened: () => opened };
 }
 
 plain('a job that ends its thread fails alone, and the next job has a new thread', async () => {
@@ -191,3 +201,28 @@ plain(
     expect(failed).toEqual([]);
   },
 );
+
+plain('the thread starts soon after the worker, and runs the first large job', async () => {
+  const clock = new TestClock();
+  const { start, threadsOpened } = breakable(clock);
+  expect(threadsOpened()).toBe(0);
+  clock.advance(THREAD_STARTS_AFTER_MS);
+  expect(threadsOpened()).toBe(1);
+  expect(await start('answer').ended).toHaveProperty('callId');
+  expect(threadsOpened()).toBe(1);
+});
+
+plain('the thread of a worker whose pools have no large jobs does not start by itself', () => {
+  const clock = new TestClock();
+  const { threadsOpened } = breakable(clock, ['trends', 'batch', 'test']);
+  clock.advance(THREAD_STARTS_AFTER_MS);
+  expect(threadsOpened()).toBe(0);
+});
+
+plain('a worker that stops before its thread has started does not start it', async () => {
+  const clock = new TestClock();
+  const { close, threadsOpened } = breakable(clock);
+  await close();
+  clock.advance(THREAD_STARTS_AFTER_MS);
+  expect(threadsOpened()).toBe(0);
+});

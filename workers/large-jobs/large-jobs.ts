@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
 import type { CompletionMessage } from '../../jobs/completion-message.ts';
 import type { Payload } from '../../jobs/payload.ts';
-import { queuedOperation } from '../../src/operations/index.ts';
+import { QUEUED, queuedOperation } from '../../src/operations/index.ts';
+import type { WorkerPoolName } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { NoPrimary, StoreHangs } from '../../src/platform/outage.ts';
@@ -13,7 +14,7 @@ import type { FromThread, ThreadSetup } from './messages.ts';
 
 /** Runs large jobs in a thread of their own, so that they never block the event loop of the others. */
 export interface LargeJobs {
-  /** Runs a job like an executor. Starts the thread with the first one. */
+  /** Runs a job like an executor. Starts the thread, if it does not run. */
   execute: Executor['execute'];
   close(): Promise<void>;
 }
@@ -29,10 +30,22 @@ export function isLarge(data: unknown): boolean {
   }
 }
 
+/** Returns whether a pool has operations whose data may take several megabytes. */
+function hasLarge(pools: readonly WorkerPoolName[]): boolean {
+  return QUEUED.some(
+    (operation) => operation.isLarge && operation.pools.some((pool) => pools.includes(pool)),
+  );
+}
+
+/** How long after the worker its thread starts. It takes half a second of processor time, so the start of the worker comes first. */
+export const THREAD_STARTS_AFTER_MS = 10_000;
+
 export function createLargeJobs(
   setup: ThreadSetup,
   deps: {
     fail: LiveJobs['fail'];
+    /** The pools of the worker. With large jobs among them, the thread starts before the first one. */
+    pools: readonly WorkerPoolName[];
     events: CallEvents;
     onError: StoreErrors;
     clock: Clock;
@@ -41,7 +54,7 @@ export function createLargeJobs(
     openThread?: typeof openLargeThread;
   },
 ): LargeJobs {
-  const { fail, events, onError, clock, log, openThread = openLargeThread } = deps;
+  const { fail, pools, events, onError, clock, log, openThread = openLargeThread } = deps;
   const oneAtATime = pLimit(1);
   let shared: LargeThread | null = null;
 
@@ -54,6 +67,10 @@ export function createLargeJobs(
     if (!shared || shared.hasEnded) shared = openThread(setup, clock, onMessage);
     return shared;
   }
+
+  const cancelStart = hasLarge(pools)
+    ? clock.after(THREAD_STARTS_AFTER_MS, sharedThread, 'start of the thread of large jobs')
+    : () => {};
 
   /** Runs a job by itself, so that the end of its thread concerns no other call. */
   async function runAlone(attempt: Attempt): Promise<CompletionMessage> {
@@ -85,7 +102,10 @@ export function createLargeJobs(
         throw error;
       }
     },
-    close: async () => shared?.close(),
+    async close() {
+      cancelStart();
+      await shared?.close();
+    },
   };
 }
 
