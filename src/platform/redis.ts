@@ -59,7 +59,10 @@ export async function connectRedis(
     onError(error);
   });
   if (redis instanceof Cluster) redis.on('+node', sharingWrites);
-  else sharingWrites(redis);
+  else {
+    sharingWrites(redis);
+    leavingOnce(redis);
+  }
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   const connecting = redis.connect();
   if (isOptional)
@@ -90,6 +93,17 @@ function sharingWrites(redis: SingleRedis): void {
       });
     }
     return send(...command);
+  };
+}
+
+/**
+ * A server that has become a replica refuses all commands under way (see `reconnectOnError`). ioredis would leave it as often, each
+ * time with another listener on the same socket.
+ */
+function leavingOnce(redis: SingleRedis): void {
+  const disconnect = redis.disconnect.bind(redis);
+  redis.disconnect = (reconnect = false) => {
+    if (!reconnect || !redis.stream.writableEnded) disconnect(reconnect);
   };
 }
 
