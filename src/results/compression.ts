@@ -78,6 +78,9 @@ async function crcOf(bytes: Buffer): Promise<number> {
   return crc;
 }
 
+/** Level 6 takes a quarter more time for most bodies of up to 30 KB and twice as much for histories, to save 3 %. */
+const SMALL_LEVEL = 4;
+
 /** Larger bodies are compressed in a third of the time, to about a tenth more. */
 const LARGE_BYTES = 32_768;
 
@@ -88,7 +91,7 @@ const SAMPLED = 61;
 const SHARE_OF_HISTORIES = 0.9;
 
 function effortFor(body: Buffer): zlib.ZlibOptions {
-  if (body.length < LARGE_BYTES) return { level: 6 };
+  if (body.length < LARGE_BYTES) return { level: SMALL_LEVEL };
   let samples = 0;
   let numbers = 0;
   for (let i = 0; i < body.length; i += SAMPLED) {
