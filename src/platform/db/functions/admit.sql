@@ -149,23 +149,13 @@ begin
       from unnest(judged) as j where j.simple and answers[j.idx] is not null and j.has_claim
       on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
         answer = excluded.answer, background = excluded.background
-    ),
-    used as materialized (
-      select j.account_id, operations[j.idx] as operation, coalesce(j.key_id, 0) as key_id, count(*) as calls,
-        sum(prices[j.idx]) as units
-      from unnest(judged) as j where j.simple and answers[j.idx] is not null group by 1, 2, 3
-    ),
-    counted as (
-      update usage_days d set calls = d.calls + u.calls, units = d.units + u.units
-      from used u
-      where d.day = today and d.account_id = u.account_id and d.operation = u.operation and d.key_id = u.key_id
-      returning d.account_id, d.operation, d.key_id
     )
-    insert into usage_days (account_id, day, operation, key_id, calls, units)
-    select u.account_id, today, u.operation, u.key_id, u.calls, u.units
-    from used u
-    where (select count(*) from counted) < (select count(*) from used)
-      and (u.account_id, u.operation, u.key_id) not in (select c.account_id, c.operation, c.key_id from counted c);
+    insert into usage_days as d (account_id, day, operation, key_id, calls, units)
+    select j.account_id, today, operations[j.idx], coalesce(j.key_id, 0), count(*), sum(prices[j.idx])
+    from unnest(judged) as j where j.simple and answers[j.idx] is not null
+    group by j.account_id, operations[j.idx], j.key_id
+    on conflict (account_id, day, operation, key_id)
+      do update set calls = d.calls + excluded.calls, units = d.units + excluded.units;
   end if;
   if has_started or has_answered then
     with new_lines as (

@@ -20,7 +20,8 @@ returns table (
 language sql stable as $$
   select f.idx, f.account_id, f.claim_key, f.dry,
     case
-      when not f.of_batch and f.id is null or f.account_id = any(unknown) then 'key_unknown'
+      when not f.of_batch and (f.id is null or f.key_account is distinct from f.account_id) then 'key_unknown'
+      when f.account_id = any(unknown) then 'key_unknown'
       when not f.of_batch and (f.revoked_at is not null or f.expires_at <= at) then 'key_revoked'
       when f.account_id = any(inactive) then 'account_unavailable'
       when not f.of_batch and f.version <> coalesce(key_versions[f.idx], case when f.dry then f.version else 0 end)
@@ -39,7 +40,7 @@ language sql stable as $$
     case when f.cap_day is not null then f.cap_day - souk_key_use(f.id, 'day', at) end,
     case when f.cap_month is not null then f.cap_month - souk_key_use(f.id, 'month', at) end
   from (
-    select q.*, k.id, k.purpose, k.version, k.revoked_at, k.expires_at, k.cap_day, k.cap_month,
+    select q.*, k.id, k.account_id as key_account, k.purpose, k.version, k.revoked_at, k.expires_at, k.cap_day, k.cap_month,
       o.id as open_call, o.background as open_background,
       c.call_id as claimed_call, c.answer as claimed_answer, c.background as claimed_background,
       c.accepted_at > at - make_interval(secs => dedup_seconds) and c.call_id is distinct from continued[q.idx] as is_recent,
@@ -49,7 +50,7 @@ language sql stable as $$
         coalesce(of_batches[i], false) as of_batch, coalesce(drys[i], false) as dry
       from unnest(chosen) as i
     ) as q
-    left join api_keys k on k.hash = key_hashes[q.idx] and k.account_id = q.account_id
+    left join api_keys k on k.hash = key_hashes[q.idx]
     left join lateral (select o.id, o.background from open_calls o where o.claim_key = q.claim_key limit 1) as o on true
     left join call_claims c on c.claim_key = q.claim_key
     -- A batch repeats an admission whose reply it has lost, and the call may have ended meanwhile. With a limit, the condition
