@@ -8,6 +8,12 @@ const LOOK_AGAIN_SECONDS = 5;
 
 const PAUSE_AFTER_ERROR_MS = 500;
 
+/** BullMQ signals a job again when it is taken, although most queues have no other one then. */
+const FORGET_SIGNAL = `
+  local jobs = redis.call('LLEN', KEYS[1]) + redis.call('ZCARD', KEYS[2]) + redis.call('ZCARD', KEYS[3])
+  if jobs == 0 then redis.call('ZREM', KEYS[4], '0') end
+  return jobs`;
+
 /**
  * Runs the jobs of one queue in places that it shares with the workers of other queues. BullMQ's own loop has places of its own for
  * each queue. This one takes a job only when it has a place, so that a job never waits in a process that cannot run it.
@@ -15,6 +21,7 @@ const PAUSE_AFTER_ERROR_MS = 500;
 export class ShardWorker extends Worker<Payload> {
   readonly #places: Places;
   readonly #redis: Redis;
+  readonly #countJobs: () => Promise<unknown>;
 
   constructor(
     name: string,
@@ -24,6 +31,10 @@ export class ShardWorker extends Worker<Payload> {
     super(name, process, { ...options, autorun: false });
     this.#places = places;
     this.#redis = redis;
+    redis.defineCommand('soukForgetSignal', { numberOfKeys: 4, lua: FORGET_SIGNAL });
+    const { soukForgetSignal } = redis as unknown as Record<string, (...keys: string[]) => Promise<unknown>>;
+    const keys = ['wait', 'prioritized', 'delayed', 'marker'].map((key) => this.toKey(key));
+    this.#countJobs = async () => soukForgetSignal?.apply(redis, keys);
   }
 
   override async run(): Promise<void> {
@@ -48,16 +59,12 @@ export class ShardWorker extends Worker<Payload> {
   async #takeJobs(): Promise<void> {
     const running = new Set<Promise<void>>();
     let waitSeconds = 0;
-    let takenAtOnce = 0;
     for (let number = 0; !this.closing; number += 1) {
-      const isSignalled = waitSeconds > 0 && (await this.#awaitSignal(waitSeconds));
+      const hasWaited = waitSeconds > 0;
+      const isSignalled = hasWaited && (await this.#awaitSignal(waitSeconds));
       if (!(await this.#takePlace(isSignalled))) break;
       const { job, lookAgainSeconds } = await this.#nextJob(`${this.id}:${number}`);
       waitSeconds = lookAgainSeconds;
-      takenAtOnce = job ? takenAtOnce + 1 : 0;
-      // Most queues have one job at a time. Its signal stays if there are more; without this wait, Redis would be asked twice while
-      // the job begins.
-      if (takenAtOnce === 1) waitSeconds = LOOK_AGAIN_SECONDS;
       if (!job) {
         this.#places.release();
         continue;
@@ -67,6 +74,8 @@ export class ShardWorker extends Worker<Payload> {
         running.delete(run);
       });
       running.add(run);
+      // Most queues have one job at a time. With a needless signal, Redis would be asked twice while the job begins.
+      if (hasWaited && !(await this.#hasMoreJobs())) waitSeconds = LOOK_AGAIN_SECONDS;
     }
     await Promise.all(running);
   }
@@ -80,6 +89,16 @@ export class ShardWorker extends Worker<Payload> {
       await this.#noteError(error);
       await this.backend.reconnectBlocking().catch((again: unknown) => this.#noteError(again));
       return false;
+    }
+  }
+
+  /** Returns whether the queue has more jobs, and takes its signal back if it has none. */
+  async #hasMoreJobs(): Promise<boolean> {
+    try {
+      return (await this.#countJobs()) !== 0;
+    } catch (error) {
+      await this.#noteError(error);
+      return true;
     }
   }
 
