@@ -90,13 +90,11 @@ class Obtaining {
   #hasFetched = false;
   #hasNoTokens = false;
   #divisions = 0;
-  readonly #limit: <Value>(fetch: () => Promise<Value>) => Promise<Value>;
+  readonly #limit = pLimit(FETCHES_AT_ONCE);
   readonly #flightsByIdentity = new Map<string, Flight>();
 
   constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock, events: CallEvents) {
     this.#request = request;
-    // One source has one fetch at a time.
-    this.#limit = request.sources.length > 1 ? pLimit(FETCHES_AT_ONCE) : (fetch) => fetch();
     this.#flights = flights;
     this.#clock = clock;
     this.#events = events;
@@ -196,7 +194,7 @@ class Obtaining {
     let fetched: ReadonlyMap<string, unknown> | null;
     try {
       // Without tokens, nothing more is sent.
-      fetched = await this.#limit(async () => (this.#hasNoTokens ? null : this.#request.fetch(sources)));
+      fetched = await this.#limit(() => (this.#hasNoTokens ? null : this.#request.fetch(sources)));
     } catch (error) {
       return this.#mayDivide(sources, error) ? this.#fetchHalves(sources) : this.#fail(sources, error);
     }

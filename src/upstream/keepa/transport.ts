@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import pRetry, { AbortError } from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
@@ -121,18 +122,20 @@ export function createKeepaTransport(deps: {
     read: (response: HttpResponse) => Promise<Answer<T>>,
   ): Promise<T> {
     const { signal } = context;
-    const delaysMs = call.cost >= MANY_TOKENS ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
+    const once = () =>
+      attempt(call, context, maxBytes, read).catch((error: unknown) => {
+        throw signal.aborted || !mayPass(error) ? new AbortError(error as Error) : error;
+      });
     try {
-      // Packages for retries wrap each call in promises of their own, and few calls need a second attempt.
-      for (const delayMs of delaysMs) {
-        try {
-          return await attempt(call, context, maxBytes, read);
-        } catch (error) {
-          if (signal.aborted || !mayPass(error)) throw error;
-          await sleep(clock, delayMs, signal);
-        }
-      }
-      return await attempt(call, context, maxBytes, read);
+      return await pRetry(once, {
+        retries: call.cost >= MANY_TOKENS ? 1 : RETRY_DELAYS_MS.length,
+        // Delays use the injected clock, so that tests do not wait.
+        minTimeout: 0,
+        maxTimeout: 0,
+        onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
+          if (retriesLeft > 0) await sleep(clock, RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, signal);
+        },
+      });
     } catch (error) {
       throw publicError(error, call, signal);
     }
@@ -192,9 +195,7 @@ function mayPass(error: unknown): boolean {
   return !(
     error instanceof SoukError ||
     error instanceof BodyTooLargeError ||
-    error instanceof TokensAwaited ||
-    // A fault of this code.
-    error instanceof TypeError
+    error instanceof TokensAwaited
   );
 }
 
