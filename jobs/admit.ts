@@ -1,8 +1,8 @@
+import { v7 as uuid } from 'uuid';
 import type { Admission, Admissions } from '../src/billing/admission.ts';
 import type { AdmissionRequest } from '../src/billing/admission-request.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
-import { newId } from '../src/platform/new-id.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { unitsPaidOf } from '../src/results/answer-store.ts';
@@ -36,7 +36,7 @@ export async function admit(
     }
     asked = {
       ...request,
-      callId: request.background ? callId : newId(),
+      callId: request.background ? callId : uuid(),
       units: Math.max(0, request.units - paid),
       continues: admission.callId,
     };
@@ -68,7 +68,7 @@ async function admitOnce(
   let admission: Admission;
   try {
     admission = await retryDuringOutage(clock, () => {
-      const asked = tried.length === 0 || background ? request : { ...request, callId: newId() };
+      const asked = tried.length === 0 || background ? request : { ...request, callId: uuid() };
       tried.push(asked.callId);
       return admissions.admit(asked);
     });

@@ -1,3 +1,4 @@
+import { v7 as uuid } from 'uuid';
 import {
   type Admissions,
   DEDUPLICATION_SECONDS,
@@ -20,7 +21,6 @@ import { requireRightClock } from '../src/platform/db/database-clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { toRecord } from '../src/platform/error-record.ts';
 import { SoukError } from '../src/platform/errors.ts';
-import { newId } from '../src/platform/new-id.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
@@ -119,7 +119,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     const deadlineAt = deadlineOf(waiting, pool, clock.now());
     const { admission, unitsReserved } = await admit(deps, {
       caller: admittedAs(caller),
-      callId: background ? waiting.callId : newId(),
+      callId: background ? waiting.callId : uuid(),
       operation: operation.name,
       chargeId,
       units,

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { BatchJob, BatchQueue } from '../../jobs/batch-queue.ts';
 import { dropUpload, putUpload, type Replies } from '../../jobs/replies.ts';
 import { boolean } from '../operations/params/scalars.ts';
 import { SoukError } from '../platform/errors.ts';
-import { newId } from '../platform/new-id.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { inMode, JSON_TYPE } from '../results/envelope.ts';
@@ -70,7 +70,7 @@ export async function sendToWorker(
   jobOf: (upload: { uploadId: string; accountId: number; keyId: number | null }) => BatchJob,
 ): Promise<FastifyReply> {
   const { redis, keys, batchQueue, replies } = deps;
-  const uploadId = newId();
+  const uploadId = uuid();
   await receiveUpload(deps, uploadId, { request });
   const job = jobOf({ uploadId, accountId: account.accountId, keyId: account.keyId });
   const [answer] = await Promise.all([

@@ -1,4 +1,5 @@
 import { type FastifyInstance, fastify } from 'fastify';
+import { v7 as uuid } from 'uuid';
 import { type ApiDeps, registerApi } from '../api/api.ts';
 import { registerStripeWebhook } from '../api/endpoints/payments/stripe-webhook.ts';
 import { setAnswerHeaders } from '../api/plugins/answer-headers.ts';
@@ -19,7 +20,6 @@ import { type RequestLimits, refuseSlowBodies, requestTimeouts } from '../api/pl
 import { leaveBodiesUnread } from '../api/plugins/unread-bodies.ts';
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
 import type { StripePayments } from '../billing/payments/stripe.ts';
-import { newId } from '../platform/new-id.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { sendNotFoundPage } from '../site/kit/error-page.tsx';
 import type { SiteDeps } from '../site/pages.ts';
@@ -46,7 +46,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const timeouts = requestTimeouts(requestLimits);
   const app = fastify({
     logger: false,
-    genReqId: newId,
+    genReqId: () => uuid(),
     trustProxy: deps.trustProxy ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Node would drop the second of two Authorization headers, and with it a conflicting key.

@@ -1,5 +1,5 @@
+import { v7 as uuid } from 'uuid';
 import type { Queryable } from '../platform/db/pool.ts';
-import { newId } from '../platform/new-id.ts';
 import { type FactsOf, kindNamed, type MailKind } from './kinds/index.ts';
 
 /** A mail to the e-mail address of an account. */
@@ -45,7 +45,7 @@ async function queue(
       from coalesce($7::timestamptz, now()) as at
       on conflict (cause) do nothing`,
     values: [
-      ...[newId(), accountId, kind, to, JSON.stringify(facts), cause],
+      ...[uuid(), accountId, kind, to, JSON.stringify(facts), cause],
       now === undefined ? null : new Date(now),
     ],
   });

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
 import { isTestAccount } from '../accounts/test-accounts.ts';
 import type { Database } from '../platform/db/pool.ts';
-import { newId } from '../platform/new-id.ts';
 import type { ClaimedDelivery } from './claims.ts';
 import type { Verdict } from './retry-schedule.ts';
 import type { Outcome } from './send.ts';
@@ -36,7 +36,7 @@ export async function enqueueAll(
   events: readonly WebhookEvent[],
   now: number,
 ): Promise<string[]> {
-  const ids = events.map(({ id }) => id ?? newId());
+  const ids = events.map(({ id }) => id ?? uuid());
   if (events.length === 0) return ids;
   await connection.query({
     name: 'enqueue-deliveries',

@@ -1,3 +1,4 @@
+import { v7 as uuid } from 'uuid';
 import { countAlive } from '../../jobs/backlog.ts';
 import { poolsOf } from '../../jobs/mode.ts';
 import { type Submission, submit } from '../../jobs/submit.ts';
@@ -18,7 +19,6 @@ import { queuedOperation } from '../../src/operations/index.ts';
 import { POOL_NAMES, POOLS, type PoolName } from '../../src/operations/pools.ts';
 import { isClockRight } from '../../src/platform/db/database-clock.ts';
 import { SoukError } from '../../src/platform/errors.ts';
-import { newId } from '../../src/platform/new-id.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import type { FeedDeps, Outcome } from './feed-deps.ts';
 import { createFeedingOrder, type FeedingOrder } from './feeding-order.ts';
@@ -114,7 +114,7 @@ async function takeTurn(
     minuteCalls.get(batch.accountId) ?? 1,
     ...pools.map((pool) => room.get(pool) ?? 0),
   );
-  const callIds = Array.from({ length: size }, () => newId());
+  const callIds = Array.from({ length: size }, () => uuid());
   return takeCalls(database, batch.batchId, pools, callIds, clock.now());
 }
 

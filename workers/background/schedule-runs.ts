@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
 import { obstacleOfKey } from '../../src/accounts/key-standing.ts';
 import { ACCOUNT_LIMITS, countOpenBatches, limitsFor } from '../../src/batches/account-limits.ts';
 import { insertBatch } from '../../src/batches/create.ts';
@@ -17,7 +18,6 @@ import {
 import { storedByAccount } from '../../src/batches/storage-limit.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { newId } from '../../src/platform/new-id.ts';
 import { type PrepareDeps, packedCalls, yieldToEvents } from './prepare.ts';
 
 /** A run that starts this long after its time counts as missed. */
@@ -56,7 +56,7 @@ async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Pr
     const dueAt = Math.max(schedule.nextDueAt, lastRun(schedule, upTo) ?? 0);
     await setNextDue(client, scheduleId, nextRuns(schedule, dueAt, 1)[0] ?? null);
     const trigger = clock.now() - dueAt > MISSED_AFTER_MS ? 'missed' : 'tick';
-    return noteRun(deps, client, schedule, { runId: newId(), dueAt, trigger });
+    return noteRun(deps, client, schedule, { runId: uuid(), dueAt, trigger });
   });
 }
 
@@ -100,7 +100,7 @@ async function noteRun(
     const run: Run = { ...about, ...work, batchId: null };
     return (await insertRun(client, schedule.scheduleId, run)) ? run : null;
   }
-  const batchId = newId();
+  const batchId = uuid();
   const run: Run = { ...about, state: 'started', reason: null, batchId };
   if (!(await insertRun(client, schedule.scheduleId, run))) return null;
   await insertBatch(client, newBatch(schedule, batchId, startedAt), work.calls);

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import { ERRORS } from '../../platform/errors.ts';
 import type { CallEventSink } from '../../platform/telemetry/call-events.ts';
-import { createDurations } from '../../platform/telemetry/durations.ts';
 import { createTally } from '../../platform/telemetry/tally.ts';
 import { atEnd } from './request-end.ts';
 
@@ -31,12 +30,20 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     help: 'Requests answered with an error, by error code.',
     labels: ['code'],
   });
-  const addDuration = createDurations(registry, {
+  const durations = new Histogram({
     name: 'souk_http_request_duration_seconds',
     help: 'Duration of requests, including the time they waited for their jobs.',
-    label: 'route',
-    seconds: SECONDS,
+    labelNames: ['route'],
+    buckets: SECONDS,
+    registers: [registry],
   });
+
+  const durationsByRoute = new Map<string, Histogram.Internal<'route'>>();
+  const durationOf = (route: string) => {
+    const duration = durationsByRoute.get(route) ?? durations.labels(route);
+    durationsByRoute.set(route, duration);
+    return duration;
+  };
 
   return {
     onEvent(event) {
@@ -48,7 +55,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
           const status = reply.raw.headersSent ? reply.statusCode : LEFT_STATUS;
           const route = request.routeOptions.url ?? 'none';
           requestsBy(route, request.method, String(status)).value += 1;
-          addDuration(route, (performance.now() - request.startedAt) / 1000);
+          durationOf(route).observe((performance.now() - request.startedAt) / 1000);
         });
         done();
       });

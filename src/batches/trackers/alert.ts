@@ -1,9 +1,9 @@
 import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
-import { newId } from '../../platform/new-id.ts';
 import { type Condition, conditionKey, conditionSchema, isAboutKeywords } from './condition.ts';
 import type { Crossing } from './decide.ts';
 
@@ -70,7 +70,7 @@ export async function insertAlerts(
 ): Promise<Alert[]> {
   const [first] = alerts;
   if (!first) return [];
-  const named = alerts.map((alert) => ({ ...alert, alertId: newId() }));
+  const named = alerts.map((alert) => ({ ...alert, alertId: uuid() }));
   const { rows } = await client.query<{ id: string }>(
     `insert into tracker_alerts (id, tracker_id, batch_id, item, condition_key, condition, title, before_value,
        after_value, threshold, created_at)

@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
 import { lockAccount } from '../../accounts/accounts.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
-import { newId } from '../../platform/new-id.ts';
 import { findOffer, type PackOffer } from '../payments/offers.ts';
 import { createPurchase } from '../payments/purchases.ts';
 import { decideTopUp } from './decide-top-up.ts';
@@ -32,7 +32,7 @@ export function startTopUp(
     const unitsLeft = await unitsLeftIn(client, accountId, pack, now);
     const spent = decideTopUp(topUp, topUp, { unitsLeft, priceCents: pack.priceCents, now });
     if (!spent) return null;
-    const purchaseId = newId();
+    const purchaseId = uuid();
     const details = { wallet: pack.wallet, quantity: 1, months: 1, currency, provider: 'stripe' } as const;
     await createPurchase(client, { purchaseId, accountId, offer: pack, ...details }, now);
     await client.query(
