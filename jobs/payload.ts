@@ -20,8 +20,6 @@ export const payloadSchema = z.object({
   deadlineAt: z.number(),
   /** True for a call of a batch: no request waits for it, so it leaves tokens to calls with waiting requests. */
   background: z.boolean().default(false),
-  /** True if only the request that made the call waits for it: it is settled while its answer is being stored. */
-  awaited: z.boolean().optional(),
   /** The completion channel of the process that submitted the job; absent in jobs of an earlier release, and in those put back. */
   completionChannel: z.string().optional(),
   /** The span that submitted the job, as W3C `traceparent`, so that one trace shows request and job. */
@@ -35,13 +33,10 @@ export function isRunnable({ version, operation }: Partial<Payload>): boolean {
   return version === VERSION && operation !== undefined && queuedOperation(operation) !== undefined;
 }
 
-/** What a payload has only if a request or a batch submits its job, and not if it is put back. */
-type Submitted = Pick<Payload, 'awaited' | 'completionChannel' | 'traceparent'>;
-
 /** Returns the payload of a call's job, with only the fields that a worker needs. */
 export function payloadOf(
-  call: Omit<Payload, 'version' | keyof Submitted>,
-  { awaited, completionChannel, traceparent }: Submitted = {},
+  call: Omit<Payload, 'version' | 'traceparent' | 'completionChannel'>,
+  { completionChannel, traceparent }: Pick<Payload, 'completionChannel' | 'traceparent'> = {},
 ): Payload {
   const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
   return {
@@ -53,7 +48,6 @@ export function payloadOf(
     unitsReserved,
     deadlineAt,
     background,
-    ...(awaited && { awaited }),
     ...(completionChannel !== undefined && { completionChannel }),
     ...(traceparent !== undefined && { traceparent }),
   };

@@ -51,8 +51,6 @@ export interface CallRequest {
   /** The most units the caller will pay; null: any number. */
   maxUnits: number | null;
   waiting: Waiting;
-  /** Whether a webhook receives the end of the call. */
-  watched?: boolean;
 }
 
 /** Who waits for the answer: a request, a caller that polls the job, or a batch, whose deadline is `batchUntil`. */
@@ -166,8 +164,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     }
     note('started');
     const { completionChannel } = deps;
-    const awaited = waiting === 'caller' && !request.watched;
-    const payload = payloadOf(call, { awaited, completionChannel, traceparent: span?.traceparent });
+    const payload = payloadOf(call, { completionChannel, traceparent: span?.traceparent });
     return {
       kind: 'started',
       accountId,

@@ -14,7 +14,6 @@ import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
 import { endOfTurn } from '../src/platform/turn.ts';
-import type { Answer } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { deadlineSignal } from './deadline.ts';
 import { type ProduceDeps, type Produced, produceAnswer } from './produce.ts';
@@ -89,7 +88,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   async function runJob(payload: Payload, attempt: Attempt): Promise<CompletionMessage> {
     const { pool, number, waitedMs, signal, onProgress } = attempt;
-    const { callId, accountId, operation } = payload;
+    const { callId, accountId, operation, background } = payload;
     const job = { pool, callId, accountId, operation };
     const jobLog = log.child({ callId, operation });
     const startedAt = clock.now();
@@ -97,12 +96,12 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const run = createRun(clock, signal, payload.background);
     run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...job }));
     runs.set(callId, run);
-    const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
     let result: Produced | SoukError;
     try {
       if (cancelled.has(callId) || (number > 1 && (await redis.exists(keys.cancelled(callId))))) run.cancel();
       // A request may have joined the job since it was queued.
       if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
+      const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
       result = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
       for (const failure of result.failures) emitFailure(deps, failure, payload);
     } catch (error) {
@@ -113,7 +112,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     } finally {
       runs.delete(callId);
     }
-    return complete(deps, running, result, number);
+    return complete(deps, { ...job, background, completionChannel: payload.completionChannel }, result, {
+      startedAt,
+      attempts: number,
+      pausedMs: run.pausedMs,
+    });
   }
 
   /**
@@ -187,26 +190,25 @@ async function produceInTurn(
   }
 }
 
-/** Ends the call of a job and publishes its end. @param attempts made at the job. */
+/** Settles or releases the call of a job and publishes its end. */
 async function complete(
   deps: ExecutorDeps,
-  running: RunningJob,
+  { background, completionChannel, ...job }: JobIds & Pick<Payload, 'background' | 'completionChannel'>,
   result: Produced | SoukError,
-  attempts: number,
+  { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
   const { redis, keys, events, clock, log } = deps;
-  const { pool, payload, run, startedAt } = running;
-  const { callId, accountId, operation, background, completionChannel } = payload;
-  const { ended, error, answer } = await endJob(deps, running, result, { startedAt, attempts });
+  const { pool, callId } = job;
+  const { ended, error } = await endJob(deps, job, result, { startedAt, attempts });
   const unitsCharged = ended?.unitsCharged ?? 0;
-  const durationMs = clock.now() - startedAt - run.pausedMs;
+  const durationMs = clock.now() - startedAt - pausedMs;
   const completion = completionMessage({ callId, pool, unitsCharged, error }, durationMs);
-  const job = { pool, callId, accountId, operation, state: completion.state };
-  events.emit({ type: 'job.ended', ...job, error: error ? error.kind : null, durationMs });
+  const { state } = completion;
+  events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });
   // If the call was released meanwhile (cancelled or overdue), its completion message has already been published.
   if (ended && !ended.endedNow && ended.state === 'released') return completion;
-  const isAwaited = !background && ended?.state === 'settled' && answer !== null;
-  const message = isAwaited ? withAnswer(completion, answer) : completion;
+  const isAwaited = !background && ended?.state === 'settled' && !(result instanceof SoukError);
+  const message = isAwaited ? withAnswer(completion, result.answer) : completion;
   // The job does not wait for this: a gateway that misses the message looks the call up.
   publishCompletion(redis, keys, message, completionChannel).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
@@ -216,47 +218,16 @@ async function complete(
   return completion;
 }
 
-/** How a job ended. */
-interface JobEnd {
-  /** null: the call does not exist. */
-  ended: Ended | null;
-  error: ErrorRecord | null;
-  /** What this attempt has stored. */
-  answer: Answer | null;
-}
-
-/**
- * Settles or releases the call of a job. A call that had already ended does not change, unless its answer was to be made again
- * and cannot be.
- */
+/** A call that had already ended does not change, unless its answer was to be made again and cannot be. */
 async function endJob(
   deps: ExecutorDeps,
-  { payload, run, log }: RunningJob,
+  job: JobIds,
   result: Produced | SoukError,
   attempts: Attempts,
-): Promise<JobEnd> {
-  const fail = async (error: SoukError) => {
-    const failed = await endFailedCall(deps, payload, toRecord(error), attempts);
-    return { ...failed, answer: null };
-  };
-  if (result instanceof SoukError) return fail(result);
-  const settle = () => endCall(deps, payload, { units: result.units, answer: result.ref }, attempts);
-  // If the answer cannot be stored, the call is refunded. If this process ends before, the queue runs the job again, which
-  // changes no charge.
-  const settling = payload.awaited ? settle() : null;
-  settling?.catch(() => {});
-  let answer: Answer;
-  try {
-    answer = await result.store();
-  } catch (error) {
-    await settling;
-    // This process stops running the job. Another attempt may succeed.
-    if (run.signal.aborted) throw error;
-    const failure = publicError(error, log);
-    emitFailure(deps, failure, payload);
-    return fail(failure);
-  }
-  return { ended: await (settling ?? settle()), error: null, answer };
+): Promise<{ ended: Ended | null; error: ErrorRecord | null }> {
+  if (result instanceof SoukError) return endFailedCall(deps, job, toRecord(result), attempts);
+  const ended = await endCall(deps, job, { units: result.units, answer: result.ref }, attempts);
+  return { ended, error: null };
 }
 
 /** Failures shared by another call and failures caused by the customer are not reported to the operator. */

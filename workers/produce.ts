@@ -29,19 +29,18 @@ export interface ProduceDeps extends HandlerContextDeps {
   tracing: Tracing | null;
 }
 
-/** An answer that is ready to be stored. */
+/** A stored answer. */
 export interface Produced {
   /** The units to charge. */
   units: number;
   ref: AnswerRef;
+  answer: Answer;
   /** The errors of sources that the answer lacks. */
   failures: ReadonlySet<SoukError>;
-  /** Stores the answer, and waits until its sources are stored as well. */
-  store(): Promise<Answer>;
 }
 
 /**
- * Fetches and presents the answer of a job, while its sources are being stored.
+ * Fetches, presents and stores the answer of a job.
  * @param again the job was started before, and stopped to wait for tokens.
  */
 export async function produceAnswer(
@@ -63,11 +62,10 @@ export async function produceAnswer(
     const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
       handler(withoutForm(input), context),
     );
-    return await presentAnswer(deps, job, { operation, input, found, gathered });
-  } catch (error) {
+    return await storeAnswer(deps, job, { operation, input, found, gathered });
+  } finally {
     // An error of the call comes first.
     await Promise.allSettled(gathered.storing);
-    throw error;
   }
 }
 
@@ -79,7 +77,8 @@ interface Found {
   gathered: Gathered;
 }
 
-async function presentAnswer(
+/** Presents and stores an answer while its sources are being stored. */
+async function storeAnswer(
   deps: ProduceDeps,
   { payload, log }: RunningJob,
   { operation, input, found, gathered }: Found,
@@ -100,18 +99,13 @@ async function presentAnswer(
   const units = Math.max(0, Math.min(content.units - paidBefore, payload.unitsReserved));
   const provider = providerOf(deps.providers, operation);
   const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
-  const { failures, storing } = gathered;
-  return {
-    units,
-    ref: failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER,
-    failures: new Set(failures.values()),
-    async store() {
-      const storingAnswer = store(deps, payload, presentationId, { content, gathered, ...age });
-      await Promise.allSettled([storingAnswer, ...storing]);
-      await Promise.all(storing);
-      return storingAnswer;
-    },
-  };
+  const [answer] = await Promise.all([
+    store(deps, payload, presentationId, { content, gathered, ...age }),
+    ...gathered.storing,
+  ]);
+  const { failures } = gathered;
+  const ref = failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER;
+  return { units, ref, answer, failures: new Set(failures.values()) };
 }
 
 function kindsOf({ failures }: Gathered): Map<string, ErrorKind> {

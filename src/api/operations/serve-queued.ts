@@ -19,7 +19,7 @@ import type { CallRate } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
-import { type Answer, OWN_ANSWER } from '../../results/answer-store.ts';
+import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { requireSecret } from '../../webhooks/secrets.ts';
 import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limits.ts';
 import { ACCEPTED, type CallFacts, sendEnvelope } from '../envelope.ts';
@@ -111,7 +111,7 @@ async function answerOnce(deps: QueuedDeps, requested: RequestedCall): Promise<F
   }
   const waiting = preference.async ? 'poller' : 'caller';
   const caller = { accountId, keyHash, keyVersion };
-  const call: CallRequest = { operation, input, caller, maxUnits, waiting, watched: webhook !== null };
+  const call: CallRequest = { operation, input, caller, maxUnits, waiting };
   if (dryRun) {
     await freeRequests.count(accountId);
     return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
@@ -175,15 +175,11 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   if (joined.background) await promote(deps, joined);
   if (preference.async) return replyWithJob(call, pending, callId);
   if (finished) {
-    const load = () => deps.answers.load(callId, answerRef ?? OWN_ANSWER);
-    let answer = await load();
-    if (!answer) {
-      // The job may be storing the answer, or another process may queue it again: its message goes to that process only.
-      await deps.completions.register(callId);
-      answer = await load();
-    }
+    const answer = await deps.answers.load(callId, answerRef ?? OWN_ANSWER);
     if (answer) return sendAnswer(call.reply, answer, { ...pending, cache: 'HIT' });
   }
+  // Another process may put the job into the queue at the same time, and its job names that process.
+  if (finished) await deps.completions.register(callId);
   const waiting = deps.completions.wait({ accountId, callId }, preference.waitMs, finished);
   // The call is charged but its answer is lost, so it runs again free of charge.
   if (finished) await enqueueAgain(deps, operation, { accountId, callId, input });
@@ -207,13 +203,16 @@ async function replyWhenEnded(
   submission: Started | Joined,
   waiting: ReturnType<CompletionMap['wait']>,
 ): Promise<FastifyReply> {
+  const { answers } = call.deps;
   const { accountId, callId } = submission;
   const [completion] = await Promise.all([waiting, untilStored(call.deps, submission)]);
   if (completion?.error) {
     call.reply.header('x-job-id', callId);
     throw fromRecord(completion.error);
   }
-  const answer = completion && (answerIn(completion) ?? (await loadAnswer(call.deps, submission)));
+  // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
+  const answer =
+    completion && (answerIn(completion) ?? (await answers.load(callId, OWN_ANSWER).catch(() => null)));
   if (!answer) {
     await keepForPolling(call.deps, { accountId, callId }, call.input);
     return replyWithJob(call, pending, callId);
@@ -221,26 +220,6 @@ async function replyWhenEnded(
   const unitsConsumed = pending.deduplicated ? 0 : completion.unitsCharged;
   const cache = answer.meta.fromCache ? 'HIT' : 'MISS';
   return sendAnswer(call.reply, answer, { ...pending, unitsConsumed, cache });
-}
-
-/** How long the answer of a settled call may take to be stored. */
-const STORING_MS = 1_000;
-
-/** Returns the answer of a call that is settled, also if its job is still storing it; null if it cannot be read. */
-async function loadAnswer(
-  { answers, completions }: QueuedDeps,
-  { accountId, callId }: Started | Joined,
-): Promise<Answer | null> {
-  const load = () => answers.load(callId, OWN_ANSWER);
-  try {
-    const answer = await load();
-    if (answer) return answer;
-    await completions.wait({ accountId, callId }, STORING_MS, true);
-    return await load();
-  } catch {
-    // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
-    return null;
-  }
 }
 
 function replyWithJob({ reply, operation }: SubmittedCall, facts: CallFacts, callId: string): FastifyReply {
