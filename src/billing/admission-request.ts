@@ -59,9 +59,9 @@ const COLUMNS: readonly ((call: AdmissionInput) => string | number | null)[] = [
   // An absent version is 0, or any if the call is dry.
   ({ caller, dry }) => (isOfKey(caller) && (dry || caller.keyVersion) ? (caller.keyVersion ?? null) : null),
   ({ chargeId }) => `"\\\\x${chargeId}"`,
-  ({ operation }) => operation || '""',
+  ({ operation }) => quoted(operation),
   ({ units }) => units,
-  ({ pool }) => pool,
+  ({ pool }) => quoted(pool),
   ({ deadlineAt }) => `"${new Date(deadlineAt).toISOString()}"`,
   ({ input, answer }) => (answer === null ? quoted(JSON.stringify(input ?? null)) : null),
   ({ answer }) => (answer === null ? null : quoted(answer)),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encode } from '../../src/billing/admission-request.ts';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
 
 let billing: Billing;
@@ -10,6 +11,7 @@ beforeAll(async () => {
 afterAll(() => billing.close());
 
 const subscribed = () => billing.account({ subscriptions: [{}] });
+const newChargeId = () => randomBytes(16).toString('hex');
 
 test('stores the input and the answer of a call as they are, also with characters that arrays and JSON escape', async () => {
   const account = await subscribed();
@@ -62,9 +64,40 @@ test('refuses a call of a batch whose account does not exist, beside admitted ca
   expect(admitted).toMatchObject({ kind: 'started' });
 });
 
+test('of calls of a batch that repeat each other, the first is admitted and the others join it', async () => {
+  const account = await subscribed();
+  // So many that sorting them by their charge alone exchanges some that are equal.
+  const charges = Array.from({ length: 20 }, newChargeId);
+  const calls = [...charges, ...charges.toSorted(), ...charges].map((chargeId) => ({
+    caller: { keyHash: account.keyHash, keyAccountId: account.accountId },
+    callId: uuid(),
+    operation: 'market.product',
+    chargeId,
+    units: 1,
+    pool: 'market' as const,
+    deadlineAt: billing.clock.now() + 60_000,
+    input: null,
+    answer: 'own',
+    background: false,
+  }));
+  const asked = encode(calls);
+  const { rows } = await billing.database.query(
+    `select outcome, call_id as "callId"
+    from souk_admit_calls($1, 300, '00:00', '00:00', 'UTC', 'infinity', false, ${asked.map((_, i) => `$${i + 2}`).join()})
+    order by idx`,
+    [new Date(billing.clock.now()), ...asked],
+  );
+  expect(rows).toEqual(
+    calls.map(({ chargeId }, i) => ({
+      outcome: i < charges.length ? 'admitted' : 'joined',
+      callId: calls[charges.indexOf(chargeId)]?.callId,
+    })),
+  );
+});
+
 test('a call that repeats one whose claim is older than five minutes replaces the claim', async () => {
   const account = await subscribed();
-  const chargeId = randomBytes(16).toString('hex');
+  const chargeId = newChargeId();
   await billing.admit(account, 1, { chargeId, answer: 'first' });
   billing.clock.advance(301_000);
   const second = await billing.admit(account, 1, { chargeId, answer: 'second' });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct } from './answers.ts';
@@ -13,6 +14,9 @@ export interface SharedSouk {
   giveBack(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The stores of the run are stopped at the same time as its last processes, and without Redis a worker closes only after its limit. */
+const CLOSE_LIMIT_MS = 2_000;
 
 export function createSharedSouk(): SharedSouk {
   let souk: Souk | null = null;
@@ -43,7 +47,7 @@ export function createSharedSouk(): SharedSouk {
       const canForget = !souk.redisUrl.startsWith('redis+cluster:');
       if (isBroken || !isSame || !canForget || !(await isIdle(souk))) await close();
     },
-    close,
+    close: () => Promise.race([close(), pause(CLOSE_LIMIT_MS, undefined, { ref: false })]),
   };
 }
 

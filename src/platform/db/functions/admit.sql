@@ -16,6 +16,7 @@
 --
 -- With `deferred`, the commit does not wait for the disk if all calls are admitted. The caller, whose calls have no answers, tells a
 -- customer about them only when a later commit has waited.
+drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb);
 create or replace function souk_admit_calls(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
   not_after timestamptz, deferred boolean,
@@ -87,7 +88,7 @@ begin
       -- Includes calls that will join. If that makes an account exceed a limit, its calls take the general path,
       -- with the same outcome. So does a call that repeats one of this batch, and joins it there.
       q.outcome is null and s.id is not null
-        and lag(q.claim_key) over account is distinct from q.claim_key
+        and lag(q.claim_key) over turn is distinct from q.claim_key
         and coalesce(sum(prices[q.idx]) over account <= s.available, true)
         and coalesce(count(*) over account <= s.minute_left, true)
         and bool_or(q.is_capped) over account is not true as simple
@@ -115,7 +116,10 @@ begin
         where o.account_id = q.account_id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
     window account as (
       partition by q.account_id order by q.outcome is null and not q.dry desc, q.claim_key
-      rows between unbounded preceding and unbounded following)
+      rows between unbounded preceding and unbounded following),
+      -- Of calls that repeat each other, the first is admitted.
+      turn as (
+        partition by q.account_id order by q.outcome is null and not q.dry desc, q.claim_key, q.idx)
   ) as j;
 
   if has_started then

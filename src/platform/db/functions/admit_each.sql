@@ -1,5 +1,5 @@
 drop function if exists souk_admit_each(integer[], timestamptz, integer, time, time, text, jsonb);
-drop function if exists souk_admit_each(integer[], timestamptz, integer, time, time, text, jsonb, bigint[]);
+-- A function of the earlier release that runs during the upgrade still needs the one with (..., jsonb, bigint[]).
 
 -- Admits the calls at the positions in `chosen`, one after the other: the general path of souk_admit_calls, which has
 -- locked the accounts. Only this path draws on several sources and refuses calls for lack of units.

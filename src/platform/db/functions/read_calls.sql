@@ -1,5 +1,5 @@
 drop function if exists souk_read_calls(timestamptz, integer, jsonb);
-drop function if exists souk_read_calls(timestamptz, integer, jsonb, bigint[]);
+-- A function of the earlier release that runs during the upgrade still needs souk_read_calls(timestamptz, integer, jsonb, bigint[]).
 
 -- Finds out what does not depend on units for the calls at the positions `chosen`: key, account and identical calls. The arrays
 -- have the fields of the calls; souk_admit_calls describes them. `outcome` is null for a call that neither joins another nor is
