@@ -35,7 +35,7 @@ export interface Attempt {
   pool: PoolName;
   /** The payload in the queue; parsed here. */
   data: unknown;
-  /** From 1. */
+  /** From 1. Counts starts, also those of workers that died. */
   number: number;
   /** How long the job waited for its first attempt; null for later ones. */
   waitedMs: number | null;

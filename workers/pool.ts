@@ -56,8 +56,8 @@ export async function openPoolWorker(deps: {
     await execute({
       pool,
       data: job.data,
-      number: job.attemptsMade + 1,
-      waitedMs: job.attemptsMade === 0 && job.processedOn ? job.processedOn - job.timestamp : null,
+      number: job.attemptsStarted,
+      waitedMs: job.attemptsStarted === 1 && job.processedOn ? job.processedOn - job.timestamp : null,
       signal: signal ?? new AbortController().signal,
       onProgress: (percent) => {
         // Progress is informative only, so errors are ignored.

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { reportAlive } from '../../jobs/backlog.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { holdProducts } from '../support/answers.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -43,4 +45,29 @@ test('a worker that stops finishes a job that ends within the grace period', asy
   expect((await reply).status).toBe(200);
   await stopped;
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
+});
+
+test('a job that was cancelled while it ran is not run again after the death of its worker', async ({
+  ownSouk: souk,
+  redis,
+}) => {
+  const client = await souk.client();
+  const keys = redisKeys(souk.redisNamespace);
+  const [stopping] = souk.workers.splice(0);
+  await stopping?.close();
+  // The report of a worker outlives it.
+  await reportAlive(redis, keys, 'market', 'dead', souk.clock.now());
+  const accepted = await client.get(PATH, { headers: { prefer: 'respond-async' } });
+  const callId = accepted.json.data.jobId;
+  // It had begun the job, and was told to cancel it. No process that runs now has heard of that.
+  const [job] = (await redis.keys(`*:${callId}`)).filter((key) =>
+    key.includes(keys.queuePrefix('market', 0)),
+  );
+  await redis.hset(job as string, 'ats', 1);
+  await redis.set(keys.cancelled(callId), 1);
+  const ended = souk.events.next('call.released');
+  await souk.addWorker();
+  expect((await ended).error).toBe('CANCELLED');
+  expect(souk.upstream.callsTo('product')).toEqual([]);
+  expect(await unitsUsed(client)).toBe(0);
 });

@@ -14,8 +14,7 @@ export function createTally<const Labels extends readonly string[]>(
   registry: Registry,
   { name, help, labels }: { name: string; help: string; labels: Labels },
 ): (...values: { [Index in keyof Labels]: string }) => Cell {
-  const cells: { values: string[]; cell: Cell }[] = [];
-  const root: Branch = { cell: null, next: new Map() };
+  const cells = new Map<string, { values: string[]; cell: Cell }>();
   new Counter({
     name,
     help,
@@ -23,27 +22,14 @@ export function createTally<const Labels extends readonly string[]>(
     registers: [registry],
     collect() {
       this.reset();
-      for (const { values, cell } of cells) this.labels(...values).inc(cell.value);
+      for (const { values, cell } of cells.values()) this.labels(...values).inc(cell.value);
     },
   });
   return (...values) => {
-    let branch = root;
-    for (const value of values) {
-      const known = branch.next.get(value);
-      const next = known ?? { cell: null, next: new Map() };
-      if (!known) branch.next.set(value, next);
-      branch = next;
-    }
-    if (branch.cell === null) {
-      branch.cell = { value: 0 };
-      cells.push({ values: [...values], cell: branch.cell });
-    }
-    return branch.cell;
+    const known = cells.get(values.join('\n'));
+    if (known) return known.cell;
+    const cell = { value: 0 };
+    cells.set(values.join('\n'), { values: [...values], cell });
+    return cell;
   };
-}
-
-/** The cells of some values of the first labels, by the value of the next label. */
-interface Branch {
-  cell: Cell | null;
-  next: Map<string, Branch>;
 }
