@@ -59,7 +59,7 @@ test('a job that was cancelled while it ran is not run again after the death of 
   await reportAlive(redis, keys, 'market', 'dead', souk.clock.now());
   const accepted = await client.get(PATH, { headers: { prefer: 'respond-async' } });
   const callId = accepted.json.data.jobId;
-  // It had begun the job, and was told to cancel it. No process that runs now has heard of that.
+  // It had begun the job when the job was cancelled. No process that runs now has received that.
   const [job] = (await redis.keys(`*:${callId}`)).filter((key) =>
     key.includes(keys.queuePrefix('market', 0)),
   );
