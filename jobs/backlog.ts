@@ -152,6 +152,8 @@ export async function reportAlive(
     .multi()
     .zadd(keys.workers(pool), now, workerId)
     .zremrangebyscore(keys.workers(pool), '-inf', now - 10 * WORKER_LIFETIME_MS)
+    // A worker of an earlier release has set a time, which would end the reports of all.
+    .persist(keys.workers(pool))
     .exec();
 }
 
