@@ -10,6 +10,8 @@ await runProcess('bare server', async (env) => {
   const url = env.REDIS_URL ?? '';
   const redis = new Redis(url);
   const database = new pg.Pool({ connectionString: env.DATABASE_URL });
+  // Stores end first if the benchmark is stopped.
+  database.on('error', () => {});
   const queue = await openBareQueue(url);
   const app = fastify({ logger: false });
   const JSON_TYPE = 'application/json; charset=utf-8';

@@ -46,7 +46,11 @@ export function load(
 }
 
 /** Returns a side that times each request by itself, more finely than `load` does, over a few connections. */
-export function timedLoad(url: string, next: () => LoadRequest, connections: number): Side {
+export function timedLoad(
+  url: string,
+  next: () => LoadRequest,
+  { connections, processes = SOUK }: { connections: number; processes?: readonly string[] },
+): Side {
   const send = async (seconds: number) => {
     const pool = new Pool(url, { connections });
     const sample = await timed(connections, seconds, async () => {
@@ -58,7 +62,7 @@ export function timedLoad(url: string, next: () => LoadRequest, connections: num
     await pool.close();
     return sample;
   };
-  return { processes: SOUK, send };
+  return { processes, send };
 }
 
 /** Runs tasks at a fixed concurrency for a while, and times them. */

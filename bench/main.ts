@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { printRow, type Row } from './row.ts';
 import { admissionRows } from './rows/admission.ts';
 import { batchRows } from './rows/batch.ts';
@@ -48,6 +49,8 @@ if (unknown.length > 0) {
   console.error(`No such group: ${unknown.join(', ')}. There are ${Object.keys(groups).join(', ')}.`);
   process.exit(1);
 }
+// Both move the figures.
+console.log(`Node ${process.version}, ${availableParallelism()} processors`);
 for (const name of given.length > 0 ? given : Object.keys(DEFAULT_GROUPS)) {
   // Each group has its own services, so that groups do not affect each other.
   const services = await openServices();
