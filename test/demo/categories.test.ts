@@ -71,6 +71,10 @@ describe('categories', () => {
     expect(Object.keys((await categories(demo, '101010,999')).categories)).toEqual(['101010']);
   });
 
+  test('leaves out an unknown category whose id is beyond 2^53', async ({ demo }) => {
+    expect(await categories(demo, '9223372036854775807')).toMatchObject({ categories: {} });
+  });
+
   test('a search finds the categories whose names contain every word', async ({ demo }) => {
     const find = async (term: string) => {
       const { json } = await demo.get('search', { domain: 1, type: 'category', term });
@@ -145,11 +149,14 @@ describe('best sellers', () => {
       expect(product.productGroup).toBe(productGroup);
   });
 
-  test('omit the list for a category without one', async ({ demo }) => {
-    const { status, json } = await demo.get('bestsellers', { domain: 1, category: 999 });
-    expect(status).toBe(200);
-    expect(json).not.toHaveProperty('bestSellersList');
-  });
+  test.for(['999', '9223372036854775807'])(
+    'omit the list for category %s, which has none',
+    async (category, { demo }) => {
+      const { status, json } = await demo.get('bestsellers', { domain: 1, category });
+      expect(status).toBe(200);
+      expect(json).not.toHaveProperty('bestSellersList');
+    },
+  );
 
   test('accept every option at once with their default values, as clients send them', async ({ demo }) => {
     const options = { category: 302_020, range: 0, variations: 1, sublist: 1 };

@@ -117,7 +117,11 @@ export function createProtocolHandler<Caller>(
 const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
   initialize: isSpecType.InitializeRequest,
   'prompts/get': isSpecType.GetPromptRequest,
+  'prompts/list': isSpecType.ListPromptsRequest,
+  'resources/list': isSpecType.ListResourcesRequest,
   'resources/read': isSpecType.ReadResourceRequest,
+  'resources/templates/list': isSpecType.ListResourceTemplatesRequest,
+  'tools/list': isSpecType.ListToolsRequest,
 };
 
 /** Refuses invalid parameters with `InvalidParams` before a handler runs. */

@@ -192,14 +192,18 @@ describe('toolsets', () => {
 });
 
 describe('a request with invalid parameters', () => {
-  const bodies = ['initialize', 'prompts/get', 'resources/read', 'tools/call'].flatMap((method) =>
-    [{}, { params: {} }, { params: { uri: 7, name: 7, protocolVersion: 7 } }].map((rest) => ({
-      jsonrpc: '2.0',
-      id: 1,
-      method,
-      ...rest,
-    })),
-  );
+  const requestsOf = (methods: readonly string[], contents: readonly { params?: object }[]) =>
+    methods.flatMap((method) => contents.map((content) => ({ jsonrpc: '2.0', id: 1, method, ...content })));
+  const bodies = [
+    ...requestsOf(
+      ['initialize', 'prompts/get', 'resources/read', 'tools/call'],
+      [{}, { params: {} }, { params: { uri: 7, name: 7, protocolVersion: 7 } }],
+    ),
+    ...requestsOf(
+      ['prompts/list', 'resources/list', 'resources/templates/list', 'tools/list'],
+      [{ params: { cursor: [] } }, { params: { cursor: 7 } }],
+    ),
+  ];
 
   test.for(bodies)('is refused with a protocol error: %o', async (body, { client }) => {
     const { text } = await post(client, body, { 'x-api-key': client.key });
