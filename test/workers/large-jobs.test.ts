@@ -107,6 +107,18 @@ test('a large job that is cancelled sends nothing more', async ({ souk, client, 
   expect(upstream.callsTo('product')).toHaveLength(4);
 });
 
+test('a large job that is cancelled while its thread starts sends nothing', async ({ openAnother }) => {
+  const souk = await openAnother({ largeJobs: true, clock: databaseClock() });
+  const client = await souk.client();
+  const accepted = await client.get(`/api/market/product?domain=4&asins=${asins(20).join(',')}&async=1`);
+  const job: string = accepted.json.data.links.self;
+  await expect.poll(async () => (await client.get(job)).json.data.state).toBe('running');
+  await client.get(job, { method: 'DELETE' });
+  expect((await client.get(`${job}?wait=30`)).json.data.state).toBe('cancelled');
+  expect(souk.upstream.calls).toEqual([]);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
 test('a large job of a failing provider is refunded', async ({ client, upstream }) => {
   upstream.on('lightningdeal', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const reply = await client.get('/api/market/lightningdeal?domain=5');

@@ -95,7 +95,7 @@ export function createLargeJobs(
         if (error.wasAlone) return fail(attempt, error);
       }
       try {
-        // Of several jobs, the cause is not known. A later attempt finds out whether its call was cancelled meanwhile.
+        // Of several jobs, the cause is not known.
         return await oneAtATime(() => runAlone({ ...attempt, number: attempt.number + 1 }));
       } catch (error) {
         if (error instanceof ThreadEnded) return fail(attempt, error);

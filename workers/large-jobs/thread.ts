@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { onControl } from '../../jobs/control.ts';
+import type { Payload } from '../../jobs/payload.ts';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { outageOf } from '../../src/platform/outage.ts';
@@ -47,6 +48,7 @@ async function run(id: number, attempt: SentAttempt): Promise<void> {
   running.set(id, controller);
   const onProgress = (percent: number) => post({ kind: 'progress', id, percent });
   try {
+    await noteCancelled(attempt.data as Payload);
     const completion = await jobs.executor.execute({ ...attempt, signal: controller.signal, onProgress });
     post({ kind: 'ended', id, completion });
   } catch (error) {
@@ -55,6 +57,12 @@ async function run(id: number, attempt: SentAttempt): Promise<void> {
   } finally {
     running.delete(id);
   }
+}
+
+/** A call may have been cancelled before this thread listened. */
+async function noteCancelled({ callId }: Payload): Promise<void> {
+  if (await stores.redis.exists(stores.keys.cancelled(callId)))
+    jobs.executor.control({ action: 'cancel', callId });
 }
 
 async function close(): Promise<void> {
