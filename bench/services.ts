@@ -44,11 +44,14 @@ export interface StartOptions {
   preload?: string;
 }
 
-/** Starts a durable PostgreSQL and Redis, as `npm start` does, in a temporary folder. */
-export async function openServices(): Promise<Services> {
+/**
+ * Starts a durable PostgreSQL and Redis, as `npm start` does, in a temporary folder.
+ * @param options.postgresFolder where PostgreSQL keeps its data after the end. Default: it is deleted.
+ */
+export async function openServices(options: { postgresFolder?: string | undefined } = {}): Promise<Services> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-bench-'));
   await chmod(folder, 0o755);
-  const postgres = await startPostgres(join(folder, 'postgres'), { durable: true });
+  const postgres = await startPostgres(options.postgresFolder ?? join(folder, 'postgres'), { durable: true });
   const redis = await startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true });
   await migrate(postgres.url);
   const database = openDatabase(postgres.url, createLogger('warn'), { limits: STATEMENT_LIMITS.unlimited });

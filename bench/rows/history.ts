@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import autocannon from 'autocannon';
 import { Redis } from 'ioredis';
 import { fillHistory } from '../fill-history.ts';
@@ -19,8 +20,6 @@ interface Side {
   keys: string[];
   /** Process ids of the gateway, the worker, Redis and PostgreSQL. */
   pids: number[];
-  /** Stops the gateway, the worker and their upstream. */
-  stop(): Promise<void>;
 }
 
 /** One round of calls, by call. */
@@ -34,24 +33,29 @@ interface Figures {
   failures: number;
 }
 
-export const historyRows = (services: Services) => compareSizes(services, [1_000_000]);
-export const longHistoryRows = (services: Services) => compareSizes(services, [1_000_000, 10_000_000]);
+export const historyRows = (services: Services) => compareWithHistory(services, 1_000_000);
+export const longHistoryRows = (services: Services) => compareWithHistory(services, 10_000_000);
 
-/** Compares calls of a service that has finished many calls with those of a service that has finished none, in alternating rounds. */
-async function compareSizes(emptyServices: Services, sizes: readonly number[]): Promise<Row[]> {
-  const filledServices = await openServices();
+/**
+ * Compares calls of a service that has finished many calls with those of a service that has finished none, in alternating rounds.
+ * BENCH_HISTORY=DIR keeps the filled database in that folder, for later runs. Each run adds its own calls to it.
+ */
+async function compareWithHistory(emptyServices: Services, calls: number): Promise<Row[]> {
+  const { BENCH_HISTORY: kept } = process.env;
+  const filledServices = await openServices({
+    postgresFolder: kept ? resolve(kept, String(calls)) : undefined,
+  });
   try {
     const empty = await openSide(emptyServices, await emptyServices.keys(ACCOUNTS));
+    // An earlier run on the same database has left subscriptions, keys and claims.
+    await filledServices.database.query('truncate subscriptions, api_keys, open_calls, call_claims cascade');
     const keys = await filledServices.keys(ACCOUNTS);
+    await fillHistory(filledServices.database, calls);
+    const filled = await openSide(filledServices, keys);
     const rows: Row[] = [];
-    for (const calls of sizes) {
-      await fillHistory(filledServices.database, calls);
-      const filled = await openSide(filledServices, keys);
-      for (const kind of ['cached', 'uncached'] as const)
-        rows.push(...(await compare(kind, calls, filled, empty)));
-      rows.push(await compareHotTables(calls, filled, empty));
-      await filled.stop();
-    }
+    for (const kind of ['cached', 'uncached'] as const)
+      rows.push(...(await compare(kind, calls, filled, empty)));
+    rows.push(await compareHotTables(calls, filled, empty));
     return rows;
   } finally {
     await filledServices.close();
@@ -69,9 +73,6 @@ async function openSide(services: Services, keys: string[]): Promise<Side> {
   return {
     ...{ services, keys, gatewayUrl: url },
     pids: [gateway.pid ?? 0, worker.pid ?? 0, redisPid, postgresPid],
-    async stop() {
-      for (const child of [gateway, worker, upstream.child]) await services.stop(child);
-    },
   };
 }
 
