@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import {
+  type Admission,
   type Admissions,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
@@ -97,6 +98,8 @@ export interface SubmitDeps {
   tracing?: Tracing | null;
 }
 
+type Admitted<Kind> = Extract<Admission, { kind: Kind }>;
+
 /**
  * Admits a call: answers it from the cache, joins it to an identical call of the account, or reserves its units so
  * that it can be queued.
@@ -104,7 +107,7 @@ export interface SubmitDeps {
  */
 export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submission> {
   const { operation, input, caller, waiting } = request;
-  const { answers, clock, events } = deps;
+  const { clock } = deps;
   return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
     requireRightClock(clock);
     const pool = poolOf(caller.accountId, operation, input);
@@ -140,41 +143,55 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       deadlineAt,
       background,
     };
-    const note = (outcome: Submission['kind']) =>
-      span?.set({ 'souk.outcome': outcome, 'souk.job_id': callId });
-
-    if (admission.kind === 'joined') {
-      note('joined');
-      const { finished, background, answer: answerRef, stored } = admission;
-      if (waiting === 'poller') {
-        await retryDuringOutage(clock, () => notePolled(deps.database, { accountId, callId }, input));
-        await answers.keepGiven({ accountId, callId }, answerRef);
-      }
-      return { kind: 'joined', accountId, callId, pool, finished, background, answerRef, stored };
-    }
-    const { rate } = admission;
-    if (!cached) events.emit({ type: 'answer.miss', operation: operation.name, accountId });
-    else {
-      const { tokens } = cached.meta;
-      events.emit({ type: 'answer.hit', operation: operation.name, accountId, tokens });
-      if (admission.kind === 'cached' || (await settleAtOnce(deps, call, cached))) {
-        note('cached');
-        return { kind: 'cached', accountId, callId, answer: cached, units: unitsReserved, rate };
-      }
-    }
-    note('started');
-    const { completionChannel } = deps;
-    const payload = payloadOf(call, { completionChannel, traceparent: span?.traceparent });
-    return {
-      kind: 'started',
-      accountId,
-      callId,
-      pool,
-      rate,
-      stored: admission.kind === 'started' ? admission.stored : null,
-      enqueue: () => enqueue(deps, request, pool, payload),
-    };
+    const submission =
+      admission.kind === 'joined'
+        ? await join(deps, request, pool, admission)
+        : await begin(deps, request, { pool, admission, call, cached, traceparent: span?.traceparent });
+    span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': callId });
+    return submission;
   });
+}
+
+async function join(
+  { database, answers, clock }: SubmitDeps,
+  { waiting, input }: CallRequest,
+  pool: PoolName,
+  { accountId, callId, finished, background, answer: answerRef, stored }: Admitted<'joined'>,
+): Promise<Submission> {
+  if (waiting === 'poller') {
+    await retryDuringOutage(clock, () => notePolled(database, { accountId, callId }, input));
+    await answers.keepGiven({ accountId, callId }, answerRef);
+  }
+  return { kind: 'joined', accountId, callId, pool, finished, background, answerRef, stored };
+}
+
+interface Begun {
+  pool: PoolName;
+  admission: Admitted<'started' | 'cached'>;
+  call: Parameters<typeof payloadOf>[0];
+  cached: Answer | null;
+  traceparent: string | undefined;
+}
+
+/** Answers an admitted call from the cache, or returns how to queue it. */
+async function begin(
+  deps: SubmitDeps,
+  request: CallRequest,
+  { pool, admission, call, cached, traceparent }: Begun,
+): Promise<Submission> {
+  const { events, completionChannel } = deps;
+  const { accountId, callId, operation, unitsReserved } = call;
+  const { rate } = admission;
+  if (!cached) events.emit({ type: 'answer.miss', operation, accountId });
+  else {
+    events.emit({ type: 'answer.hit', operation, accountId, tokens: cached.meta.tokens });
+    if (admission.kind === 'cached' || (await settleAtOnce(deps, call, cached)))
+      return { kind: 'cached', accountId, callId, answer: cached, units: unitsReserved, rate };
+  }
+  const payload = payloadOf(call, { completionChannel, traceparent });
+  const stored = admission.kind === 'started' ? admission.stored : null;
+  const queue = () => enqueue(deps, request, pool, payload);
+  return { kind: 'started', accountId, callId, pool, rate, stored, enqueue: queue };
 }
 
 /** @throws SoukError QUOTA_MAX_UNITS. */

@@ -13,9 +13,10 @@ import { createStatusMinutes } from '../src/operator/status/status-minutes.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
-import { openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
-import { closeRedis, connectRedis } from '../src/platform/redis.ts';
+import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { createCacheFailures } from '../src/platform/telemetry/cache-failures.ts';
 import { type CallEventSink, createCallEvents } from '../src/platform/telemetry/call-events.ts';
 import { createCallMetrics } from '../src/platform/telemetry/call-metrics.ts';
@@ -100,18 +101,8 @@ export async function openWorker(
   const stopFollowing = await clock.follow(upkeep, log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);
   const queues = openQueues(pulling, keys, log, settings.queueShards);
-  const usage = createUsageStatistics(database, clock, log);
-  const minutes = createStatusMinutes(database, clock, log);
-  const failures = createFailureLog(database, clock, log);
-  const runTimes = createRunTimes({ redis, keys, clock, log });
-  const events = createCallEvents(log, [
-    ...[createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent].map(
-      ofLiveCalls,
-    ),
-    failures.onEvent,
-    runTimes.onEvent,
-    onEvent,
-  ]);
+  const sinks = openSinks({ database, redis, keys, registry, clock, log }, onEvent);
+  const { events } = sinks;
 
   const { largeJobs } = settings;
   const live = await openLiveJobs(
@@ -171,7 +162,7 @@ export async function openWorker(
       await test?.close();
       await testReports?.close();
       await stopMaintenance();
-      await Promise.all([usage.close(), minutes.close(), failures.close(), runTimes.close()]);
+      await sinks.close();
       await live.close();
       await queues.close();
       await closeRedis(pulling);
@@ -179,6 +170,26 @@ export async function openWorker(
       await Promise.all([reports.live, reports.test, upkeep].map((pool) => pool.end()));
       await stores.close();
     },
+  };
+}
+
+/** The call events of a worker, with what counts and stores them. @param onEvent see `openWorker`. */
+function openSinks(
+  deps: { database: Database; redis: Redis; keys: RedisKeys; registry: Registry; clock: Clock; log: Logger },
+  onEvent: CallEventSink,
+) {
+  const { database, registry, clock, log } = deps;
+  const usage = createUsageStatistics(database, clock, log);
+  const minutes = createStatusMinutes(database, clock, log);
+  const failures = createFailureLog(database, clock, log);
+  const runTimes = createRunTimes(deps);
+  const ofLive = [createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent];
+  return {
+    events: createCallEvents(log, [
+      ...ofLive.map(ofLiveCalls),
+      ...[failures.onEvent, runTimes.onEvent, onEvent],
+    ]),
+    close: () => Promise.all([usage, minutes, failures, runTimes].map((sink) => sink.close())),
   };
 }
 

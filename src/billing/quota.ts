@@ -73,46 +73,25 @@ export async function quotaSnapshot(
   // A dry admission, so that the prediction always equals what the admission does.
   const prediction = await admissions.predict({ keyHash: caller.keyHash, keyAccountId: caller.accountId }, 1);
   const at = new Date(now);
-  const window = [offPeak.start, offPeak.end, offPeak.timezone];
   const [subscriptions, packRows, endings] = await Promise.all([
-    database.query<SubscriptionRow>({
-      name: 'quota-subscriptions',
-      text: `select wallet, plan_id as "planId", plan_name as "planName", ends_at as "endsAt", quantity,
-          minute_limit as "minuteLimit", minute_used as "minuteUsed", minute_end as "minuteEnd",
-          daily_limit as "dailyLimit", day_used as "dayUsed", day_end as "dayEnd",
-          monthly_limit as "monthlyLimit", month_used as "monthUsed", month_end as "monthEnd"
-        from souk_subscription_meters($1, $2)`,
-      values: [caller.accountId, at],
-    }),
-    database.query<PackRow>({
-      name: 'quota-packs',
-      text: `select k.id, k.wallet, k.total_units as "totalUnits", k.remaining_units as "remainingUnits",
-          k.rate_limit_per_minute as "rateLimitPerMinute", k.valid_until as "validUntil",
-          k.window_start as "windowStart", k.window_end as "windowEnd", k.window_timezone as "windowTimezone",
-          souk_in_window($2, coalesce(k.window_start, $3), coalesce(k.window_end, $4),
-            coalesce(k.window_timezone, $5)) as "inWindow",
-          souk_in_window($2, $3, $4, $5) as "offPeakActive"
-        from (select 1) as always
-        left join packs k on k.account_id = $1 and k.valid_from <= $2 and k.valid_until > $2
-        order by k.valid_until, k.id`,
-      values: [caller.accountId, at, ...window],
-    }),
+    findSubscriptions(database, caller.accountId, at),
+    findPacks(database, caller.accountId, at, offPeak),
     findEndings(database, caller, now),
   ]);
   const walletSnapshot = (wallet: Wallet): WalletSnapshot => {
-    const row = subscriptions.rows.find((subscription) => subscription.wallet === wallet);
+    const row = subscriptions.find((subscription) => subscription.wallet === wallet);
     return row ? subscriptionSnapshot(row, wallet === 'off_peak' ? offPeak : null) : { subscribed: false };
   };
   const general = walletSnapshot('general');
   const off_peak = walletSnapshot('off_peak');
   const packs = packsSnapshot(
-    packRows.rows.filter((row) => row.id !== null),
+    packRows.filter((row) => row.id !== null),
     offPeak,
   );
   return {
     serverTime: at.toISOString(),
     offPeakWindow: offPeak,
-    offPeakActive: packRows.rows[0]?.offPeakActive ?? false,
+    offPeakActive: packRows[0]?.offPeakActive ?? false,
     activeBilling: prediction.admitted ? prediction.wallet : null,
     activeBillingTrack: prediction.admitted ? TRACKS[prediction.source] : null,
     nextCallRejectReason: prediction.admitted ? null : ERRORS[prediction.error.kind].code,
@@ -122,6 +101,46 @@ export async function quotaSnapshot(
     off_peak,
     packs,
   };
+}
+
+async function findSubscriptions(
+  database: Database,
+  accountId: number,
+  at: Date,
+): Promise<SubscriptionRow[]> {
+  const { rows } = await database.query<SubscriptionRow>({
+    name: 'quota-subscriptions',
+    text: `select wallet, plan_id as "planId", plan_name as "planName", ends_at as "endsAt", quantity,
+        minute_limit as "minuteLimit", minute_used as "minuteUsed", minute_end as "minuteEnd",
+        daily_limit as "dailyLimit", day_used as "dayUsed", day_end as "dayEnd",
+        monthly_limit as "monthlyLimit", month_used as "monthUsed", month_end as "monthEnd"
+      from souk_subscription_meters($1, $2)`,
+    values: [accountId, at],
+  });
+  return rows;
+}
+
+/** Returns one row, without an id, for an account without packs. */
+async function findPacks(
+  database: Database,
+  accountId: number,
+  at: Date,
+  { start, end, timezone }: OffPeakWindow,
+): Promise<PackRow[]> {
+  const { rows } = await database.query<PackRow>({
+    name: 'quota-packs',
+    text: `select k.id, k.wallet, k.total_units as "totalUnits", k.remaining_units as "remainingUnits",
+        k.rate_limit_per_minute as "rateLimitPerMinute", k.valid_until as "validUntil",
+        k.window_start as "windowStart", k.window_end as "windowEnd", k.window_timezone as "windowTimezone",
+        souk_in_window($2, coalesce(k.window_start, $3), coalesce(k.window_end, $4),
+          coalesce(k.window_timezone, $5)) as "inWindow",
+        souk_in_window($2, $3, $4, $5) as "offPeakActive"
+      from (select 1) as always
+      left join packs k on k.account_id = $1 and k.valid_from <= $2 and k.valid_until > $2
+      order by k.valid_until, k.id`,
+    values: [accountId, at, start, end, timezone],
+  });
+  return rows;
 }
 
 interface SubscriptionRow {
