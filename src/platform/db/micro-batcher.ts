@@ -7,7 +7,10 @@ interface Waiting<In, Out> {
   reject(error: unknown): void;
 }
 
-/** The time from the beginning of a round trip of several calls to the next one, and after one of many. */
+/**
+ * The time from the beginning of a round trip of several calls to the next one, and after one of many. In real time: with the clock
+ * of a test, the calls after a round trip would wait until the test advances it.
+ */
 const BATCHES_APART_MS = 5;
 const MANY_APART_MS = 10;
 const MANY = 4;

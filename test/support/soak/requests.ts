@@ -17,7 +17,9 @@ const TERMS = ['lamp', 'kettle', 'chair', 'tent'];
 export function randomRequest(dice: Dice): SoakRequest {
   const choice = dice.fraction();
   if (choice < 0.75) {
-    const asins = Array.from({ length: dice.integer(1, 6) }, () => dice.pick(ASINS)).join(',');
+    // A job for many products runs in the thread of large jobs.
+    const count = dice.fraction() < 0.05 ? dice.integer(11, 20) : dice.integer(1, 6);
+    const asins = Array.from({ length: count }, () => dice.pick(ASINS)).join(',');
     // A call with another freshness threshold is another call, which the cache may answer.
     const freshness = dice.fraction() < 0.7 ? { update: String(dice.integer(0, 40)) } : {};
     return requestOf('market.product', { asins, detailLevel: dice.pick(['summary', 'lite']), ...freshness });
