@@ -45,12 +45,17 @@ export interface LedgerFilter {
 const LINES = `select l.id, ${unixMs('l.at')} as at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
     l.call_id as "callId", c.operation, c.key_id as "keyId", a.prefix as "keyPrefix", l.units,
     coalesce((select e.units from ledger_entries e
-      where e.account_id = l.account_id and e.id = l.id and e.place = 'available'), 0) as change
+      where e.account_id = l.account_id and e.id = l.id and e.at = l.at and e.place = 'available'), 0) as change
   from ledger l
   left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
   left join packs k on l.source = 'pack' and k.id = l.source_id
   left join calls c on c.account_id = l.account_id and c.id = l.call_id
   left join api_keys a on a.id = c.key_id`;
+
+/** The ids of the account's sources of a wallet, which are read once, before the lines. Without any, no line is read. */
+const sourcesOf = (table: 'subscriptions' | 'packs') =>
+  `array(select id from ${table} where account_id = $1 and wallet = $5)`;
+const SOURCES = { subscriptions: sourcesOf('subscriptions'), packs: sourcesOf('packs') };
 
 /**
  * Returns a page of an account's lines, the newest first. `before` is the id of the last line of the previous page.
@@ -65,7 +70,8 @@ export async function ledgerLines(
     `${LINES}
      where l.account_id = $1 and ($3::bigint is null or l.id < $3)
        and ($4::ledger_kind is null or l.kind = $4)
-       and ($5::wallet is null or coalesce(s.wallet, k.wallet) = $5)
+       and ($5::wallet is null or l.source_id = any(case l.source when 'subscription' then ${SOURCES.subscriptions} else ${SOURCES.packs} end))
+       and ($5::wallet is null or cardinality(${SOURCES.subscriptions}) + cardinality(${SOURCES.packs}) > 0)
        and ($6::text is null or c.operation = $6)
        and ($7::timestamptz is null or l.at >= $7) and ($8::timestamptz is null or l.at < $8)
      order by l.id desc limit $2`,

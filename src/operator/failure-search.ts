@@ -42,14 +42,15 @@ export async function searchFailures(
   return rows;
 }
 
-/** Returns failed calls, the newest first. @param kinds kinds of errors; null: all. */
+/** Returns the calls that failed since a time, the newest first. @param kinds kinds of errors; null: all. */
 export async function failedCalls(
   database: Queryable,
-  { kinds, limit }: { kinds: readonly string[] | null; limit: number },
+  { kinds, since, limit }: { kinds: readonly string[] | null; since: number; limit: number },
 ): Promise<FailedCall[]> {
   const { rows } = await database.query<FailedCall>(
-    `${SELECT_FAILED} and ($1::text[] is null or error ->> 'kind' = any($1)) order by finished_at desc limit $2`,
-    [kinds, limit],
+    `${SELECT_FAILED} and ($1::text[] is null or error ->> 'kind' = any($1)) and finished_at > $2
+     order by finished_at desc limit $3`,
+    [kinds, new Date(since), limit],
   );
   return rows;
 }
@@ -57,13 +58,17 @@ export async function failedCalls(
 /** Returns the failed calls with this job id or error id. */
 export async function failedCallsOf(database: Queryable, id: string, limit: number): Promise<FailedCall[]> {
   const { rows } = await database.query<FailedCall>(
-    `(${SELECT_FAILED} and error -> 'metadata' ->> 'errorId' = $1 limit $3)
+    // PostgreSQL keeps no statistics of the values in a partial index. With one condition it expects so many calls that it would
+    // read all failed ones.
+    `(${SELECT_FAILED} and ${ERROR_ID} = $1 and ${ERROR_ID} between $1 and $1)
      union (${SELECT_FAILED} and id = $2::uuid)
      order by "finishedAt" desc limit $3`,
     [id, UUID.test(id) ? id : null, limit],
   );
   return rows;
 }
+
+const ERROR_ID = "(error -> 'metadata' ->> 'errorId')";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -72,20 +72,28 @@ async function endOpenWork(database: Database, accountId: number, now: number): 
     await settlements.end({ accountId, callId, units: 0, answer: null, error, ...begun });
 }
 
-/** Removes what the finished calls asked for and received. Their operations, times and units stay with the ledger. */
+/**
+ * Removes what the finished calls asked for and received. Their operations, times and units stay with the ledger. Each statement
+ * reads the calls after those of the one before.
+ */
 async function emptyCalls(database: Database, accountId: number): Promise<void> {
-  for (;;) {
-    const { rowCount } = await database.query(
-      `update finished_calls set input = null, error = null, answer = null, claim_key = ''
-       where account_id = $1 and id in (
-         select id from finished_calls
-         where account_id = $1 and (input is not null or error is not null or answer is not null or claim_key <> '')
-         limit $2)`,
-      [accountId, CALLS_AT_ONCE],
+  for (let after: string | null = NO_ID; after !== null; ) {
+    const { rows }: { rows: { id: string }[] } = await database.query(
+      'select id from finished_calls where account_id = $1 and id > $2 order by id offset $3 limit 1',
+      [accountId, after, CALLS_AT_ONCE - 1],
     );
-    if ((rowCount ?? 0) < CALLS_AT_ONCE) return;
+    const last: string | null = rows[0]?.id ?? null;
+    await database.query(
+      `update finished_calls set input = null, error = null, answer = null, claim_key = ''
+       where account_id = $1 and id > $2 and ($3::uuid is null or id <= $3)
+         and (input is not null or error is not null or answer is not null or claim_key <> '')`,
+      [accountId, after, last],
+    );
+    after = last;
   }
 }
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Deletes the rows of an account, and replaces its address. The last mail of a live account goes to the address it had. */
 async function eraseRows(client: ClientBase, accountId: number, now: number): Promise<void> {

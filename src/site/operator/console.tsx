@@ -26,7 +26,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
       readQueues(pages),
       readOpenWork(database, now),
       usageByOperation(database, { from: now - DAY_MS, to: now }),
-      failedCalls(database, { kinds: OUR_FAILURES, limit: 8 }),
+      failedCalls(database, { kinds: OUR_FAILURES, since: now - DAY_MS, limit: 8 }),
     ]);
     return sendPage(
       reply,
@@ -50,7 +50,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
           ) : (
             <p class="notice bad">The queues are temporarily unavailable.</p>
           )}
-          <h2>Recent failures</h2>
+          <h2>Failures of the last day</h2>
           <FailedCallTable calls={failed} />
         </div>
       </Page>,

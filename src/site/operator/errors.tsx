@@ -27,7 +27,7 @@ export function registerErrors(scope: FastifyInstance, { database }: Pages): voi
       searchFailures(database, { id: q || null, before, limit: FAILURES_A_PAGE + 1 }),
       q
         ? failedCallsOf(database, q, FAILURES_A_PAGE)
-        : failedCalls(database, { kinds: null, limit: FAILURES_A_PAGE }),
+        : failedCalls(database, { kinds: null, since: 0, limit: FAILURES_A_PAGE }),
     ]);
     const list = pageOf(found, FAILURES_A_PAGE, query, ({ id }) => id);
     const filter = (
