@@ -6,8 +6,10 @@ import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
+import { STORE_ANSWER_LIMIT_MS } from '../src/platform/outage.ts';
 import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../src/platform/redis-keys.ts';
+import { endWhenAway } from '../src/platform/redis-watch.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
@@ -29,7 +31,7 @@ export interface JobSettings {
   redisUrl: string;
   /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
   cacheRedisUrl?: string | undefined;
-  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data. Jobs wait for the other stores. */
+  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data, and while the worker stops. Jobs wait for the other stores. */
   answerLimitMs?: number;
   redisNamespace: string;
   keepaBaseUrl: string;
@@ -50,6 +52,8 @@ export interface JobStores {
   cache: Cache;
   /** Listens on the Redis of the cache. */
   flightsSubscriber: Redis;
+  /** Ends the connections to Redis, and others to the same one, if it is away while the thread stops. See `endWhenAway`. */
+  endWhenAway(others: readonly Redis[], onAway: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -67,7 +71,13 @@ export interface StoreErrors {
 
 /** Connects to the stores. @throws if one cannot be reached. */
 export async function openJobStores(
-  { databaseUrl, redisUrl, cacheRedisUrl, answerLimitMs, redisNamespace }: JobSettings,
+  {
+    databaseUrl,
+    redisUrl,
+    cacheRedisUrl,
+    answerLimitMs = STORE_ANSWER_LIMIT_MS,
+    redisNamespace,
+  }: JobSettings,
   connections: JobConnections,
   onError: StoreErrors,
   log: Logger,
@@ -86,6 +96,7 @@ export async function openJobStores(
     : subscriber;
   return {
     ...{ keys: redisKeys(redisNamespace), database, money, redis, subscriber, cache, flightsSubscriber },
+    endWhenAway: (others, onAway) => endWhenAway([redis, subscriber, ...others], answerLimitMs, onAway),
     async close() {
       await closeRedis(redis, subscriber, ...(cache.isOwn ? [cache.redis, flightsSubscriber] : []));
       await Promise.all([database.end(), money.end()]);

@@ -4,7 +4,7 @@ import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts'
 import { isRunnable, type Payload } from '../jobs/payload.ts';
 import { holdsJobs, type Queues, queueName } from '../jobs/queues.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
-import { type Clock, every, sleep } from '../src/platform/clock.ts';
+import { type Clock, every } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -17,6 +17,12 @@ import { ShardWorker } from './shard-worker.ts';
 export interface PoolWorker {
   /** Takes no more jobs, waits some time for running jobs, then returns the rest to the queue. */
   close(): Promise<void>;
+  /**
+   * Stops the running jobs at once.
+   * @returns their calls. A job that is not returned to the queue, because Redis is away, is taken by another worker when its lock has
+   *   expired, or put into the queue again from PostgreSQL.
+   */
+  abandon(): string[];
 }
 
 /** How long running jobs may continue when the process stops. */
@@ -51,6 +57,7 @@ export async function openPoolWorker(deps: {
 
   // BullMQ passes the signal only to a function that declares three parameters.
   const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
+    if (isAbandoned) throw new Error('the worker stops');
     if (!isRunnable(job.data)) return handBack(job, token);
     // The job ends without a value: the completion message says how its call ended.
     await execute({
@@ -86,7 +93,9 @@ export async function openPoolWorker(deps: {
   const places = createPlaces(POOLS[pool].concurrency);
   /** By the number of the queue. */
   const workers = new Map<number, ShardWorker>();
-  const closing = new Set<Promise<void>>();
+  const closing = new Map<ShardWorker, Promise<void>>();
+  let isClosing = false;
+  let isAbandoned = false;
 
   async function openShard(shard: number): Promise<void> {
     const worker = new ShardWorker(queueName(pool, shard), process, {
@@ -107,13 +116,24 @@ export async function openPoolWorker(deps: {
     });
     await worker.waitUntilReady();
     workers.set(shard, worker);
-    void worker.run();
+    if (isClosing) closeShard(shard, worker);
+    else void worker.run();
   }
 
   function closeShard(shard: number, worker: ShardWorker): void {
     workers.delete(shard);
-    const closed = worker.close().finally(() => closing.delete(closed));
-    closing.add(closed);
+    closing.set(
+      worker,
+      worker.close().finally(() => closing.delete(worker)),
+    );
+  }
+
+  function abandon(): string[] {
+    isAbandoned = true;
+    const stopping = [...closing.keys(), ...workers.values()];
+    const held = stopping.flatMap((worker) => worker.heldJobs);
+    for (const worker of stopping) worker.cancelAllJobs('the worker stops');
+    return held;
   }
 
   /** Serves the queues to which jobs are added, and those of an earlier number of queues until they are empty. */
@@ -151,19 +171,14 @@ export async function openPoolWorker(deps: {
 
   return {
     async close() {
-      await stopReporting();
-      await reportGone(redis, keys, pool, workerId).catch(() => {});
-      const closed = Promise.all([...closing, ...[...workers.values()].map((worker) => worker.close())]);
-      const controller = new AbortController();
-      const graceOver = sleep(clock, GRACE_MS, controller.signal, `${pool} worker grace`).then(
-        () => {
-          for (const worker of workers.values()) worker.cancelAllJobs('the worker stops');
-        },
-        () => {},
-      );
-      await closed;
-      controller.abort();
-      await graceOver;
+      isClosing = true;
+      const gone = stopReporting().then(() => reportGone(redis, keys, pool, workerId).catch(() => {}));
+      for (const [shard, worker] of workers) closeShard(shard, worker);
+      const cancelGrace = clock.after(GRACE_MS, abandon, `${pool} worker grace`);
+      await gone;
+      await Promise.all(closing.values());
+      cancelGrace();
     },
+    abandon,
   };
 }

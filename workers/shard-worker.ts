@@ -22,6 +22,7 @@ export class ShardWorker extends Worker<Payload> {
   readonly #places: Places;
   readonly #redis: Redis;
   readonly #countJobs: () => Promise<unknown>;
+  readonly #held = new Set<string>();
 
   constructor(
     name: string,
@@ -37,6 +38,11 @@ export class ShardWorker extends Worker<Payload> {
     this.#countJobs = async () => soukForgetSignal?.apply(redis, keys);
   }
 
+  /** The jobs that this worker has taken, and neither ended nor given back. */
+  get heldJobs(): readonly string[] {
+    return [...this.#held];
+  }
+
   override async run(): Promise<void> {
     this.running = true;
     try {
@@ -50,10 +56,12 @@ export class ShardWorker extends Worker<Payload> {
     }
   }
 
-  override close(force = false): Promise<void> {
+  override async close(force = false): Promise<void> {
     const closed = super.close(force);
     this.#places.leave(this);
-    return closed;
+    await closed;
+    // BullMQ does not wait for the running jobs if it fails to disconnect.
+    await this.mainLoopRunning;
   }
 
   async #takeJobs(): Promise<void> {
@@ -130,10 +138,19 @@ export class ShardWorker extends Worker<Payload> {
   async #runFrom(first: Job<Payload>): Promise<void> {
     const mayGoOn = () => !this.#places.isWantedByOthers(this);
     try {
-      for (let job: Job<Payload> | undefined = first; job; )
-        job = (await this.processJob(job, job.token ?? '', mayGoOn)) ?? undefined;
+      for (let job: Job<Payload> | undefined = first; job; ) job = await this.#hold(job, mayGoOn);
     } catch (error) {
       await this.#noteError(error);
+    }
+  }
+
+  async #hold(job: Job<Payload>, mayGoOn: () => boolean): Promise<Job<Payload> | undefined> {
+    const { id = '', token = '' } = job;
+    this.#held.add(id);
+    try {
+      return (await this.processJob(job, token, mayGoOn)) ?? undefined;
+    } finally {
+      this.#held.delete(id);
     }
   }
 

@@ -155,9 +155,13 @@ export async function openWorker(
     learnTokens: () => learnTokens(keepa, clock, log),
     reconcile: () => reconcile(reconciling),
     async close() {
-      await stopReconciling();
-      await background?.close();
-      await Promise.all(pools.map((pool) => pool.close()));
+      const stopWatching = stores.endWhenAway([pulling], () => {
+        const callIds = pools.flatMap((pool) => pool.abandon());
+        log.warn({ callIds }, 'stopping without Redis, which is away: other workers continue these jobs');
+        void large?.close();
+      });
+      // They stop together, because each of them may wait for Redis.
+      await Promise.all([stopReconciling(), background?.close(), ...pools.map((pool) => pool.close())]);
       await large?.close();
       await test?.close();
       await testReports?.close();
@@ -165,6 +169,7 @@ export async function openWorker(
       await sinks.close();
       await live.close();
       await queues.close();
+      stopWatching();
       await closeRedis(pulling);
       await stopFollowing();
       await Promise.all([reports.live, reports.test, upkeep].map((pool) => pool.end()));

@@ -38,7 +38,10 @@ export async function runProcess(
   const stop = (limitMs: number) => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(1), limitMs).unref();
+    setTimeout(() => {
+      process.stderr.write(`The ${name} did not stop within ${limitMs / 1000} s.\n`);
+      process.exit(1);
+    }, limitMs).unref();
     running.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -3,6 +3,7 @@ import { Cluster, Redis as SingleRedis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
+import { endable, endRedis } from './redis-ending.ts';
 import { MasterConnector } from './redis-sentinel.ts';
 import { reportingErrors } from './reporting-errors.ts';
 
@@ -41,6 +42,9 @@ export interface RedisOptions {
 
 const CONNECT_LIMIT_MS = 5_000;
 
+/** How long Redis has to confirm that a connection is closed. */
+const CLOSE_LIMIT_MS = 500;
+
 /** Connects to Redis, logs connection errors and reconnects. Rejects when a Redis that is not optional is unreachable at the start. */
 export async function connectRedis(
   address: string,
@@ -53,7 +57,7 @@ export async function connectRedis(
     isOptional = false,
   }: RedisOptions = {},
 ): Promise<Redis> {
-  const redis = clientOf(parseRedisAddress(address), purpose, answerLimitMs);
+  const redis: Redis = endable(clientOf(parseRedisAddress(address), purpose, answerLimitMs));
   redis.on('error', (error) => {
     log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
@@ -116,6 +120,7 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
   const connection = {
     connectionName: `souk-${purpose}`,
     connectTimeout: CONNECT_LIMIT_MS,
+    disconnectTimeout: CLOSE_LIMIT_MS,
     ...(username && { username }),
     ...(password && { password }),
     ...(tls && { tls }),
@@ -207,12 +212,16 @@ export function mastersOf(redis: Redis): SingleRedis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
-/** Closes connections, after sending queued commands if Redis is reachable. */
+/** Closes connections and their duplicates, after the answers to the commands under way if Redis answers in time. */
 export async function closeRedis(...connections: readonly Redis[]): Promise<void> {
   await Promise.all(
     connections.map(async (redis) => {
-      if (redis.status === 'ready') await redis.quit().catch(() => {});
-      redis.disconnect();
+      if (redis.status === 'ready')
+        await Promise.race([
+          redis.quit().catch(() => {}),
+          pause(STORE_ANSWER_LIMIT_MS, null, { ref: false }),
+        ]);
+      endRedis(redis);
     }),
   );
 }

@@ -56,9 +56,10 @@ export function startChild(options: {
       stopping = true;
       clearTimeout(restart);
       if (current.exitCode !== null || current.signalCode !== null) return;
-      const ended = new Promise((resolve) => current.once('exit', resolve));
+      const ended = new Promise<number | null>((resolve) => current.once('exit', resolve));
       current.kill('SIGTERM');
-      await ended;
+      const code = await ended;
+      if (code) say(`The ${name} process did not stop cleanly; see ${options.logFile}.`);
     },
   };
 }

@@ -14,6 +14,9 @@ export interface OwnServers {
   freeze(server: 'postgres' | 'redis'): Promise<void>;
   /** Continues all processes (SIGCONT). */
   thaw(): void;
+  killRedis(): Promise<void>;
+  /** Starts it again on the same address, without its data. */
+  restartRedis(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,7 +65,9 @@ export async function openOwnServers(): Promise<OwnServers> {
   await chmod(folder, 0o755);
   await copyMigratedPostgres(join(folder, 'postgres'));
   const postgres = await startPostgres(join(folder, 'postgres'), { durable: false });
-  const redis = await startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: false });
+  const startRedisAt = (url?: string) =>
+    startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: false, ...(url && { url }) });
+  let redis = await startRedisAt();
   const frozen: number[] = [];
 
   const stop = (pid: number) => {
@@ -86,6 +91,13 @@ export async function openOwnServers(): Promise<OwnServers> {
       for (const child of await processesWith('')) if (child.parent === pid) stop(child.pid);
     },
     thaw,
+    async killRedis() {
+      kill(redis.pid);
+      await redis.ended;
+    },
+    async restartRedis() {
+      redis = await startRedisAt(redis.url);
+    },
     async close() {
       thaw();
       await redis.stop();

@@ -58,7 +58,7 @@ export async function openTarget(options: {
     const logFile = join(folder, `${name.replace(' ', '-')}.log`);
     const onSurprise = (sentence: string) => deaths.push(sentence);
     const program = await startProgram({ name, file: join(programs, file), env, logFile, onSurprise });
-    undo.push(program.stop);
+    undo.push(async () => void (await program.stop()));
     return program;
   };
   try {

@@ -214,6 +214,21 @@ plain(
   },
 );
 
+plain(
+  'a job that the process stops does not fail if its thread ends, and opens no other thread',
+  async () => {
+    const clock = new TestClock();
+    const { start, failed, threadsOpened } = breakable(clock);
+    const stopping = new AbortController();
+    const { started, ended } = start('hang', stopping.signal);
+    await started;
+    stopping.abort('the worker stops');
+    clock.advance(40_000);
+    await expect(ended).rejects.toThrow('The thread of the job has ended.');
+    expect([failed, threadsOpened()]).toEqual([[], 1]);
+  },
+);
+
 plain('the thread starts soon after the worker, and runs the first large job', async () => {
   const clock = new TestClock();
   const { start, threadsOpened } = breakable(clock);

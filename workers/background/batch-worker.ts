@@ -69,8 +69,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     async close() {
       subscriber.off('message', onMessage);
       stopListening();
-      await Promise.all([batches.close(), schedules.close()]);
-      await uploads.close();
+      await Promise.all([batches.close(), schedules.close(), uploads.close()]);
     },
   };
 }

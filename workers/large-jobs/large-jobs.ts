@@ -56,6 +56,7 @@ export function createLargeJobs(
 ): LargeJobs {
   const { fail, pools, events, onError, clock, log, openThread = openLargeThread } = deps;
   const oneAtATime = pLimit(1);
+  const threads = new Set<LargeThread>();
   let shared: LargeThread | null = null;
 
   function onMessage(message: FromThread): void {
@@ -63,8 +64,16 @@ export function createLargeJobs(
     else if (message.kind === 'fault') onError[message.store](message.outage && EXAMPLES[message.outage]);
   }
 
+  function open(): LargeThread {
+    const thread = openThread(setup, clock, onMessage);
+    threads.add(thread);
+    return thread;
+  }
+
   function sharedThread(): LargeThread {
-    if (!shared || shared.hasEnded) shared = openThread(setup, clock, onMessage);
+    if (shared && !shared.hasEnded) return shared;
+    if (shared) threads.delete(shared);
+    shared = open();
     return shared;
   }
 
@@ -74,10 +83,11 @@ export function createLargeJobs(
 
   /** Runs a job by itself, so that the end of its thread concerns no other call. */
   async function runAlone(attempt: Attempt): Promise<CompletionMessage> {
-    const thread = openThread(setup, clock, onMessage);
+    const thread = open();
     try {
       return await thread.run(attempt);
     } finally {
+      threads.delete(thread);
       await thread.close();
     }
   }
@@ -87,7 +97,8 @@ export function createLargeJobs(
       try {
         return await sharedThread().run(attempt);
       } catch (error) {
-        if (!(error instanceof ThreadEnded)) throw error;
+        // The thread of a job that is stopped may have ended because the worker ends.
+        if (!(error instanceof ThreadEnded) || attempt.signal.aborted) throw error;
         log.error(
           { err: error, pool: attempt.pool, isAlone: error.wasAlone },
           'the thread of large jobs ended',
@@ -104,7 +115,7 @@ export function createLargeJobs(
     },
     async close() {
       cancelStart();
-      await shared?.close();
+      await Promise.all([...threads].map((thread) => thread.close()));
     },
   };
 }

@@ -12,6 +12,7 @@ export interface LargeThread {
   run(attempt: Attempt): Promise<CompletionMessage>;
   /** Whether it has ended by itself. */
   readonly hasEnded: boolean;
+  /** Does nothing more the second time. */
   close(): Promise<void>;
 }
 
@@ -61,6 +62,15 @@ export function openLargeThread(
   let cause: unknown = null;
   let isReady = false;
   let hasEnded = false;
+  let closed: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    if (hasEnded) return;
+    post({ kind: 'close' });
+    const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
+    await exited;
+    clearTimeout(limit);
+  }
 
   let cancelPing = () => {};
   const ping = () => {
@@ -116,12 +126,9 @@ export function openLargeThread(
         signal.removeEventListener('abort', onAbort);
       }
     },
-    async close() {
-      if (hasEnded) return;
-      post({ kind: 'close' });
-      const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
-      await exited;
-      clearTimeout(limit);
+    close: () => {
+      closed ??= close();
+      return closed;
     },
   };
 }

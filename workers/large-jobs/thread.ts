@@ -66,7 +66,9 @@ async function noteCancelled({ callId }: Payload): Promise<void> {
 }
 
 async function close(): Promise<void> {
+  const stopWatching = stores.endWhenAway([], () => log.warn('a thread of large jobs stops without Redis'));
   await jobs.close();
+  stopWatching();
   await stopFollowing();
   await stores.close();
   await tracing?.close();

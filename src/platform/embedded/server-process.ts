@@ -94,6 +94,8 @@ function supervise(child: ChildProcess): ServerProcess {
     ended,
     async stop(signal) {
       child.kill(signal);
+      // A stopped process receives the signal when it continues.
+      child.kill('SIGCONT');
       const insist = setTimeout(() => child.kill('SIGKILL'), 10_000);
       await ended;
       clearTimeout(insist);

@@ -14,7 +14,8 @@ export interface Program {
   kill(): Promise<void>;
   /** Starts it, or the program of another file, again. Retries until the services that it needs have started as well. */
   restart(file?: string): Promise<void>;
-  stop(): Promise<void>;
+  /** Stops it with SIGTERM. @returns its exit code; null after a signal. */
+  stop(): Promise<number | null>;
 }
 
 const RESTARTS = 20;
@@ -50,21 +51,24 @@ export async function startProgram(options: {
     return ready;
   }
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
     expected = true;
-    if (current.exitCode !== null || current.signalCode !== null) return;
+    if (current.exitCode !== null || current.signalCode !== null) return current.exitCode;
     const ended = new Promise((resolve) => current.once('exit', resolve));
     current.kill(signal);
     const insist = setTimeout(() => current.kill('SIGKILL'), STOP_LIMIT_MS);
     await ended;
     clearTimeout(insist);
+    return current.exitCode;
   }
 
   const ready = await launch();
   return {
     ready,
     pid: () => current.pid ?? 0,
-    kill: () => end('SIGKILL'),
+    async kill() {
+      await end('SIGKILL');
+    },
     async restart(other = file) {
       file = other;
       for (let attempt = 1; ; attempt += 1) {

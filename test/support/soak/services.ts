@@ -123,7 +123,7 @@ export async function openSoakServices(options: {
       const logFile = join(folder, `${name.replace(' ', '-')}.log`);
       const onSurprise = (sentence: string) => surprises.push(sentence);
       const program = await startProgram({ name, file: join(from, file), env, logFile, onSurprise });
-      undo.push(program.stop);
+      undo.push(async () => void (await program.stop()));
       return program;
     };
     const provider = await start('provider', 'demo/main.js', PROVIDER);
