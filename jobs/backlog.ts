@@ -18,7 +18,7 @@ const SMOOTHING = 0.1;
 /** Estimates, in every gateway, how long a job submitted now would wait. */
 export interface Backlog {
   /**
-   * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive.
+   * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive now.
    * @param priority as in fairness.ts: a job waits for those of the same or a lower number.
    * @param accountId null: in the queue with the longest wait.
    */
@@ -68,18 +68,18 @@ export async function openBacklog(deps: {
     state.meanDurationMs += (durationMs - state.meanDurationMs) * SMOOTHING;
   });
 
+  async function capacityOf(pool: PoolName): Promise<number> {
+    return (await countAlive(redis, keys, pool, clock.now())) * POOLS[pool].concurrency;
+  }
+
   async function sample(): Promise<void> {
-    const now = clock.now();
-    await queues.refresh(now);
+    await queues.refresh(clock.now());
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
         const ofPool = queues.all(pool);
-        const [states, alive] = await Promise.all([
-          Promise.all(ofPool.map(stateOf)),
-          countAlive(redis, keys, pool, now),
-        ]);
+        const [states, capacity] = await Promise.all([Promise.all(ofPool.map(stateOf)), capacityOf(pool)]);
         pools[pool].queues = new Map(ofPool.map((queue, i) => [queue, states[i] ?? NOTHING]));
-        pools[pool].capacity = alive * POOLS[pool].concurrency;
+        pools[pool].capacity = capacity;
         const reportedMs = await readMeanDuration(redis, keys, pool);
         if (reportedMs !== null) pools[pool].meanDurationMs = reportedMs;
       }),
@@ -102,6 +102,8 @@ export async function openBacklog(deps: {
   }
 
   async function waitMs(pool: PoolName, queue: PoolQueue, priority: number): Promise<number> {
+    // A worker may have reported since the last sample, such as after Redis has lost its data.
+    if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(pool);
     // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
     // for each call.
     const before = priority === 0 ? 0 : await countMoreUrgent(redis, queue, priority + 1);

@@ -4,10 +4,11 @@ import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts'
 import { isRunnable, type Payload } from '../jobs/payload.ts';
 import { holdsJobs, type Queues, queueName } from '../jobs/queues.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
-import { type Clock, every } from '../src/platform/clock.ts';
+import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import { startWorkLoop } from '../src/platform/work-loop.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
 import { createPlaces } from './places.ts';
@@ -162,17 +163,20 @@ export async function openPoolWorker(deps: {
 
   await serve();
   await alive();
-  const stopReporting = every(clock, REPORT_EVERY_MS, () =>
+  const reporting = startWorkLoop(clock, `${pool} worker report`, REPORT_EVERY_MS, () =>
     Promise.all([alive(), serve()]).then(
       () => {},
       (error) => log.warn({ err: error, pool }, 'reporting failed'),
     ),
   );
+  // Redis may have come back without its data, and gateways refuse calls of a pool without workers.
+  redis.on('ready', reporting.wake);
 
   return {
     async close() {
       isClosing = true;
-      const gone = stopReporting().then(() => reportGone(redis, keys, pool, workerId).catch(() => {}));
+      redis.off('ready', reporting.wake);
+      const gone = reporting.close().then(() => reportGone(redis, keys, pool, workerId).catch(() => {}));
       for (const [shard, worker] of workers) closeShard(shard, worker);
       const cancelGrace = clock.after(GRACE_MS, abandon, `${pool} worker grace`);
       await gone;
