@@ -105,7 +105,6 @@ export async function openPoolWorker(deps: {
       lockDuration: HOLD_MS,
       stalledInterval: ABANDONED_CHECK_MS,
       places,
-      redis,
     });
     worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
     worker.on('failed', (job, error) =>

@@ -17,6 +17,7 @@ const FORGET_SIGNAL = `
 /**
  * Runs the jobs of one queue in places that it shares with the workers of other queues. BullMQ's own loop has places of its own for
  * each queue. This one takes a job only when it has a place, so that a job never waits in a process that cannot run it.
+ * Its commands use the connection of queues, because large bodies delay those of others.
  */
 export class ShardWorker extends Worker<Payload> {
   readonly #places: Places;
@@ -27,15 +28,19 @@ export class ShardWorker extends Worker<Payload> {
   constructor(
     name: string,
     process: Processor<Payload>,
-    { places, redis, ...options }: Omit<WorkerOptions, 'autorun'> & { places: Places; redis: Redis },
+    { places, ...options }: Omit<WorkerOptions, 'autorun'> & { places: Places; connection: Redis },
   ) {
     super(name, process, { ...options, autorun: false });
+    const { connection } = options;
     this.#places = places;
-    this.#redis = redis;
-    redis.defineCommand('soukForgetSignal', { numberOfKeys: 4, lua: FORGET_SIGNAL });
-    const { soukForgetSignal } = redis as unknown as Record<string, (...keys: string[]) => Promise<unknown>>;
+    this.#redis = connection;
+    connection.defineCommand('soukForgetSignal', { numberOfKeys: 4, lua: FORGET_SIGNAL });
+    const { soukForgetSignal } = connection as unknown as Record<
+      string,
+      (...keys: string[]) => Promise<unknown>
+    >;
     const keys = ['wait', 'prioritized', 'delayed', 'marker'].map((key) => this.toKey(key));
-    this.#countJobs = async () => soukForgetSignal?.apply(redis, keys);
+    this.#countJobs = async () => soukForgetSignal?.apply(connection, keys);
   }
 
   /** The jobs that this worker has taken, and neither ended nor given back. */
