@@ -4,7 +4,8 @@ import { toFaults } from '../operations/faults.ts';
 import { queuedOperation } from '../operations/index.ts';
 import { shownValue } from '../operations/params/shown-value.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
-import { parseJson, stringifyJson } from '../platform/json.ts';
+import { stringifyJson } from '../platform/json.ts';
+import { type BatchFault, BatchFaults } from './batch-faults.ts';
 import type { Item } from './pack.ts';
 import {
   type BATCH_SETTINGS,
@@ -14,6 +15,15 @@ import {
   type ITEM_SOURCES,
   MOST_ITEMS,
 } from './request-schemas.ts';
+import {
+  itemTooLarge,
+  LARGEST_ITEM_BYTES,
+  Line,
+  linesOf,
+  parseAs,
+  parseBody,
+  Unreadable,
+} from './upload-text.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -38,19 +48,6 @@ export interface BatchRequest {
   items: Item[];
 }
 
-/** A fault of the request, or of one of its items. */
-export type BatchFault = ParameterFault & { index?: number };
-
-/** All faults of a request. */
-export class BatchFaults extends Error {
-  readonly faults: readonly BatchFault[];
-
-  constructor(faults: readonly BatchFault[]) {
-    super(`${faults.length} faults`);
-    this.faults = faults;
-  }
-}
-
 /** The form of the request: one JSON document, or settings in the query and one item in each line. */
 export type Upload =
   | { type: 'json'; body: string }
@@ -67,7 +64,7 @@ export async function readBatch(
   now: number,
 ): Promise<BatchRequest> {
   const { settings, operation, raws } =
-    upload.type === 'json' ? readDocument(upload.body) : readLines(upload);
+    upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, yieldToEvents);
   const items = await readItems(operation, raws, yieldToEvents, now);
   return { operation, items, settings: settingsOf(settings) };
 }
@@ -84,23 +81,14 @@ export async function readItems(
   let totalBytes = 0;
   let yieldAt = 0;
   for (const [index, given] of raws.entries()) {
-    const raw = given instanceof Line ? parsed(given.text) : given;
-    const problem =
-      given instanceof Line && raw instanceof NotJson ? `line ${given.line} is not valid JSON` : null;
+    const raw = given instanceof Line ? given.read() : given;
+    const problem = raw instanceof Unreadable ? raw.problem : null;
     const bytes = problem === null ? sizeOf(raw) : 0;
-    if (bytes === Number.POSITIVE_INFINITY) {
-      faults.push({ index, parameter: 'body', problem: 'is nested too deeply' });
-      break;
-    }
     totalBytes += bytes;
     if (totalBytes > MOST_BYTES) throw tooLarge();
     if (problem !== null) faults.push({ index, parameter: 'body', problem });
     else if (bytes > LARGEST_ITEM_BYTES)
-      faults.push({
-        index,
-        parameter: 'body',
-        problem: `must be at most ${LARGEST_ITEM_BYTES} bytes of JSON, got ${bytes}`,
-      });
+      faults.push({ index, parameter: 'body', problem: itemTooLarge(bytes) });
     else {
       const result = operation.params.safeParse(raw);
       // The default dates are filled in on the day of each call. This only checks that they can be.
@@ -126,23 +114,15 @@ export async function readItems(
 const BYTES_BETWEEN_YIELDS = 65_536;
 const EXTRA_BYTES_PER_ITEM = 500;
 
-/** The limit of the body of a single request, less room for the data that a queue adds. */
-const LARGEST_ITEM_BYTES = 48 * 1024;
-
 /** Limits all items together, because `split` copies the shared parameters into each item. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Enough for one fault in every item. */
 const MOST_FAULTS = 100_000;
 
-/** Size of an item in JSON. Infinity if it is nested too deeply for JSON.stringify. */
+/** Size of an item in JSON. */
 function sizeOf(raw: unknown): number {
-  try {
-    return Buffer.byteLength(stringifyJson(raw));
-  } catch (error) {
-    if (error instanceof RangeError) return Number.POSITIVE_INFINITY;
-    throw error;
-  }
+  return Buffer.byteLength(stringifyJson(raw));
 }
 
 function tooLarge(): BatchFaults {
@@ -180,17 +160,9 @@ interface Read {
   raws: readonly unknown[];
 }
 
-function readDocument(body: string): Read {
-  const document = parseBody(batchBodySchema, body);
+async function readDocument(body: string): Promise<Read> {
+  const document = await parseBody(batchBodySchema, body);
   return { settings: document, ...itemsOf(document, '') };
-}
-
-/** Parses a JSON document with a schema. @throws BatchFaults. */
-export function parseBody<Value>(schema: z.ZodType<Value>, body: string): Value {
-  const document = parsed(body);
-  if (document instanceof NotJson)
-    throw new BatchFaults([{ parameter: 'body', problem: 'is not valid JSON' }]);
-  return parseAs(schema, document);
 }
 
 /**
@@ -207,24 +179,25 @@ export function itemsOf(
   if (items && split) throw fault('items', 'and split are both present: send only one of them');
   if (items && params)
     throw fault('params', 'can be used with split only: each entry of items contains all of its parameters');
-  if (items) return { operation: operationOf(name), raws: counted(items, fault) };
+  if (items) {
+    counted(items.length, fault);
+    return { operation: operationOf(name), raws: items };
+  }
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
   const [[field, values] = ['', []], ...others] = Object.entries(split);
   if (others.length > 0 || field === '')
     throw fault('split', 'must contain exactly one parameter with a list');
   if (params && Object.hasOwn(params, field))
     throw fault('params', `must not contain ${shownValue(field)}, because split sets it for each item`);
-  const raws = counted(values, fault).map((value) => ({ ...params, [field]: value }));
-  return { operation: operationOf(name), raws };
+  counted(values.length, fault);
+  // Before the parameters are copied, because the copies can take much more memory than the document.
+  if (params && sizeOf(params) * values.length > MOST_BYTES) throw tooLarge();
+  return { operation: operationOf(name), raws: values.map((value) => ({ ...params, [field]: value })) };
 }
 
-function counted(
-  raws: readonly unknown[],
-  fault: (parameter: string, problem: string) => BatchFaults,
-): readonly unknown[] {
-  if (raws.length === 0) throw fault('items', 'must contain at least one item');
-  if (raws.length <= MOST_ITEMS) return raws;
-  throw fault('items', `must be at most ${MOST_ITEMS} items; ${raws.length} were given`);
+function counted(count: number, fault: (parameter: string, problem: string) => BatchFaults): void {
+  if (count === 0) throw fault('items', 'must contain at least one item');
+  if (count > MOST_ITEMS) throw fault('items', `must be at most ${MOST_ITEMS} items; ${count} were given`);
 }
 
 function operationOf(name: string): QueuedOperation {
@@ -233,38 +206,12 @@ function operationOf(name: string): QueuedOperation {
   return operation;
 }
 
-/** Empty lines are skipped, so a file may end with one. */
-function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
+async function readLines(
+  { body, query }: Extract<Upload, { type: 'ndjson' }>,
+  yieldToEvents: () => Promise<void>,
+): Promise<Read> {
   const { operation, ...settings } = parseAs(batchQuerySchema, query);
-  const raws: Line[] = [];
-  for (const [i, written] of body.split('\n').entries())
-    if (written.trim() !== '') raws.push(new Line(i + 1, written));
-  const fault = (parameter: string, problem: string) => new BatchFaults([{ parameter, problem }]);
-  return { settings, operation: operationOf(operation), raws: counted(raws, fault) };
-}
-
-class Line {
-  readonly line: number;
-  readonly text: string;
-
-  constructor(line: number, written: string) {
-    this.line = line;
-    this.text = written;
-  }
-}
-
-class NotJson {}
-
-function parsed(written: string): unknown {
-  try {
-    return parseJson(written);
-  } catch {
-    return new NotJson();
-  }
-}
-
-function parseAs<Value>(schema: z.ZodType<Value>, raw: unknown): Value {
-  const result = schema.safeParse(raw);
-  if (result.success) return result.data;
-  throw new BatchFaults(result.error.issues.flatMap(toFaults));
+  const { lines, count } = await linesOf(body, MOST_ITEMS, yieldToEvents);
+  counted(count, (parameter, problem) => new BatchFaults([{ parameter, problem }]));
+  return { settings, operation: operationOf(operation), raws: lines };
 }

@@ -21,6 +21,67 @@ export function callerJsonFault(text: string): string | null {
   return null;
 }
 
+/**
+ * Limits on a JSON text with many records, checked before anything is built from it. A list may have more values than the
+ * records that a caller may send, so that a somewhat longer one gets the refusal that counts them.
+ */
+export const RECORDS_JSON_LIMITS = { fieldsOfObject: 1_000, valuesOfList: 200_000, levels: 64 };
+
+export interface RecordsJsonFault {
+  problem: string;
+  /** The position of the record, in the outermost list; absent outside this list. */
+  index?: number;
+}
+
+/** An object or a list that has not ended. */
+interface Container {
+  isList: boolean;
+  commas: number;
+}
+
+/** A pause is offered after this many characters. */
+const CHARACTERS_BETWEEN_PAUSES = 262_144;
+
+/**
+ * Returns what makes a JSON text with many records too large to parse for a caller, or null. Yields now and then. Reads each
+ * character once. The text need not be valid JSON.
+ */
+export function* recordsJsonFault(text: string): Generator<void, RecordsJsonFault | null> {
+  const open: Container[] = [];
+  let pauseAt = CHARACTERS_BETWEEN_PAUSES;
+  for (let i = 0; i < text.length; i += 1) {
+    const sign = text[i];
+    if (sign === '"') i = endOfString(text, i);
+    else if (sign === '{' || sign === '[') {
+      if (open.length === RECORDS_JSON_LIMITS.levels) return faultIn(open, 'is nested too deeply');
+      open.push({ isList: sign === '[', commas: 0 });
+    } else if (sign === '}' || sign === ']') open.pop();
+    else if (sign === ',') {
+      const problem = countComma(open.at(-1));
+      if (problem !== null) return faultIn(open, problem);
+    }
+    if (i < pauseAt) continue;
+    yield;
+    pauseAt = i + CHARACTERS_BETWEEN_PAUSES;
+  }
+  return null;
+}
+
+function countComma(container: Container | undefined): string | null {
+  if (!container) return null;
+  container.commas += 1;
+  const { fieldsOfObject, valuesOfList } = RECORDS_JSON_LIMITS;
+  if (container.commas < (container.isList ? valuesOfList : fieldsOfObject)) return null;
+  return container.isList
+    ? `has a list of more than ${valuesOfList} values`
+    : `has an object with more than ${fieldsOfObject} fields`;
+}
+
+function faultIn(open: readonly Container[], problem: string): RecordsJsonFault {
+  const records = open.find(({ isList }) => isList);
+  return records && records !== open.at(-1) ? { problem, index: records.commas } : { problem };
+}
+
 /** Returns the position of the quotation mark that ends the string, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { BatchFaults, type BatchRequest, readBatch, type Upload } from '../../src/batches/request.ts';
+import { BatchFaults } from '../../src/batches/batch-faults.ts';
+import { type BatchRequest, readBatch, type Upload } from '../../src/batches/request.ts';
 import { asinsFrom } from '../support/batches.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
@@ -236,8 +237,65 @@ test('limits the size of the parameters that split copies into each item', async
   await read(inJson(split(asinsFrom('B0COPY', 1_000), params)));
 });
 
+test('refuses parameters that are too large for so many items before it copies them', async () => {
+  const params = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`parameter${i}`, 1]));
+  expect(await faultsOf(inJson(split(asinsFrom('B', 100_000), params)))).toEqual([
+    { parameter: 'items', problem: expect.stringMatching(/at most 67108864 bytes in total/) },
+  ]);
+});
+
+const fieldsOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, 1]));
+
+test.each<[string, Upload, object]>([
+  ['shared parameters of 1,001 fields', inJson(split(['B0REQUEST1'], fieldsOf(1_001))), {}],
+  ['1,001 unknown fields', inJson({ operation, items: [good], ...fieldsOf(999) }), {}],
+  [
+    'an item of 1,001 fields',
+    inJson({ operation, items: [good, { ...good, note: fieldsOf(1_001) }] }),
+    { index: 1 },
+  ],
+  ['a line of 1,001 fields', inLines([JSON.stringify(good), JSON.stringify(fieldsOf(1_001))]), { index: 1 }],
+])('refuses %s', async (_, upload, where) => {
+  const problem = 'has an object with more than 1000 fields';
+  expect(await faultsOf(upload)).toEqual([{ ...where, parameter: 'body', problem }]);
+});
+
+test.each([
+  ['items', { operation, items: Array.from({ length: 200_001 }, () => 1) }, {}],
+  ['values in an item', { operation, items: [good, { asins: Array(200_001).fill(1) }] }, { index: 1 }],
+])('refuses a list of 200,001 %s', async (_, document, where) => {
+  const problem = 'has a list of more than 200000 values';
+  expect(await faultsOf(inJson(document))).toEqual([{ ...where, parameter: 'body', problem }]);
+});
+
+test('lets other work have its turns while it reads a document of 16 MB', async () => {
+  const items = Array.from({ length: 340 }, () => ({ ...good, note: 'x'.repeat(48_000) }));
+  const upload = inJson({ operation, items });
+  let turns = 0;
+  let isRead = false;
+  const count = () => {
+    if (isRead) return;
+    turns += 1;
+    setImmediate(count);
+  };
+  setImmediate(count);
+  await read(upload);
+  isRead = true;
+  expect(turns).toBeGreaterThan(0);
+});
+
+test('counts the lines of an upload of empty lines, and yields to other events meanwhile', async () => {
+  let breaths = 0;
+  const yieldToEvents = async () => {
+    breaths += 1;
+  };
+  const upload = inLines([...Array<string>(1_000_000).fill(''), JSON.stringify(good)]);
+  expect((await readBatch(upload, yieldToEvents, NOW)).items).toHaveLength(1);
+  expect(breaths).toBeGreaterThan(50);
+});
+
 test('limits the number of reported errors', async () => {
-  const wrong = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`f${i}`, 1]));
+  const wrong = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`f${i}`, 1]));
   const items = Array.from({ length: 200 }, () => ({ domain: 1, ...wrong }));
   const faults = await faultsOf(inJson({ operation: 'market.deal', items }));
   expect(faults.length).toBeLessThan(110_000);

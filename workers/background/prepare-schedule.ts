@@ -8,9 +8,10 @@ import {
   requireScheduleRoom,
 } from '../../src/batches/account-limits.ts';
 import { findBatch } from '../../src/batches/batch.ts';
+import { BatchFaults } from '../../src/batches/batch-faults.ts';
 import { deleteContents, deleteContentsOfOtherItems } from '../../src/batches/changes.ts';
 import { itemHash } from '../../src/batches/lines.ts';
-import { BatchFaults, readItems } from '../../src/batches/request.ts';
+import { readItems } from '../../src/batches/request.ts';
 import { cronProblem, nextRuns } from '../../src/batches/schedules/cron.ts';
 import {
   readSchedule,
@@ -63,10 +64,8 @@ export async function prepareSchedule(deps: PrepareDeps, upload: ScheduleUpload)
 
 async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: string): Promise<Reply> {
   const now = deps.clock.now();
-  const { batch, ...settings } = readSchedule(body);
+  const { batch, ...settings } = await readSchedule(body);
   const { fields } = await quote(deps, upload, batch);
-  // Throws on items that are nested too deeply to be hashed: runs with `onlyChanges` could not compare them.
-  await hashesOf(batch.raws);
   const webhook = await checkedWebhook(deps, upload.accountId, settings.webhook, 'batch.webhook');
   // The id of the upload, so that an upload that is read twice creates one schedule.
   const { uploadId: scheduleId, accountId, keyId } = upload;
@@ -91,7 +90,7 @@ async function changeSchedule(
   upload: ScheduleUpload & { scheduleId: string },
   body: string,
 ): Promise<Reply> {
-  const { batch, ...settings } = readScheduleChange(body);
+  const { batch, ...settings } = await readScheduleChange(body);
   const read = batch && (await quote(deps, upload, batch));
   const webhook =
     settings.webhook === undefined

@@ -52,7 +52,7 @@ async function createTracker(deps: PrepareDeps, upload: TrackerUpload, body: str
   const now = deps.clock.now();
   // The id of the upload, so that an upload that is read twice creates one tracker.
   const { uploadId: scheduleId, accountId, keyId } = upload;
-  const { settings, subjects } = readTracker(body);
+  const { settings, subjects } = await readTracker(body);
   const { domain } = subjects;
   const items = await itemsOf(reportsFor(accountId, deps.reports), subjects, settings.conditions);
   const { fields } = await quote(deps, upload, items);
@@ -90,7 +90,7 @@ async function changeTracker(
   const { trackerId, accountId } = upload;
   const found = await findTracker(deps.database, accountId, trackerId);
   if (!found) throw new SoukError('TRACKER_NOT_FOUND');
-  const { settings, subjects } = readTrackerChange(body, siteOf(found));
+  const { settings, subjects } = await readTrackerChange(body, siteOf(found));
   const { webhook, ...others } = settings;
   const alertWebhook =
     webhook === undefined ? undefined : await checkedWebhook(deps, accountId, webhook, 'webhook');

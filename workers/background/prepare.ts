@@ -11,10 +11,10 @@ import {
   requireBatchRoom,
 } from '../../src/batches/account-limits.ts';
 import { findBatch } from '../../src/batches/batch.ts';
+import { BatchFaults } from '../../src/batches/batch-faults.ts';
 import { insertBatch, isKnown, type NewBatch } from '../../src/batches/create.ts';
 import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
 import {
-  BatchFaults,
   type BatchRequest,
   type BatchSettings,
   DEFAULT_TIME_MS,
@@ -268,9 +268,7 @@ const FAULTS_IN_MESSAGE = 5;
 /** Returns the error to reply with; null if it is not the customer's fault. */
 function toRefusal(error: unknown): SoukError | null {
   if (error instanceof SoukError) return error;
-  // A body can nest thousands of levels deep, which exceeds the stack.
-  const faults =
-    error instanceof RangeError ? [{ parameter: 'body', problem: 'is nested too deeply' }] : faultsOf(error);
+  const faults = error instanceof BatchFaults ? error.faults : null;
   if (!faults) return null;
   const listed = faults
     .slice(0, FAULTS_IN_MESSAGE)
@@ -282,10 +280,6 @@ function toRefusal(error: unknown): SoukError | null {
     message: [...listed, ...more].join('; '),
     metadata: { errors: faults },
   });
-}
-
-function faultsOf(error: unknown) {
-  return error instanceof BatchFaults ? error.faults : null;
 }
 
 function iso(unixMs: number): string {

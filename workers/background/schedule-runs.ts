@@ -3,9 +3,10 @@ import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
 import { obstacleOfKey } from '../../src/accounts/key-standing.ts';
 import { ACCOUNT_LIMITS, countOpenBatches, limitsFor } from '../../src/batches/account-limits.ts';
+import { BatchFaults } from '../../src/batches/batch-faults.ts';
 import { insertBatch } from '../../src/batches/create.ts';
 import type { PackedCall } from '../../src/batches/pack.ts';
-import { BatchFaults, readItems } from '../../src/batches/request.ts';
+import { readItems } from '../../src/batches/request.ts';
 import { lastRun, nextRuns } from '../../src/batches/schedules/cron.ts';
 import { findRun, insertRun, isRunning, type Run } from '../../src/batches/schedules/run.ts';
 import {

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { boolean, integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
-import { BatchFaults, itemsOf, parseBody } from '../request.ts';
+import { BatchFaults } from '../batch-faults.ts';
+import { itemsOf } from '../request.ts';
 import { FEED_WINDOWS, type FeedWindow, ITEM_SOURCES } from '../request-schemas.ts';
+import { parseBody } from '../upload-text.ts';
 
 /** A request to create or change a schedule. Fields that are absent from a change stay as they are. */
 export interface ScheduleRequest {
@@ -90,14 +92,14 @@ export const scheduleChangeSchema = z
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 
 /** @throws BatchFaults */
-export function readSchedule(body: string): ScheduleRequest {
-  const { batch, window, ...request } = parseBody(newScheduleSchema, body);
+export async function readSchedule(body: string): Promise<ScheduleRequest> {
+  const { batch, window, ...request } = await parseBody(newScheduleSchema, body);
   return { ...request, window: windowOf(window, batch.window) ?? 'any', ...partsOf(batch) };
 }
 
 /** @throws BatchFaults */
-export function readScheduleChange(body: string): Partial<ScheduleRequest> {
-  const { batch, window, ...change } = parseBody(scheduleChangeSchema, body);
+export async function readScheduleChange(body: string): Promise<Partial<ScheduleRequest>> {
+  const { batch, window, ...change } = await parseBody(scheduleChangeSchema, body);
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const newWindow = windowOf(window, batch?.window);
   return { ...given, ...(newWindow ? { window: newWindow } : {}), ...(batch ? partsOf(batch) : {}) };

@@ -3,7 +3,7 @@ import { type ReportSite, siteOfDomain } from '../../operations/brand-analytics/
 import type { QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
-import { BatchFaults } from '../request.ts';
+import { BatchFaults } from '../batch-faults.ts';
 import type { Condition } from './condition.ts';
 import { KEYWORD_FIELDS, PRODUCT_FIELDS } from './reading.ts';
 import type { Subjects } from './request.ts';

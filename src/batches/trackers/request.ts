@@ -6,8 +6,9 @@ import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
 import { reportSite } from '../../operations/params/report-site.ts';
 import { Fault } from '../../operations/params/request.ts';
 import { boolean, integer, listProblem, oneOf, oneOfNumbers, text } from '../../operations/params/scalars.ts';
-import { BatchFaults, parseBody } from '../request.ts';
+import { BatchFaults } from '../batch-faults.ts';
 import { SCHEDULE_FIELDS } from '../schedules/request.ts';
+import { parseBody } from '../upload-text.ts';
 import {
   type Condition,
   conditionKey,
@@ -115,8 +116,8 @@ export const trackerChangeSchema = z
 export type TrackerSettings = Omit<z.output<typeof newTrackerSchema>, keyof typeof subjects>;
 
 /** @throws BatchFaults */
-export function readTracker(body: string): { settings: TrackerSettings; subjects: Subjects } {
-  const { domain, asins, country, keywords, ...settings } = parseBody(newTrackerSchema, body);
+export async function readTracker(body: string): Promise<{ settings: TrackerSettings; subjects: Subjects }> {
+  const { domain, asins, country, keywords, ...settings } = await parseBody(newTrackerSchema, body);
   const found = subjectsOf({ domain, asins, country, keywords }, null);
   if (!found) throw fault('asins', 'is required: send domain and asins, or country and keywords');
   requireFitting(settings.conditions, found);
@@ -128,11 +129,11 @@ export function readTracker(body: string): { settings: TrackerSettings; subjects
  * @returns the subjects, or null if they stay.
  * @throws BatchFaults
  */
-export function readTrackerChange(
+export async function readTrackerChange(
   body: string,
   present: TrackedSite,
-): { settings: Partial<TrackerSettings>; subjects: Subjects | null } {
-  const { domain, asins, country, keywords, ...change } = parseBody(trackerChangeSchema, body);
+): Promise<{ settings: Partial<TrackerSettings>; subjects: Subjects | null }> {
+  const { domain, asins, country, keywords, ...change } = await parseBody(trackerChangeSchema, body);
   const settings = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const found = subjectsOf({ domain, asins, country, keywords }, present);
   if (found && found.kind !== present.kind)

@@ -134,8 +134,8 @@ test.for<[what: string, fields: Record<string, unknown>, names: string]>([
   expect((await client.get('/api/trackers')).json.data.trackers).toEqual([]);
 });
 
-test('accepts 10,000 products', () => {
-  const { subjects } = readTracker(JSON.stringify({ ...good, asins: asinsFrom('B0', 10_000) }));
+test('accepts 10,000 products', async () => {
+  const { subjects } = await readTracker(JSON.stringify({ ...good, asins: asinsFrom('B0', 10_000) }));
   expect(subjects.kind === 'products' && subjects.asins).toHaveLength(10_000);
 });
 

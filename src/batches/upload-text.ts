@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import { toFaults } from '../operations/faults.ts';
+import { recordsJsonFault } from '../platform/caller-json.ts';
+import { parseJson } from '../platform/json.ts';
+import { inTurns, parseJsonBytes } from '../platform/json-bytes.ts';
+import { BatchFaults } from './batch-faults.ts';
+
+/** Parses a JSON document with a schema. While it reads a large one, other work has its turns. @throws BatchFaults. */
+export async function parseBody<Value>(schema: z.ZodType<Value>, body: string): Promise<Value> {
+  const tooLarge = await inTurns(recordsJsonFault(body));
+  if (tooLarge) throw new BatchFaults([{ parameter: 'body', ...tooLarge }]);
+  let document: unknown;
+  try {
+    document = await parseJsonBytes(Buffer.from(body));
+  } catch {
+    throw new BatchFaults([{ parameter: 'body', problem: 'is not valid JSON' }]);
+  }
+  return parseAs(schema, document);
+}
+
+/** @throws BatchFaults. */
+export function parseAs<Value>(schema: z.ZodType<Value>, raw: unknown): Value {
+  const result = schema.safeParse(raw);
+  if (result.success) return result.data;
+  throw new BatchFaults(result.error.issues.flatMap(toFaults));
+}
+
+/** The limit of the body of a single request, less room for the data that a queue adds. */
+export const LARGEST_ITEM_BYTES = 48 * 1024;
+
+/** A longer line is not parsed. It may have spaces and escapes, which do not count as bytes of its item. */
+const LONGEST_LINE = 64 * 1024;
+
+export function itemTooLarge(bytes: number): string {
+  return `must be at most ${LARGEST_ITEM_BYTES} bytes of JSON, got ${bytes}`;
+}
+
+/** A line that has no value to read. */
+export class Unreadable {
+  readonly problem: string;
+
+  constructor(problem: string) {
+    this.problem = problem;
+  }
+}
+
+/** A line of an upload, which is parsed when it is read. */
+export class Line {
+  readonly #number: number;
+  readonly #text: string;
+
+  constructor(number: number, text: string) {
+    this.#number = number;
+    this.#text = text;
+  }
+
+  read(): unknown {
+    if (this.#text.length > LONGEST_LINE)
+      return new Unreadable(itemTooLarge(Buffer.byteLength(this.#text.trim())));
+    // A line is too short for a pause.
+    const tooLarge = recordsJsonFault(this.#text).next().value;
+    if (tooLarge) return new Unreadable(tooLarge.problem);
+    try {
+      return parseJson(this.#text);
+    } catch {
+      return new Unreadable(`line ${this.#number} is not valid JSON`);
+    }
+  }
+}
+
+const LINES_BETWEEN_YIELDS = 10_000;
+
+/**
+ * Divides an upload into its lines without the empty ones, so a file may end with one.
+ * @returns the first `most` lines, and how many there are.
+ */
+export async function linesOf(
+  body: string,
+  most: number,
+  yieldToEvents: () => Promise<void>,
+): Promise<{ lines: Line[]; count: number }> {
+  const lines: Line[] = [];
+  let count = 0;
+  let start = 0;
+  let number = 1;
+  for (let end = 0; end <= body.length; end += 1) {
+    if (end < body.length && body[end] !== '\n') continue;
+    const text = body.slice(start, end);
+    if (text.trim() !== '') {
+      count += 1;
+      if (count <= most) lines.push(new Line(number, text));
+    }
+    start = end + 1;
+    number += 1;
+    if (number % LINES_BETWEEN_YIELDS === 0) await yieldToEvents();
+  }
+  return { lines, count };
+}
