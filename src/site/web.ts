@@ -38,6 +38,7 @@ import { registerAnnouncements } from './kit/announcements.tsx';
 import { registerAssets } from './kit/assets.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/page-headers.ts';
+import { returnQuery } from './kit/path-within.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import type { Pages, SiteDeps } from './pages.ts';
 import { loadSession } from './session.ts';
@@ -136,7 +137,7 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
 function registerAccount(account: FastifyInstance, pages: Pages): void {
   account.addHook('preHandler', async (request, reply) => {
     if (request.session?.kind === 'customer') return undefined;
-    const to = isReading(request) ? `?to=${encodeURIComponent(request.url)}` : '';
+    const to = isReading(request) ? returnQuery(request.url) : '';
     return reply.redirect(`/sign-in${to}`, 303);
   });
   for (const register of ACCOUNT_PAGES) register(account, pages);

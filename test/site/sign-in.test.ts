@@ -42,6 +42,14 @@ describe('signing in', () => {
     expect(page.path).toBe('/account/keys');
   });
 
+  test('redirects without the requested page if its address is too long for a header', async () => {
+    const path = `/account/usage?from=${'%25'.repeat(4_000)}`;
+    const { headers } = await request(`${souk.clientOf('').baseUrl}${path}`);
+    expect(headers.location).toBe('/sign-in');
+    const page = await signIn(stranger(), { email, password: PASSWORD, to: path });
+    expect(page.path).toBe('/account');
+  });
+
   test('returns the same error for a wrong address and a wrong password', async () => {
     const wrong = await signIn(stranger(), { email, password: 'not the password' });
     const unknown = await signIn(stranger(), { email: 'unknown@test.example', password: PASSWORD });

@@ -23,7 +23,7 @@ import {
 import { lastDays } from '../products/history-window.ts';
 import type { Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
-import { DEFAULT_STATS_DAYS } from './product.ts';
+import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS } from './product.ts';
 
 export interface ProductSearchInput {
   domain: Domain;
@@ -163,7 +163,12 @@ function providerPages(page: number): number[] {
 /** Returns the upstream options. Statistics are free and hold the current prices, so they are always requested. */
 export function searchOptions({ domain, term, asinsOnly, stats, history, rating }: ProductSearchInput) {
   if (asinsOnly) return { domain, term, asinsOnly };
-  return { domain, term, asinsOnly, stats: stats ?? String(DEFAULT_STATS_DAYS), history, rating };
+  return { domain, term, asinsOnly, stats: sentPeriod(stats), history, rating };
+}
+
+/** A period may also have two ends. */
+function sentPeriod(stats = String(DEFAULT_STATS_DAYS)): string {
+  return Number(stats) > LONGEST_STATS_DAYS ? String(LONGEST_STATS_DAYS) : stats;
 }
 
 export type SearchOptions = ReturnType<typeof searchOptions>;

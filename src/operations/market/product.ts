@@ -58,6 +58,9 @@ export interface ProductInput {
 /** Default period of statistics. They are free upstream and hold the current prices, so they are always fetched. */
 export const DEFAULT_STATS_DAYS = 90;
 
+/** Statistics over a longer period are the same, because no history is as long, and the provider may refuse it. */
+export const LONGEST_STATS_DAYS = 10_000;
+
 /** Maximum ASINs or codes in a call. */
 const LARGEST_CALL = 100;
 
@@ -255,7 +258,7 @@ export function upstreamOptions(input: ProductInput): ProductOptions {
   const offers = input.offers === 0 && !input.stock ? 0 : Math.max(FEWEST_OFFERS, input.offers);
   return {
     domain: input.domain,
-    stats: input.stats ?? DEFAULT_STATS_DAYS,
+    stats: Math.min(input.stats ?? DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS),
     history: input.history,
     offers,
     rating: input.rating,

@@ -4,6 +4,7 @@ import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
 import { createTokenCheck, credentialOf } from '../../accounts/operator-token.ts';
 import { refusal } from '../../api/require-token.ts';
 import { writeRefusal } from '../../operator/audit/audit-log.ts';
+import { returnQuery } from '../kit/path-within.ts';
 import type { Pages } from '../pages.ts';
 import { registerAccountActions } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
@@ -68,7 +69,7 @@ export function registerOperator(scope: FastifyInstance, pages: Pages, adminToke
   scope.register(async (signedIn) => {
     signedIn.addHook('preHandler', async (request, reply) => {
       if (request.session?.kind === 'operator') return undefined;
-      const to = request.method === 'GET' ? `?to=${encodeURIComponent(request.url)}` : '';
+      const to = request.method === 'GET' ? returnQuery(request.url) : '';
       return reply.redirect(`/admin/sign-in${to}`, 303);
     });
     for (const register of OPERATOR_PAGES) register(signedIn, pages);

@@ -57,6 +57,7 @@ describe('the request to upstream', () => {
   test('always includes statistics, which hold the current prices', () => {
     expect(upstreamOptions(read()).stats).toBe(90);
     expect(upstreamOptions(read({ stats: 7 })).stats).toBe(7);
+    expect(upstreamOptions(read({ stats: Number.MAX_SAFE_INTEGER })).stats).toBe(10_000);
   });
 
   test.each([
