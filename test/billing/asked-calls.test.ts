@@ -66,6 +66,8 @@ test('refuses a call of a batch whose account does not exist, beside admitted ca
 
 test('of calls of a batch that repeat each other, the first is admitted and the others join it', async () => {
   const account = await subscribed();
+  // Only calls of a subscription whose present month is known are admitted together.
+  await billing.admit(account, 1);
   // So many that sorting them by their charge alone exchanges some that are equal.
   const charges = Array.from({ length: 20 }, newChargeId);
   const calls = [...charges, ...charges.toSorted(), ...charges].map((chargeId) => ({
