@@ -17,6 +17,7 @@ export interface Check {
     | 'Redis'
     | 'Redis memory'
     | 'Redis persistence'
+    | 'Redis compression'
     | 'cache Redis'
     | 'cache Redis memory'
     | 'data provider';
@@ -69,9 +70,10 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
     return { message: `reachable${settings.REDIS_URL ? '' : ', run by npm start'}` };
   });
   if (hasRedis && redisUrl) {
-    const infos = await redisInfos(redisUrl);
-    await check('Redis memory', async () => worstOf(infos.map(memory)));
-    await check('Redis persistence', async () => worstOf(infos.map(persistence)));
+    const servers = await redisServers(redisUrl);
+    await check('Redis memory', async () => worstOf(servers.map(memory)));
+    await check('Redis persistence', async () => worstOf(servers.map(persistence)));
+    await check('Redis compression', async () => worstOf(servers.map(compression)));
   }
 
   const { CACHE_REDIS_URL: cacheUrl } = settings;
@@ -81,7 +83,7 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
       return { message: 'reachable' };
     });
     if (hasCache)
-      await check('cache Redis memory', async () => worstOf((await redisInfos(cacheUrl)).map(cacheMemory)));
+      await check('cache Redis memory', async () => worstOf((await redisServers(cacheUrl)).map(cacheMemory)));
   }
 
   await check('data provider', () => provider(settings, own));
@@ -107,11 +109,26 @@ async function migrations(databaseUrl: string): Promise<{ message: string }> {
   }
 }
 
-/** The state of each server that holds keys. */
-async function redisInfos(url: string): Promise<string[]> {
+/** A server that holds keys. */
+interface RedisServer {
+  /** What INFO returns. */
+  info: string;
+  /** The value of `rdbcompression`; null if the server does not show its settings, as many providers of Redis have it. */
+  rdbCompression: string | null;
+}
+
+async function redisServers(url: string): Promise<RedisServer[]> {
   const redis = await connectRedis(url, 'serving', createLogger('silent'));
   try {
-    return await Promise.all(mastersOf(redis).map((server) => server.info()));
+    return await Promise.all(
+      mastersOf(redis).map(async (server) => ({
+        info: await server.info(),
+        rdbCompression: await server.config('GET', 'rdbcompression').then(
+          (settings) => (settings as string[])[1] ?? null,
+          () => null,
+        ),
+      })),
+    );
   } finally {
     await closeRedis(redis);
   }
@@ -122,7 +139,7 @@ function worstOf(results: readonly Result[]): Result {
   return results.find(({ state }) => state) ?? results[0] ?? { message: 'no server' };
 }
 
-function memory(info: string): Result {
+function memory({ info }: RedisServer): Result {
   const [, policy = 'unknown'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
   if (policy === 'noeviction') return { message: 'maxmemory-policy is noeviction' };
   throw new Error(
@@ -131,7 +148,7 @@ function memory(info: string): Result {
 }
 
 /** Without a limit the server takes all memory; without eviction it stops storing when it is full. Calls are answered in both cases. */
-function cacheMemory(info: string): Result {
+function cacheMemory({ info }: RedisServer): Result {
   const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? [];
   const [, policy = 'unknown'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
   if (limit === '0')
@@ -145,12 +162,21 @@ function cacheMemory(info: string): Result {
 }
 
 /** Losing Redis repeats work but costs no units, so this is a warning. */
-function persistence(info: string): Result {
+function persistence({ info }: RedisServer): Result {
   if (/^aof_enabled:1/m.test(info)) return { message: 'append-only file is on' };
   return {
     state: 'warning',
     message:
       'append-only file is off, so a restart of Redis repeats work and fetches answers again. Set appendonly to yes.',
+  };
+}
+
+function compression({ rdbCompression }: RedisServer): Result {
+  if (rdbCompression === null) return { message: 'not known, because the server does not show its settings' };
+  if (rdbCompression === 'no') return { message: 'rdbcompression is no' };
+  return {
+    state: 'warning',
+    message: `rdbcompression is ${rdbCompression}, so Redis compresses answers again that are compressed already, each time it rewrites its file. Set it to no (CONFIG SET rdbcompression no).`,
   };
 }
 

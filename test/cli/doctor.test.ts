@@ -1,6 +1,7 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
+import { startCacheRedis } from '../support/cache-redis.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Demo, openDemo } from '../support/demo-provider.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
@@ -52,6 +53,7 @@ const WELL = {
   'Redis memory': 'ok',
   // The Redis of the tests has no persistence.
   'Redis persistence': 'warning',
+  'Redis compression': 'ok',
   'data provider': 'ok',
 };
 
@@ -101,6 +103,21 @@ test('reports a key that the provider refuses, without printing it', async () =>
   expect([code, states]).toEqual([1, { ...WELL, 'data provider': 'failed' }]);
   expect(messages['data provider']).toMatch(/^KEEPA_API_KEY is not accepted/);
   expect(messages['data provider']).not.toContain('unpaid-key');
+});
+
+test('advises against compressing the file of Redis, unless the server does not show its settings', async () => {
+  const redis = await startCacheRedis();
+  onTestFinished(() => redis.close());
+  await redis.redis.config('SET', 'rdbcompression', 'yes');
+  await redis.redis.config('SET', 'maxmemory-policy', 'noeviction');
+  const compressing = await diagnosis({ REDIS_URL: redis.url });
+  expect([compressing.code, compressing.states]).toEqual([0, { ...WELL, 'Redis compression': 'warning' }]);
+  expect(compressing.messages['Redis compression']).toMatch(/^rdbcompression is yes, .* Set it to no/);
+  // As a provider of Redis does it.
+  await redis.redis.acl('SETUSER', 'default', '-config');
+  const secretive = await diagnosis({ REDIS_URL: redis.url });
+  expect([secretive.code, secretive.states]).toEqual([0, WELL]);
+  expect(secretive.messages['Redis compression']).toMatch(/^not known, /);
 });
 
 test('checks a Redis of cached data, which should evict', async () => {
