@@ -49,21 +49,7 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
         libraries={CHART_FILES.libraries}
         scripts={CHART_FILES.scripts}
       >
-        <section class="hero">
-          <h1>Marketplace data for sellers, analysts and their agents</h1>
-          <p class="lead">
-            Prices, ranks, keywords and search trends through one HTTP interface, as tools for agents, or as
-            pages to look at. Pay per unit, and know the price of each call before you make it.
-          </p>
-          <p class="row">
-            <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>
-              {isSignedIn ? 'Go to your account' : hasTrial ? 'Start the free trial' : 'Create an account'}
-            </a>
-            <a class="button" href="/docs">
-              Read the documentation
-            </a>
-          </p>
-        </section>
+        <Hero isSignedIn={isSignedIn} hasTrial={hasTrial} />
         <section
           class="card sample"
           aria-labelledby="sample"
@@ -72,15 +58,7 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
         <Features />
         <div class="split">
           <AgentConversation now={clock.now()} />
-          <section class="card" aria-labelledby="begin">
-            <h2 id="begin">One call away</h2>
-            <p>
-              {testMode
-                ? 'Create an account and a test key, and copy the key into your first call. Calls with a test key are free.'
-                : 'Create an account, choose a plan, and copy your key into your first call. It costs one unit.'}
-            </p>
-            <FirstCall apiKey={testMode ? 'YOUR_TEST_KEY' : 'YOUR_KEY'} baseUrl={baseUrlOf(pages, request)} />
-          </section>
+          <OneCallAway hasTestKeys={testMode !== null} baseUrl={baseUrlOf(pages, request)} />
         </div>
         <section aria-labelledby="plans">
           <h2 id="plans">Plans</h2>
@@ -91,6 +69,40 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
       </Page>,
     );
   });
+}
+
+function Hero({ isSignedIn, hasTrial }: { isSignedIn: boolean; hasTrial: boolean }): VNode {
+  return (
+    <section class="hero">
+      <h1>Marketplace data for sellers, analysts and their agents</h1>
+      <p class="lead">
+        Prices, ranks, keywords and search trends through one HTTP interface, as tools for agents, or as pages
+        to look at. Pay per unit, and know the price of each call before you make it.
+      </p>
+      <p class="row">
+        <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>
+          {isSignedIn ? 'Go to your account' : hasTrial ? 'Start the free trial' : 'Create an account'}
+        </a>
+        <a class="button" href="/docs">
+          Read the documentation
+        </a>
+      </p>
+    </section>
+  );
+}
+
+function OneCallAway({ hasTestKeys, baseUrl }: { hasTestKeys: boolean; baseUrl: string }): VNode {
+  return (
+    <section class="card" aria-labelledby="begin">
+      <h2 id="begin">One call away</h2>
+      <p>
+        {hasTestKeys
+          ? 'Create an account and a test key, and copy the key into your first call. Calls with a test key are free.'
+          : 'Create an account, choose a plan, and copy your key into your first call. It costs one unit.'}
+      </p>
+      <FirstCall apiKey={hasTestKeys ? 'YOUR_TEST_KEY' : 'YOUR_KEY'} baseUrl={baseUrl} />
+    </section>
+  );
 }
 
 /** The sample of a day: it takes longer to render than the rest of the page, which anybody may load. */
