@@ -53,38 +53,53 @@ export async function notePolled(
   });
 }
 
-/** Lists the calls of an account, the newest first, without calls of batches. */
+/** A list of calls reads this many calls at most, of which a filter may leave none. */
+export const MOST_CALLS_READ = 20_000;
+
+export interface CallFilter {
+  states: readonly Call['state'][];
+  /** Whether to list cancelled calls or other released ones; null: both. */
+  cancelled: boolean | null;
+  operation: string | null;
+  acceptedAfter: number;
+  /** The `next` of the previous page. */
+  before: string | null;
+  limit: number;
+}
+
+/**
+ * Lists the calls of an account, the newest first, without calls of batches. `next` is the id after which the next page begins; null
+ * for the last page. A page may hold fewer calls than `limit`.
+ */
 export async function listCalls(
   database: Database,
   accountId: number,
-  filter: {
-    states: readonly Call['state'][];
-    /** Whether to list cancelled calls or other released ones; null: both. */
-    cancelled: boolean | null;
-    operation: string | null;
-    acceptedAfter: number;
-    /** The id of the last call of the previous page. */
-    before: string | null;
-    limit: number;
-  },
-): Promise<Call[]> {
+  filter: CallFilter,
+): Promise<{ calls: Call[]; next: string | null }> {
   const { states, cancelled, operation, acceptedAfter, before, limit } = filter;
+  // Ids are UUIDs of version 7 and sort by time, so a bound on the id skips older calls.
+  const range = [accountId, before, firstIdAt(acceptedAfter - CLOCKS_APART_MS), MOST_CALLS_READ];
   const { rows } = await database.query<Call>({
     name: 'list-calls',
-    // Ids are UUIDs of version 7 and sort by time, so a bound on the id skips older calls.
-    text: `select ${CALL} from calls c
-      where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 and not background
-        and accepted_at >= $4 and state = any($5::call_state[])
-        and ($6::boolean is null or coalesce(error ->> 'kind' = 'CANCELLED', false) = $6)
-        and ($7::text is null or operation = $7)
-      order by id desc limit $8`,
-    values: [
-      ...[accountId, before, firstIdAt(acceptedAfter - CLOCKS_APART_MS), new Date(acceptedAfter)],
-      ...[states, cancelled, operation, limit],
-    ],
+    text: `select ${CALL} from (${CALLS_READ} limit $4) as c
+      where not background and accepted_at >= $5 and state = any($6::call_state[])
+        and ($7::boolean is null or coalesce(error ->> 'kind' = 'CANCELLED', false) = $7)
+        and ($8::text is null or operation = $8)
+      order by id desc limit $9`,
+    values: [...range, new Date(acceptedAfter), states, cancelled, operation, limit + 1],
   });
-  return rows;
+  if (rows.length > limit) return { calls: rows.slice(0, limit), next: rows[limit - 1]?.callId ?? null };
+  const { rows: last } = await database.query<{ id: string }>({
+    name: 'last-call-read',
+    text: `select id from (${CALLS_READ}) as c offset $4 - 1 limit 1`,
+    values: range,
+  });
+  return { calls: rows, next: last[0]?.id ?? null };
 }
+
+/** The calls of the account $1 before the call $2 and not before $3. */
+const CALLS_READ = `select * from calls
+  where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 order by id desc`;
 
 /** Gateways create ids by their own clocks, which may differ by this much. */
 const CLOCKS_APART_MS = 3_600_000;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listCalls, MOST_CALLS_READ } from '../../src/billing/calls.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { failedCalls, failedCallsOf } from '../../src/operator/failure-search.ts';
 import { eraseDueAccounts } from '../../src/operator/personal-data/erase-due.ts';
@@ -95,6 +96,29 @@ test.for<[string, number, (database: Database) => Promise<unknown[]>]>([
   expect(await read(billing.database)).toHaveLength(found);
   expect(await blocksOf(read)).toBeLessThan(100);
 });
+
+test.for<[string | null, number]>([
+  ['market.seller', 0],
+  [null, CALLS],
+])(
+  'a list of calls of operation %s reads a limited number of calls for a page, and its pages have %d',
+  async ([operation, all]) => {
+    const limit = 25_000;
+    const filter = {
+      states: ['settled', 'released'],
+      cancelled: null,
+      operation,
+      acceptedAfter: Date.now() - 6 * DAY_MS,
+    } as const;
+    const page = (before: string | null) =>
+      listCalls(billing.database, account.accountId, { ...filter, before, limit });
+    const [first, second] = [await page(null), await page((await page(null)).next)];
+    expect(first.next).not.toBeNull();
+    expect(first.calls).toHaveLength(Math.min(all, MOST_CALLS_READ));
+    expect(second.next).toBeNull();
+    expect(new Set([...first.calls, ...second.calls].map(({ callId }) => callId)).size).toBe(all);
+  },
+);
 
 test('the change of a line is looked up in the month of the line only', async () => {
   const plans: Plan[] = [];

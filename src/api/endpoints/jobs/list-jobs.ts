@@ -8,7 +8,7 @@ import { uuidParameter } from '../../ids.ts';
 import { JOB_STATES, type JobState, type JobViewDeps, jobSchema, jobView } from '../../job-view.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-import { cutPage, pageOf } from '../page.ts';
+import { pageOf } from '../page.ts';
 import type { OwnJobDeps } from './own-job.ts';
 
 /** The state of calls that corresponds to a state of jobs. */
@@ -27,31 +27,30 @@ export const listJobs = endpoint({
   tool: 'jobs_list',
   summary: 'Lists the jobs of the last 24 hours, newest first.',
   description:
-    'Lists the jobs of the last 24 hours, newest first. If `state` is given, a page may hold fewer jobs than `limit`; on the last page `nextCursor` is null.',
+    'Lists the jobs of the last 24 hours, newest first. A page may hold fewer jobs than `limit`, or none; on the last page `nextCursor` is null.',
   query: z.object({
     state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
-    cursor: uuidParameter('the last job of the previous page').optional(),
+    cursor: uuidParameter('the last job that the previous page has read').optional(),
   }),
   answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
 
   async handle(deps: OwnJobDeps & JobViewDeps, { account, query, reply }) {
     const { state, operation, limit, cursor } = query;
-    const calls = await listCalls(deps.database, account.accountId, {
+    const { calls, next } = await listCalls(deps.database, account.accountId, {
       states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],
       cancelled: state === 'cancelled' || (state === 'failed' ? false : null),
       operation: operation ?? null,
       acceptedAfter: deps.clock.now() - POLL_LIFETIME_MS,
       before: cursor ?? null,
-      limit: limit + 1,
+      limit,
     });
-    const { entries, nextCursor } = cutPage(calls, limit, ({ callId }) => callId);
-    const jobs = await Promise.all(entries.map((call) => jobView(deps, call)));
+    const jobs = await Promise.all(calls.map((call) => jobView(deps, call)));
     return sendEnvelope(reply, 200, {
       // The database does not distinguish queued and running calls; only the queue does.
       jobs: jobs.filter((job) => state === undefined || job.state === state),
-      nextCursor,
+      nextCursor: next,
     });
   },
 });
