@@ -66,6 +66,8 @@ export function openLargeThread(
 
   async function close(): Promise<void> {
     if (hasEnded) return;
+    // Until it has connected to its stores, which may be away, it receives nothing.
+    if (!isReady) void worker.terminate();
     post({ kind: 'close' });
     const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
     await exited;
