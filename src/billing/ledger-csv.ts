@@ -1,7 +1,7 @@
-import { pipeline, Readable } from 'node:stream';
-import { type Stringifier, stringify } from 'csv-stringify';
+import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
 import type { Database } from '../platform/db/pool.ts';
-import { type LedgerFilter, walkLedger } from './ledger-lines.ts';
+import { type LedgerFilter, type LedgerLine, walkLedger } from './ledger-lines.ts';
 
 const COLUMNS = [
   'line',
@@ -22,20 +22,23 @@ const COLUMNS = [
  * An account's ledger as CSV, the newest line first. Pages are read while the file is sent. The column `change` of the
  * lines of packs adds up to the units left in them.
  */
-export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Stringifier {
-  const csv = stringify({
-    header: true,
+export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Readable {
+  async function* pieces() {
+    yield `${COLUMNS.join()}\n`;
+    for await (const lines of walkLedger(database, accountId, filter)) yield rowsOf(lines);
+  }
+  return Readable.from(pieces(), { highWaterMark: 1 });
+}
+
+function rowsOf(lines: readonly LedgerLine[]): string {
+  const records = lines.map(({ id: line, at, ...fields }) => ({
+    ...{ line, at: new Date(at).toISOString() },
+    ...fields,
+  }));
+  return stringify(records, {
     columns: [...COLUMNS],
     // Spreadsheets must not run a field as a formula; numbers stay numbers.
     escape_formulas: true,
     cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
   });
-  async function* records() {
-    for await (const lines of walkLedger(database, accountId, filter)) {
-      for (const { id: line, at, ...fields } of lines)
-        yield { line, at: new Date(at).toISOString(), ...fields };
-    }
-  }
-  // An error, or a client that disconnects, ends both streams.
-  return pipeline(Readable.from(records()), csv, () => {});
 }

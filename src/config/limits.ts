@@ -21,6 +21,7 @@ export const LIMITS = {
   OPEN_DOWNLOADS_PER_ACCOUNT: most(2).describe(
     'Batch results of an account that one gateway sends at the same time',
   ),
+  OPEN_PAGES_PER_ACCOUNT: most(10).describe('Pages of an account that one gateway makes at the same time'),
   DOWNLOAD_STALL_SECONDS: most(60).describe(
     'Seconds after which a download of batch results ends if its client reads nothing',
   ),
@@ -69,6 +70,7 @@ export function requestLimits(config: LimitConfig) {
     streams: config.OPEN_STREAMS_PER_ACCOUNT,
     uploads: config.OPEN_UPLOADS_PER_ACCOUNT,
     downloads: config.OPEN_DOWNLOADS_PER_ACCOUNT,
+    pages: config.OPEN_PAGES_PER_ACCOUNT,
     uploadBytes: config.UPLOAD_BYTES,
     uploadBytesPerSecond: config.UPLOAD_BYTES_PER_SECOND,
     downloadStallMs: config.DOWNLOAD_STALL_SECONDS * 1000,

@@ -33,6 +33,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
           notify: queuePaymentFailed,
         })
       : null;
+  const api = apiDepsOf(settings, parts);
   return {
     trustProxy: settings.trustProxy,
     requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
@@ -40,7 +41,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     requestMetrics,
     refusalPace: createRefusalPace(registry, clock, settings.limits.refusalsPerSecond),
     tracing,
-    api: apiDepsOf(settings, parts),
+    api,
     queueBoard:
       adminToken === undefined
         ? null
@@ -53,6 +54,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     site: {
       ...{ database, redis, cache, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken },
+      limits: api.limits,
       trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
       testMode: settings.testMode ?? null,
       imageCdnUrl: settings.links.imageCdnUrl,

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
+import type { RequestLimits } from '../api/limits/limits.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialPolicy } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
@@ -51,6 +52,8 @@ export interface SiteDeps {
   hasDemoPictures: boolean;
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
+  /** The limits that the API has, too. */
+  limits: Pick<RequestLimits, 'open' | 'downloadStallMs'>;
   statusBoard: Polled<StatusFacts>;
   announcements: Polled<Announcement[]>;
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { pictureRoutes } from '../../demo/pictures/routes.ts';
 import { credentialOf } from '../accounts/operator-token.ts';
 import { endOperatorSessions } from '../accounts/sessions.ts';
+import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
 import { registerBatchList } from './customer/batches/batch-list.tsx';
@@ -136,7 +137,12 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
 
 function registerAccount(account: FastifyInstance, pages: Pages): void {
   account.addHook('preHandler', async (request, reply) => {
-    if (request.session?.kind === 'customer') return undefined;
+    if (request.session?.kind === 'customer') {
+      const { occupies } = request.routeOptions.config;
+      const kind = typeof occupies === 'string' ? occupies : 'pages';
+      occupy(pages.limits, { kind, accountId: request.session.accountId }, request, reply);
+      return undefined;
+    }
     const to = isReading(request) ? returnQuery(request.url) : '';
     return reply.redirect(`/sign-in${to}`, 303);
   });

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
@@ -42,6 +42,7 @@ export const NO_LIMITS: RequestLimitSettings = {
   streams: null,
   uploads: null,
   downloads: null,
+  pages: null,
   uploadBytes: null,
   uploadBytesPerSecond: null,
   downloadStallMs: null,
@@ -69,21 +70,29 @@ export function createRequestLimits(
   };
 }
 
-/** Limits the requests of a scope whose requests are all free. Its account is known: `requireAccount` comes first. */
-export function limitFreeRequests(
-  scope: FastifyInstance,
-  { free, open, uploadBudget, downloadStallMs }: RequestLimits,
+/** Counts a request among those of an account that occupy a resource. @throws SoukError TOO_MANY_OPEN. */
+export function occupy(
+  { open, downloadStallMs }: Pick<RequestLimits, 'open' | 'downloadStallMs'>,
+  { kind, accountId }: { kind: Occupied; accountId: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
 ): void {
+  open.open(kind, accountId, request);
+  // The timer restarts whenever the client reads some bytes.
+  if (kind === 'downloads' && downloadStallMs !== null)
+    reply.raw.setTimeout(downloadStallMs, () => reply.raw.destroy());
+}
+
+/** Limits the requests of a scope whose requests are all free. Its account is known: `requireAccount` comes first. */
+export function limitFreeRequests(scope: FastifyInstance, limits: RequestLimits): void {
+  const { free, uploadBudget } = limits;
   scope.addHook('onRequest', async (request, reply) => {
     if (request.accountId === null) return;
     const { occupies: declared = 'waiting' } = request.routeOptions.config;
-    const occupies = typeof declared === 'function' ? declared(request) : declared;
+    const kind = typeof declared === 'function' ? declared(request) : declared;
     await free.count(request.accountId);
-    open.open(occupies, request.accountId, request);
-    if (occupies === 'uploads') uploadBudget.reserve(request);
-    // The timer restarts whenever the client reads some bytes.
-    if (occupies === 'downloads' && downloadStallMs !== null)
-      reply.raw.setTimeout(downloadStallMs, () => reply.raw.destroy());
+    occupy(limits, { kind, accountId: request.accountId }, request, reply);
+    if (kind === 'uploads') uploadBudget.reserve(request);
   });
 }
 

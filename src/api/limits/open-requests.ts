@@ -3,7 +3,7 @@ import { SoukError } from '../../platform/errors.ts';
 import { atEnd } from '../plugins/request-end.ts';
 
 /** Resources of a process that a request occupies until it is answered. */
-export type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads';
+export type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads' | 'pages';
 
 /** Requests that an account may have open at once in one gateway; null: no limit. */
 export type OpenRequestLimits = Record<Occupied, number | null>;
@@ -13,6 +13,7 @@ const NAMES: Record<Occupied, string> = {
   streams: 'event streams',
   uploads: 'uploads',
   downloads: 'downloads',
+  pages: 'pages',
 };
 
 /** Counts the open requests of each account in this process. */

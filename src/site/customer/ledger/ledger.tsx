@@ -27,7 +27,7 @@ const LINES_A_PAGE = 50;
 /** Registers the account's ledger, as a page and as CSV. */
 export function registerLedger(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get(PATH, showLedger);
-  scope.get('/account/ledger.csv', sendCsv);
+  scope.get('/account/ledger.csv', { config: { occupies: 'downloads' } }, sendCsv);
 
   async function showLedger(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { accountId } = customerOf(request);
