@@ -310,6 +310,17 @@ test('random methods, paths and headers get documented answers', async ({ client
   );
 });
 
+test('a keyword in Latin-1 is refused, names the parameter and costs nothing', async ({ client }) => {
+  const before = await unitsUsed(client);
+  const body = Buffer.from('{"keyword":"caf\u00e9"}', 'latin1');
+  const headers = { 'content-type': 'application/json' };
+  const { status, json } = await client.get('/api/webtrends/interest-over-time', {
+    ...{ method: 'POST', body, headers },
+  });
+  expect([status, json.metadata]).toMatchObject([400, { errors: [{ parameter: 'keyword' }] }]);
+  expect(await unitsUsed(client)).toBe(before);
+});
+
 test('a bad call does not affect good calls at the same time', async ({ souk }) => {
   const others = await Promise.all(Array.from({ length: 8 }, () => souk.client()));
   const bad = '/api/market/productsearch?domain=1&term=a%00b';

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { got } from './shown-value.ts';
 
-/** Text that PostgreSQL accepts: without control characters and unpaired surrogates. */
-export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
+/**
+ * Text that PostgreSQL accepts: without control characters and unpaired surrogates. U+FFFD stands for bytes of a body that
+ * are not UTF-8, so the text is not what the caller meant.
+ */
+export const PRINTABLE = /^[^\p{Cc}\p{Cs}\uFFFD]*$/u;
 
 /**
  * Nearly the same rule for the documentation, in the syntax that all regular expression dialects share, with at least one
  * character that is not a space.
  */
 export const VISIBLE =
-  '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$';
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffd]*[^\\s\\u0000-\\u001f\\u007f-\\u009f\\ufffd][^\\u0000-\\u001f\\u007f-\\u009f\\ufffd]*$';
 
 /** An integer, as a JSON number or in digits. The message states the allowed range. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
@@ -53,7 +56,7 @@ export function text(options: { maxLength: number }) {
         .max(options.maxLength, {
           error: ({ input }) => `${message}, got ${(input as string).length} characters`,
         })
-        .regex(PRINTABLE, 'must not contain control characters'),
+        .regex(PRINTABLE, 'must not contain control characters, or bytes that are not UTF-8'),
     )
     .meta({ pattern: VISIBLE });
 }

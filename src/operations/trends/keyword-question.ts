@@ -79,7 +79,9 @@ export function timezone() {
 
 function parseKeyword(item: string): string | Fault {
   if (!NOT_TOO_LONG.test(item) || !PRINTABLE.test(item))
-    return new Fault(`must have at most ${LONGEST_KEYWORD} characters, and no control characters`);
+    return new Fault(
+      `must have at most ${LONGEST_KEYWORD} characters, no control characters, and no bytes that are not UTF-8`,
+    );
   return VISIBLE.test(item) ? item : new Fault('must contain a visible character');
 }
 
