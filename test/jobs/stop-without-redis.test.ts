@@ -62,7 +62,8 @@ async function hasBegunToStop({ redisUrl, redisNamespace }: Souk): Promise<void>
   redis.disconnect();
 }
 
-test.for([
+// At the same time, because most of their time is spent waiting for locks to expire.
+test.concurrent.for([
   ['a job', 'killed', 'before they are stopped'],
   ['a large job', 'frozen', 'before they are stopped'],
   ['a large job', 'killed', 'while the worker stops'],
