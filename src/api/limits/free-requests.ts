@@ -15,8 +15,8 @@ const MAX_REFUSED_ACCOUNTS = 10_000;
  * refused or joined. Without Redis each gateway counts for itself.
  */
 export interface FreeRequests {
-  /** Counts a request. @throws SoukError TOO_MANY_REQUESTS. */
-  count(accountId: number): Promise<void>;
+  /** Counts a request, or several. @throws SoukError TOO_MANY_REQUESTS. */
+  count(accountId: number, requests?: number): Promise<void>;
   /** Counts a request that turned out to be free when it was answered. */
   countLater(accountId: number): void;
   /** @throws SoukError TOO_MANY_REQUESTS if the account has reached the limit in the present window. */
@@ -40,10 +40,10 @@ export function createFreeRequests(redis: Redis, keys: RedisKeys, perSecond: num
     const waitMs = (refused.get(accountId) ?? 0) - performance.now();
     if (waitMs > 0) throw tooMany(perSecond, waitMs);
   };
-  const count = async (accountId: number) => {
+  const count = async (accountId: number, requests = 1) => {
     refuseExhausted(accountId);
     try {
-      await limiter.consume(accountId);
+      await limiter.consume(accountId, requests);
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       refused.set(accountId, performance.now() + refusal.msBeforeNext);

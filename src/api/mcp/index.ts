@@ -45,8 +45,9 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
     served: toolsOf(requestsTo(scope), deps),
     allowedHosts: settings.allowedHosts,
     onError: (error) => log.debug({ err: error }, 'refused a tool request'),
-    identify(request) {
+    async identify(request) {
       const { accountId, scopes } = accountOf(request);
+      await countMessages(deps.limits, accountId, request.body);
       const { traceparent } = request.headers;
       return {
         accountId,
@@ -60,6 +61,11 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
   });
   requireAccount(scope, deps);
   limitFreeRequests(scope, deps.limits);
+}
+
+/** Counts the messages of a list as one request each. The limit of the scope has counted the first. */
+async function countMessages({ free }: RequestLimits, accountId: number, body: unknown): Promise<void> {
+  if (Array.isArray(body) && body.length > 1) await free.count(accountId, body.length - 1);
 }
 
 function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {

@@ -33,9 +33,9 @@ export function mountProtocol<Caller>(
     if (refusal) await reply.send(refusal);
   });
   scope.post(MCP_PATH, async (request, reply) => {
-    const caller = await identify(request);
     const { body } = request;
     refuseTooMany(body);
+    const caller = await identify(request);
     // A closed handler accepts no requests.
     if (isClosing) throw new SoukError('BUSY');
     reply.header('x-request-id', request.id);

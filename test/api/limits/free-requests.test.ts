@@ -46,3 +46,15 @@ test('counts joined calls, and never a call that was charged', async ({ client }
   await many(client, path);
   expect((await client.get(path)).json.code).toBe('TOO_MANY_REQUESTS');
 });
+
+test('counts each message of a list to the tools', async ({ client }) => {
+  const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
+  const headers = { accept: 'application/json, text/event-stream' };
+  const send = (messages: number) =>
+    client.post(
+      '/mcp',
+      Array.from({ length: messages }, (_, i) => ping(i)),
+      { headers },
+    );
+  expect((await send(2 * LIMIT)).json.code).toBe('TOO_MANY_REQUESTS');
+});
