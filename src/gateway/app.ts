@@ -1,3 +1,4 @@
+import { parse } from 'node:querystring';
 import { type FastifyInstance, fastify } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { type ApiDeps, registerApi } from '../api/api.ts';
@@ -40,6 +41,12 @@ export interface AppDeps {
   site: SiteDeps;
 }
 
+/**
+ * Escapes that are not UTF-8 become U+FFFD, which texts refuse. Fastify's own parser leaves them as they are, so a keyword in
+ * Latin-1 would be looked up with its escapes.
+ */
+const parseQuery = (query: string) => parse(query, '&', '=', { maxKeys: 0 });
+
 /** Builds the HTTP side of the gateway: plugins for every request, the API, and the pages. */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const { errors, requestMetrics, refusalPace, tracing, queueBoard, stripe, requestLimits, site } = deps;
@@ -53,7 +60,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     http: { ...timeouts.http, maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },
     requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: 72_000,
-    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true, querystringParser: parseQuery },
     return503OnClosing: false,
     ...malformedRequests(errors),
   });

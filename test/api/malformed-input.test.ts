@@ -310,14 +310,16 @@ test('random methods, paths and headers get documented answers', async ({ client
   );
 });
 
-test('a keyword in Latin-1 is refused, names the parameter and costs nothing', async ({ client }) => {
+test('a text in Latin-1 is refused, names the parameter and costs nothing', async ({ client }) => {
   const before = await unitsUsed(client);
-  const body = Buffer.from('{"keyword":"caf\u00e9"}', 'latin1');
-  const headers = { 'content-type': 'application/json' };
-  const { status, json } = await client.get('/api/webtrends/interest-over-time', {
-    ...{ method: 'POST', body, headers },
+  const inBody = await client.get('/api/webtrends/interest-over-time', {
+    method: 'POST',
+    body: Buffer.from('{"keyword":"caf\u00e9"}', 'latin1'),
+    headers: { 'content-type': 'application/json' },
   });
-  expect([status, json.metadata]).toMatchObject([400, { errors: [{ parameter: 'keyword' }] }]);
+  const inQuery = await client.get('/api/market/productsearch?domain=1&term=caf%E9');
+  expect([inBody.status, inBody.json.metadata]).toMatchObject([400, { errors: [{ parameter: 'keyword' }] }]);
+  expect([inQuery.status, inQuery.json.metadata]).toMatchObject([400, { errors: [{ parameter: 'term' }] }]);
   expect(await unitsUsed(client)).toBe(before);
 });
 
