@@ -28,8 +28,8 @@ export function parseAs<Value>(schema: z.ZodType<Value>, raw: unknown): Value {
 /** The limit of the body of a single request, less room for the data that a queue adds. */
 export const LARGEST_ITEM_BYTES = 48 * 1024;
 
-/** A longer line is not parsed. It may have spaces and escapes, which do not count as bytes of its item. */
-const LONGEST_LINE = 64 * 1024;
+/** A longer line is not parsed. Escapes such as \\u00e9 take up to three times the bytes of their characters. */
+const LONGEST_LINE = 3 * LARGEST_ITEM_BYTES;
 
 export function itemTooLarge(bytes: number): string {
   return `must be at most ${LARGEST_ITEM_BYTES} bytes of JSON, got ${bytes}`;
@@ -55,8 +55,9 @@ export class Line {
   }
 
   read(): unknown {
-    if (this.#text.length > LONGEST_LINE)
-      return new Unreadable(itemTooLarge(Buffer.byteLength(this.#text.trim())));
+    const { length } = this.#text.trim();
+    if (length > LONGEST_LINE)
+      return new Unreadable(`line ${this.#number} must be at most ${LONGEST_LINE} characters, got ${length}`);
     // A line is too short for a pause.
     const tooLarge = recordsJsonFault(this.#text).next().value;
     if (tooLarge) return new Unreadable(tooLarge.problem);

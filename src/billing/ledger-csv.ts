@@ -24,8 +24,13 @@ const COLUMNS = [
  */
 export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Readable {
   async function* pieces() {
-    yield `${COLUMNS.join()}\n`;
-    for await (const lines of walkLedger(database, accountId, filter)) yield rowsOf(lines);
+    let head = `${COLUMNS.join()}\n`;
+    // With the first lines, so that an error before them is answered as an error.
+    for await (const lines of walkLedger(database, accountId, filter)) {
+      yield head + rowsOf(lines);
+      head = '';
+    }
+    if (head !== '') yield head;
   }
   return Readable.from(pieces(), { highWaterMark: 1 });
 }

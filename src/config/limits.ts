@@ -19,11 +19,11 @@ export const LIMITS = {
     'Uploads of an account that one gateway receives at the same time',
   ),
   OPEN_DOWNLOADS_PER_ACCOUNT: most(2).describe(
-    'Batch results of an account that one gateway sends at the same time',
+    'Batch results and ledgers of an account that one gateway sends at the same time',
   ),
   OPEN_PAGES_PER_ACCOUNT: most(10).describe('Pages of an account that one gateway makes at the same time'),
   DOWNLOAD_STALL_SECONDS: most(60).describe(
-    'Seconds after which a download of batch results ends if its client reads nothing',
+    'Seconds after which a download of batch results or of a ledger ends if its client reads nothing',
   ),
   OPEN_BATCHES_PER_ACCOUNT: most(ACCOUNT_LIMITS.openBatches).describe(
     'Batches of an account that are not finished, runs of schedules included',

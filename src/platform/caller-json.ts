@@ -29,13 +29,14 @@ export const RECORDS_JSON_LIMITS = { fieldsOfObject: 1_000, valuesOfList: 200_00
 
 export interface RecordsJsonFault {
   problem: string;
-  /** The position of the record, in the outermost list; absent outside this list. */
+  /** The position of the record, in the list `items`; absent outside this list. */
   index?: number;
 }
 
 /** An object or a list that has not ended. */
 interface Container {
   isList: boolean;
+  isItems: boolean;
   commas: number;
 }
 
@@ -53,8 +54,9 @@ export function* recordsJsonFault(text: string): Generator<void, RecordsJsonFaul
     const sign = text[i];
     if (sign === '"') i = endOfString(text, i);
     else if (sign === '{' || sign === '[') {
-      if (open.length === RECORDS_JSON_LIMITS.levels) return faultIn(open, 'is nested too deeply');
-      open.push({ isList: sign === '[', commas: 0 });
+      if (open.length === RECORDS_JSON_LIMITS.levels)
+        return faultIn(open, `is nested more than ${RECORDS_JSON_LIMITS.levels} levels deep`);
+      open.push({ isList: sign === '[', isItems: sign === '[' && areItems(text, i, open), commas: 0 });
     } else if (sign === '}' || sign === ']') open.pop();
     else if (sign === ',') {
       const problem = countComma(open.at(-1));
@@ -65,6 +67,11 @@ export function* recordsJsonFault(text: string): Generator<void, RecordsJsonFaul
     pauseAt = i + CHARACTERS_BETWEEN_PAUSES;
   }
   return null;
+}
+
+/** The list of records is a field of the document, or of an object in it. */
+function areItems(text: string, start: number, { length }: readonly Container[]): boolean {
+  return length <= 2 && /"items"\s*:\s*$/.test(text.slice(Math.max(0, start - 32), start));
 }
 
 function countComma(container: Container | undefined): string | null {
@@ -78,7 +85,7 @@ function countComma(container: Container | undefined): string | null {
 }
 
 function faultIn(open: readonly Container[], problem: string): RecordsJsonFault {
-  const records = open.find(({ isList }) => isList);
+  const records = open.find(({ isItems }) => isItems);
   return records && records !== open.at(-1) ? { problem, index: records.commas } : { problem };
 }
 

@@ -29,12 +29,14 @@ export function startChild(options: {
 }): Child {
   const { name, say } = options;
   let stopping = false;
+  let hasBeenReady = false;
   let restart: NodeJS.Timeout | undefined;
   let current = launch(options);
   const ready = readiness(current, options);
   ready.then(supervise, () => {});
 
   function supervise(): void {
+    hasBeenReady = true;
     const startedAt = Date.now();
     current.once('exit', (code, signal) => {
       if (stopping) return;
@@ -59,7 +61,8 @@ export function startChild(options: {
       const ended = new Promise<number | null>((resolve) => current.once('exit', resolve));
       current.kill('SIGTERM');
       const code = await ended;
-      if (code) say(`The ${name} process did not stop cleanly; see ${options.logFile}.`);
+      // One that has not been ready has nothing to end in order.
+      if (code && hasBeenReady) say(`The ${name} process did not stop cleanly; see ${options.logFile}.`);
     },
   };
 }

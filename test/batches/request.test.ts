@@ -221,7 +221,7 @@ test('reports an item that is nested too deeply or too large by its index', asyn
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
   const items = `[${JSON.stringify(good)},{"domain":1,"asin":"B0REQUEST1","note":${deep}}]`;
   expect(await faultsOf(inJson(`{"operation":"${operation}","items":${items}}`))).toEqual([
-    { index: 1, parameter: 'body', problem: 'is nested too deeply' },
+    { index: 1, parameter: 'body', problem: 'is nested more than 64 levels deep' },
   ]);
   const large = { ...good, note: 'x'.repeat(50_000) };
   expect(await faultsOf(inJson({ operation, items: [good, large] }))).toMatchObject([

@@ -143,7 +143,7 @@ export function isRetimed(before: Schedule, after: Schedule): boolean {
   return before.cron !== after.cron || before.timezone !== after.timezone || before.paused !== after.paused;
 }
 
-/** Returns the hashes of items. @throws RangeError for an item that is nested too deeply. */
+/** Returns the hashes of items. */
 export async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
   const hashes: Buffer[] = [];
   for (const raw of raws) {

@@ -32,7 +32,7 @@ export const listJobs = endpoint({
     state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
-    cursor: uuidParameter('the last job that the previous page has read').optional(),
+    cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
   }),
   answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
 

@@ -205,6 +205,9 @@ test('every page shows a call that runs as loading, and its error when it has fa
   const { client, visitor } = other;
   // Answers of other tests are too old then.
   souk.clock.advance(3_700_000);
+  // The gateway knows workers that have reported at the present time, and takes calls after they have stopped.
+  await souk.addWorker();
+  await souk.gateways[0]?.sampleBacklog();
   await stopWorkers(souk);
   const addresses = await Promise.all(
     named.map(async ({ page, path, found }) => {
