@@ -157,7 +157,7 @@ export async function openWorker(
     async close() {
       const stopWatching = stores.endWhenAway([pulling], () => {
         const callIds = pools.flatMap((pool) => pool.abandon());
-        log.warn({ callIds }, 'stopping without Redis, which is away: other workers continue these jobs');
+        log.warn({ callIds }, 'stopping without Redis, which is away: other workers run these jobs again');
         void large?.close();
       });
       // They stop together, because each of them may wait for Redis.

@@ -1,4 +1,4 @@
-import type { Cluster, Redis as SingleRedis } from 'ioredis';
+import { Cluster, type Redis as SingleRedis } from 'ioredis';
 
 type Connection = SingleRedis | Cluster;
 
@@ -37,13 +37,19 @@ export function endable<Own extends Connection>(
     await connect.call(redis);
   };
   redis.disconnect = (reconnect = false) => {
-    const hasSocket = redis.status !== 'reconnecting';
+    const hasSocket = mayHaveSocket(redis);
     disconnect.call(redis, reconnect);
     if (!reconnect && !hasSocket) endNow(redis);
   };
   redis.duplicate = ((...settings: unknown[]) =>
     endable(duplicate(...settings), family)) as typeof redis.duplicate;
   return redis;
+}
+
+/** A cluster has no socket either while it looks up the addresses of its nodes. */
+function mayHaveSocket(redis: Connection): boolean {
+  if (redis.status === 'reconnecting') return false;
+  return !(redis instanceof Cluster && redis.status === 'connecting' && redis.nodes().length === 0);
 }
 
 function endNow(redis: Connection): void {

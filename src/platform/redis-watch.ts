@@ -34,13 +34,16 @@ export function endWhenAway(
 
 async function answers(redis: Redis, limitMs: number): Promise<boolean> {
   const answered = ask(redis).catch(() => false);
-  // An answer may have arrived while this process was busy.
-  const isLate = pause(limitMs, null, { ref: false }).then(endOfTurn);
+  // The question is written at the end of this turn, and an answer may have arrived while this process was busy.
+  const isLate = endOfTurn()
+    .then(() => pause(limitMs, null, { ref: false }))
+    .then(endOfTurn);
   return Promise.race([answered, isLate.then(() => false)]);
 }
 
-/** Returns whether all keys can be reached. */
+/** Returns whether all keys can be reached and written. */
 async function ask(redis: Redis): Promise<boolean> {
   if (redis instanceof Cluster) return /^cluster_state:ok/m.test(String(await redis.cluster('INFO')));
-  return (await redis.ping()) === 'PONG';
+  // A server that has become a replica answers, and refuses what the process writes.
+  return /^role:master/m.test(await redis.info('replication'));
 }

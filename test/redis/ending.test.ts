@@ -89,6 +89,29 @@ test.for(OUTAGES)('a watch ends the connections to a %s after %s', async ([form,
   await expect(redis.get('a key')).rejects.toThrow();
 });
 
+test('a connection to a cluster is closed while it looks up the addresses of its nodes', async () => {
+  const servers = await start.cluster();
+  const redis = await connectRedis(servers.url.replaceAll('127.0.0.1', 'localhost'), 'pulling', log);
+  const isConnecting = new Promise((done) => redis.once('connecting', done));
+  servers.signal('SIGKILL');
+  const pending = redis.get('a key');
+  pending.catch(() => {});
+  await isConnecting;
+  await closeRedis(redis);
+  await expect(pending).rejects.toThrow('Connection is closed.');
+  expect(redis.status).toBe('end');
+});
+
+test('a watch ends the connections to a server that has become a replica', async () => {
+  const servers = await start.server();
+  const { redis, waiting } = await connections(servers.url);
+  const { reached: isAway, open: onAway } = gate();
+  endWhenAway([redis], 1_000, onAway);
+  await redis.call('REPLICAOF', '127.0.0.1', '1');
+  await isAway;
+  await expect(waiting).rejects.toThrow();
+});
+
 test('a watch that has ended leaves the connections of a server that goes away later', async () => {
   const servers = await start.server();
   const { redis } = await connections(servers.url);

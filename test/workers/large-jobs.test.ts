@@ -229,6 +229,19 @@ plain(
   },
 );
 
+plain('jobs that wait to run alone, and that the process stops meanwhile, open no thread', async () => {
+  const { start, failed, threadsOpened } = breakable();
+  const stopping = new AbortController();
+  const waiting = [start('wait', stopping.signal), start('wait', stopping.signal)];
+  for (const { started } of waiting) await started;
+  const broken = start('break');
+  await expect.poll(threadsOpened).toBe(2);
+  stopping.abort('the worker stops');
+  for (const { ended } of waiting) await expect(ended).rejects.toThrow('the worker stops');
+  expect(await broken.ended).toMatchObject({ state: 'released' });
+  expect([failed.map(({ does }) => does), threadsOpened()]).toEqual([['break'], 3]);
+});
+
 plain('the thread starts soon after the worker, and runs the first large job', async () => {
   const clock = new TestClock();
   const { start, threadsOpened } = breakable(clock);

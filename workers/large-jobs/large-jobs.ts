@@ -83,6 +83,8 @@ export function createLargeJobs(
 
   /** Runs a job by itself, so that the end of its thread concerns no other call. */
   async function runAlone(attempt: Attempt): Promise<CompletionMessage> {
+    // It may have waited for others, and the worker may have closed its threads since.
+    if (attempt.signal.aborted) throw new Error(String(attempt.signal.reason));
     const thread = open();
     try {
       return await thread.run(attempt);
