@@ -62,8 +62,7 @@ async function hasBegunToStop({ redisUrl, redisNamespace }: Souk): Promise<void>
   redis.disconnect();
 }
 
-// At the same time, because most of their time is spent waiting for locks to expire.
-test.concurrent.for([
+test.for([
   ['a job', 'killed', 'before they are stopped'],
   ['a large job', 'frozen', 'before they are stopped'],
   ['a large job', 'killed', 'while the worker stops'],
