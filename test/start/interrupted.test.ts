@@ -66,3 +66,17 @@ test('SIGTERM to npm alone ends the start and leaves no process', { timeout: 300
   npm.kill('SIGTERM');
   await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
 });
+
+test('Ctrl-C stops a gateway and a worker cleanly, and their Redis, while Redis is stopped (SIGSTOP)', {
+  timeout: 300_000,
+}, async () => {
+  const running = start({ SOUK_DATA_DIR: dataDir.path, PORT: '0', DATABASE_URL: database.url });
+  await running.line(/^Souk ready: /m);
+  const { redis } = await running.children();
+  if (!redis) throw new Error('No Redis is running.');
+  process.kill(redis, 'SIGSTOP');
+  running.interrupt();
+  expect(await running.ended).toBe(0);
+  expect(running.said()).not.toContain('did not stop cleanly');
+  expect(await processesWith(dataDir.path)).toEqual([]);
+});
