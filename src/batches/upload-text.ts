@@ -55,11 +55,13 @@ export class Line {
   }
 
   read(): unknown {
-    const { length } = this.#text.trim();
-    if (length > LONGEST_LINE)
-      return new Unreadable(`line ${this.#number} must be at most ${LONGEST_LINE} characters, got ${length}`);
-    // A line is too short for a pause.
-    const tooLarge = recordsJsonFault(this.#text).next().value;
+    const text = this.#text.trim();
+    if (text.length > LONGEST_LINE)
+      return new Unreadable(
+        `line ${this.#number} must be at most ${LONGEST_LINE} characters, got ${text.length}`,
+      );
+    // Without the spaces around it, a line is too short for a pause.
+    const tooLarge = recordsJsonFault(text).next().value;
     if (tooLarge) return new Unreadable(tooLarge.problem);
     try {
       return parseJson(this.#text);

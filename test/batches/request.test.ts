@@ -255,6 +255,11 @@ test.each<[string, Upload, object]>([
     { index: 1 },
   ],
   ['a line of 1,001 fields', inLines([JSON.stringify(good), JSON.stringify(fieldsOf(1_001))]), { index: 1 }],
+  [
+    'a line of 1,001 fields after many spaces',
+    inLines([JSON.stringify(good), `${' '.repeat(300_000)}${JSON.stringify(fieldsOf(1_001))}`]),
+    { index: 1 },
+  ],
 ])('refuses %s', async (_, upload, where) => {
   const problem = 'has an object with more than 1000 fields';
   expect(await faultsOf(upload)).toEqual([{ ...where, parameter: 'body', problem }]);
