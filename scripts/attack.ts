@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import {
   ATTACK_CASES,
   type AttackReport,
@@ -7,7 +6,7 @@ import {
   runAttacks,
 } from '../test/support/attack/attack.ts';
 import { openOwnServers } from '../test/support/own-servers.ts';
-import { build } from './build.mjs';
+import { buildPrograms } from './build.mjs';
 
 /**
  * `npm run attack [CASE ...]`: floods a service of its own in one way after the other, and fails if calls of another account
@@ -25,8 +24,7 @@ const cases = ATTACK_CASES.filter(({ name }) => names.length === 0 || names.incl
 console.log(
   `The p95 of a cached call of a second account must be at most ${MOST_RATIO} times that before the attack, or ${FLOOR_MS} ms.`,
 );
-const programs = resolve('dist');
-await build(programs);
+const programs = await buildPrograms();
 const servers = await openOwnServers();
 let failed = 0;
 try {

@@ -1,1 +1,2 @@
-export function build(target: string, files?: readonly string[]): Promise<void>;
+export function build(folder: string, files?: readonly string[]): Promise<void>;
+export function buildPrograms(): Promise<string>;

@@ -1,8 +1,8 @@
 // `npm run build [FOLDER]`: bundles the programs with their packages to JavaScript in dist/, with source maps, because importing
 // thousands of files takes seconds. Beside them are the files that they read, at their places in the project.
-import { cpSync, existsSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { cpSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { COPIED, PROGRAMS, SOURCES, STAMP } from './dist.mjs';
+import { COPIED, PROGRAMS, programsOf, SOURCES } from './dist.mjs';
 import { ensureInstalled, root } from './install.mjs';
 
 /** Packages that have native code, read files of their own, or import CommonJS on demand. They stay in node_modules. */
@@ -25,11 +25,15 @@ const COMMON_JS = `globalThis.navigator ??= { userAgent: 'Node.js' };
 import { createRequire as createCommonRequire } from 'node:module';
 const require = createCommonRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
-/** Compiles into a folder, which replaces the folder `target` when it is complete. @param files further files that are loaded by their names. */
-export async function build(target, files = []) {
+/** Returns the folder of the programs, and compiles them first if a source has changed. */
+export function buildPrograms() {
+  return programsOf(root, build);
+}
+
+/** Compiles into a folder and replaces what is in it. @param files further files that are loaded by their names. */
+export async function build(folder, files = []) {
   const { build: compile } = await import('esbuild');
-  const startedAt = new Date();
-  const folder = `${target}.${process.pid}`;
+  rmSync(folder, { recursive: true, force: true });
   await compile({
     entryPoints: [...PROGRAMS, ...files].map((file) => join(root, file)),
     outdir: folder,
@@ -51,17 +55,6 @@ export async function build(target, files = []) {
   for (const path of [...SOURCES, ...COPIED]) {
     cpSync(join(root, path), join(folder, path), { recursive: true, filter: isCopied });
   }
-  // A source that changed during the build is newer than the build.
-  utimesSync(join(folder, STAMP), startedAt, startedAt);
-  replace(target, folder);
-}
-
-/** Moves a folder to the place of another one, which another process may read or replace at the same time. */
-function replace(target, folder) {
-  const old = `${folder}.old`;
-  if (existsSync(target)) renameSync(target, old);
-  renameSync(folder, target);
-  rmSync(old, { recursive: true, force: true });
 }
 
 /** @returns false for TypeScript and for the scripts (.mjs) that start it. */

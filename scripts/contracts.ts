@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { build as bundle } from 'esbuild';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { openOwnServers } from '../test/support/own-servers.ts';
 import { openTarget } from '../test/support/target.ts';
-import { build } from './build.mjs';
+import { buildPrograms } from './build.mjs';
 import { AGENTS } from './contracts/agents.ts';
 import { CLIENTS, EXPECTED, type GeneratedClient, RUNTIMES } from './contracts/clients.ts';
 import { OWN_CLIENT } from './contracts/own-client.ts';
@@ -41,8 +41,7 @@ async function runContracts(names: readonly string[]): Promise<void> {
   }
   const chosen = Object.entries(CONTRACTS).filter(([name]) => names.length === 0 || names.includes(name));
   const root = mkdtempSync(join(tmpdir(), 'souk-contracts-'));
-  const programs = resolve('dist');
-  await build(programs);
+  const programs = await buildPrograms();
   const servers = await openOwnServers();
   let failed = 0;
   try {

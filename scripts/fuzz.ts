@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { resolve } from 'node:path';
 import { fuzz } from '../test/support/fuzz/fuzz.ts';
 import { UNLIMITED } from '../test/support/fuzz/unlimited.ts';
 import { openOwnServers } from '../test/support/own-servers.ts';
 import { openTarget } from '../test/support/target.ts';
-import { build } from './build.mjs';
+import { buildPrograms } from './build.mjs';
 
 /**
  * `npm run fuzz [SEED] [COUNT]`: sends mutated requests to a whole service, and fails if one of them gets a 5xx, a slow
@@ -18,8 +17,7 @@ if (!Number.isSafeInteger(seed) || !(count > 0)) {
 }
 
 console.log(`Seed ${seed}. To repeat: npm run fuzz -- ${seed} ${count}`);
-const programs = resolve('dist');
-await build(programs);
+const programs = await buildPrograms();
 const servers = await openOwnServers();
 const startedAt = performance.now();
 try {

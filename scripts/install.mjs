@@ -1,6 +1,6 @@
 // Installs the packages of package-lock.json if they are not installed yet. This script must not import any of them.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -25,10 +25,16 @@ export function ensureInstalled() {
   if (status !== 0) stop('Installing the dependencies failed.');
 }
 
+/** Looks for each package too, because `rm -r node_modules/*` leaves npm's own list of what is installed. */
 function isInstalled() {
   const installed = join(root, 'node_modules', '.package-lock.json');
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   return (
-    existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs
+    existsSync(installed) &&
+    statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs &&
+    Object.keys({ ...dependencies, ...devDependencies }).every((name) =>
+      existsSync(join(root, 'node_modules', name, 'package.json')),
+    )
   );
 }
 

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EVEN_MIX, MOSTLY_CACHED_MIX } from '../test/support/soak/clients.ts';
 import { soak } from '../test/support/soak/soak.ts';
 import { FAIL_OVERS, LONG_ROUND, ROUND } from '../test/support/soak/strikes.ts';
-import { build } from './build.mjs';
+import { buildPrograms } from './build.mjs';
 import { printReport } from './print-report.ts';
 
 const USAGE = `Usage: npm run soak -- [SEED] [SECONDS]
@@ -79,8 +78,7 @@ function settingsOrExit() {
 
 const { again, ...options } = settingsOrExit();
 console.log(`To repeat: npm run soak -- ${again}`);
-const programs = resolve('dist');
-await build(programs);
+const programs = await buildPrograms();
 const report = await soak({
   ...{ ...options, programs, rounds: 3, drainSeconds: 180 },
   say: (line) => console.log(line),

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { EVEN_MIX } from '../test/support/soak/clients.ts';
 import { soak } from '../test/support/soak/soak.ts';
 import { MIXED_RELEASES, REPLACE_FIRST, REPLACE_LAST } from '../test/support/soak/strikes.ts';
-import { build } from './build.mjs';
+import { buildPrograms } from './build.mjs';
 import { printReport } from './print-report.ts';
 
 const USAGE = 'Usage: npm run upgrade-test -- COMMIT [SEED] [SECONDS]';
@@ -24,8 +24,7 @@ if (!isKnown(commit) || !Number.isSafeInteger(seed) || !(seconds > 0)) {
 }
 console.log(`To repeat: npm run upgrade-test -- ${commit} ${seed} ${seconds}`);
 const earlier = buildOf(commit);
-const programs = resolve('dist');
-await build(programs);
+const programs = await buildPrograms();
 const report = await soak({
   ...{ programs, earlier, seed, gateways: 2, clients: 16, mix: EVEN_MIX, rounds: 2, drainSeconds: 180 },
   amount: { seconds, pauseMs: 6_000 },

@@ -8,6 +8,7 @@ import { readTime } from './platform/db/database-clock.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/pool.ts';
 import { startPostgres } from './platform/embedded/postgres.ts';
+import { postgresBinaries } from './platform/embedded/postgres-binaries.ts';
 import { startRedis } from './platform/embedded/redis.ts';
 import { createLogger } from './platform/log.ts';
 import { ConfigError } from './platform/settings.ts';
@@ -122,8 +123,11 @@ async function provider(config: Config, dataDir: string, isDemo: boolean) {
 }
 
 async function embeddedPostgres(dataDir: string): Promise<string> {
+  const binaries = await postgresBinaries();
+  if (!binaries.isOfNpm)
+    say(`npm's PostgreSQL is not installed; using Debian's PostgreSQL ${binaries.version}.`);
   return embedded('PostgreSQL', (url) =>
-    startPostgres(join(dataDir, 'postgres'), { durable: true, ...(url ? { url } : {}) }),
+    startPostgres(join(dataDir, 'postgres'), { durable: true, binaries, ...(url ? { url } : {}) }),
   );
 }
 

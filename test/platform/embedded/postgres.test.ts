@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { migrate } from '../../../src/platform/db/migrate.ts';
 import { run } from '../../../src/platform/embedded/commands.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../src/platform/embedded/postgres.ts';
+import { fromDebian, postgresBinaries } from '../../../src/platform/embedded/postgres-binaries.ts';
 import { isAlive, processesWith } from '../../support/processes.ts';
 
 let folder: string;
@@ -108,11 +110,35 @@ test('stops an earlier server that still runs on its folder, and keeps its data'
 
 test('names the log if the data folder cannot be used', async () => {
   await mkdir(join(folder, 'broken', 'data'), { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, 'broken', 'data', 'PG_VERSION'), '9.6\n');
+  const { version } = await postgresBinaries();
+  await writeFile(join(folder, 'broken', 'data', 'PG_VERSION'), `${Number.parseInt(version, 10)}\n`);
   await writeFile(join(folder, 'broken', 'password'), 'unused');
   await expect(startIn('broken')).rejects.toThrow(
     new RegExp(`^The embedded PostgreSQL did not start .+; see ${folder}/broken/postgres\\.log$`),
   );
+});
+
+test('names both versions if the data are of another one', async () => {
+  await mkdir(join(folder, 'older', 'data'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'older', 'data', 'PG_VERSION'), '9.6\n');
+  await expect(startIn('older')).rejects.toThrow(
+    /are of PostgreSQL 9\.6, and this machine has .*PostgreSQL \d+\.\S+/,
+  );
+});
+
+const debian = await fromDebian();
+test.skipIf(debian === null)("migrates a database of Debian's PostgreSQL", async () => {
+  const { stdout } = await run(join(debian ?? '', 'postgres'), ['--version']);
+  const version = /\d\S*/.exec(stdout)?.[0] ?? '';
+  const postgres = await startPostgres(join(folder, 'debian'), {
+    durable: false,
+    binaries: { bin: debian ?? '', version, isOfNpm: false },
+  });
+  await migrate(postgres.url);
+  expect(await ask(postgres.url, 'show server_version')).toEqual([
+    { server_version: expect.stringContaining(version) },
+  ]);
+  await postgres.stop();
 });
 
 test.skipIf(!(await namespacesWork()))('starts for root in a folder that is closed to others', async () => {
