@@ -61,7 +61,7 @@ export async function openBacklog(deps: {
     ]),
   ) as Record<PoolName, PoolState>;
 
-  // The calls of this gateway, until a worker reports those of all; a worker of the previous release does not.
+  // The calls of this gateway, until a worker reports those of all.
   deps.onEnded(({ pool, durationMs }) => {
     if (durationMs === null) return;
     const state = pools[pool];
@@ -154,8 +154,6 @@ export async function reportAlive(
     .multi()
     .zadd(keys.workers(pool), now, workerId)
     .zremrangebyscore(keys.workers(pool), '-inf', now - 10 * WORKER_LIFETIME_MS)
-    // A worker of an earlier release has set a time, which would end the reports of all.
-    .persist(keys.workers(pool))
     .exec();
 }
 

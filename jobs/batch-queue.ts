@@ -76,8 +76,3 @@ export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): Batc
   queue.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'queue connection error'));
   return queue;
 }
-
-/** Removes the job schedulers of an earlier version, which woke schedules through the queue. */
-export async function removeJobSchedulers(queue: BatchQueue): Promise<void> {
-  for (const { key } of await queue.getJobSchedulers()) await queue.removeJobScheduler(key);
-}

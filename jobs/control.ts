@@ -10,26 +10,14 @@ export interface Control {
   callId: string;
 }
 
-// Workers of earlier versions know only this name. plain-english: allow
-const PROMOTE_ON_THE_WIRE = 'hurry';
-
 /** A message on the control channel. */
 export const controlSchema = z.object({
-  action: z
-    .enum(['cancel', 'promote', PROMOTE_ON_THE_WIRE])
-    .transform((name) => (name === PROMOTE_ON_THE_WIRE ? 'promote' : name)),
+  action: z.enum(['cancel', 'promote']),
   callId: z.string(),
 });
 
-export async function publishControl(
-  redis: Redis,
-  keys: RedisKeys,
-  { action, callId }: Control,
-): Promise<void> {
-  await redis.publish(
-    keys.controlChannel,
-    JSON.stringify({ action: action === 'promote' ? PROMOTE_ON_THE_WIRE : action, callId }),
-  );
+export async function publishControl(redis: Redis, keys: RedisKeys, control: Control): Promise<void> {
+  await redis.publish(keys.controlChannel, JSON.stringify(control));
 }
 
 /** @param from.subscriber a Redis connection for subscriptions only. */

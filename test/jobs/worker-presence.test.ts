@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { countAlive, reportAlive, WORKER_LIFETIME_MS } from '../../jobs/backlog.ts';
+import { countAlive, WORKER_LIFETIME_MS } from '../../jobs/backlog.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -25,14 +25,4 @@ test('the report of a worker lasts while the time of the service stands still, a
   redis,
 }) => {
   expect(await redis.pttl(keysOf(souk).workers('market'))).toBe(-1);
-});
-
-test('the reports of workers outlast those of a worker of an earlier release, which end by the time of Redis', async ({
-  souk,
-  redis,
-}) => {
-  const keys = keysOf(souk);
-  await redis.pexpire(keys.workers('market'), 10 * WORKER_LIFETIME_MS);
-  await reportAlive(redis, keys, 'market', 'of-this-release', souk.clock.now());
-  expect(await redis.pttl(keys.workers('market'))).toBe(-1);
 });

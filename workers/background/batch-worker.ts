@@ -1,4 +1,3 @@
-import { openBatchQueue, removeJobSchedulers } from '../../jobs/batch-queue.ts';
 import { openCompletionChannel, type ReceivedSink } from '../../jobs/completion-channel.ts';
 import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
@@ -35,7 +34,7 @@ const FED_CALLS_KNOWN = 10_000;
  * run it.
  */
 export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorker> {
-  const { subscriber, pulling, keys, log } = deps;
+  const { subscriber, keys } = deps;
   /**
    * Calls that this process has fed. It collects them as soon as they end, and calls of other processes within a
    * second.
@@ -56,9 +55,6 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   const onMessage = (channel: string) => {
     if (channel === keys.batchesChannel) batches.wake();
   };
-  const queue = openBatchQueue(pulling, keys, log);
-  await removeJobSchedulers(queue);
-  await queue.close();
   subscriber.on('message', onMessage);
   await subscriber.subscribe(keys.batchesChannel);
   const uploads = await openUploadWorker(deps);

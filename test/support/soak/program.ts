@@ -12,8 +12,8 @@ export interface Program {
   pid(): number;
   /** Kills it with SIGKILL. Resolves when it has ended. */
   kill(): Promise<void>;
-  /** Starts it, or the program of another file, again. Retries until the services that it needs have started as well. */
-  restart(file?: string): Promise<void>;
+  /** Starts it again. Retries until the services that it needs have started as well. */
+  restart(): Promise<void>;
   /** Stops it with SIGTERM. @returns its exit code; null after a signal. */
   stop(): Promise<number | null>;
 }
@@ -35,11 +35,10 @@ export async function startProgram(options: {
   const { name, logFile, onSurprise } = options;
   let current: ChildProcess;
   let expected = false;
-  let { file } = options;
 
   async function launch(): Promise<string> {
     expected = false;
-    const child = spawnProgram({ ...options, file });
+    const child = spawnProgram(options);
     current = child;
     const ready = await readiness(child);
     child.once('exit', (code, signal) => {
@@ -69,8 +68,7 @@ export async function startProgram(options: {
     async kill() {
       await end('SIGKILL');
     },
-    async restart(other = file) {
-      file = other;
+    async restart() {
       for (let attempt = 1; ; attempt += 1) {
         try {
           await launch();

@@ -30,7 +30,6 @@ export interface SoakServices {
   /** Makes the standby the primary, while the former one is read-only and keeps its connections; then rebuilds it as standby. */
   changeRoles(): Promise<void>;
   /** Runs the migrations of the present release, or replaces a process by that of the present release. */
-  upgrade(server: Server): Promise<void>;
   /** The process ids of gateways and workers. */
   pids(): Record<Server, number>;
   /** Processes that ended without being killed. */
@@ -63,17 +62,15 @@ export type StandbyForm = 'named' | 'moving';
 /**
  * @param options.gateways there are two workers.
  * @param options.standby PostgreSQL has a standby, which takes over when the primary is killed.
- * @param options.earlier gateways and workers start with these programs, until they are upgraded.
  */
 export async function openSoakServices(options: {
   programs: string;
   gateways: number;
   standby?: StandbyForm | undefined;
-  earlier?: string;
 }): Promise<SoakServices> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
-  const { programs, gateways: gatewayCount, standby, earlier } = options;
+  const { programs, gateways: gatewayCount, standby } = options;
   const surprises: string[] = [];
   const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const close = async () => {
@@ -83,7 +80,7 @@ export async function openSoakServices(options: {
   try {
     const pair = standby ? await startPostgresPair(folder) : null;
     if (pair) undo.push(() => pair.close());
-    else if (!earlier) await copyMigratedPostgres(join(folder, 'postgres'));
+    else await copyMigratedPostgres(join(folder, 'postgres'));
     const moving = pair && standby === 'moving' ? await openProxy(pair.primaryUrl) : null;
     if (moving) undo.push(() => moving.close());
     const promote = async () => {
@@ -103,11 +100,6 @@ export async function openSoakServices(options: {
       () => stores.postgres.stop(),
       () => stores.redis.stop(),
     );
-    const migrateWith = (from: string) =>
-      run(process.execPath, [join(from, 'src/migrate.js')], {
-        env: { ...process.env, DATABASE_URL: stores.postgres.url },
-      });
-    if (earlier) await migrateWith(earlier);
     const storeOf = (server: Server): Store | undefined => stores[server as 'postgres' | 'redis'];
     // The audits sort and join whole tables.
     const database = openDatabase(
@@ -119,10 +111,10 @@ export async function openSoakServices(options: {
     );
     undo.push(() => database.end());
 
-    const start = async (name: string, file: string, env: Record<string, string>, from = programs) => {
+    const start = async (name: string, file: string, env: Record<string, string>) => {
       const logFile = join(folder, `${name.replace(' ', '-')}.log`);
       const onSurprise = (sentence: string) => surprises.push(sentence);
-      const program = await startProgram({ name, file: join(from, file), env, logFile, onSurprise });
+      const program = await startProgram({ name, file: join(programs, file), env, logFile, onSurprise });
       undo.push(async () => void (await program.stop()));
       return program;
     };
@@ -147,12 +139,12 @@ export async function openSoakServices(options: {
     const running: Record<Server, Program> = {};
     // Workers start first, because a gateway without workers refuses calls.
     const workers = [1, 2].map(async (nth) => {
-      running[`worker ${nth}`] = await start(`worker ${nth}`, 'workers/main.js', env, earlier);
+      running[`worker ${nth}`] = await start(`worker ${nth}`, 'workers/main.js', env);
     });
     await Promise.all(workers);
     const gateways = Array.from({ length: gatewayCount }, async (_, i) => {
       const [name, port] = [`gateway ${i + 1}`, String(await freePort())];
-      const gateway = await start(name, 'src/main.js', { ...env, PORT: port }, earlier);
+      const gateway = await start(name, 'src/main.js', { ...env, PORT: port });
       running[name] = gateway;
       return gateway.ready;
     });
@@ -185,13 +177,6 @@ export async function openSoakServices(options: {
         if (!pair) throw new Error('PostgreSQL has no standby.');
         await pair.demote();
         await promote();
-      },
-      async upgrade(server) {
-        if (server === 'postgres') return void (await migrateWith(programs));
-        await running[server]?.stop();
-        await running[server]?.restart(
-          join(programs, server.startsWith('worker') ? 'workers' : 'src', 'main.js'),
-        );
       },
       freeze: (server) => freeze(storeOf(server)?.pid ?? running[server]?.pid() ?? 0),
       pids: () => Object.fromEntries(Object.entries(running).map(([name, program]) => [name, program.pid()])),

@@ -19,8 +19,6 @@ export interface SoakOptions {
   amount: Amount;
   /** Folder of the compiled programs. */
   programs: string;
-  /** That of an earlier release, with whose programs and schema the run begins. */
-  earlier?: string;
   gateways: number;
   /** Default: PostgreSQL has no standby. */
   standby?: StandbyForm | undefined;

@@ -3,11 +3,10 @@ import type { Server, SoakServices } from './services.ts';
 
 /**
  * kill: SIGKILL, and a restart; of PostgreSQL with a standby, its promotion. forget: the same, and Redis loses its data. stop:
- * SIGSTOP, and SIGCONT some time later. change: the standby of PostgreSQL becomes the primary, which becomes read-only before. upgrade: the process
- * stops, and that of the present release starts; of PostgreSQL, its migrations run.
+ * SIGSTOP, and SIGCONT some time later. change: the standby of PostgreSQL becomes the primary, which becomes read-only before.
  */
 export interface Strike {
-  action: 'kill' | 'forget' | 'stop' | 'change' | 'upgrade';
+  action: 'kill' | 'forget' | 'stop' | 'change';
   server: Server;
 }
 
@@ -50,25 +49,11 @@ export const FAIL_OVERS: readonly Strike[] = [
   { action: 'change', server: 'postgres' },
 ];
 
-/** An upgrade in the order of docs/operating/upgrade.md: the database, then one process after the other. */
-export const REPLACE_FIRST: readonly Strike[] = ['postgres', 'worker 2', 'gateway 2'].map(upgradeOf);
-export const REPLACE_LAST: readonly Strike[] = ['worker 1', 'gateway 1'].map(upgradeOf);
-
-/** Deaths while processes of both releases run. */
-export const MIXED_RELEASES: readonly Strike[] = ROUND.filter(({ action }) => action !== 'stop');
-
-function upgradeOf(server: Server): Strike {
-  return { action: 'upgrade', server };
-}
-
 /** Which servers are struck. */
 export interface StrikePlan {
   round: readonly Strike[];
   /** How often two servers are struck at once, from 0 to 1. */
   pairs: number;
-  /** Strikes in this order, before and after the rounds. */
-  before?: readonly Strike[];
-  after?: readonly Strike[];
 }
 
 /**
@@ -77,22 +62,14 @@ export interface StrikePlan {
  */
 export async function strike(
   services: SoakServices,
-  {
-    round,
-    pairs,
-    before = [],
-    after = [],
-    pace,
-    dice,
-    say,
-  }: StrikePlan & { pace: Pace; dice: Dice; say(line: string): void },
+  { round, pairs, pace, dice, say }: StrikePlan & { pace: Pace; dice: Dice; say(line: string): void },
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  let waiting: Strike[] = [...before];
+  let waiting: Strike[] = [];
   let struck = 0;
   // Processes take seconds to start. Others may be struck meanwhile.
   const returning = new Map<Server, Promise<void>>();
-  while ((await pace.next(struck)) || struck < before.length + round.length) {
+  while ((await pace.next(struck)) || struck < round.length) {
     if (waiting.length === 0) waiting = dice.shuffle(round);
     // Two strikes at the same server cannot be made together.
     const chosen = waiting.splice(0, dice.fraction() < pairs ? 2 : 1).filter(isFirstOfItsServer);
@@ -110,11 +87,6 @@ export async function strike(
     await storesOf(back);
   }
   await Promise.all(returning.values());
-  for (const one of after) {
-    say(`${one.action} ${one.server}`);
-    await strikeOne(services, one, 0, Promise.resolve());
-    await pace.next(struck);
-  }
   return counts;
 }
 
@@ -146,7 +118,6 @@ async function strikeOne(
     return;
   }
   if (action === 'change') return services.changeRoles();
-  if (action === 'upgrade') return services.upgrade(server);
   await services.kill(server);
   await pause(forMs);
   await stores;
