@@ -2,7 +2,6 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Papa from 'papaparse';
-import { csvPieces } from '../src/brand-analytics/import/csv-pieces.ts';
 import { addDays } from '../src/operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITES } from '../src/operations/brand-analytics/keywords/sites.ts';
 
@@ -24,16 +23,19 @@ async function* documentOf(csv: string, week: string): AsyncGenerator<string> {
   };
   yield `{"reportSpecification":${JSON.stringify(reportSpecification)},"dataByDepartmentAndSearchTerm":[`;
   let comma = '';
-  for await (const { bytes, line } of csvPieces(createReadStream(csv, { highWaterMark: 2 ** 20 }))) {
-    if (line === 1) continue;
-    const records = Papa.parse<string[]>(Buffer.from(bytes).toString(), {
-      delimiter: ',',
-      newline: '\n',
-    }).data;
-    const entries = records.flatMap(entriesOf);
-    if (entries.length === 0) continue;
-    yield `${comma}${entries.join(',\n')}`;
-    comma = ',\n';
+  const records = createReadStream(csv, { highWaterMark: 2 ** 20 }).pipe(
+    Papa.parse(Papa.NODE_STREAM_INPUT, { delimiter: ',', newline: '\n' }),
+  );
+  let head = 2;
+  for await (const record of records as AsyncIterable<string[]>) {
+    if (head > 0) {
+      head -= 1;
+      continue;
+    }
+    for (const entry of entriesOf(record)) {
+      yield `${comma}${entry}`;
+      comma = ',\n';
+    }
   }
   yield ']}';
 }

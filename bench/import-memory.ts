@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { termAt } from '../demo/reports/vocabulary.ts';
 import type { AskNames } from '../src/brand-analytics/import/names.ts';
 import { openReport } from '../src/brand-analytics/import/open-report.ts';
+import { openStaging } from '../src/brand-analytics/import/staging.ts';
 
 /**
  * `import-memory.ts MB csv|json`: reads a generated report of that size as the import does, up to the bytes for COPY, and
@@ -63,10 +64,12 @@ const ask: AskNames = async ({ brand, category, department }) => ({
 
 let peak = 0;
 const file = process.argv[3] === 'json' ? bytes(json(), JSON_END) : bytes(csv(), '\n');
-const report = await openReport(Readable.from(file, { objectMode: false }), 'us', ask);
+const report = await openReport(Readable.from(file, { objectMode: false }));
+const { stage } = openStaging('us', ask);
 let rows = 0;
-for await (const piece of report.pieces) {
-  rows += piece.count;
+for await (const batch of report.batches) {
+  await stage(batch);
+  rows += batch.length;
   peak = Math.max(peak, process.memoryUsage.rss());
 }
 console.log(JSON.stringify({ rows, peakMb: Math.round(peak / 2 ** 20) }));

@@ -9,7 +9,6 @@ export const PROGRAMS = [
   'src/start.ts',
   'src/migrate.ts',
   'src/cli.ts',
-  'src/brand-analytics/import/reader-thread.ts',
   'workers/main.ts',
   'workers/large-jobs/thread.ts',
   'demo/main.ts',

@@ -104,7 +104,7 @@ test('a gateway on a machine a day ahead is not ready, and refuses a call that a
   expect((await fetch(`${gateway}/api/quota`, { headers })).status).toBe(200);
 });
 
-test('the compiled command reads a report in threads', { timeout: 120_000 }, async ({ env }) => {
+test('the compiled command imports a report', { timeout: 120_000 }, async ({ env }) => {
   await runProgram(env, 'demo/reports/main.js', folder, '200', 'us:2026-03-07');
   const report = join(folder, 'us-2026-03-07.csv');
   const result = await runProgram(env, 'src/cli.js', 'aba', 'import', report, '--country', 'us', '--json');

@@ -201,7 +201,10 @@ test.each([
   ],
   [
     'a second list of entries',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}],"dataByDepartmentAndSearchTerm":[]'),
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace(
+      '}]',
+      '}],"dataByDepartmentAndSearchTerm":[{}]',
+    ),
     'After entry 1: the document has a second list of entries.',
   ],
   [

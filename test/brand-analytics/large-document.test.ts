@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { openJsonFrame } from '../../src/brand-analytics/import/json-frame.ts';
-import { type JsonPiece, jsonPieces } from '../../src/brand-analytics/import/json-pieces.ts';
+import { readJsonReport } from '../../src/brand-analytics/import/json-report.ts';
+import type { ReportRow } from '../../src/brand-analytics/import/report.ts';
 import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { jsonReport, load, loadCompiled, REPORTS, reportEntry } from '../support/reports.ts';
+import { jsonReport, load, REPORTS, reportEntry } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -35,54 +35,50 @@ const entries = [
 ].flat();
 const report = jsonReport(WEEK, entries);
 
-/** Returns the pieces of a document that arrives in chunks of changing sizes. */
-async function cut(text: string): Promise<JsonPiece[]> {
+/** Reads a document that arrives in chunks of changing sizes. */
+async function read(text: string) {
   const file = Buffer.from(text);
   async function* chunks() {
     for (let from = 0, bytes = 1; from < file.length; from += bytes, bytes = (bytes * 7 + 3) % 90_001)
       yield file.subarray(from, from + bytes);
   }
-  const pieces: JsonPiece[] = [];
-  const specifications: unknown[] = [];
-  const frame = openJsonFrame((value) => specifications.push(value));
-  for await (const piece of jsonPieces(Readable.from(chunks(), { objectMode: false }), frame))
-    pieces.push(piece);
-  expect(specifications).toMatchObject([{ dataEndTime: WEEK }]);
-  return pieces;
+  const report = readJsonReport(Readable.from(chunks(), { objectMode: false }));
+  const rows: ReportRow[] = [];
+  for await (const batch of report.batches) rows.push(...batch);
+  return { rows, facts: report.facts() };
 }
-
-const read = ({ bytes }: JsonPiece) => JSON.parse(Buffer.from(bytes).toString()) as typeof entries;
 
 test.each([
   ['without white space', report],
   ['with white space', JSON.stringify(JSON.parse(report), null, 2)],
-])('cuts a document %s between terms for chunks of any size', async (_, text) => {
-  const pieces = await cut(text);
-  expect(pieces.length).toBeGreaterThan(40);
-  expect(pieces.flatMap(read)).toEqual(entries);
-  let entry = 1;
-  for (const piece of pieces) {
-    expect(piece.entry).toBe(entry);
-    // A term has three entries, which stay in one piece.
-    expect(read(piece).length % 3).toBe(0);
-    entry += read(piece).length;
+])('reads the same rows of a document %s from chunks of any size', async (_, text) => {
+  const { rows, facts } = await read(text);
+  expect(facts.week).toBe(WEEK);
+  expect(rows).toHaveLength(TERMS + BEAUTY);
+  for (const [i, { at, rank, term, products }] of rows.entries()) {
+    const expected = i < TERMS ? i + 1 : i + 1 - TERMS;
+    // A term has three entries, which stay in one row.
+    expect([at, rank, term, products.length]).toEqual([3 * i + 1, expected, `term number ${expected}`, 3]);
   }
 });
 
-test('accepts entries before the specification, and a document without a specification', async () => {
+test('accepts entries before the specification, and other fields', async () => {
   const { reportSpecification } = JSON.parse(report);
   const list = [1, 2].flatMap((rank) => entriesOf(rank, 'Beauty'));
-  for (const some of [[], list]) {
+  for (const [some, rows] of [
+    [[], 0],
+    [list, 2],
+  ] as const) {
     const text = JSON.stringify({
-      other: [1, [2]],
+      other: [1, [2], { dataByDepartmentAndSearchTerm: [1] }],
       dataByDepartmentAndSearchTerm: some,
       reportSpecification,
     });
-    expect((await cut(text)).flatMap(read)).toEqual(some);
+    expect((await read(text)).rows).toHaveLength(rows);
   }
 });
 
-test('imports the largest department of a document that is read in threads', async () => {
+test('imports the largest department of a large document', async () => {
   expect(await load(database, 'uk', report)).toMatchObject({
     week: WEEK,
     terms: TERMS,
@@ -126,11 +122,11 @@ test.each([
   [
     'an extra quote',
     withEntry(5_601, (e) => e.replace('term number', 'term" number')),
-    'Entry 5601: longer than 1 MiB.',
+    'After entry 5600: the document is not JSON.',
   ],
-  ['a missing bracket', withEntry(5_601, (e) => e.slice(0, -1)), 'Entry 5601: longer than 1 MiB.'],
+  ['a missing bracket', withEntry(5_601, (e) => e.slice(0, -1)), 'After entry 5600: the document is not JSON.'],
   ['a missing end', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
 ])('refuses %s after the first megabytes', async (_, content, reason) => {
-  await expect(loadCompiled(database, 'ca', content)).rejects.toThrow(reason);
+  await expect(load(database, 'ca', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, REPORTS, 'ca')).toEqual([]);
 });

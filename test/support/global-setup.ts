@@ -20,7 +20,7 @@ declare module 'vitest' {
   }
 }
 
-const COMPILED_FOR_TESTS = ['src/brand-analytics/import/import-week.ts', 'test/support/open-and-close.ts'];
+const COMPILED_FOR_TESTS = ['test/support/open-and-close.ts'];
 
 /** One PostgreSQL, one Redis and one build for the whole run, thrown away afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
-import { inject, vi } from 'vitest';
+import { vi } from 'vitest';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
 import { addDays } from '../../src/operations/brand-analytics/keywords/report-week.ts';
 import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
@@ -61,13 +60,6 @@ export async function testReportsLoaded({ database }: { database: Database }, we
   };
   // expect.poll works in tests only, and not in hooks.
   await vi.waitUntil(areLoaded, { interval: 50, timeout: 60_000 });
-}
-
-/** Imports a report with the compiled program, whose threads start much faster than those of TypeScript. */
-export async function loadCompiled(database: Database, site: ReportSite, content: string | Buffer) {
-  const file = join(inject('programs'), 'src/brand-analytics/import/import-week.js');
-  const compiled: { importWeek: typeof importWeek } = await import(file);
-  return compiled.importWeek(database, { file: fileOf(content), site, provider: REPORTS, now: NOW });
 }
 
 function fileOf(content: string | Buffer): Readable {

@@ -4,7 +4,7 @@ import { isSaturday } from '../../operations/brand-analytics/keywords/report-wee
 import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { startCopy } from './copy.ts';
-import { Ranking } from './departments.ts';
+import type { Ranking } from './departments.ts';
 import { IMPORT_LOCK } from './import-lock.ts';
 import { openImportNotes } from './import-notes.ts';
 import { askDatabase } from './name-ids.ts';
@@ -13,6 +13,7 @@ import type { Report } from './report.ts';
 import { ReportError } from './report-error.ts';
 import { saveWeek } from './save-week.ts';
 import { STAGE_COLUMNS } from './stage.ts';
+import { openStaging } from './staging.ts';
 import { claimReports } from './stored-provider.ts';
 
 export type ImportStage = 'reading' | 'saving' | 'indexing';
@@ -115,16 +116,15 @@ async function readReport(clients: Clients, request: ImportRequest): Promise<Rea
   await clients.titles.query('create temporary table aba_titles (asin bigint, title text) on commit drop');
   const rowCopy = startCopy(clients.main, 'aba_staging');
   const titleCopy = startCopy(clients.titles, 'aba_titles');
-  const ranking = new Ranking();
+  const { stage, ranking } = openStaging(site, askDatabase(clients.labels));
   let rows = 0;
   try {
     onProgress?.({ rows, stage: 'reading' });
-    const report = await openReport(request.file, site, askDatabase(clients.labels));
-    for await (const piece of report.pieces) {
-      ranking.follow(piece.ranks);
-      if (piece.fault !== null) throw new ReportError(piece.fault);
-      await Promise.all([rowCopy.write(piece.rows), titleCopy.write(piece.titles)]);
-      rows += piece.count;
+    const report = await openReport(request.file);
+    for await (const batch of report.batches) {
+      const staged = await stage(batch);
+      await Promise.all([rowCopy.write(staged.rows), titleCopy.write(staged.titles)]);
+      rows += batch.length;
       onProgress?.({ rows, stage: 'reading' });
     }
     await Promise.all([rowCopy.end(), titleCopy.end()]);

@@ -1,12 +1,16 @@
 import type { Readable } from 'node:stream';
+import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { isSaturday } from '../../operations/brand-analytics/keywords/report-week.ts';
-import { openJsonFrame } from './json-frame.ts';
-import { jsonPieces } from './json-pieces.ts';
-import type { PieceReader } from './piece-reader.ts';
-import { readInOrder } from './read-in-order.ts';
-import type { Report, StagedPiece } from './report.ts';
+import { collectRows } from './json-rows.ts';
+import type { Report, ReportBatch } from './report.ts';
 import { ReportError } from './report-error.ts';
+import { NotUtf8, utf8Pieces } from './utf8.ts';
+
+const LIST = 'dataByDepartmentAndSearchTerm';
+
+/** The limit of an entry. Without it, an unpaired quote or bracket would keep the rest of the file in memory. */
+const LONGEST_ENTRY = 1_048_576;
 
 const specificationSchema = z.object({
   reportType: z.literal('GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT'),
@@ -16,19 +20,9 @@ const specificationSchema = z.object({
 });
 
 /** Reads an uncompressed report of the API: its specification and a list of entries. */
-export function readJsonReport(bytes: Readable, reader: PieceReader): Report {
-  const frame = openJsonFrame(readSpecification);
+export function readJsonReport(file: Readable): Report {
   let week: string | null = null;
   let marketplaceIds: readonly string[] = [];
-
-  async function* entries() {
-    for await (const piece of jsonPieces(bytes, frame)) yield { format: 'json' as const, ...piece };
-  }
-
-  async function* pieces(): AsyncGenerator<StagedPiece> {
-    yield* readInOrder(entries(), reader);
-    if (week === null) throw new ReportError('The document has no reportSpecification.');
-  }
 
   /** The specification may be before or after the entries. */
   function readSpecification(value: unknown): void {
@@ -40,5 +34,43 @@ export function readJsonReport(bytes: Readable, reader: PieceReader): Report {
     marketplaceIds = parsed.data.marketplaceIds;
   }
 
-  return { source: 'api', pieces: pieces(), facts: () => ({ week, marketplaceIds }) };
+  async function* batches(): AsyncGenerator<ReportBatch> {
+    const rows = collectRows();
+    let bytesSinceValue = 0;
+    const broken = (reason: string) => new ReportError(`After entry ${rows.entries}: ${reason}.`);
+    const parser = new JSONParser({ paths: ['$.reportSpecification', `$.${LIST}.*`], keepStack: false });
+    parser.onValue = ({ value, key }) => {
+      bytesSinceValue = 0;
+      if (key === 'reportSpecification') return readSpecification(value);
+      if (key !== rows.entries) throw broken('the document has a second list of entries');
+      rows.add(value);
+    };
+    try {
+      for await (const piece of utf8Pieces(file)) {
+        bytesSinceValue += piece.length;
+        parse(piece);
+        if (bytesSinceValue > LONGEST_ENTRY)
+          throw new ReportError(`Entry ${rows.entries + 1}: longer than 1 MiB.`);
+        yield rows.takeComplete();
+      }
+      // A partial download must not become a published week.
+      if (!parser.isEnded) throw broken('the file is incomplete');
+    } catch (error) {
+      // The rows before it may have a fault that only the whole report shows.
+      yield rows.takeAll();
+      throw error instanceof NotUtf8 ? broken('the document is not JSON') : error;
+    }
+    yield rows.takeAll();
+    if (week === null) throw new ReportError('The document has no reportSpecification.');
+
+    function parse(piece: Buffer): void {
+      try {
+        parser.write(piece);
+      } catch (error) {
+        throw error instanceof ReportError ? error : broken('the document is not JSON');
+      }
+    }
+  }
+
+  return { source: 'api', batches: batches(), facts: () => ({ week, marketplaceIds }) };
 }

@@ -1,8 +1,5 @@
-import { JSONParser } from '@streamparser/json';
 import { asinToNumber } from '../asin-number.ts';
-import { decode } from './decode.ts';
-import type { JsonPiece } from './json-pieces.ts';
-import type { ReportBatch, ReportProduct, ReportRow } from './report.ts';
+import type { ReportProduct, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
 /** One product of a term. Up to three consecutive entries have the same term. */
@@ -20,15 +17,21 @@ interface Entry {
 /** Lower places are left out. */
 const PLACES = 3;
 
-/** Returns the rows of a piece, up to the first invalid entry. Entries of one term become one row. */
-export function readJsonPiece(piece: JsonPiece): ReportBatch {
-  const rows: ReportRow[] = [];
-  try {
-    let open: ReportRow | undefined;
-    let number = piece.entry;
-    for (const value of entriesOf(piece)) {
+/** Collects the rows of consecutive entries. Entries of one term become one row. */
+export function collectRows() {
+  let rows: ReportRow[] = [];
+  let entries = 0;
+  return {
+    /** The number of valid entries. */
+    get entries() {
+      return entries;
+    },
+    /** @throws ReportError if the entry is invalid. */
+    add(value: unknown): void {
+      const number = entries + 1;
       const entry = checkEntry(value, number);
       const { departmentName: department, searchTerm: term, searchFrequencyRank: rank } = entry;
+      let open = rows.at(-1);
       if (!open || open.term !== term || open.department !== department || open.rank !== rank) {
         open = { at: number, department, term, rank, brands: [], categories: [], products: [] };
         rows.push(open);
@@ -37,34 +40,18 @@ export function readJsonPiece(piece: JsonPiece): ReportBatch {
       if (open.products[place])
         throw badEntry(number, `place ${entry.clickShareRank} of "${term}" occurs twice`);
       if (place < PLACES) open.products[place] = productOf(entry);
-      number += 1;
-    }
-  } catch (error) {
-    if (!(error instanceof ReportError)) throw error;
-    return { rows, dated: null, fault: error.message };
-  }
-  return { rows, dated: null, fault: null };
-}
-
-function entriesOf({ bytes, entry }: JsonPiece): unknown[] {
-  try {
-    // Text that is not UTF-8 is not JSON either.
-    return JSON.parse(decode(bytes) ?? '') as unknown[];
-  } catch {
-    throw new ReportError(`After entry ${entry - 1 + goodEntries(bytes)}: the document is not JSON.`);
-  }
-}
-
-/** Counts the values of an array before its first JSON or UTF-8 error. */
-function goodEntries(bytes: Uint8Array): number {
-  let count = 0;
-  const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
-  parser.onValue = () => {
-    count += 1;
+      entries = number;
+    },
+    /** Removes and returns the rows to which no entry can be added any more. */
+    takeComplete(): ReportRow[] {
+      const complete = rows.slice(0, -1);
+      rows = rows.slice(-1);
+      return complete;
+    },
+    takeAll(): ReportRow[] {
+      return rows.splice(0);
+    },
   };
-  parser.onError = () => {};
-  parser.write(bytes);
-  return count;
 }
 
 function productOf({ clickedAsin, clickedItemName, clickShare, conversionShare }: Entry): ReportProduct {

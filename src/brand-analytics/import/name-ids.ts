@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { LABEL_KINDS, type LabelKind } from '../label-kinds.ts';
-import { type AskNames, MOST_REMEMBERED, type NameId } from './names.ts';
+import type { AskNames, NameId } from './names.ts';
 import { ReportError } from './report-error.ts';
 
 /** A store has about forty. */
@@ -11,26 +11,12 @@ const MOST_DEPARTMENTS = 1_000;
  * numbered in the order in which they occur, for this import only.
  */
 export function askDatabase(client: pg.ClientBase): AskNames {
-  /** Requests of several readers can have names in common. */
-  const known = { brand: new Map<string, number>(), category: new Map<string, number>() };
   const departments = new Map<string, number>();
 
   async function labelIds(kind: LabelKind, names: readonly string[]): Promise<NameId[]> {
-    const found: NameId[] = [];
-    const unknown: string[] = [];
-    for (const name of names) {
-      const id = known[kind].get(name);
-      if (id === undefined) unknown.push(name);
-      else found.push([name, id]);
-    }
-    if (unknown.length === 0) return found;
-    const { rows } = await client.query<{ id: number; name: string }>(LEARN, [LABEL_KINDS[kind], unknown]);
-    if (known[kind].size > MOST_REMEMBERED) known[kind].clear();
-    for (const { id, name } of rows) {
-      known[kind].set(name, id);
-      found.push([name, id]);
-    }
-    return found;
+    if (names.length === 0) return [];
+    const { rows } = await client.query<{ id: number; name: string }>(LEARN, [LABEL_KINDS[kind], names]);
+    return rows.map(({ id, name }) => [name, id]);
   }
 
   function departmentNumbers(names: readonly string[]): NameId[] {
@@ -40,17 +26,11 @@ export function askDatabase(client: pg.ClientBase): AskNames {
     return names.map((name) => [name, departments.get(name) ?? 0]);
   }
 
-  let before: Promise<unknown> = Promise.resolve();
-  return ({ brand, category, department }) => {
-    // One after the other, so that each request finds the labels that the one before has added.
-    const found = before.then(async () => ({
-      brand: await labelIds('brand', brand),
-      category: await labelIds('category', category),
-      department: departmentNumbers(department),
-    }));
-    before = found.catch(() => {});
-    return found;
-  };
+  return async ({ brand, category, department }) => ({
+    brand: await labelIds('brand', brand),
+    category: await labelIds('category', category),
+    department: departmentNumbers(department),
+  });
 }
 
 const LEARN = `with wanted as (select name from unnest($2::text[]) as name),

@@ -21,7 +21,7 @@ export interface Names {
 }
 
 /** A week has some hundred thousand brands. If there are more than this, they are loaded again. */
-export const MOST_REMEMBERED = 200_000;
+const MOST_REMEMBERED = 200_000;
 
 export function openNames(ask: AskNames): Names {
   const known: Record<NameKind, Map<string, number>> = {

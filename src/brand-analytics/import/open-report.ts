@@ -1,10 +1,7 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import { readCsvReport } from './csv-report.ts';
 import { readJsonReport } from './json-report.ts';
-import type { AskNames } from './names.ts';
-import { openPieceReader } from './piece-reader.ts';
 import type { Report } from './report.ts';
 import { ReportError } from './report-error.ts';
 
@@ -12,15 +9,14 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const INFLATED_CHUNK_BYTES = 262_144;
 
 /** Detects the format of a report by its first bytes: JSON or CSV, plain or gzip. */
-export async function openReport(stream: Readable, site: ReportSite, ask: AskNames): Promise<Report> {
+export async function openReport(stream: Readable): Promise<Report> {
   const file = await begin(stream);
   const plain = file.first.subarray(0, 2).equals(GZIP_MAGIC) ? await begin(inflated(file.whole)) : file;
   const start = plain.first
     .toString('utf8', 0, 64)
     .replace(/^\uFEFF/, '')
     .trimStart();
-  const read = start.startsWith('{') ? readJsonReport : readCsvReport;
-  return read(plain.whole, openPieceReader(site, ask));
+  return start.startsWith('{') ? readJsonReport(plain.whole) : readCsvReport(plain.whole);
 }
 
 function inflated(packed: Readable): Readable {

@@ -25,38 +25,13 @@ export interface ReportRow {
 }
 
 /** Consecutive rows of a file. */
-export interface ReportBatch {
-  rows: ReportRow[];
-  /** The reporting date of all rows, and the position of the first; null if rows have no date. */
-  dated: { date: string; at: number } | null;
-  /** The fault in the row after them, if any. */
-  fault: string | null;
-}
-
-/** A batch in COPY's format, checked as far as possible without the rest of the report. */
-export interface StagedPiece extends Pick<ReportBatch, 'dated' | 'fault'> {
-  count: number;
-  /** Rows of the staging table and of the table of titles, in COPY's binary format. */
-  rows: Uint8Array<ArrayBuffer>;
-  titles: Uint8Array<ArrayBuffer>;
-  ranks: RankSpan[];
-}
-
-/** Ranks of a department in a batch. */
-export interface RankSpan {
-  department: number;
-  first: number;
-  /** Position of the first one in the file. */
-  at: number;
-  last: number;
-  rows: number;
-}
+export type ReportBatch = ReportRow[];
 
 /** A report that is being read. */
 export interface Report {
   source: 'api' | 'csv';
-  /** In the order of the file, with some thousand rows each. @throws ReportError if the file is broken. */
-  pieces: AsyncIterable<StagedPiece>;
+  /** In the order of the file, with some hundred rows each. @throws ReportError after the rows before the fault. */
+  batches: AsyncIterable<ReportBatch>;
   /** Facts in the file; complete only after all batches have been read. */
   facts(): { week: string | null; marketplaceIds: readonly string[] };
 }

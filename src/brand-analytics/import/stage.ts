@@ -3,7 +3,7 @@ import { normaliseTerm } from '../../operations/brand-analytics/keywords/term.ts
 import { tokensOf } from '../../operations/brand-analytics/keywords/tokens.ts';
 import { addSumTags } from '../row-tags.ts';
 import type { BinaryRows } from './binary-rows.ts';
-import type { Departments } from './departments.ts';
+import type { Ranking } from './departments.ts';
 import type { Names } from './names.ts';
 import type { ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
@@ -21,7 +21,7 @@ export const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';
 const PLACES = [0, 1, 2] as const;
 
 /** Checks rows one by one, and writes them for COPY. */
-export function createStaging(site: ReportSite, names: Names, departments: Departments) {
+export function createStaging(site: ReportSite, names: Names, ranking: Ranking) {
   return {
     write(row: ReportRow, rows: BinaryRows): void {
       const term = normaliseTerm(row.term);
@@ -34,7 +34,7 @@ export function createStaging(site: ReportSite, names: Names, departments: Depar
       rows.begin(COLUMNS);
       rows.int4(row.at);
       const department = names.idOf('department', row.department);
-      departments.follow(department, row);
+      ranking.follow(department, row);
       rows.int2(department);
       rows.int4(row.rank);
       rows.text(term);

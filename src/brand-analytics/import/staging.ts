@@ -1,46 +1,33 @@
 import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import { BinaryRows } from './binary-rows.ts';
-import { openDepartments } from './departments.ts';
+import { Ranking } from './departments.ts';
 import { type AskNames, openNames } from './names.ts';
-import type { ReportBatch, StagedPiece } from './report.ts';
-import { ReportError } from './report-error.ts';
+import type { ReportBatch } from './report.ts';
 import { createStaging } from './stage.ts';
 import { createTitles } from './titles.ts';
 
-/** Converts batches to COPY's format, one after the other. It uses the database only for ids of names. */
-export function openStaging(site: ReportSite, ask: AskNames): (batch: ReportBatch) => Promise<StagedPiece> {
+/** A batch in COPY's binary format, for the staging table and the table of titles. */
+export interface StagedBatch {
+  rows: Uint8Array<ArrayBuffer>;
+  titles: Uint8Array<ArrayBuffer>;
+}
+
+/** Checks batches and converts them to COPY's format, one after the other. It uses the database only for ids of names. */
+export function openStaging(site: ReportSite, ask: AskNames) {
   const names = openNames(ask);
-  const departments = openDepartments();
-  const staging = createStaging(site, names, departments);
+  const ranking = new Ranking();
+  const staging = createStaging(site, names, ranking);
   const titles = createTitles();
   const rowLines = new BinaryRows();
   const titleLines = new BinaryRows();
-
-  async function stage({ rows, dated, fault }: ReportBatch): Promise<StagedPiece> {
-    await names.learn(rows);
-    let firstFault = fault;
-    try {
+  return {
+    ranking,
+    /** @throws ReportError for the first row with a fault. */
+    async stage(rows: ReportBatch): Promise<StagedBatch> {
+      await names.learn(rows);
       for (const row of rows) staging.write(row, rowLines);
-    } catch (error) {
-      if (!(error instanceof ReportError)) throw error;
-      firstFault = error.message;
-    }
-    titles.write(rows, titleLines);
-    return {
-      count: rows.length,
-      dated,
-      fault: firstFault,
-      rows: rowLines.take(),
-      titles: titleLines.take(),
-      ranks: departments.take(),
-    };
-  }
-
-  let before: Promise<unknown> = Promise.resolve();
-  return (batch) => {
-    // The next batch replaces the names that were loaded for this one.
-    const staged = before.then(() => stage(batch));
-    before = staged.catch(() => {});
-    return staged;
+      titles.write(rows, titleLines);
+      return { rows: rowLines.take(), titles: titleLines.take() };
+    },
   };
 }
