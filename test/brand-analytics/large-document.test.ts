@@ -124,7 +124,11 @@ test.each([
     withEntry(5_601, (e) => e.replace('term number', 'term" number')),
     'After entry 5600: the document is not JSON.',
   ],
-  ['a missing bracket', withEntry(5_601, (e) => e.slice(0, -1)), 'After entry 5600: the document is not JSON.'],
+  [
+    'a missing bracket',
+    withEntry(5_601, (e) => e.slice(0, -1)),
+    'After entry 5600: the document is not JSON.',
+  ],
   ['a missing end', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
 ])('refuses %s after the first megabytes', async (_, content, reason) => {
   await expect(load(database, 'ca', content)).rejects.toThrow(reason);
