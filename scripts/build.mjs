@@ -1,9 +1,10 @@
 // `npm run build [FOLDER]`: bundles the programs with their packages to JavaScript in dist/, with source maps, because importing
 // thousands of files takes seconds. Beside them are the files that they read, at their places in the project.
 import { cpSync, rmSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { COPIED, PROGRAMS, programsOf, SOURCES } from './dist.mjs';
-import { ensureInstalled, root } from './install.mjs';
+
+const root = dirname(import.meta.dirname);
 
 /** Packages that have native code, read files of their own, or import CommonJS on demand. They stay in node_modules. */
 const NOT_BUNDLED = [
@@ -17,12 +18,8 @@ const NOT_BUNDLED = [
   'playwright-core',
 ];
 
-/**
- * Globals that CommonJS packages expect. Without `navigator`, which Node 21 introduced, pg creates a Response to find out where it
- * runs, and loading that class of Node takes longer than loading pg.
- */
-const COMMON_JS = `globalThis.navigator ??= { userAgent: 'Node.js' };
-import { createRequire as createCommonRequire } from 'node:module';
+/** Globals that CommonJS packages expect. */
+const COMMON_JS = `import { createRequire as createCommonRequire } from 'node:module';
 const require = createCommonRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
 /** Returns the folder of the programs, and compiles them first if a source has changed. */
@@ -47,7 +44,7 @@ export async function build(folder, files = []) {
     banner: { js: COMMON_JS },
     format: 'esm',
     platform: 'node',
-    target: 'node20',
+    target: 'node24',
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'warning',
@@ -63,6 +60,5 @@ function isCopied(path) {
 }
 
 if (process.argv[1]?.endsWith('build.mjs')) {
-  ensureInstalled();
   await build(resolve(process.argv[2] ?? join(root, 'dist')));
 }

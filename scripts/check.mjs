@@ -1,9 +1,10 @@
 // `npm run check`: checks format, lint, types and words concurrently. Prints the output of each tool, and fails if one of them fails.
 import { spawn } from 'node:child_process';
 import { getPriority, setPriority } from 'node:os';
-import { join } from 'node:path';
-import { ensureInstalled, root } from './install.mjs';
+import { dirname, join } from 'node:path';
 import { unplainWords } from './plain-english.mjs';
+
+const root = dirname(import.meta.dirname);
 
 const CHECKS = {
   format: ['biome', 'ci', '.'],
@@ -57,6 +58,5 @@ function runCheck(name, [tool, ...args]) {
 }
 
 if (process.argv[1]?.endsWith('check.mjs')) {
-  ensureInstalled();
   process.exit((await check()).failed === 0 ? 0 : 1);
 }

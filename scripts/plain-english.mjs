@@ -2,8 +2,9 @@
 // A line that needs such a word, a quotation for example, carries the mark `plain-english: allow`, or the line before it does.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { root } from './install.mjs';
+import { dirname, join } from 'node:path';
+
+const root = dirname(import.meta.dirname);
 
 const PLACES = [
   'src',

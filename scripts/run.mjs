@@ -1,14 +1,13 @@
 // Runs a program of the project in this process, so that signals reach it directly: node scripts/run.mjs FILE.ts [ARGUMENTS]
 // Programs of the service are compiled first if a source has changed; scripts run as TypeScript.
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { compiledFile, PROGRAMS, programsOf } from './dist.mjs';
-import { ensureInstalled, root } from './install.mjs';
+
+const root = dirname(import.meta.dirname);
 
 const [file = '', ...args] = process.argv.slice(2);
-// The image has its packages, and no list of them.
-if (existsSync(join(root, 'package-lock.json'))) ensureInstalled();
 const program = PROGRAMS.includes(file) ? await built(file) : await asTypeScript(file);
 process.argv = [process.execPath, program, ...args];
 process.chdir(root);

