@@ -43,6 +43,7 @@ export const batchJobSchema = z.discriminatedUnion('kind', [
     kind: z.literal('run'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),
+    keyId,
     scheduleId: z.uuid(),
     /** What the request names; absent in jobs of an earlier version. */
     of: z.enum(['schedule', 'tracker']).default('schedule'),

@@ -1,10 +1,13 @@
 import type { Queryable } from '../platform/db/pool.ts';
+import { revokedKey } from './authentication.ts';
 import { isInScope, type KeyScopes, requireScope, scopeNamed } from './scopes.ts';
 
 interface Standing {
   prefix: string;
-  /** A key with limits was revoked or has expired. What a key without limits has set up goes on, as after a reset. */
+  /** It was revoked or has expired. */
   isOver: boolean;
+  /** It has scopes, networks, a cap, or a time of expiry that is not that of a reset. */
+  isLimited: boolean;
   scopes: KeyScopes;
 }
 
@@ -12,28 +15,36 @@ interface Standing {
 async function standingOf(database: Queryable, keyId: number | null, now: number): Promise<Standing | null> {
   if (keyId === null) return null;
   const { rows } = await database.query<Standing>(
-    `select prefix, scopes,
-       (revoked_at is not null or coalesce(expires_at <= $2, false))
-         and (scopes is not null or networks is not null or cap_day is not null or cap_month is not null
-           or (expires_at is not null and rotated_at is null)) as "isOver"
+    `select prefix, scopes, revoked_at is not null or coalesce(expires_at <= $2, false) as "isOver",
+       scopes is not null or networks is not null or cap_day is not null or cap_month is not null
+         or (expires_at is not null and rotated_at is null) as "isLimited"
      from api_keys where id = $1`,
     [keyId, new Date(now)],
   );
   return rows[0] ?? null;
 }
 
-/** Requires that a key may make the calls of a batch. @throws SoukError KEY_SCOPE_MISSING. */
-export async function requireOperationScope(
+/**
+ * Requires that the key of a request still works, and may make the calls of an operation. Whatever a worker does for a request comes
+ * a moment after the check of the key by the gateway.
+ * @param operation undefined: one that no longer exists, and so has no calls.
+ * @throws SoukError KEY_FORBIDDEN or KEY_SCOPE_MISSING.
+ */
+export async function requireKeyFor(
   database: Queryable,
   keyId: number | null,
-  { toolset }: { toolset: string },
+  operation: { toolset: string } | undefined,
   now: number,
 ): Promise<void> {
   const key = await standingOf(database, keyId, now);
-  if (key) requireScope(key.scopes, [scopeNamed(toolset)]);
+  if (key?.isOver) throw revokedKey();
+  if (key && operation) requireScope(key.scopes, [scopeNamed(operation.toolset)]);
 }
 
-/** Returns why a schedule that a key has created does not run; null if it does. */
+/**
+ * Returns why a schedule that belongs to a key does not run; null if it does. Schedules of a key without limits go on after its end,
+ * because a reset replaces such keys.
+ */
 export async function obstacleOfKey(
   database: Queryable,
   keyId: number | null,
@@ -41,18 +52,14 @@ export async function obstacleOfKey(
   now: number,
 ): Promise<string | null> {
   const key = await standingOf(database, keyId, now);
-  if (key?.isOver) return `The API key ${key.prefix}… that created it was revoked or has expired.`;
+  if (!key) return null;
+  const named = `The API key ${key.prefix}… to which it belongs`;
+  if (key.isOver && key.isLimited) return `${named} was revoked or has expired.`;
   const scope = operation && scopeNamed(operation.toolset);
-  if (!key || !scope || isInScope(key.scopes, [scope])) return null;
-  return `The API key ${key.prefix}… that created it lacks the scope ${scope}.`;
+  return !scope || isInScope(key.scopes, [scope]) ? null : `${named} lacks the scope ${scope}.`;
 }
 
-/** Returns the key for which the runs of a changed schedule count: the present one, or the changing one if that is over. */
-export async function keyOfChanged(
-  database: Queryable,
-  present: number | null,
-  changing: number | null,
-  now: number,
-): Promise<number | null> {
-  return (await standingOf(database, present, now))?.isOver ? changing : present;
+/** Returns whether a key has limits. */
+export async function isLimited(database: Queryable, keyId: number | null, now: number): Promise<boolean> {
+  return (await standingOf(database, keyId, now))?.isLimited ?? false;
 }

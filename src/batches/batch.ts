@@ -63,19 +63,25 @@ export async function findBatchById(database: Queryable, batchId: string): Promi
   return rows[0] ?? null;
 }
 
-/** Lists batches of an account, the newest first. */
+/** Lists batches of an account, the newest first. @param filter operations: only batches of these; null: of all. */
 export async function listBatches(
   database: Database,
   accountId: number,
-  filter: { state: BatchState | null; scheduleId: string | null; before: string | null; limit: number },
+  filter: {
+    operations: readonly string[] | null;
+    state: BatchState | null;
+    scheduleId: string | null;
+    before: string | null;
+    limit: number;
+  },
 ): Promise<Batch[]> {
   const { rows } = await database.query<Batch>(
     // Ids are UUIDs of version 7, so they sort by time.
     `${SELECT_BATCHES}
      where b.account_id = $1 and ($2::uuid is null or b.id < $2) and ($3::text is null or b.state = $3)
-       and ($4::uuid is null or b.schedule_id = $4)
+       and ($4::uuid is null or b.schedule_id = $4) and ($6::text[] is null or b.operation = any($6))
      order by b.id desc limit $5`,
-    [accountId, filter.before, filter.state, filter.scheduleId, filter.limit],
+    [accountId, filter.before, filter.state, filter.scheduleId, filter.limit, filter.operations],
   );
   return rows;
 }

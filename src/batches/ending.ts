@@ -173,8 +173,12 @@ export async function endStrandedCalls(
   }
 }
 
-/** Returns the failed calls of a finished batch to the pending ones. @returns their number. */
-export async function retryFailed(client: ClientBase, batchId: string, deadlineAt: number): Promise<number> {
+/** Returns the failed calls of a finished batch to the pending ones. They count for the key of the request. @returns their number. */
+export async function retryFailed(
+  client: ClientBase,
+  batchId: string,
+  { deadlineAt, keyId }: { deadlineAt: number; keyId: number | null },
+): Promise<number> {
   const { rows } = await client.query<{ items: number }>(
     `update batch_calls set state = 'pending', call_id = null, attempts = 0, not_before = '-infinity',
        ended_at = null, end_no = null, error = null
@@ -185,9 +189,9 @@ export async function retryFailed(client: ClientBase, batchId: string, deadlineA
   const items = rows.reduce((sum, row) => sum + row.items, 0);
   await client.query(
     `update batches set state = 'running', finished_at = null, deadline_at = $2, failed_items = failed_items - $3,
-       waiting_reason = null, waiting_until = null
+       waiting_reason = null, waiting_until = null, key_id = $4
      where id = $1`,
-    [batchId, new Date(deadlineAt), items],
+    [batchId, new Date(deadlineAt), items, keyId],
   );
   return rows.length;
 }

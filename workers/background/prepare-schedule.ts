@@ -1,6 +1,6 @@
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
-import { keyOfChanged, requireOperationScope } from '../../src/accounts/key-standing.ts';
+import { requireKeyFor } from '../../src/accounts/key-standing.ts';
 import {
   ACCOUNT_LIMITS,
   countSchedules,
@@ -29,6 +29,7 @@ import {
 import { runView, scheduleView } from '../../src/batches/schedules/view.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
 import type { Queryable } from '../../src/platform/db/pool.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { SoukError } from '../../src/platform/errors.ts';
@@ -102,8 +103,9 @@ async function changeSchedule(
     const now = deps.clock.now();
     const present = await lockSchedule(client, upload.scheduleId, 'wait');
     if (present?.accountId !== upload.accountId) throw new SoukError('SCHEDULE_NOT_FOUND');
+    const { keyId } = upload;
+    await requireKeyFor(client, keyId, queuedOperation(present.operation), now);
     const fields = { ...settings, ...read?.fields, ...(webhook === undefined ? {} : { webhook }) };
-    const keyId = await keyOfChanged(client, present.keyId, upload.keyId, now);
     const merged: Schedule = { ...present, ...fields, keyId, updatedAt: now };
     await check({ ...deps, database: client }, merged, now);
     const schedule = isRetimed(present, merged) ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
@@ -121,10 +123,10 @@ async function changeSchedule(
 /** Runs a schedule, or that of a tracker, now, for a request. */
 export async function runNow(
   deps: PrepareDeps,
-  { uploadId, accountId, scheduleId, of }: RunUpload,
+  { uploadId, accountId, keyId, scheduleId, of }: RunUpload,
 ): Promise<void> {
   await answerUpload(deps, uploadId, async (): Promise<Reply> => {
-    const run = await runOnDemand(deps, scheduleId, uploadId);
+    const run = await runOnDemand(deps, { scheduleId, keyId, runId: uploadId });
     if (!run) throw new SoukError(of === 'tracker' ? 'TRACKER_NOT_FOUND' : 'SCHEDULE_NOT_FOUND');
     const batch = run.batchId ? await findBatch(deps.database, accountId, run.batchId) : null;
     const view = batch && batchView(batch);
@@ -155,14 +157,14 @@ export async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
 
 const ITEMS_BETWEEN_YIELDS = 200;
 
-/** Returns what a schedule says about its items. @throws BatchFaults, or SoukError KEY_SCOPE_MISSING. */
+/** Returns what a schedule says about its items. @throws BatchFaults, or SoukError KEY_FORBIDDEN or KEY_SCOPE_MISSING. */
 export async function quote(
   { database, clock }: { database: Queryable; clock: PrepareDeps['clock'] },
   { keyId }: { keyId: number | null },
   { operation, raws }: ScheduleRequest['batch'],
 ) {
   const now = clock.now();
-  await requireOperationScope(database, keyId, operation, now);
+  await requireKeyFor(database, keyId, operation, now);
   const items = await readItems(operation, raws, yieldToEvents, now);
   const calls = await packedCalls(operation, items);
   return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { reportsFor } from '../../jobs/mode.ts';
 import type { Reply } from '../../jobs/replies.ts';
-import { keyOfChanged } from '../../src/accounts/key-standing.ts';
+import { requireKeyFor } from '../../src/accounts/key-standing.ts';
 import {
   ACCOUNT_LIMITS,
   countSchedules,
@@ -101,6 +101,8 @@ async function changeTracker(
     await lockTrackerForChange(client, trackerId);
     const present = await findTracker(client, accountId, trackerId);
     if (!present) throw new SoukError('TRACKER_NOT_FOUND');
+    const { keyId } = upload;
+    await requireKeyFor(client, keyId, queuedOperation(present.operation), now);
     const conditions = settings.conditions ?? present.conditions;
     const items = subjects
       ? await itemsOf(reportsFor(accountId, deps.reports), subjects, conditions)
@@ -112,7 +114,7 @@ async function changeTracker(
       ...(items ? (await quote(within, upload, items)).fields : {}),
       ...(subjects ? { domain: subjects.domain } : {}),
       ...(alertWebhook === undefined ? {} : { alertWebhook }),
-      keyId: await keyOfChanged(client, present.keyId, upload.keyId, now),
+      keyId,
       updatedAt: now,
     };
     await check(within, merged, now);

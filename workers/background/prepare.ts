@@ -2,7 +2,7 @@ import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reports } from '../../jobs/mode.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
-import { requireOperationScope } from '../../src/accounts/key-standing.ts';
+import { requireKeyFor } from '../../src/accounts/key-standing.ts';
 import {
   ACCOUNT_LIMITS,
   type AccountLimits,
@@ -62,7 +62,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
       upload.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: upload.query };
     const request = await readBatch(content, yieldToEvents, deps.clock.now());
     const { idempotencyKey } = request.settings;
-    await requireOperationScope(deps.database, upload.keyId, request.operation, deps.clock.now());
+    await requireKeyFor(deps.database, upload.keyId, request.operation, deps.clock.now());
     const requestHash = await hashOf(request, yieldToEvents);
     if (idempotencyKey !== null && !upload.dryRun) {
       // This comes before the check of the deadline, so that a repeated request gets the same answer after the deadline, too.

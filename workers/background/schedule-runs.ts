@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
-import { obstacleOfKey } from '../../src/accounts/key-standing.ts';
+import { isLimited, obstacleOfKey, requireKeyFor } from '../../src/accounts/key-standing.ts';
 import { ACCOUNT_LIMITS, countOpenBatches, limitsFor } from '../../src/batches/account-limits.ts';
 import { BatchFaults } from '../../src/batches/batch-faults.ts';
 import { insertBatch } from '../../src/batches/create.ts';
@@ -14,6 +14,7 @@ import {
   lockSchedule,
   type Schedule,
   scheduleItems,
+  setKey,
   setNextDue,
 } from '../../src/batches/schedules/schedule.ts';
 import { storedByAccount } from '../../src/batches/storage-limit.ts';
@@ -62,16 +63,24 @@ async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Pr
 }
 
 /**
- * Runs a schedule on demand.
- * @param runId id of the upload, so that an upload that is read twice starts one run.
- * @returns null if the schedule does not exist.
+ * Runs a schedule on demand. The run counts for the key of the request, and if that key has limits, so do all later ones.
+ * @param request runId: id of the upload, so that an upload that is read twice starts one run.
+ * @returns null if the schedule does not exist. @throws SoukError KEY_FORBIDDEN or KEY_SCOPE_MISSING.
  */
-export async function runOnDemand(deps: PrepareDeps, scheduleId: string, runId: string): Promise<Run | null> {
+export async function runOnDemand(
+  deps: PrepareDeps,
+  { scheduleId, keyId, runId }: { scheduleId: string; keyId: number | null; runId: string },
+): Promise<Run | null> {
   return beginRun(deps, async (client) => {
     const schedule = await lockSchedule(client, scheduleId, 'wait');
     if (!schedule) return null;
     const made = await findRun(client, runId);
-    return made ?? noteRun(deps, client, schedule, { runId, dueAt: deps.clock.now(), trigger: 'manual' });
+    if (made) return made;
+    const now = deps.clock.now();
+    await requireKeyFor(client, keyId, queuedOperation(schedule.operation), now);
+    const run = await noteRun(deps, client, { ...schedule, keyId }, { runId, dueAt: now, trigger: 'manual' });
+    if (run?.batchId && (await isLimited(client, keyId, now))) await setKey(client, scheduleId, keyId);
+    return run;
   });
 }
 

@@ -14,7 +14,7 @@ const gunzip = promisify(zlib.gunzip);
 export interface Schedule extends Timing {
   scheduleId: string;
   accountId: number;
-  /** The key for which its runs count; null: none, or a key of the pages. */
+  /** The key to which it belongs, and for which its runs count; null: none, or a key of the pages. */
   keyId: number | null;
   name: string;
   paused: boolean;
@@ -44,16 +44,17 @@ export async function findSchedule(
   return rows[0] ?? null;
 }
 
-/** Lists the schedules of an account without those of trackers, the newest first. */
+/** Lists the schedules of an account without those of trackers, the newest first. @param filter operations: only theirs; null: all. */
 export async function listSchedules(
   database: Database,
   accountId: number,
-  { before, limit }: { before: string | null; limit: number },
+  filter: { operations: readonly string[] | null; before: string | null; limit: number },
 ): Promise<Schedule[]> {
   const { rows } = await database.query<Schedule>(
     `select ${SCHEDULE} from schedules where account_id = $1 and ($2::uuid is null or id < $2) and ${IS_NO_TRACKER}
+       and ($4::text[] is null or operation = any($4))
      order by id desc limit $3`,
-    [accountId, before, limit],
+    [accountId, filter.before, filter.limit, filter.operations],
   );
   return rows;
 }
@@ -127,6 +128,11 @@ export async function setNextDue(
     scheduleId,
     nextDueAt === null ? null : new Date(nextDueAt),
   ]);
+}
+
+/** Sets the key to which a locked schedule belongs. */
+export async function setKey(client: ClientBase, scheduleId: string, keyId: number | null): Promise<void> {
+  await client.query('update schedules set key_id = $2 where id = $1', [scheduleId, keyId]);
 }
 
 /** Returns the items of a schedule, as they were sent. */

@@ -36,15 +36,17 @@ export async function findTracker(
   return rows[0] ?? null;
 }
 
-/** Lists the trackers of an account, the newest first. */
+/** Lists the trackers of an account, the newest first. @param filter operations: only theirs; null: all. */
 export async function listTrackers(
   database: Database,
   accountId: number,
-  { before, limit }: { before: string | null; limit: number },
+  filter: { operations: readonly string[] | null; before: string | null; limit: number },
 ): Promise<Tracker[]> {
   const { rows } = await database.query<Tracker>(
-    `${SELECT_TRACKERS} where account_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
-    [accountId, before, limit],
+    `${SELECT_TRACKERS} where account_id = $1 and ($2::uuid is null or id < $2)
+       and ($4::text[] is null or operation = any($4))
+     order by id desc limit $3`,
+    [accountId, filter.before, filter.limit, filter.operations],
   );
   return rows;
 }

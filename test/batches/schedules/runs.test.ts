@@ -149,7 +149,8 @@ test('a request for a run that the queue delivers twice makes one run', async ({
   // If a worker dies after it has made the run, the upload still exists and the queue delivers it to another worker.
   await putUpload(redis, redisKeys(souk.redisNamespace), run.runId, Readable.from([]));
   const queue = batchQueueOf(souk);
-  await queue.add('run', { kind: 'run', uploadId: run.runId, accountId, scheduleId, of: 'schedule' });
+  const ids = { uploadId: run.runId, accountId, keyId: null, scheduleId };
+  await queue.add('run', { kind: 'run', ...ids, of: 'schedule' });
   await expect.poll(() => queue.getJobCountByTypes('waiting', 'active')).toBe(0);
   expect(await runsOf(client, { scheduleId })).toEqual([{ ...run, state: BEGUN }]);
 });

@@ -20,7 +20,7 @@ export const cancelBatch = endpoint({
   answers: { 200: enveloped('The batch', batchSchema) },
 
   async handle(deps: CancelDeps, { account, id, reply }) {
-    await ownBatch(deps, account, id);
+    await ownBatch(deps, account, id, 'change');
     await cancel(deps.database, account.accountId, id, deps.clock.now(), deps.onBatchFinished);
     await notifyWorkers(deps, id);
     return sendEnvelope(reply, 200, batchView(await ownBatch(deps, account, id)));

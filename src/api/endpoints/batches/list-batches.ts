@@ -5,6 +5,7 @@ import { integer, oneOf } from '../../../operations/params/scalars.ts';
 import { sendEnvelope } from '../../envelope.ts';
 import { uuidParameter } from '../../ids.ts';
 import { enveloped } from '../../openapi/responses.ts';
+import { readableOperations } from '../../scopes.ts';
 import { endpoint } from '../endpoint.ts';
 import { cutPage, pageOf } from '../page.ts';
 import type { BatchDeps } from './own-batch.ts';
@@ -26,7 +27,7 @@ export const listBatches = endpoint({
   async handle({ database }: Pick<BatchDeps, 'database'>, { account, query, reply }) {
     const { state = null, scheduleId = null, cursor: before = null, limit } = query;
     const found = await findBatches(database, account.accountId, {
-      ...{ state, scheduleId, before },
+      ...{ state, scheduleId, before, operations: readableOperations(account) },
       limit: limit + 1,
     });
     const { entries, nextCursor } = cutPage(found, limit, ({ batchId }) => batchId);

@@ -6,6 +6,7 @@ import type { Logger } from '../../../platform/log.ts';
 import type { Redis } from '../../../platform/redis.ts';
 import type { RedisKeys } from '../../../platform/redis-keys.ts';
 import type { Account } from '../../plugins/authentication.ts';
+import { requireUse } from '../../scopes.ts';
 
 export interface BatchDeps {
   database: Database;
@@ -20,14 +21,19 @@ export interface NotifyDeps {
 
 export const batchId = { of: 'the batch', unknown: 'BATCH_NOT_FOUND' } as const;
 
-/** Returns a batch of the account. @throws SoukError BATCH_NOT_FOUND, also for a batch of another account. */
+/**
+ * Returns a batch of the account that its key may use.
+ * @throws SoukError BATCH_NOT_FOUND, also for a batch of another account, or KEY_SCOPE_MISSING.
+ */
 export async function ownBatch(
   { database }: Pick<BatchDeps, 'database'>,
-  { accountId }: Account,
+  account: Account,
   id: string,
+  use: 'read' | 'change' = 'read',
 ): Promise<Batch> {
-  const batch = await findBatch(database, accountId, id);
+  const batch = await findBatch(database, account.accountId, id);
   if (!batch) throw new SoukError('BATCH_NOT_FOUND');
+  requireUse(account, batch.operation, use);
   return batch;
 }
 

@@ -35,13 +35,13 @@ export const retryBatch = endpoint({
 
   async handle(deps: BatchDeps & NotifyDeps & { accountLimits: AccountLimits }, { account, id, reply }) {
     const { database, clock } = deps;
-    const timeMs = retryTimeMs(await ownBatch(deps, account, id));
+    const timeMs = retryTimeMs(await ownBatch(deps, account, id, 'change'));
     const retried = await inTransaction(database, async (client) => {
       await client.query('select 1 from batches where id = $1 for update', [id]);
-      const { accountId } = account;
+      const { accountId, keyId } = account;
       const limits = limitsFor(accountId, deps.accountLimits);
       requireBatchRoom(await countOpenBatches(client, accountId), limits);
-      return retryFailed(client, id, clock.now() + timeMs);
+      return retryFailed(client, id, { deadlineAt: clock.now() + timeMs, keyId });
     });
     if (retried === 0)
       throw new SoukError('BATCH_STATE', { message: 'The batch has no failed items to retry.' });

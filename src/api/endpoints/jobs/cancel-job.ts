@@ -19,7 +19,7 @@ export const cancelJob = endpoint({
   errors: ['JOB_SHARED'],
 
   async handle(deps: OwnJobDeps & JobViewDeps & CancelDeps, { account, id, reply }) {
-    const call = await ownJob(deps, account, id);
+    const call = await ownJob(deps, account, id, 'change');
     if (call.state === 'reserved') await cancel(deps, call);
     return sendJob(deps, reply, await ownJob(deps, account, id));
   },

@@ -10,6 +10,7 @@ import { POLL_LIFETIME_MS } from '../../../results/answer-store.ts';
 import { ACCEPTED, sendEnvelope } from '../../envelope.ts';
 import { type JobViewDeps, jobView, PENDING_RETRY_SECONDS } from '../../job-view.ts';
 import type { Account } from '../../plugins/authentication.ts';
+import { requireUse } from '../../scopes.ts';
 
 /** Dependencies for reading an account's jobs. Jobs of other accounts, and jobs older than stored results, are not found. */
 export interface OwnJobDeps {
@@ -19,14 +20,16 @@ export interface OwnJobDeps {
 
 export const jobId = { of: 'the job', unknown: 'JOB_NOT_FOUND' } as const;
 
-/** @throws SoukError JOB_NOT_FOUND. */
+/** Returns a job of the account that its key may use. @throws SoukError JOB_NOT_FOUND or KEY_SCOPE_MISSING. */
 export async function ownJob(
   { database, clock }: OwnJobDeps,
-  { accountId }: Account,
+  account: Account,
   id: string,
+  use: 'read' | 'change' = 'read',
 ): Promise<Call> {
-  const call = await findCall(database, accountId, id);
+  const call = await findCall(database, account.accountId, id);
   if (!call || clock.now() - call.acceptedAt > POLL_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
+  requireUse(account, call.operation, use);
   return call;
 }
 

@@ -20,7 +20,7 @@ export const deleteSchedule = endpoint({
   answers: { 200: enveloped('The schedule was deleted', deleted) },
 
   async handle({ database }: Pick<ScheduleDeps, 'database'>, { account, id, reply }) {
-    await ownSchedule({ database }, account, id);
+    await ownSchedule({ database }, account, id, 'change');
     await remove(database, account.accountId, id);
     return sendEnvelope(reply, 200, { deleted: true, scheduleId: id });
   },

@@ -8,6 +8,7 @@ import type { Database } from '../../../platform/db/pool.ts';
 import { SoukError } from '../../../platform/errors.ts';
 import { uuidParameter } from '../../ids.ts';
 import type { Account } from '../../plugins/authentication.ts';
+import { requireUse } from '../../scopes.ts';
 
 export interface ScheduleDeps {
   database: Database;
@@ -16,14 +17,19 @@ export interface ScheduleDeps {
 
 export const scheduleId = { of: 'the schedule', unknown: 'SCHEDULE_NOT_FOUND' } as const;
 
-/** Returns a schedule of the account. @throws SoukError SCHEDULE_NOT_FOUND, also for a schedule of another account. */
+/**
+ * Returns a schedule of the account that its key may use.
+ * @throws SoukError SCHEDULE_NOT_FOUND, also for a schedule of another account, or KEY_SCOPE_MISSING.
+ */
 export async function ownSchedule(
   { database }: Pick<ScheduleDeps, 'database'>,
-  { accountId }: Account,
+  account: Account,
   id: string,
+  use: 'read' | 'change' = 'read',
 ): Promise<Schedule> {
-  const schedule = await findSchedule(database, accountId, id);
+  const schedule = await findSchedule(database, account.accountId, id);
   if (!schedule) throw new SoukError('SCHEDULE_NOT_FOUND');
+  requireUse(account, schedule.operation, use);
   return schedule;
 }
 

@@ -24,7 +24,7 @@ export const runSchedule = endpoint({
   answers: { 202: enveloped('The run and its batch', startedRunSchema, 'Location') },
 
   async handle(deps: Pick<ScheduleDeps, 'database'> & UploadDeps, call) {
-    await ownSchedule(deps, call.account, call.id);
+    await ownSchedule(deps, call.account, call.id, 'change');
     return sendToWorker(deps, call, (ids) => ({ kind: 'run', ...ids, scheduleId: call.id, of: 'schedule' }));
   },
 });

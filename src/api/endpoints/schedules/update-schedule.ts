@@ -21,7 +21,7 @@ export const updateSchedule = endpoint({
 
   async handle(deps: Pick<ScheduleDeps, 'database'> & UploadDeps, call) {
     const { dryRun } = call.query;
-    await ownSchedule(deps, call.account, call.id);
+    await ownSchedule(deps, call.account, call.id, 'change');
     return sendToWorker(deps, call, (ids) => ({ kind: 'schedule', ...ids, scheduleId: call.id, dryRun }));
   },
 });

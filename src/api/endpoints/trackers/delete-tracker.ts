@@ -21,7 +21,7 @@ export const deleteTracker = endpoint({
   answers: { 200: enveloped('The tracker was deleted', deleted) },
 
   async handle({ database }: { database: Database }, { account, id, reply }) {
-    await ownTracker({ database }, account, id);
+    await ownTracker({ database }, account, id, 'change');
     // Its schedule takes the tracker, its states and its alerts with it.
     await deleteSchedule(database, account.accountId, id);
     return sendEnvelope(reply, 200, { deleted: true, trackerId: id });

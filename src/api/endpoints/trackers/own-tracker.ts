@@ -5,17 +5,23 @@ import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import { SoukError } from '../../../platform/errors.ts';
 import type { Account } from '../../plugins/authentication.ts';
+import { requireUse } from '../../scopes.ts';
 
 export const trackerId = { of: 'the tracker', unknown: 'TRACKER_NOT_FOUND' } as const;
 
-/** Returns a tracker of the account. @throws SoukError TRACKER_NOT_FOUND, also for a tracker of another account. */
+/**
+ * Returns a tracker of the account that its key may use.
+ * @throws SoukError TRACKER_NOT_FOUND, also for a tracker of another account, or KEY_SCOPE_MISSING.
+ */
 export async function ownTracker(
   { database }: { database: Database },
-  { accountId }: Account,
+  account: Account,
   id: string,
+  use: 'read' | 'change' = 'read',
 ): Promise<Tracker> {
-  const tracker = await findTracker(database, accountId, id);
+  const tracker = await findTracker(database, account.accountId, id);
   if (!tracker) throw new SoukError('TRACKER_NOT_FOUND');
+  requireUse(account, tracker.operation, use);
   return tracker;
 }
 

@@ -17,7 +17,7 @@ export const runTracker = endpoint({
   answers: { 202: enveloped('The look and its batch', startedRunSchema, 'Location') },
 
   async handle(deps: { database: Database } & UploadDeps, call) {
-    await ownTracker(deps, call.account, call.id);
+    await ownTracker(deps, call.account, call.id, 'change');
     // The id of a tracker is that of its schedule.
     return sendToWorker(deps, call, (ids) => ({ kind: 'run', ...ids, scheduleId: call.id, of: 'tracker' }));
   },

@@ -20,7 +20,7 @@ export const updateTracker = endpoint({
 
   async handle(deps: { database: Database } & UploadDeps, call) {
     const { dryRun } = call.query;
-    await ownTracker(deps, call.account, call.id);
+    await ownTracker(deps, call.account, call.id, 'change');
     return sendToWorker(deps, call, (ids) => ({ kind: 'tracker', ...ids, trackerId: call.id, dryRun }));
   },
 });
