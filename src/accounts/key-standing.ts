@@ -25,8 +25,8 @@ async function standingOf(database: Queryable, keyId: number | null, now: number
 }
 
 /**
- * Requires that the key of a request still works, and may make the calls of an operation. Whatever a worker does for a request comes
- * a moment after the check of the key by the gateway.
+ * Requires that the key of a request still works, and may make the calls of an operation. A worker acts for a
+ * request some time after the gateway has checked its key.
  * @param operation undefined: one that no longer exists, and so has no calls.
  * @throws SoukError KEY_FORBIDDEN or KEY_SCOPE_MISSING.
  */

@@ -115,6 +115,80 @@ describe('scopes', () => {
   });
 });
 
+describe('a job, batch, schedule or tracker of an operation', () => {
+  const missing = (...scopes: string[]) => [403, 'KEY_SCOPE_MISSING', scopes];
+  const refusalOf = async (client: Client, path: string, method = 'GET') => {
+    const { status, json } = await client.get(path, { method });
+    return [status, json.code, json.metadata?.requiredScopes];
+  };
+
+  test('a job is read with the scope of its operation or read, and cancelled with that of its operation', async ({
+    souk,
+    account,
+    client,
+  }) => {
+    const call = { operation: 'market.product', params: { domain: 1, asins: [newAsin()] } };
+    const { self } = (await client.post('/api/jobs', call)).json.data.links;
+    expect((await client.get(`${self}?wait=30`)).json.data.state).toBe('done');
+    const sellers = await clientWith(souk, account, { scopes: ['sellers'] });
+    for (const path of [self, `${self}?wait=1`, `${self}/result`, `${self}/events`])
+      expect([path, ...(await refusalOf(sellers, path))]).toEqual([path, ...missing('read', 'products')]);
+    expect(await refusalOf(sellers, self, 'DELETE')).toEqual(missing('products'));
+    const agent = await connectAgent(sellers, { toolsets: 'all' });
+    for (const tool of ['jobs_get', 'jobs_get_result', 'jobs_cancel'])
+      expect((await agent.call(tool, { id: self.split('/').at(-1) })).data.error.code).toBe(
+        'KEY_SCOPE_MISSING',
+      );
+    const uri = `souk://jobs/${self.split('/').at(-1)}/result`;
+    await expect(agent.client.readResource({ uri })).rejects.toThrow('lacks one of the scopes');
+
+    const reader = await clientWith(souk, account, { scopes: ['read', 'sellers'] });
+    const products = await clientWith(souk, account, { scopes: ['products'] });
+    for (const one of [reader, products]) {
+      expect(await codeOf(one, self)).toEqual(OK);
+      expect(await codeOf(one, `${self}/result`)).toEqual(OK);
+      expect((await one.get(`${self}/events`)).text).toContain('event: end');
+    }
+    expect(await refusalOf(reader, self, 'DELETE')).toEqual(missing('products'));
+    expect(await codeOf(products, self, 'DELETE')).toEqual(OK);
+  });
+
+  test('batches, schedules and trackers are read and listed with the scope of their operation or read', async ({
+    souk,
+    account,
+    client,
+  }) => {
+    const batch = { operation: 'market.product', items: [{ domain: 1, asins: [newAsin()] }] };
+    const at = { name: 'Yearly', cron: '0 0 1 1 *' };
+    const conditions = [{ type: 'price_below', value: 2000 }];
+    const links = await Promise.all(
+      (
+        [
+          ['/api/batches', batch],
+          ['/api/schedules', { ...at, batch }],
+          ['/api/trackers', { ...at, domain: 1, asins: [newAsin()], conditions }],
+        ] as const
+      ).map(async ([path, body]) => (await client.post(path, body)).json.data.links),
+    );
+    const paths = links.flatMap(({ self, results, runs, alerts }) =>
+      [self, results, runs, alerts].filter((path) => path !== undefined),
+    );
+    expect(paths).toHaveLength(6);
+    const groups = ['batches', 'schedules', 'trackers'] as const;
+    const listedBy = (one: Client) =>
+      Promise.all(groups.map(async (group) => (await one.get(`/api/${group}`)).json.data[group].length));
+    const sellers = await clientWith(souk, account, { scopes: [...groups, 'sellers'] });
+    for (const path of paths)
+      expect([path, ...(await refusalOf(sellers, path))]).toEqual([path, ...missing('read', 'products')]);
+    expect(await listedBy(sellers)).toEqual([0, 0, 0]);
+    for (const scopes of [[...groups, 'products'], ['read']] as const) {
+      const reader = await clientWith(souk, account, { scopes: [...scopes] });
+      for (const path of paths) expect([path, (await reader.get(path)).status]).toEqual([path, 200]);
+      expect(await listedBy(reader)).toEqual([1, 1, 1]);
+    }
+  });
+});
+
 describe('addresses and expiry', () => {
   test('a key is refused from an address outside its networks', async ({ souk, account }) => {
     const inside = await clientWith(souk, account, { networks: ['127.0.0.0/8', '::1'] });

@@ -169,7 +169,7 @@ describe('a schedule', () => {
     ['a schedule', { name: 'Mine' }],
     ['a tracker', { hysteresisPercent: 3 }],
   ] as const)(
-    '%s that a key with a cap changes belongs to it, whatever it changes',
+    '%s that a key with a cap changes belongs to it',
     async ([what, change], { souk, account, client }) => {
       const capped = await keyWith(souk, account.accountId, CAPPED);
       const asins = [newAsin(), newAsin(), newAsin()];
