@@ -2,7 +2,7 @@ import type { PoolName } from '../operations/pools.ts';
 
 /**
  * The origin of a call: a request with a key, whose limits have been checked in a version (default: that of a key that never
- * had any), or a batch of an account, with the key that created it.
+ * had any), or a batch of an account, with the key for which it counts.
  */
 export type Caller =
   | {

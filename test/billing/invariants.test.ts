@@ -21,3 +21,9 @@ test('every test that the invariants of billing name exists', async () => {
     expect(source, `${file}: ${name}`).toContain(name);
   }
 });
+
+test('each invariant of billing has a number of its own, in order', async () => {
+  const text = await readFile(README, 'utf8');
+  const numbers = [...text.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
+  expect(numbers).toEqual(numbers.map((_, i) => i + 1));
+});
