@@ -126,7 +126,7 @@ test('the image and the commands of package.json run the programs with the same 
   // Commands turn on source maps themselves, after they have built the programs.
   const own = NODE_OPTIONS.filter((option) => option !== '--enable-source-maps').join(' ');
   for (const name of ['gateway', 'worker'])
-    expect(scripts[name]).toMatch(new RegExp(`^exec node ${own} scripts/run\\.mjs `));
+    expect(scripts[name]).toMatch(new RegExp(`^exec sh scripts/node.sh ${own} scripts/run\\.mjs `));
 });
 
 /** Settings that only `npm start` and tests change, and those of a process itself. */
