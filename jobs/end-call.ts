@@ -20,7 +20,7 @@ interface EndDeps {
   events: CallEvents;
 }
 
-interface CallToEnd {
+export interface CallToEnd {
   accountId: number;
   callId: string;
   operation: string;

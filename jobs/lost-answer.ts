@@ -17,7 +17,16 @@ export async function enqueueAgain(
   const pool = poolOf(accountId, operation, input);
   const unitsReserved = operation.price.quote(input);
   const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
-  const call = { callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt, background };
+  const call = {
+    callId,
+    accountId,
+    operation: operation.name,
+    input,
+    unitsReserved,
+    unitsPaid: 0,
+    deadlineAt,
+    background,
+  };
   // After QUEUE_SHARDS has changed, the job may be in an earlier queue.
   if (await findJob(queues, { pool, accountId, callId })) return;
   await addJob(queues, pool, payloadOf(call, { completionChannel }));

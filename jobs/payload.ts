@@ -16,6 +16,8 @@ export const payloadSchema = z.object({
   /** Canonical input; the worker parses it again. */
   input: z.unknown(),
   unitsReserved: z.int().nonnegative(),
+  /** What the account has paid for the partial answer that the call continues. */
+  unitsPaid: z.int().nonnegative(),
   /** Unix milliseconds. A call that is still open at this time is released. */
   deadlineAt: z.number(),
   /** True for a call of a batch: no request waits for it, so it leaves tokens to calls with waiting requests. */
@@ -38,7 +40,7 @@ export function payloadOf(
   call: Omit<Payload, 'version' | 'traceparent' | 'completionChannel'>,
   { completionChannel, traceparent }: Pick<Payload, 'completionChannel' | 'traceparent'> = {},
 ): Payload {
-  const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
+  const { callId, accountId, operation, input, unitsReserved, unitsPaid, deadlineAt, background } = call;
   return {
     version: VERSION,
     callId,
@@ -46,6 +48,7 @@ export function payloadOf(
     operation,
     input,
     unitsReserved,
+    unitsPaid,
     deadlineAt,
     background,
     ...(completionChannel !== undefined && { completionChannel }),

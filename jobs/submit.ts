@@ -4,7 +4,6 @@ import {
   type Admissions,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
-  type Stored,
 } from '../src/billing/admission.ts';
 import type { Caller } from '../src/billing/admission-request.ts';
 import { hasJoinableCall, notePolled } from '../src/billing/calls.ts';
@@ -22,6 +21,7 @@ import { requireRightClock } from '../src/platform/db/database-clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { toRecord } from '../src/platform/error-record.ts';
 import { SoukError } from '../src/platform/errors.ts';
+import type { Logger } from '../src/platform/log.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
@@ -30,6 +30,7 @@ import { admit } from './admit.ts';
 import type { Backlog } from './backlog.ts';
 import { endCall } from './end-call.ts';
 import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
+import { giveBack } from './give-back.ts';
 import { identifyCall } from './identity.ts';
 import { poolOf, type Reports } from './mode.ts';
 import { type Payload, payloadOf } from './payload.ts';
@@ -52,12 +53,14 @@ export interface CallRequest {
   /** The most units the caller will pay; null: any number. */
   maxUnits: number | null;
   waiting: Waiting;
+  /** Runs when the call is admitted or joined, before it is charged or queued. If it fails, an admitted call is released. */
+  onAdmitted?: ((call: Admission) => Promise<void>) | undefined;
 }
 
 /** Who waits for the answer: a request, a caller that polls the job, or a batch, whose deadline is `batchUntil`. */
 export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
 
-/** The outcome of a call request. Units were reserved or charged unless it was joined. See `untilStored` about `stored`. */
+/** The outcome of a call request. Units were reserved or charged unless it was joined. */
 export type Submission =
   | { kind: 'cached'; accountId: number; callId: string; answer: Answer; units: number; rate: MinuteRate }
   | {
@@ -66,7 +69,6 @@ export type Submission =
       callId: string;
       pool: PoolName;
       rate: MinuteRate;
-      stored: Stored;
       enqueue(): Promise<void>;
     }
   | {
@@ -78,7 +80,6 @@ export type Submission =
       /** True if this is the first request that joins a call of a batch. */
       background: boolean;
       answerRef: string | null;
-      stored: Stored;
     };
 
 export interface SubmitDeps {
@@ -95,6 +96,7 @@ export interface SubmitDeps {
   providers: Providers;
   clock: ServiceClock;
   events: CallEvents;
+  log: Logger;
   tracing?: Tracing | null;
 }
 
@@ -103,10 +105,11 @@ type Admitted<Kind> = Extract<Admission, { kind: Kind }>;
 /**
  * Admits a call: answers it from the cache, joins it to an identical call of the account, or reserves its units so
  * that it can be queued.
- * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED if a report is not loaded; then nothing is charged.
+ * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED if a report is not loaded. After any error, nothing is charged, or
+ * the charge is refunded as soon as PostgreSQL answers; a call of a batch keeps its id, and is submitted again.
  */
 export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submission> {
-  const { operation, input, caller, waiting } = request;
+  const { operation, input, caller, waiting, onAdmitted } = request;
   const { clock } = deps;
   return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
     requireRightClock(clock);
@@ -118,7 +121,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
 
     const background = typeof waiting === 'object';
     const deadlineAt = deadlineOf(waiting, pool, clock.now());
-    const { admission, unitsReserved } = await admit(deps, {
+    const { admission, unitsReserved, unitsPaid } = await admit(deps, caller.accountId, {
       caller: admittedAs(caller),
       callId: background ? waiting.callId : uuid(),
       operation: operation.name,
@@ -129,8 +132,11 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       input,
       // A caller that polls may request the answer after it was lost. Recreating it needs the input, which is
       // stored only for calls that can be jobs. So the units are reserved first, and the call is settled when its
-      // answer is stored.
-      answer: cached && waiting !== 'poller' ? sharedAnswerRef(presentationId, cached.meta.version) : null,
+      // answer is stored. What runs before the charge needs a reserved call as well.
+      answer:
+        cached && waiting !== 'poller' && !onAdmitted
+          ? sharedAnswerRef(presentationId, cached.meta.version)
+          : null,
       background,
     });
     const { accountId, callId } = admission;
@@ -140,15 +146,22 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       operation: operation.name,
       input,
       unitsReserved,
+      unitsPaid,
       deadlineAt,
       background,
     };
-    const submission =
-      admission.kind === 'joined'
-        ? await join(deps, request, pool, admission)
-        : await begin(deps, request, { pool, admission, call, cached, traceparent: span?.traceparent });
-    span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': callId });
-    return submission;
+    try {
+      await onAdmitted?.(admission);
+      const submission =
+        admission.kind === 'joined'
+          ? await join(deps, request, pool, admission)
+          : await begin(deps, request, { pool, admission, call, cached, traceparent: span?.traceparent });
+      span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': callId });
+      return submission;
+    } catch (error) {
+      if (admission.kind !== 'joined' && !background) await giveBack(deps, call);
+      throw error;
+    }
   });
 }
 
@@ -156,13 +169,13 @@ async function join(
   { database, answers, clock }: SubmitDeps,
   { waiting, input }: CallRequest,
   pool: PoolName,
-  { accountId, callId, finished, background, answer: answerRef, stored }: Admitted<'joined'>,
+  { accountId, callId, finished, background, answer: answerRef }: Admitted<'joined'>,
 ): Promise<Submission> {
   if (waiting === 'poller') {
     await retryDuringOutage(clock, () => notePolled(database, { accountId, callId }, input));
     await answers.keepGiven({ accountId, callId }, answerRef);
   }
-  return { kind: 'joined', accountId, callId, pool, finished, background, answerRef, stored };
+  return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
 }
 
 interface Begun {
@@ -189,9 +202,8 @@ async function begin(
       return { kind: 'cached', accountId, callId, answer: cached, units: unitsReserved, rate };
   }
   const payload = payloadOf(call, { completionChannel, traceparent });
-  const stored = admission.kind === 'started' ? admission.stored : null;
   const queue = () => enqueue(deps, request, pool, payload);
-  return { kind: 'started', accountId, callId, pool, rate, stored, enqueue: queue };
+  return { kind: 'started', accountId, callId, pool, rate, enqueue: queue };
 }
 
 /** @throws SoukError QUOTA_MAX_UNITS. */

@@ -94,9 +94,8 @@ async function storeAnswer(
       failures: kindsOf(gathered),
     }),
   );
-  // A call that continues a partial answer reserves only the units that were not paid for that answer.
-  const paidBefore = operation.partial ? operation.price.quote(input) - payload.unitsReserved : 0;
-  const units = Math.max(0, Math.min(content.units - paidBefore, payload.unitsReserved));
+  const { unitsPaid, unitsReserved } = payload;
+  const units = Math.max(0, Math.min(content.units - unitsPaid, unitsReserved));
   const provider = providerOf(deps.providers, operation);
   const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
   const [answer] = await Promise.all([
@@ -104,7 +103,7 @@ async function storeAnswer(
     ...gathered.storing,
   ]);
   const { failures } = gathered;
-  const ref = failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER;
+  const ref = failures.size > 0 ? partialAnswerRef(unitsPaid + units) : OWN_ANSWER;
   return { units, ref, answer, failures: new Set(failures.values()) };
 }
 

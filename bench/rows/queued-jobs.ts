@@ -129,6 +129,7 @@ function payload(n: number): Payload {
     operation: 'market.product',
     input: { domain: 1, asins: [`B${String(n).padStart(9, '0')}`] },
     unitsReserved: 1,
+    unitsPaid: 0,
     deadlineAt: Date.now() + 600_000,
     background: false,
   };

@@ -34,6 +34,8 @@ export interface AdmissionRequest {
   background: boolean;
   /** An identical call that this one does not join but continues, because its answer is partial. */
   continues?: string | null;
+  /** What the account has paid for that answer, also with earlier calls. */
+  unitsPaid?: number;
 }
 
 /** A request for admission or, if `dry`, for a prediction. */
@@ -69,6 +71,7 @@ const COLUMNS: readonly ((call: AdmissionInput) => string | number | null)[] = [
   ({ background }) => (background ? 'true' : null),
   ({ dry }) => (dry ? 'true' : null),
   ({ continues }) => continues ?? null,
+  ({ unitsPaid }) => unitsPaid ?? null,
 ];
 
 function isOfKey(caller: Caller): caller is Extract<Caller, { keyHash: Buffer }> {

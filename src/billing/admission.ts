@@ -1,11 +1,11 @@
+import pg from 'pg';
 import { KeyChanged } from '../accounts/authentication.ts';
 import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
 import type { ErrorKind, SoukError } from '../platform/errors.ts';
-import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
+import { outageOf, STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { type AdmissionInput, type AdmissionRequest, type Caller, encode } from './admission-request.ts';
-import { createFlushes } from './flushes.ts';
 import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
@@ -16,8 +16,8 @@ export const DEDUPLICATION_SECONDS = 300;
 export type MinuteRate = { limit: number; remaining: number; resetAt: number } | null;
 
 export type Admission =
-  /** Units are reserved. The caller must start the work, and tells its customer about it only after `stored`. */
-  | { kind: 'started'; accountId: number; callId: string; rate: MinuteRate; stored: Stored }
+  /** Units are reserved. The caller must start the work. */
+  | { kind: 'started'; accountId: number; callId: string; rate: MinuteRate }
   /** The answer was in the cache, and the units are charged. */
   | { kind: 'cached'; accountId: number; callId: string; rate: MinuteRate }
   /** An identical call of the account is open, or was accepted less than five minutes ago; nothing is charged. */
@@ -29,11 +29,7 @@ export type Admission =
       /** The joined call is a call of a batch, and no request has waited for it so far. */
       background: boolean;
       answer: string | null;
-      stored: Stored;
     };
-
-/** Resolves when the disk has the admission, and rejects if that is unknown. null: the disk has it. */
-export type Stored = Promise<void> | null;
 
 /** Whether a call would be admitted, and which grant it would draw on first. */
 export type Prediction =
@@ -90,16 +86,23 @@ const PREDICT = {
 const LOCK_PATIENCE_MS = 1_000;
 
 export interface Admissions {
-  /** @throws SoukError KEY_*, QUOTA_*, or BUSY if the account is locked; KeyChanged. Then nothing is charged. */
+  /**
+   * The admission is durable when this resolves.
+   * @throws SoukError KEY_*, QUOTA_*, or BUSY if the account is locked; KeyChanged. Then nothing is charged. After any other error,
+   * `undecidedForMs` returns whether the call may be open or charged all the same.
+   */
   admit(request: AdmissionRequest): Promise<Admission>;
+  /**
+   * Returns for how long PostgreSQL may still begin to admit a call for which `admit` has failed; null: it has not admitted the call.
+   * Its account stays locked from then on until the admission is committed, for example while the commit waits for a standby.
+   */
+  undecidedForMs(request: AdmissionRequest): number | null;
   /**
    * Returns how `admit` would treat a new call with this price, and changes nothing.
    * @param caller without a version, the limits of the key are not checked. @throws SoukError KEY_*; KeyChanged.
    */
   predict(caller: Caller, units: number): Promise<Prediction>;
 }
-
-type JudgedCall = AdmissionRow & { stored: Stored };
 
 /**
  * @param database with connections that no other work uses, because every request of a customer needs one of them.
@@ -112,48 +115,48 @@ export function createAdmissions(
   offPeak: OffPeakWindow,
   answerLimitMs = STORE_ANSWER_LIMIT_MS,
 ): Admissions {
-  const flushes = createFlushes();
+  /** Calls whose statement was sent, and has neither a result nor an error that undid it; and when it has no effect any more. */
+  const undecided = new WeakMap<AdmissionInput, number>();
 
   async function ask(
     calls: readonly AdmissionInput[],
     statement: typeof ADMIT | typeof PREDICT,
-  ): Promise<JudgedCall[]> {
-    await flushes.room();
-    const deferred = calls.every(({ answer, dry }) => answer === null && !dry);
+  ): Promise<AdmissionRow[]> {
     const client = await database.connect();
+    const endsAt = performance.now() + answerLimitMs;
     try {
       const { rows } = await client.query<AdmissionRow>({
         ...statement,
         values: [
           ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
-          ...[new Date(serverTime(client) + answerLimitMs), deferred],
+          new Date(serverTime(client) + answerLimitMs),
           ...encode(calls),
         ],
       });
-      // No customer waits for the calls of batches.
-      const isAwaited = deferred && calls.some(({ background }) => !background);
-      const stored = isAwaited && rows.every(isAdmitted) ? flushes.begin(client) : null;
-      if (!stored) client.release();
-      const byPosition: JudgedCall[] = [];
+      client.release();
+      const byPosition: AdmissionRow[] = [];
       for (const row of rows) {
         row.callId ??= calls[row.idx - 1]?.callId ?? '';
-        byPosition[row.idx - 1] = Object.assign(row, { stored });
+        byPosition[row.idx - 1] = row;
       }
       return byPosition;
     } catch (error) {
+      // A server that stops may have committed. After any other error that it reports, it has not.
+      if (!(error instanceof pg.DatabaseError) || outageOf(error) === 'away')
+        for (const call of calls) undecided.set(call, endsAt);
       // A new connection reads the time of the server again.
       client.release(true);
       throw error;
     }
   }
 
-  const batcher = new LockLane<AdmissionRequest, JudgedCall>(
+  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
     async (batch) => {
       const { unique, positions } = collapse(batch);
       const rows = await ask(unique, ADMIT);
       return batch.map((call, i) => {
         const position = positions[i] as number;
-        const [row, input] = [rows[position] as JudgedCall, unique[position] as AdmissionRequest];
+        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
         if (row.outcome === 'locked') return LOCKED;
         return input === call ? row : asJoined(row, input);
       });
@@ -166,18 +169,20 @@ export function createAdmissions(
   return {
     async admit(request) {
       const row = await batcher.submit(request);
-      const { accountId, callId, outcome, stored } = row;
+      const { accountId, callId, outcome } = row;
       if (outcome === 'admitted') {
         const admitted = { accountId, callId, rate: rateOf(row) };
-        return request.answer === null
-          ? { kind: 'started', ...admitted, stored }
-          : { kind: 'cached', ...admitted };
+        return { kind: request.answer === null ? 'started' : 'cached', ...admitted };
       }
       if (outcome === 'key_changed') throw new KeyChanged();
       if (outcome !== 'joined') throw refusal(row, request.units, now());
       const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
       const finished = joinedState !== 'reserved';
-      return { kind: 'joined', accountId, callId, finished, background, answer, stored };
+      return { kind: 'joined', accountId, callId, finished, background, answer };
+    },
+    undecidedForMs(request) {
+      const endsAt = undecided.get(request);
+      return endsAt === undefined ? null : Math.max(0, endsAt - performance.now());
     },
     async predict(caller, units) {
       const row = await predictions.submit({ ...ANY_CALL, caller, units, dry: true });
@@ -188,10 +193,6 @@ export function createAdmissions(
       return { admitted: false, error };
     },
   };
-}
-
-function isAdmitted({ outcome }: AdmissionRow): boolean {
-  return outcome === 'admitted';
 }
 
 /** Values that a prediction does not depend on. */
@@ -225,7 +226,7 @@ function nameOf(caller: Caller): string {
 }
 
 /** The row for the second of two identical calls: it joins if the first was admitted, else it has the same outcome. */
-function asJoined(first: JudgedCall, { answer, background }: AdmissionRequest): JudgedCall {
+function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest): AdmissionRow {
   if (first.outcome !== 'admitted') return first;
   return {
     ...first,

@@ -11,6 +11,8 @@ export interface Call {
   state: 'reserved' | 'settled' | 'released';
   pool: PoolName;
   unitsReserved: number;
+  /** What the account has paid for the partial answer that an open call continues. */
+  unitsPaid: number;
   unitsCharged: number;
   acceptedAt: number;
   deadlineAt: number;
@@ -207,6 +209,7 @@ export async function findOpenCalls(
 }
 
 const CALL = `c.account_id as "accountId", c.id as "callId", c.operation, c.state, c.pool,
-  c.units_reserved as "unitsReserved", c.units_charged as "unitsCharged", ${unixMs('c.accepted_at')} as "acceptedAt",
+  c.units_reserved as "unitsReserved", c.units_paid as "unitsPaid",
+  c.units_charged as "unitsCharged", ${unixMs('c.accepted_at')} as "acceptedAt",
   ${unixMs('c.deadline_at')} as "deadlineAt", ${unixMs('c.started_at')} as "startedAt",
   ${unixMs('c.finished_at')} as "finishedAt", c.attempts, c.answer, c.error, c.input, c.background, c.polled`;

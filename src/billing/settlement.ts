@@ -49,7 +49,7 @@ export function createSettlements(
       const { rows } = await database.query<Ended & { idx: number; state: Ended['state'] | null }>({
         name: 'finish',
         text: `select idx, ended_now as "endedNow", state, units_charged as "unitsCharged"
-          from souk_finish($1, $2, $3, $4, $5, $6, $7, $8, false)`,
+          from souk_finish($1, $2, $3, $4, $5, $6, $7, $8)`,
         values: [
           new Date(now()),
           batch.map((ending) => ending.accountId),

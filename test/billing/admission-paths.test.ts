@@ -117,11 +117,10 @@ async function admit(
       ? await billing.database.query(`select * from souk_admit_calls(${parameters(22)}) order by idx`, [
           ...start,
           'infinity',
-          false,
           ...asked,
         ])
       : await billing.database.query(
-          `select * from souk_admit_each(${parameters(21)}, '{}', '{}', '{}') order by idx`,
+          `select * from souk_admit_each(${parameters(22)}, '{}', '{}', '{}') order by idx`,
           [calls.map((_, i) => i + 1), ...start, ...asked],
         );
   return rows.map((row) => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encode } from '../../src/billing/admission-request.ts';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { type Billing, openBilling, refusalOf } from '../support/billing.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -85,7 +85,7 @@ test('of calls of a batch that repeat each other, the first is admitted and the 
   const asked = encode(calls);
   const { rows } = await billing.database.query(
     `select outcome, call_id as "callId"
-    from souk_admit_calls($1, 300, '00:00', '00:00', 'UTC', 'infinity', false, ${asked.map((_, i) => `$${i + 2}`).join()})
+    from souk_admit_calls($1, 300, '00:00', '00:00', 'UTC', 'infinity', ${asked.map((_, i) => `$${i + 2}`).join()})
     order by idx`,
     [new Date(billing.clock.now()), ...asked],
   );
@@ -128,42 +128,4 @@ test('counts the calls of accounts that have calls of the day and of those that 
     [fresh.accountId, 1, 4],
     [fresh.accountId, 1, 5],
   ]);
-});
-
-/** A call as processes of earlier versions send it. */
-const earlierCall = (account: BilledAccount, fields: object = {}) => ({
-  key_hash: `\\x${account.keyHash.toString('hex')}`,
-  call_id: uuid(),
-  operation: 'market.product',
-  charge_id: `\\x${randomBytes(16).toString('hex')}`,
-  units: 1,
-  pool: 'market',
-  deadline: new Date(billing.clock.now() + 60_000),
-  ...fields,
-});
-
-test.for(['$3', '$3, false'])('admits the calls of processes of an earlier version (%s)', async (last) => {
-  const [account, other] = [await subscribed(), await subscribed()];
-  const charge_id = `\\x${randomBytes(16).toString('hex')}`;
-  const calls = [
-    earlierCall(account, { charge_id, input: { a: 1 } }),
-    earlierCall(account, { charge_id, input: { a: 1 } }),
-    earlierCall(other, { answer: 'own' }),
-    earlierCall(other, { key_hash: '\\x00' }),
-    earlierCall(other, { key_version: 7 }),
-    earlierCall(other, { dry: true }),
-    earlierCall(other, { caller_id: other.accountId, background: true }),
-  ];
-  const { rows } = await billing.database.query(
-    `select * from souk_admit($1, 300, '19:00', '07:00', 'UTC', $2, ${last}) order by idx`,
-    [new Date(billing.clock.now()), JSON.stringify(calls), 'infinity'],
-  );
-  expect(rows.map(({ outcome }) => outcome)).toEqual([
-    ...['admitted', 'joined', 'admitted', 'key_unknown', 'key_changed', 'admitted', 'admitted'],
-  ]);
-  expect(rows[1].call_id).toBe(calls[0]?.call_id);
-  const stored = await billing.database.query('select id from calls where account_id = any($1)', [
-    [account.accountId, other.accountId],
-  ]);
-  expect(new Set(stored.rows.map(({ id }) => id))).toEqual(new Set([0, 2, 6].map((i) => calls[i]?.call_id)));
 });

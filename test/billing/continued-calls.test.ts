@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { findCall } from '../../src/billing/calls.ts';
 import type { PackGrant, SubscriptionGrant } from '../support/billing.ts';
 import { test } from '../support/souk-test.ts';
 
@@ -15,9 +16,13 @@ test.for<[string, { subscriptions?: SubscriptionGrant[]; packs?: PackGrant[] }]>
     await billing.settle(account, first.callId, 9);
     expect(await billing.admit(account, 10, CHARGE)).toMatchObject({ kind: 'joined', callId: first.callId });
 
-    const continuing = { ...CHARGE, continues: first.callId };
+    const continuing = { ...CHARGE, continues: first.callId, unitsPaid: 9 };
     const second = await billing.admit(account, 1, continuing);
     expect(second.kind).toBe('started');
+    // A lost job is put back with it.
+    expect(await findCall(billing.database, account.accountId, second.callId)).toMatchObject({
+      unitsPaid: 9,
+    });
     // While the second call is open, another request with the same purpose joins it.
     const joined = { kind: 'joined', callId: second.callId };
     expect(await billing.admit(account, 1, continuing)).toMatchObject({ ...joined, finished: false });

@@ -217,7 +217,7 @@ test.each([
     // The databases of tests never wait otherwise.
     await client.query('begin; set local synchronous_commit = on');
     await client.query(
-      'select souk_finish(now(), $1, $2, $3, array[null], $4, array[null]::timestamptz[], array[1], false)',
+      'select souk_finish(now(), $1, $2, $3, array[null], $4, array[null]::timestamptz[], array[1])',
       [[account.accountId], [callId], [units], [error && JSON.stringify(error)]],
     );
     const { rows } = await client.query('show synchronous_commit');

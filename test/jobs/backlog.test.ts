@@ -47,6 +47,7 @@ async function queue(...priorities: number[]): Promise<void> {
       operation: 'market.product',
       input: {},
       unitsReserved: 1,
+      unitsPaid: 0,
       deadlineAt: clock.now() + 1_000,
       background: priority === BACKGROUND_PRIORITY,
     };

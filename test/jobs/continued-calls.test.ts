@@ -33,8 +33,14 @@ async function end(billing: Billing, payer: BilledAccount, callId: string, units
 
 /** Requests the same call again. */
 function again(billing: Billing, payer: BilledAccount, admissions: Admissions): Promise<Admitted> {
-  const events = createCallEvents(createLogger('silent'), []);
-  return admit({ admissions, clock: billing.clock, events }, billing.request(payer, PRICE, CHARGE));
+  const { clock, settlements } = billing;
+  const log = createLogger('silent');
+  const events = createCallEvents(log, []);
+  return admit(
+    { admissions, settlements, clock, events, log },
+    payer.accountId,
+    billing.request(payer, PRICE, CHARGE),
+  );
 }
 
 /** Admissions that run a task once, after the reply to the first admission and before its caller has it. */

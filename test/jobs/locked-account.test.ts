@@ -1,9 +1,9 @@
-import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
+import { createAdmissions } from '../../src/billing/admission.ts';
 import { expirePacks, RECONCILE_GRACE_MS, releaseOverdue } from '../../src/billing/reconciler.ts';
-import { serverTime } from '../../src/platform/db/pool.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
-import type { BilledAccount } from '../support/billing.ts';
+import { type BilledAccount, OFF_PEAK } from '../support/billing.ts';
 import { whileLocked } from '../support/locked-account.ts';
 import { CONNECTIONS } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -77,6 +77,17 @@ test('refuses to settle a call of an account that stays locked, and changes noth
   expect(await billing.settle(locked, callId, 3)).toMatchObject({ endedNow: true, unitsCharged: 3 });
 });
 
+test('takes no call of a locked account for one that does not exist, because its admission may hold the lock', async ({
+  billing,
+}) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const callId = uuid();
+  await whileLocked(billing.database, account, async () => {
+    await expect(billing.release(account, callId)).rejects.toMatchObject({ kind: 'BUSY' });
+  });
+  expect(await billing.release(account, callId)).toBeNull();
+});
+
 test('releases overdue calls and expires packs of other accounts while one account is locked', async ({
   billing,
 }) => {
@@ -101,29 +112,17 @@ test('admits nothing by a statement that the server executes after its caller ha
   billing,
 }) => {
   const account = await billing.account({ subscriptions: [{}] });
-  const admitBefore = async (client: ClientBase, marginMs: number) => {
-    const call = {
-      key_hash: `\\x${account.keyHash.toString('hex')}`,
-      call_id: crypto.randomUUID(),
-      operation: 'market.product',
-      charge_id: '\\x00',
-      units: 1,
-      pool: 'market',
-      deadline: new Date(billing.clock.now() + 60_000),
-    };
-    const { rows } = await client.query(
-      "select outcome from souk_admit($1, 300, '19:00', '07:00', 'UTC', $2, $3)",
-      [new Date(billing.clock.now()), JSON.stringify([call]), new Date(serverTime(client) + marginMs)],
+  const admitWithin = (limitMs: number) =>
+    createAdmissions(billing.database, billing.clock.now, OFF_PEAK, limitMs).admit(
+      billing.request(account, 1),
     );
-    return rows[0]?.outcome;
-  };
-  const client = await billing.database.connect();
-  const error = await admitBefore(client, -1).catch((late: unknown) => late);
+  const error = await admitWithin(-1).catch((late: unknown) => late);
   expect(isStoreAway(error)).toBe(true);
-  const calls = await client.query('select 1 from calls where account_id = $1', [account.accountId]);
+  const calls = await billing.database.query('select 1 from calls where account_id = $1', [
+    account.accountId,
+  ]);
   expect(calls.rowCount).toBe(0);
-  expect(await admitBefore(client, 60_000)).toBe('admitted');
-  client.release();
+  expect((await admitWithin(60_000)).kind).toBe('started');
 });
 
 test('admits calls while other requests hold all connections of the API and of the pages', async ({

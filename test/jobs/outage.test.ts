@@ -3,6 +3,7 @@ import { createFairness } from '../../jobs/fairness.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
 import type { BilledAccount, Billing } from '../support/billing.ts';
 import { TestClock } from '../support/clock.ts';
@@ -21,6 +22,7 @@ function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
     reports: { live: database, test: database },
     providers: { products: 'p', trends: 't', reports: 'r' },
     events: { emit: () => {} },
+    log: createLogger('silent'),
     admissions: { ...admissions, admit },
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
     backlog: { estimateWaitMs: async () => 0 } as unknown as SubmitDeps['backlog'],

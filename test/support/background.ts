@@ -52,6 +52,7 @@ export async function openBackground({
     queues,
     clock,
     events: createCallEvents(log, []),
+    log,
     admissions: createAdmissions(database, clock.now, OFF_PEAK, PATIENCE.answerLimitMs),
     settlements: createSettlements(database, clock.now),
     answers: createAnswerStore(redis, keys),

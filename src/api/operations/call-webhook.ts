@@ -28,7 +28,7 @@ export function callWebhookOf({ allowPrivate }: WebhookSettings, fields: unknown
 }
 
 /**
- * Registers the webhook of an accepted call. Runs before the caller receives the answer.
+ * Registers the webhook of an accepted call. Runs before the call is charged.
  * @throws SoukError LIMIT_REACHED for a joined call that has as many webhooks as are allowed. A call that costs units is not
  * refused here.
  */

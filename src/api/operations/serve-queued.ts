@@ -5,7 +5,6 @@ import { enqueueAgain } from '../../../jobs/lost-answer.ts';
 import { poolOf } from '../../../jobs/mode.ts';
 import { keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
-import { untilStored } from '../../../jobs/stored.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import { type Authentication, KeyChanged } from '../../accounts/authentication.ts';
@@ -16,7 +15,6 @@ import { type QueuedOperation, type Route, utcDay } from '../../operations/defin
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
 import { fromRecord } from '../../platform/error-record.ts';
 import type { CallRate } from '../../platform/errors.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
@@ -45,7 +43,6 @@ export interface QueuedDeps extends SubmitDeps {
   freeRequests: FreeRequests;
   requireStorage: RequireStorage;
   parsed: ParsedRequests;
-  log: Logger;
 }
 
 /** A submitted call, and the preferences for its answer. */
@@ -111,7 +108,9 @@ async function answerOnce(deps: QueuedDeps, requested: RequestedCall): Promise<F
   }
   const waiting = preference.async ? 'poller' : 'caller';
   const caller = { accountId, keyHash, keyVersion };
-  const call: CallRequest = { operation, input, caller, maxUnits, waiting };
+  const onAdmitted: CallRequest['onAdmitted'] =
+    webhook === null ? undefined : (admission) => watchCall(deps, admission, webhook);
+  const call: CallRequest = { operation, input, caller, maxUnits, waiting, onAdmitted };
   if (dryRun) {
     await freeRequests.count(accountId);
     return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
@@ -122,7 +121,6 @@ async function answerOnce(deps: QueuedDeps, requested: RequestedCall): Promise<F
   const submission = await submit(deps, call);
   request.account = { ...knownKeyOf(request), keyHash };
   if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);
-  if (webhook !== null) await watchCall(deps, submission, webhook);
   return replyTo({ deps, reply, operation, input, preference }, submission);
 }
 
@@ -158,7 +156,6 @@ async function replyStarted(call: SubmittedCall, started: Started): Promise<Fast
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, minute: minuteOf(call, started) };
   if (async) {
     await enqueue();
-    await untilStored(call.deps, started);
     return replyWithJob(call, pending, callId);
   }
   const waiting = call.deps.completions.wait({ accountId, callId }, waitMs, true);
@@ -170,7 +167,6 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   const { deps, operation, input, preference } = call;
   const { callId, accountId, finished, answerRef } = joined;
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
-  await untilStored(deps, joined);
   if (!finished) await noteJoined(deps.redis, deps.keys, callId, await remainingMs(deps, joined));
   if (joined.background) await promote(deps, joined);
   if (preference.async) return replyWithJob(call, pending, callId);
@@ -205,7 +201,7 @@ async function replyWhenEnded(
 ): Promise<FastifyReply> {
   const { answers } = call.deps;
   const { accountId, callId } = submission;
-  const [completion] = await Promise.all([waiting, untilStored(call.deps, submission)]);
+  const completion = await waiting;
   if (completion?.error) {
     call.reply.header('x-job-id', callId);
     throw fromRecord(completion.error);

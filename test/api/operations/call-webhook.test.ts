@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
+import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
 import { knowsEveryProduct } from '../../support/answers.ts';
 import { type Receiver, verified } from '../../support/receiver.ts';
 import { gate } from '../../support/scripted-upstream.ts';
@@ -158,6 +159,36 @@ describe('refuses without a charge', () => {
     expect(reply.json.msg).toContain(problem);
     expect(await unitsUsed(customer.client)).toBe(0);
   });
+
+  test.for([
+    ['is fetched', false, ''],
+    ['is fetched as a job', false, '&async=1'],
+    ['is answered from the cache', true, ''],
+    ['is answered from the cache as a job', true, '&async=1'],
+  ] as const)(
+    'a call that %s and whose webhook cannot be registered',
+    async ([_what, isCached, as], { souk, customer, receiver, upstream }) => {
+      const { client, accountId } = customer;
+      const call = newCall(receiver);
+      const path = `${call}${as}`;
+      if (isCached) await (await webhookCustomer(souk)).client.get(call);
+      const fetched = upstream.calls.length;
+      const locker = await souk.database.connect();
+      await locker.query('begin; lock table call_webhook_counts in exclusive mode');
+      const refused = await client.get(path);
+      await locker.query('rollback');
+      locker.release();
+      expect([refused.status, refused.json.code]).toEqual([503, 'BUSY']);
+      expect(await unitsUsed(client)).toBe(0);
+      const lines = await ledgerLines(souk.database, accountId, { limit: 10 });
+      expect(lines.map(({ kind, units }) => [kind, units])).toEqual([
+        ['release', 1],
+        ['reserve', 1],
+      ]);
+      expect(upstream.calls).toHaveLength(fetched);
+      expect((await client.get(path)).status).toBe(as ? 202 : 200);
+    },
+  );
 
   test('two webhooks', async ({ customer, receiver }) => {
     const reply = await customer.client.get(`${newCall(receiver)}&webhook=https://example.com/`);

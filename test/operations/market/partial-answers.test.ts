@@ -1,5 +1,6 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
+import { queuedOperation } from '../../../src/operations/index.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import type { Reply } from '../../support/client.ts';
@@ -206,6 +207,33 @@ test('the same call again is charged for the rest only if another account has fe
   expect(again.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
   expect(again.json.data.count).toBe(5);
   expect(await unitsUsed(client)).toBe(5);
+});
+
+test('the same call again is charged for the rest if the price changes while it is open', async ({
+  client,
+  upstream,
+}) => {
+  const asins = newAsins(4);
+  upstream.on('product', rejecting(asins[0]));
+  expect((await client.get(pathOf(asins))).headers['x-units-consumed']).toBe('3');
+  const { reached, open } = gate();
+  upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  upstream.calls.length = 0;
+  const again = client.get(pathOf(asins));
+  await upstream.received(1, 'product');
+  const price = queuedOperation('market.product')?.price;
+  if (!price) throw new Error('there is no such operation');
+  const quote = vi.spyOn(price, 'quote').mockReturnValue(8);
+  try {
+    open();
+    expect((await again).headers['x-units-consumed']).toBe('1');
+  } finally {
+    quote.mockRestore();
+  }
+  expect(await unitsUsed(client)).toBe(4);
 });
 
 test('requests that repeat a call with a partial answer at the same time share one call', async ({

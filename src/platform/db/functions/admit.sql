@@ -13,16 +13,12 @@
 -- With `not_after`, a call of an account that another transaction has locked has the outcome `locked` and changes
 -- nothing, so that it delays no other account; and after that time of this server's clock the function fails, because
 -- its caller has given up. Without `not_after`, the function waits for the locks.
---
--- With `deferred`, the commit does not wait for the disk if all calls are admitted. The caller, whose calls have no answers, tells a
--- customer about them only when a later commit has waited.
-drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb);
 create or replace function souk_admit_calls(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
-  not_after timestamptz, deferred boolean,
+  not_after timestamptz,
   call_ids uuid[], callers bigint[], key_hashes bytea[], key_versions integer[], charge_ids bytea[], operations text[],
   prices integer[], pools text[], deadlines timestamptz[], inputs jsonb[], answers text[],
-  of_batches boolean[], backgrounds boolean[], drys boolean[], continued uuid[]
+  of_batches boolean[], backgrounds boolean[], drys boolean[], continued uuid[], paid integer[]
 )
 returns setof souk_admission language plpgsql
 set enable_seqscan to off
@@ -43,11 +39,9 @@ declare
   inactive bigint[];
   locked bigint[];            -- by other transactions
   judged souk_judged_call[];
-  result souk_admission;
   not_simple integer[];
   has_started boolean;
   has_answered boolean;
-  all_admitted boolean;
 begin
   if clock_timestamp() > not_after then perform souk_refuse_after(not_after); end if;
   if callers = '{}' or array_position(callers, null) is not null then
@@ -78,8 +72,8 @@ begin
   end if;
 
   select array_agg(row(j.*)::souk_judged_call), array_agg(j.idx) filter (where j.outcome is null and not j.simple),
-    bool_or(j.simple and answers[j.idx] is null), bool_or(j.simple and answers[j.idx] is not null), bool_and(j.outcome is null)
-  into judged, not_simple, has_started, has_answered, all_admitted
+    bool_or(j.simple and answers[j.idx] is null), bool_or(j.simple and answers[j.idx] is not null)
+  into judged, not_simple, has_started, has_answered
   from (
     select q.idx, q.account_id, q.claim_key, q.outcome, q.open_id, q.open_state, q.open_answer, q.open_background,
       q.has_claim, q.key_id, s.id as source_id, s.wallet, s.month_start, s.minute_limit,
@@ -124,9 +118,10 @@ begin
 
   if has_started then
     insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input,
-      background, key_id, draws)
+      background, key_id, units_paid, draws)
     select j.account_id, call_ids[j.idx], operations[j.idx], j.claim_key, pools[j.idx], prices[j.idx], at,
       deadlines[j.idx], inputs[j.idx], coalesce(backgrounds[j.idx], false), j.key_id,
+      coalesce(paid[j.idx], 0),
       jsonb_build_array(jsonb_build_object(
         'account_id', j.account_id, 'call_id', call_ids[j.idx], 'source', 'subscription', 'source_id', j.source_id,
         'units', prices[j.idx], 'day_start', this_day, 'month_start', j.month_start))
@@ -188,55 +183,13 @@ begin
       this_minute + interval '1 minute', j.minute_limit, j.minute_left, j.open_background
     from unnest(judged) as j where j.simple or j.outcome is not null;
   if not_simple is not null then
-    for result in
+    return query
       select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone,
         call_ids, callers, key_hashes, key_versions, charge_ids, operations, prices, pools, deadlines, inputs, answers,
-        of_batches, backgrounds, drys, continued, unknown, inactive, locked)
-    loop
-      all_admitted := all_admitted and result.outcome = 'admitted';
-      return next result;
-    end loop;
+        of_batches, backgrounds, drys, continued, paid, unknown, inactive, locked);
   end if;
-  if deferred and all_admitted then perform set_config('synchronous_commit', 'off', true); end if;
   if clock_timestamp() > not_after then perform souk_refuse_after(not_after); end if;
 end
-$$;
-
--- For processes of earlier versions: `calls` is a JSON array of objects with the columns of `q` as keys.
-create or replace function souk_admit(
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb,
-  not_after timestamptz, deferred boolean
-)
-returns setof souk_admission language sql as $$
-  select a.* from (
-    select
-      array_agg(q.call_id order by q.idx) as call_ids, array_agg(q.caller_id order by q.idx) as callers,
-      array_agg(q.key_hash order by q.idx) as key_hashes, array_agg(q.key_version order by q.idx) as key_versions,
-      array_agg(q.charge_id order by q.idx) as charge_ids, array_agg(q.operation order by q.idx) as operations,
-      array_agg(q.units order by q.idx) as prices, array_agg(q.pool order by q.idx) as pools,
-      array_agg(q.deadline order by q.idx) as deadlines, array_agg(q.input order by q.idx) as inputs,
-      array_agg(q.answer order by q.idx) as answers, array_agg(q.caller_id is not null order by q.idx) as of_batches,
-      array_agg(q.background order by q.idx) as backgrounds, array_agg(q.dry order by q.idx) as drys,
-      array_agg(q.continues order by q.idx) as continued
-    from rows from (
-      jsonb_to_recordset(calls) as (key_hash bytea, caller_id bigint, call_id uuid, operation text, charge_id bytea,
-        units integer, pool text, deadline timestamptz, input jsonb, answer text, background boolean, dry boolean,
-        continues uuid, key_version integer)
-    ) with ordinality as q (key_hash, caller_id, call_id, operation, charge_id,
-        units, pool, deadline, input, answer, background, dry, continues, key_version, idx)
-  ) as c
-  cross join lateral souk_admit_calls(at, dedup_seconds, window_start, window_end, zone, not_after, deferred,
-    c.call_ids, c.callers, c.key_hashes, c.key_versions, c.charge_ids, c.operations, c.prices, c.pools, c.deadlines,
-    c.inputs, c.answers, c.of_batches, c.backgrounds, c.drys, c.continued) as a
-$$;
-
--- For processes of versions before that, whose commits wait for the disk.
-create or replace function souk_admit(
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb,
-  not_after timestamptz default null
-)
-returns setof souk_admission language sql as $$
-  select * from souk_admit(at, dedup_seconds, window_start, window_end, zone, calls, not_after, false)
 $$;
 
 -- Fails after `not_after`, with the error of a statement_timeout.

@@ -1,6 +1,3 @@
-drop function if exists souk_admit_each(integer[], timestamptz, integer, time, time, text, jsonb);
--- A function of the earlier release that runs during the upgrade still needs the one with (..., jsonb, bigint[]).
-
 -- Admits the calls at the positions in `chosen`, one after the other: the general path of souk_admit_calls, which has
 -- locked the accounts. Only this path draws on several sources and refuses calls for lack of units.
 create or replace function souk_admit_each(
@@ -8,7 +5,7 @@ create or replace function souk_admit_each(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
   call_ids uuid[], callers bigint[], key_hashes bytea[], key_versions integer[], charge_ids bytea[], operations text[],
   prices integer[], pools text[], deadlines timestamptz[], inputs jsonb[], answers text[],
-  of_batches boolean[], backgrounds boolean[], drys boolean[], continued uuid[],
+  of_batches boolean[], backgrounds boolean[], drys boolean[], continued uuid[], paid integer[],
   unknown bigint[], inactive bigint[], locked bigint[]
 )
 returns setof souk_admission language plpgsql as $$
@@ -154,6 +151,7 @@ begin
     newest.claim_key := r.claim_key; newest.pool := r.pool; newest.units_reserved := r.units;
     newest.accepted_at := at; newest.deadline_at := r.deadline; newest.attempts := 0;
     newest.background := r.background; newest.key_id := r.key_id;
+    newest.units_paid := coalesce(paid[r.idx], 0);
     if r.answer is null then
       newest.state := 'reserved'; newest.units_charged := 0; newest.input := r.input;
       newest.draws := to_jsonb(drawn);
@@ -166,9 +164,9 @@ begin
 
   if cardinality(new_calls) > 0 then
     insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input,
-      draws, background, key_id)
+      draws, background, key_id, units_paid)
     select c.account_id, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
-      c.draws, c.background, c.key_id
+      c.draws, c.background, c.key_id, c.units_paid
     from unnest(new_calls) as c where c.state = 'reserved';
     perform souk_store_finished(array(
       select row(c.account_id, c.id, c.operation, c.claim_key, c.state, c.pool, c.units_reserved, c.units_charged,

@@ -1,18 +1,17 @@
 -- Ends a batch of calls: settles those without an error at their final price, and releases the others. A call that
 -- has already ended does not change, and the result says how it ended.
 --
--- Without `wait_for_locks`, a call of an account that another transaction has locked has no state in the result and does
--- not change, so that it delays no other account. Processes of earlier versions wait for the locks.
+-- An open call of an account that another transaction has locked has no state in the result and does not change, so that it
+-- delays no other account. So has a call that is not found, because the other transaction may be its admission. A call
+-- without a row in the result does not exist.
 --
--- If all calls are settled at the price that was reserved, the commit does not wait for the disk. If the server crashes before it
+-- If all calls are settled at the price that was reserved, or none has ended now, the commit does not wait for the disk. If the server crashes before it
 -- has written the commit, within a second, the calls are open again, as they were admitted: their jobs are put back, find their
 -- sources in the cache, and end the calls in the same way. Another ending could be a different one the second time, so it waits.
-drop function if exists souk_finish(
-  timestamptz, bigint[], uuid[], integer[], text[], jsonb[], timestamptz[], integer[]);
 create or replace function souk_finish(
   at timestamptz,
   account_ids bigint[], call_ids uuid[], final_units integer[], answers text[], errors jsonb[],
-  started timestamptz[], tries integer[], wait_for_locks boolean default true
+  started timestamptz[], tries integer[]
 )
 returns table (idx integer, ended_now boolean, state call_state, units_charged integer)
 language plpgsql
@@ -37,12 +36,7 @@ declare
   returned souk_draw[] := '{}';
   held bigint[];
 begin
-  if wait_for_locks then
-    perform 1 from accounts a where a.id = any(account_ids) order by a.id for no key update;
-    held := account_ids;
-  else
-    held := array(select a.id from accounts a where a.id = any(account_ids) order by a.id for no key update skip locked);
-  end if;
+  held := array(select a.id from accounts a where a.id = any(account_ids) order by a.id for no key update skip locked);
 
   for r in
     select q.*, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
@@ -92,10 +86,11 @@ begin
   select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(settled || returned) as d;
   if cardinality(not_open) > 0 then
     return query
-      select q.idx::integer, false, c.state, c.units_charged
+      select q.idx::integer, false, c.state, coalesce(c.units_charged, 0)
       from unnest(account_ids, call_ids) with ordinality as q(account_id, call_id, idx)
-      join finished_calls c on c.account_id = q.account_id and c.id = q.call_id
-      where q.idx = any(not_open);
+      left join finished_calls c on c.account_id = q.account_id and c.id = q.call_id
+      where q.idx = any(not_open)
+        and (c.id is not null or q.account_id <> all (held) and exists (select from accounts a where a.id = q.account_id));
   end if;
   if cardinality(returned) > 0 then
     perform souk_return_to_meters(returned);
@@ -106,7 +101,7 @@ begin
     if exists (select 1 from unnest(returned) as d where d.source = 'pack') then
       perform souk_expire_packs(at, array(select distinct d.account_id from unnest(returned) as d where d.source = 'pack'));
     end if;
-  elsif cardinality(array_remove(errors, null)) = 0 then
+  elsif cardinality(ended) = 0 or cardinality(array_remove(errors, null)) = 0 then
     perform set_config('synchronous_commit', 'off', true);
   end if;
 end
