@@ -159,7 +159,6 @@ export async function openLiveJobs(
       return createExecutor({ ...live, sources: { obtain } }).execute(attempt);
     },
     async close() {
-      await tokens.close();
       await productLabels.close();
       await flights.close();
       await http.close();

@@ -3,13 +3,6 @@ import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
 import { beforeSending, type Cancellable } from './cancellation.ts';
-import {
-  ADVANCE,
-  PLENTY_ADVANCES,
-  SharedLease,
-  type SharedLeaseDeps,
-  type TokenLease,
-} from './token-lease.ts';
 
 /**
  * The operator's tokens at one provider, shared by all workers through Redis. A call takes its expected cost before it
@@ -27,8 +20,30 @@ export interface TokenBucket {
     cost: number,
     options: Cancellable & { deadlineAt: number; readonly background: boolean },
   ): Promise<TokenLease>;
-  /** Returns the tokens that this process has taken in advance. */
-  close(): Promise<void>;
+}
+
+/** Tokens taken for a call in progress. */
+export interface TokenLease {
+  settle(outcome: TokenOutcome): Promise<void>;
+}
+
+/**
+ * How a call to the provider ended: with a reading, with the tokens spent if its answer had no reading, or `lost` if the call
+ * was sent and has no answer, because it was aborted for example. The provider may take the tokens of a lost call.
+ */
+export type TokenOutcome = TokenReading | { spent: number } | 'lost';
+
+/** The state of the operator's tokens, from an answer of the provider. */
+export interface TokenReading {
+  tokensLeft: number;
+  /** Tokens a minute. */
+  refillRate: number;
+  /** Milliseconds until the next refill. */
+  refillIn: number;
+  /** Time on the provider's clock, Unix milliseconds; the latest reading wins. null: an estimate, which any reading replaces. */
+  timestamp: number | null;
+  /** Tokens that the call cost, if the answer contains them. */
+  consumed?: number | undefined;
 }
 
 /** A background call has to wait for tokens. */
@@ -44,7 +59,10 @@ export class TokensAwaited extends Error {
 /** The share of the bucket's capacity that only interactive calls may use. */
 const RESERVED_SHARE = 0.1;
 
-/** After this time, an unsettled lease counts as spent, and a lost call counts as ended by the provider. */
+/**
+ * After this time, an unsettled lease counts as spent, and a lost call counts as ended by the provider. No call lasts so long: its
+ * deadline is over before. If a process was stopped meanwhile, the provider has taken the tokens long before its lease is settled.
+ */
 const LEASE_MS = 180_000;
 
 /** How long the state is kept after the last call. */
@@ -64,10 +82,6 @@ const CAPACITY_MINUTES = 60;
  * reading), and estimated if tokens were taken off since the reading for calls without an answer. A sorted set holds the
  * leases as "id:cost" by expiry; a third key holds the sum of their costs. The fourth, another sorted set, holds lost calls
  * in the same form: until they expire, a reading may not contain their tokens yet.
- *
- * While many tokens are left, an interactive call takes an advance for the next calls of its process, in the same lease.
- * Settling a part of a lease keeps the rest in it. The tokens of a lease are taken until they are settled, so an advance
- * can only make the balance too low.
  *
  * Tokens of a lost call, and of a dead worker's lease, are spent: they come back with a reading only. While the balance is an
  * estimate, one call at a time is sent even without tokens, because its reading, or the provider's 429, replaces the
@@ -98,12 +112,6 @@ const COMMON = `
     redis.call('DECRBY', KEYS[3], costOf(member))
     return true
   end
-  local function hold(member, expiry)
-    redis.call('ZADD', KEYS[2], expiry, member)
-    redis.call('INCRBY', KEYS[3], costOf(member))
-    redis.call('PEXPIRE', KEYS[2], ${STATE_MS})
-    redis.call('PEXPIRE', KEYS[3], ${STATE_MS})
-  end
   local function lose(member)
     spend(costOf(member))
     if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'estimated', 1) end
@@ -111,7 +119,6 @@ const COMMON = `
 
 const TAKE = `${COMMON}
   local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
-  local advance = 0
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do
     release(member)
     lose(member)
@@ -135,22 +142,22 @@ const TAKE = `${COMMON}
       if not estimated then return wait end
       if underWay > 0 then return math.min(wait, ${LOOK_AGAIN_MS}) end
     end
-    if not background and free - cost >= reserve + ${ADVANCE * PLENTY_ADVANCES} then advance = ${ADVANCE} end
   end
-  hold(id .. ':' .. (cost + advance), now + ${LEASE_MS})
-  return -advance`;
+  redis.call('ZADD', KEYS[2], now + ${LEASE_MS}, id .. ':' .. cost)
+  redis.call('INCRBY', KEYS[3], cost)
+  redis.call('PEXPIRE', KEYS[2], ${STATE_MS})
+  redis.call('PEXPIRE', KEYS[3], ${STATE_MS})
+  return 0`;
 
 const SETTLE = `${COMMON}
-  -- The lease; what stays of it; and the lost call, if the outcome is 'lost'.
-  local member, rest, lost = ARGV[2], ARGV[7], ARGV[8]
+  local member = ARGV[2]
   local expiry = redis.call('ZSCORE', KEYS[2], member)
   -- An expired lease counts as spent already.
   local isOpen = release(member)
-  if isOpen and rest ~= '' then hold(rest, expiry) end
   if ARGV[3] == 'lost' then
     if not isOpen then return end
-    lose(lost)
-    redis.call('ZADD', KEYS[4], expiry, lost)
+    lose(member)
+    redis.call('ZADD', KEYS[4], expiry, member)
     redis.call('PEXPIRE', KEYS[4], ${STATE_MS})
     return
   end
@@ -180,35 +187,15 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
   const keys = [key, `${key}:under-way`, `${key}:taken`, `${key}:lost`] as const;
   let lastId = 0;
   const processId = randomUUID();
-  /** The lease with tokens for the next calls. */
-  let current: SharedLease | null = null;
-  const deps: SharedLeaseDeps = {
-    clock,
-    async settle(...values) {
-      await scripts.soukSettleTokens(...keys, clock.now(), ...values);
-    },
-    onScarce: () => void current?.endAdvance(),
-  };
 
   return {
     async take(cost, options) {
       const { deadlineAt, background } = options;
-      const inAdvance = background ? undefined : current?.begin(cost);
-      if (inAdvance) return inAdvance;
       lastId += 1;
       const id = `${processId}-${lastId}`;
       for (;;) {
-        // A negative time is the number of tokens in advance.
         const waitMs = await scripts.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
-        if (waitMs <= 0) {
-          const lease = new SharedLease(deps, id, cost - waitMs);
-          if (waitMs < 0) {
-            void current?.endAdvance();
-            current = lease;
-            lease.limitAdvance();
-          }
-          return lease.first(cost);
-        }
+        if (waitMs === 0) break;
         if (background) throw new TokensAwaited(waitMs);
         if (clock.now() + waitMs > deadlineAt) {
           throw new SoukError('BUSY', {
@@ -218,12 +205,22 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         }
         await sleep(clock, waitMs, beforeSending(options), 'token refill');
       }
-    },
-    async close() {
-      // While Redis is away, the advance counts as spent until the next reading.
-      if (redis.status === 'ready') await current?.endAdvance();
+      let isSettled = false;
+      return {
+        async settle(outcome) {
+          if (isSettled) return;
+          isSettled = true;
+          await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...valuesOf(outcome));
+        },
+      };
     },
   };
+}
+
+function valuesOf(outcome: TokenOutcome): (string | number)[] {
+  if (outcome === 'lost') return ['lost', '', '', ''];
+  if ('spent' in outcome) return [outcome.spent, '', '', ''];
+  return [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp ?? ''];
 }
 
 /** Returns the current tokens, if known. */

@@ -6,9 +6,9 @@ import {
   createTokenBucket,
   readTokens,
   type TokenBucket,
+  type TokenLease,
   TokensAwaited,
 } from '../../src/upstream/token-bucket.ts';
-import type { TokenLease } from '../../src/upstream/token-lease.ts';
 import { TestClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;
@@ -265,94 +265,6 @@ describe('tokens of a call without an answer', () => {
   });
 });
 
-describe('while many tokens are left', () => {
-  const held = async () => Number(await (connections[0] as Redis).get(`${key}:taken`));
-
-  test('calls of a process share an advance of fifty tokens, which the other process cannot take', async () => {
-    await learn(one, 5_000);
-    for (const cost of [1, 1, 30]) await mustTake(one, cost);
-    expect(await held()).toBe(32 + 19);
-    await mustTake(one, 20);
-    // The advance has too few tokens for this call, so the next one begins.
-    expect(await held()).toBe(32 + 20 + 50);
-  });
-
-  test('the advance is for calls of two seconds, also when none is under way, and goes back then', async () => {
-    await learn(one, 5_000);
-    const leases = [await mustTake(one), await mustTake(one)];
-    await leases[0]?.settle(reading(4_999));
-    expect(await held()).toBe(51);
-    await leases[1]?.settle(reading(4_998));
-    expect([await balance(), await held()]).toEqual([4_998, 49]);
-    await (await mustTake(one)).settle(reading(4_997));
-    expect([await balance(), await held()]).toEqual([4_997, 48]);
-    clock.advance(2_000);
-    await expect.poll(held).toBe(0);
-    expect(await balance()).toBe(4_997);
-  });
-
-  test('a process that closes returns its advance', async () => {
-    await learn(one, 5_000);
-    await (await mustTake(one)).settle(reading(4_999));
-    expect(await held()).toBe(50);
-    await one.close();
-    expect([await balance(), await held()]).toEqual([4_999, 0]);
-  });
-
-  test('an answer that arrives after a later one brings no tokens back', async () => {
-    await learn(one, 5_000);
-    const [first, second] = [await mustTake(one), await mustTake(one)];
-    const [older, newer] = [reading(4_999), reading(4_998)];
-    await second.settle({ ...newer, consumed: 1 });
-    await first.settle({ ...older, consumed: 1 });
-    expect([await balance(), await held()]).toEqual([4_998, 49]);
-  });
-
-  test('tokens of calls that have ended go back while others are under way', async () => {
-    await learn(one, 5_000);
-    const [hanging, ended] = [await mustTake(one, 7), await mustTake(one, 40)];
-    clock.advance(250);
-    await ended.settle(reading(4_960));
-    expect([await balance(), await held()]).toEqual([4_960, 7 + 10]);
-    await hanging.settle('lost');
-    expect([await balance(), await held()]).toEqual([4_953, 10]);
-  });
-
-  test('the tokens of a call that ends at the same time as a lost one are spent', async () => {
-    await learn(one, 5_000);
-    const [lost, first, second] = [await mustTake(one, 3), await mustTake(one, 5), await mustTake(one, 7)];
-    await first.settle({ spent: 5 });
-    await Promise.all([lost.settle('lost'), second.settle({ spent: 7 })]);
-    expect([await balance(), await held()]).toEqual([5_000 - 15, 38]);
-  });
-
-  test('an answer with few tokens left ends the advance', async () => {
-    await learn(one, 5_000);
-    const [hanging, ended] = [await mustTake(one), await mustTake(one)];
-    await ended.settle(reading(0));
-    expect(await held()).toBe(1);
-    expect(await takeNow(one)).toBe('refused');
-    await hanging.settle(reading(0));
-  });
-
-  test('a background call takes no advance', async () => {
-    await learn(one, 5_000);
-    await takeNow(one, 1, true);
-    expect(await held()).toBe(1);
-  });
-
-  test('an advance counts as spent when its process has been dead for three minutes', async () => {
-    await learn(one, 5_000, 10 * MINUTE, 100);
-    const stopped = { now: clock.now, after: () => () => {} };
-    await mustTake(createTokenBucket(connections[0] as Redis, key, stopped));
-    clock.advance(180_000);
-    const next = await mustTake(two, 1);
-    await next.settle({ spent: 0 });
-    await two.close();
-    expect([await balance(), await held()]).toEqual([5_000 - 51, 0]);
-  });
-});
-
 describe('before the first reading of the provider', () => {
   test('a few calls are sent, and the others wait for their readings', async () => {
     const taken: (TokenLease | 'refused')[] = [];
@@ -411,66 +323,81 @@ test('after any sequence of events, a call is sent only while the provider has t
   );
 });
 
-test.each([
-  ['few tokens', 40, 5],
-  ['tokens for advances', 1_700, 100],
-])(
-  'after any sequence of lost calls and dead processes with %s, the balance is never above that of the provider',
-  async (_, balanceBefore, rate) => {
-    const end = fc.record({
-      end: fc.nat(20),
-      how: fc.constantFrom('answer' as const, 'silent' as const, 'lose' as const, 'die' as const),
-      // The time from sending a call without an answer until the provider takes its tokens.
-      chargedAfterMs: fc.constantFrom(0, 1_000, 60_000, 179_999, Number.POSITIVE_INFINITY),
-    });
-    const step = fc.oneof(
-      {
-        weight: 3,
-        arbitrary: fc.record({ take: fc.integer({ min: 1, max: 8 }), by: fc.constantFrom(0, 1) }),
-      },
-      { weight: 3, arbitrary: end },
-      { weight: 2, arbitrary: fc.record({ pass: fc.constantFrom(500, 30_000, 90_000, 180_000) }) },
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const buckets = newBuckets();
-        const startedAt = clock.now();
-        let [left, ticks] = [balanceBefore, 0];
-        const open: { lease: TokenLease; cost: number; at: number }[] = [];
-        let due: { at: number; cost: number }[] = [];
-        const catchUp = () => {
-          for (const { at, cost } of due) if (at <= clock.now()) left -= cost;
-          due = due.filter(({ at }) => at > clock.now());
-          const passed = Math.floor((clock.now() - startedAt) / MINUTE);
-          left += (passed - ticks) * rate;
-          ticks = passed;
-        };
-        const state = () => reading(left, MINUTE - ((clock.now() - startedAt) % MINUTE), rate);
-        await (await mustTake(buckets[0])).settle(state());
-        for (const action of steps) {
-          if ('pass' in action) clock.advance(action.pass);
+/** The lifetime of a lease. A call ends before, or its process is dead or was stopped. */
+const LEASE_MS = 180_000;
+
+test('calls whose process was stopped until their leases had expired are spent once', async () => {
+  await learn(one, 1_700, MINUTE, 100);
+  const stopped = [await mustTake(one), await mustTake(one), await mustTake(one)];
+  clock.advance(LEASE_MS);
+  await mustTake(one);
+  // The provider answered the three calls before their leases expired, so its readings contain them since then.
+  const left = 1_700 + 3 * 100 - 3;
+  expect(await balance()).toBe(left);
+  await stopped[0]?.settle(reading(left, MINUTE, 100));
+  await stopped[1]?.settle(reading(left, MINUTE, 100));
+  await stopped[2]?.settle({ spent: 1 });
+  clock.advance(30_000);
+  expect(await balance()).toBe(left);
+});
+
+test('after any sequence of lost calls and dead processes, the balance is never above that of the provider', async () => {
+  const end = fc.record({
+    end: fc.nat(20),
+    how: fc.constantFrom('answer' as const, 'silent' as const, 'lose' as const, 'die' as const),
+    // The time from sending a call without an answer until the provider takes its tokens.
+    chargedAfterMs: fc.constantFrom(0, 1_000, 60_000, LEASE_MS - 1, Number.POSITIVE_INFINITY),
+  });
+  const step = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({ take: fc.integer({ min: 1, max: 8 }), by: fc.constantFrom(0, 1) }),
+    },
+    { weight: 3, arbitrary: end },
+    { weight: 2, arbitrary: fc.record({ pass: fc.constantFrom(500, 30_000, 90_000, LEASE_MS) }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const buckets = newBuckets();
+      const startedAt = clock.now();
+      let [left, ticks] = [40, 0];
+      let open: { lease: TokenLease; cost: number; at: number }[] = [];
+      let due: { at: number; cost: number }[] = [];
+      const catchUp = () => {
+        const isOver = ({ at }: { at: number }) => clock.now() - at >= LEASE_MS;
+        for (const { cost } of open.filter(isOver)) left -= cost;
+        open = open.filter((call) => !isOver(call));
+        for (const { at, cost } of due) if (at <= clock.now()) left -= cost;
+        due = due.filter(({ at }) => at > clock.now());
+        const passed = Math.floor((clock.now() - startedAt) / MINUTE);
+        left += (passed - ticks) * 5;
+        ticks = passed;
+      };
+      const state = () => reading(left, MINUTE - ((clock.now() - startedAt) % MINUTE), 5);
+      await (await mustTake(buckets[0])).settle(state());
+      for (const action of steps) {
+        if ('pass' in action) clock.advance(action.pass);
+        catchUp();
+        if ('take' in action) {
+          const lease = await takeNow(buckets[action.by] ?? one, action.take);
+          if (lease !== 'refused') open.push({ lease, cost: action.take, at: clock.now() });
+        } else if ('end' in action) {
+          const [ended] = open.splice(action.end % Math.max(1, open.length), 1);
+          if (!ended) continue;
+          if (action.how === 'lose' || action.how === 'die')
+            due.push({ at: ended.at + action.chargedAfterMs, cost: ended.cost });
+          else left -= ended.cost;
           catchUp();
-          if ('take' in action) {
-            const lease = await takeNow(buckets[action.by] ?? one, action.take);
-            if (lease !== 'refused') open.push({ lease, cost: action.take, at: clock.now() });
-          } else if ('end' in action) {
-            const [ended] = open.splice(action.end % Math.max(1, open.length), 1);
-            if (!ended) continue;
-            if (action.how === 'lose' || action.how === 'die')
-              due.push({ at: ended.at + action.chargedAfterMs, cost: ended.cost });
-            else left -= ended.cost;
-            catchUp();
-            if (action.how === 'answer') await ended.lease.settle(state());
-            else if (action.how === 'silent') await ended.lease.settle({ spent: ended.cost });
-            else if (action.how === 'lose') await ended.lease.settle('lost');
-          }
-          const held = await (connections[0] as Redis).get(`${key}:taken`);
-          expect(((await balance()) ?? 0) - Number(held)).toBeLessThanOrEqual(left);
-          // The balance never reaches an hour's refill in this test.
-          if (clock.now() - startedAt > 50 * MINUTE) break;
+          if (action.how === 'answer') await ended.lease.settle(state());
+          else if (action.how === 'silent') await ended.lease.settle({ spent: ended.cost });
+          else if (action.how === 'lose') await ended.lease.settle('lost');
         }
-      }),
-      { numRuns: 60 },
-    );
-  },
-);
+        const held = await (connections[0] as Redis).get(`${key}:taken`);
+        expect(((await balance()) ?? 0) - Number(held)).toBeLessThanOrEqual(left);
+        // The balance never reaches an hour's refill in this test.
+        if (clock.now() - startedAt > 50 * MINUTE) break;
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,6 +1,6 @@
 import { parseJsonBytes } from '../../platform/json-bytes.ts';
 import type { HttpResponse } from '../http-client.ts';
-import type { TokenReading } from '../token-lease.ts';
+import type { TokenReading } from '../token-bucket.ts';
 import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
 
 /** The result of an answer, with its reading of the token balance. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TokenReading } from '../token-lease.ts';
+import type { TokenReading } from '../token-bucket.ts';
 
 /** The fields around the payload of an answer. Fields that upstream sometimes omits are optional. */
 const schema = z.looseObject({

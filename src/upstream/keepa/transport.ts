@@ -7,8 +7,8 @@ import { noteAnswer } from '../../results/provider-answers.ts';
 import { type Cancellable, throwIfAborted } from '../cancellation.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import { RequestRejected } from '../request-rejected.ts';
+import type { TokenOutcome } from '../token-bucket.ts';
 import { type TokenBucket, TokensAwaited } from '../token-bucket.ts';
-import type { TokenOutcome } from '../token-lease.ts';
 import {
   type Answer,
   exhausted,
