@@ -34,7 +34,14 @@ test('a worker takes one job after the other while the connection for answers ha
     await queues.close();
     await closeRedis(redis, pulling);
   });
-  const call = { accountId: 1, operation: 'market.product', input: {}, unitsReserved: 1, unitsPaid: 0, background: false };
+  const call = {
+    accountId: 1,
+    operation: 'market.product',
+    input: {},
+    unitsReserved: 1,
+    unitsPaid: 0,
+    background: false,
+  };
   const callIds = Array.from({ length: 4 }, () => randomUUID());
   for (const [i, callId] of callIds.entries()) {
     await addJob(queues, 'market', payloadOf({ ...call, callId, deadlineAt: clock.now() + 60_000 }), 0);
