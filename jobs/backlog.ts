@@ -1,5 +1,6 @@
 import { POOL_NAMES, POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
+import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -165,4 +166,17 @@ export async function reportGone(
   workerId: string,
 ): Promise<void> {
   await redis.zrem(keys.workers(pool), workerId);
+}
+
+/** Returns the refusal of a call that would wait for longer than is allowed, or null. */
+export function busyError(waitMs: number, allowedMs: number): SoukError | null {
+  if (waitMs <= allowedMs) return null;
+  if (!Number.isFinite(waitMs)) {
+    return new SoukError('BUSY', { message: 'No worker is available for this call.', retryAfterSeconds: 10 });
+  }
+  const retryAfterSeconds = Math.ceil((waitMs - allowedMs) / 1000);
+  return new SoukError('BUSY', {
+    message: 'The queue is too long to answer this call in time; retry later.',
+    retryAfterSeconds,
+  });
 }

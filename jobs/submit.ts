@@ -27,7 +27,7 @@ import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
 import { admit } from './admit.ts';
-import type { Backlog } from './backlog.ts';
+import { type Backlog, busyError } from './backlog.ts';
 import { endCall } from './end-call.ts';
 import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
 import { giveBack } from './give-back.ts';
@@ -288,18 +288,6 @@ async function enqueue(
     return;
   }
   events.emit({ type: 'call.queued', operation, accountId, callId, pool });
-}
-
-function busyError(waitMs: number, allowedMs: number): SoukError | null {
-  if (waitMs <= allowedMs) return null;
-  if (!Number.isFinite(waitMs)) {
-    return new SoukError('BUSY', { message: 'No worker is available for this call.', retryAfterSeconds: 10 });
-  }
-  const retryAfterSeconds = Math.ceil((waitMs - allowedMs) / 1000);
-  return new SoukError('BUSY', {
-    message: 'The queue is too long to answer this call in time; retry later.',
-    retryAfterSeconds,
-  });
 }
 
 function nameOf({ keyHash, accountId }: CallRequest['caller']): string {

@@ -52,7 +52,7 @@ test.for([
     try {
       const reply = await client.get(path);
       expect([reply.status, reply.json.code]).toEqual([503, 'BUSY']);
-      // While the commit waits, nobody can know whether there is a call to release.
+      // While the commit waits, the gateway cannot see whether there is a call to release.
       await souk.clock.until('refused call');
       souk.clock.advanceTo('refused call');
       await souk.clock.until('refused call');
