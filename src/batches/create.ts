@@ -51,10 +51,29 @@ export async function insertBatch(
     ],
   );
   if (rowCount === 0) return false;
+  await deleteOldFreeBatches(client, batch.accountId);
   for (let i = 0; i < calls.length; i += ROWS_PER_STATEMENT) {
     await insertCalls(client, batch, calls.slice(i, i + ROWS_PER_STATEMENT));
   }
   return true;
+}
+
+/**
+ * How many ended batches that cost nothing an account keeps, such as cancelled ones: otherwise an account could store as
+ * many items as it sends.
+ */
+export const FREE_BATCHES_KEPT = 100;
+
+/** A limit on each statement, because a batch can have 100,000 calls. */
+const FREE_BATCHES_DELETED = 2;
+
+async function deleteOldFreeBatches(client: ClientBase, accountId: number): Promise<void> {
+  await client.query(
+    `delete from batches where id in (
+       select id from batches where account_id = $1 and finished_at is not null and units_charged = 0
+       order by id desc offset $2 limit $3 for update skip locked)`,
+    [accountId, FREE_BATCHES_KEPT, FREE_BATCHES_DELETED],
+  );
 }
 
 /** Returns whether the account has a batch with the idempotency key of this one. */

@@ -38,6 +38,9 @@ export const LIMITS = {
   PENDING_WEBHOOKS_PER_ACCOUNT: most(WEBHOOK_LIMITS.pendingPerAccount).describe(
     'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
   ),
+  PENDING_WEBHOOK_HOSTS_PER_ACCOUNT: most(WEBHOOK_LIMITS.hostsPerAccount).describe(
+    'Hosts of the webhooks of an account that are not delivered; beyond that, requests with a webhook to another host are refused',
+  ),
   UNKNOWN_KEYS_PER_MINUTE: most(UNKNOWN_KEYS_PER_MINUTE).describe(
     'Unknown keys of one address that a gateway looks up without delay in a minute; further ones are looked up together, once a second',
   ),
@@ -81,7 +84,11 @@ export function requestLimits(config: LimitConfig) {
 
 /** Returns how many webhooks an account may have. */
 export function webhookLimits(config: LimitConfig): WebhookLimits {
-  return { perCall: config.WEBHOOKS_PER_CALL, pendingPerAccount: config.PENDING_WEBHOOKS_PER_ACCOUNT };
+  return {
+    perCall: config.WEBHOOKS_PER_CALL,
+    pendingPerAccount: config.PENDING_WEBHOOKS_PER_ACCOUNT,
+    hostsPerAccount: config.PENDING_WEBHOOK_HOSTS_PER_ACCOUNT,
+  };
 }
 
 /** Returns how many batches and schedules an account may have. */

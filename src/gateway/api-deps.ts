@@ -76,7 +76,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
     billing: { database, clock },
     keys: { database, clock },
     webhooks: {
-      ...{ database, clock, allowPrivate: webhooks.allowPrivate },
+      ...{ database, clock, allowPrivate: webhooks.allowPrivate, limits: webhooks.limits },
       secretBox: createSecretBox(settings.secretKeys),
     },
     service: { database: moneyDatabase, redis, cache, clock },

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
+import { WEBHOOK_LIMITS } from './webhook-limits.ts';
 
 /** A delivery that only this process may send, until `claimedUntil`. */
 export interface ClaimedDelivery {
@@ -22,14 +23,16 @@ export interface SendingLimits {
   atOnce: number;
   perHost: number;
   perAccount: number;
+  /** How many pending hosts of an account a claim considers. Default: twice as many as an account may have. */
+  hostsPerAccount?: number;
 }
 
 /** Limits apply to an account and a host. */
 type Lane = Pick<ClaimedDelivery, 'accountId' | 'host'>;
 
 /**
- * Claims due deliveries, in turn between accounts, within the limits and without those under way. Concurrent processes
- * claim different deliveries.
+ * Claims due deliveries within the limits and without those under way, first those of accounts with the fewest under way.
+ * Concurrent processes claim different deliveries.
  */
 export async function claimDue(
   database: Database,
@@ -37,7 +40,7 @@ export async function claimDue(
   limits: SendingLimits,
   now: number,
 ): Promise<ClaimedDelivery[]> {
-  const due = await firstDue(database, limits.perHost, now);
+  const due = await firstDue(database, underWay, limits, now);
   const chosen = chooseWithin(limits, underWay, due);
   if (chosen.length === 0) return [];
   const { rows } = await database.query<ClaimedDelivery>({
@@ -55,30 +58,59 @@ export async function claimDue(
   return rows;
 }
 
+/** How many due deliveries a claim chooses from, for each free slot. */
+const CANDIDATES_PER_SLOT = 8;
+
 /**
- * Returns the first due deliveries of each account and host, the longest due first. It takes one index step for
- * each pair with pending deliveries, so a long queue of one account does not delay the others.
+ * Returns due deliveries of hosts and accounts that have free slots: the first ones of each account, by turns. It takes
+ * an index step for each pending account and host, for `hostsPerAccount` of each account, so a long queue of one account or
+ * to one host costs as much as a short one.
  */
-async function firstDue(database: Database, ofEach: number, now: number): Promise<(Lane & { id: string })[]> {
+async function firstDue(
+  database: Database,
+  underWay: readonly Lane[],
+  { atOnce, perHost, perAccount, hostsPerAccount = 2 * WEBHOOK_LIMITS.hostsPerAccount }: SendingLimits,
+  now: number,
+): Promise<(Lane & { id: string })[]> {
+  const hosts = underWay.map(({ host }) => host);
+  const accountIds = underWay.map(({ accountId }) => accountId);
   const { rows } = await database.query<Lane & { id: string }>({
     name: 'due-deliveries',
     text: `with recursive lanes as (
-        (select account_id, host from webhook_deliveries where state = 'pending' order by account_id, host limit 1)
+        (select account_id, host, 1 as number from webhook_deliveries where state = 'pending'
+          order by account_id, host limit 1)
         union all
-        select n.account_id, n.host from lanes l cross join lateral (
+        select n.account_id, n.host, case when n.account_id = l.account_id then l.number + 1 else 1 end
+        from lanes l cross join lateral (
           select d.account_id, d.host from webhook_deliveries d
-          where d.state = 'pending' and (d.account_id, d.host) > (l.account_id, l.host)
+          where d.state = 'pending' and (d.account_id, d.host) > (
+            l.account_id + case when l.number < $3 then 0 else 1 end, case when l.number < $3 then l.host else '' end)
           order by d.account_id, d.host limit 1) as n
+      ), due as (
+        select d.*, row_number() over (partition by d.account_id order by d.place, d.next_attempt_at) as turn
+        from lanes l cross join lateral (
+          select d.id, d.account_id, d.host, d.next_attempt_at, row_number() over (order by d.next_attempt_at) as place
+          from webhook_deliveries d
+          where d.state = 'pending' and d.account_id = l.account_id and d.host = l.host
+            and d.next_attempt_at <= $1 and (d.claimed_until is null or d.claimed_until <= $1)
+          order by d.next_attempt_at limit $2) as d
+        where l.host <> all($4) and l.account_id <> all($5)
       )
-      select d.id, d.account_id as "accountId", d.host from lanes l cross join lateral (
-        select d.id, d.account_id, d.host, d.next_attempt_at from webhook_deliveries d
-        where d.state = 'pending' and d.account_id = l.account_id and d.host = l.host
-          and d.next_attempt_at <= $1 and (d.claimed_until is null or d.claimed_until <= $1)
-        order by d.next_attempt_at limit $2) as d
-      order by d.next_attempt_at, d.id`,
-    values: [new Date(now), ofEach],
+      select id, account_id as "accountId", host from due
+      where turn <= $6
+      order by turn + cardinality(array_positions($7::bigint[], account_id)), next_attempt_at, id limit $8`,
+    values: [
+      ...[new Date(now), perHost, hostsPerAccount],
+      ...[reached(hosts, perHost), reached(accountIds, perAccount), perAccount, accountIds],
+      Math.max(0, atOnce - underWay.length) * CANDIDATES_PER_SLOT,
+    ],
   });
   return rows;
+}
+
+/** Returns the values that occur at least `most` times. */
+function reached<Value>(values: readonly Value[], most: number): Value[] {
+  return [...new Set(values)].filter((value) => values.filter((other) => other === value).length >= most);
 }
 
 /**

@@ -67,9 +67,12 @@ export async function enqueue(connection: Connection, event: WebhookEvent, now: 
   return id;
 }
 
+/** How many attempts of a delivery the log keeps, because a delivery can be replayed at no charge. */
+export const ATTEMPTS_KEPT = 50;
+
 /**
  * Writes an attempt into the log and updates its delivery, unless the claim has ended and another process may have
- * claimed the delivery. Recording an attempt twice counts once.
+ * claimed the delivery. Recording an attempt twice counts once. Attempts before the newest ATTEMPTS_KEPT are deleted.
  * @param now when the attempt ended.
  */
 export async function recordAttempt(
@@ -91,9 +94,13 @@ export async function recordAttempt(
           finished_at = $5, claimed_until = null, last_status = $7, last_error = $8
         where id = $1 and claimed_until = $2
         returning id, attempts
+      ), counted as (
+        select * from numbered union all select * from judged
+      ), forgotten as (
+        delete from webhook_attempts a using counted c where a.delivery_id = c.id and a.number <= c.attempts - $11
       )
       insert into webhook_attempts (delivery_id, number, at, status, error, duration_ms, response)
-      select id, attempts, $6, $7, $8, $9, $10 from (select * from numbered union all select * from judged) as a`,
+      select id, attempts, $6, $7, $8, $9, $10 from counted`,
     values: [
       delivery.id,
       delivery.claimedUntil,
@@ -105,6 +112,7 @@ export async function recordAttempt(
       error,
       durationMs,
       response,
+      ATTEMPTS_KEPT,
     ],
   });
 }

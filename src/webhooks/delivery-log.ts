@@ -28,11 +28,16 @@ export interface Attempt {
   response: string | null;
 }
 
-/** How long a delivery stays in the log after it has ended. */
+/** How long a delivery stays in the log after it was created, or until it has ended. */
 export const KEPT_DAYS = 30;
 
-/** A delivery that was replayed many times shows its latest attempts only. */
-const ATTEMPTS_SHOWN = 50;
+/** How many deliveries of an account stay in the log, besides pending ones. */
+export const KEPT_PER_ACCOUNT = 100_000;
+
+export const TEST_TYPE = 'webhook.test';
+
+/** How many tests of an account stay in the log, because they cost nothing. */
+export const TESTS_KEPT = 100;
 
 const PURGE_BATCH = 1_000;
 
@@ -57,7 +62,7 @@ export async function listDeliveries(
   return rows;
 }
 
-/** Returns a delivery with its body and its latest attempts, in their order. */
+/** Returns a delivery with its body and the attempts that are kept, in their order. */
 export async function findDelivery(
   database: Database,
   accountId: number,
@@ -70,10 +75,10 @@ export async function findDelivery(
   if (!found[0]) return null;
   const { rows: log } = await database.query<Attempt>(
     `select number, at, status, error, duration_ms as "durationMs", response from webhook_attempts
-     where delivery_id = $1 order by number desc limit $2`,
-    [id, ATTEMPTS_SHOWN],
+     where delivery_id = $1 order by number`,
+    [id],
   );
-  return { ...found[0], log: log.reverse() };
+  return { ...found[0], log };
 }
 
 /**
@@ -96,23 +101,54 @@ export async function replayDelivery(
   return rows[0] ?? null;
 }
 
-/** Counts the pending deliveries of one type of an account. */
-export async function countPending(database: Database, accountId: number, type: string): Promise<number> {
+/** Counts the pending tests of an account. */
+export async function countPendingTests(database: Database, accountId: number): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
-    `select count(*) from webhook_deliveries where account_id = $1 and state = 'pending' and type = $2`,
-    [accountId, type],
+    `select count(*) from webhook_deliveries where account_id = $1 and state = 'pending' and type = '${TEST_TYPE}'`,
+    [accountId],
   );
   return rows[0]?.count ?? 0;
 }
 
-/** Deletes deliveries that ended more than KEPT_DAYS ago. */
-export async function purgeDeliveries(database: Database, now: number): Promise<void> {
-  const before = new Date(now - KEPT_DAYS * 86_400_000);
+/** Deletes the ended tests of an account before its newest TESTS_KEPT. */
+export async function deleteOldTests(database: Database, accountId: number): Promise<void> {
+  await database.query(
+    `delete from webhook_deliveries where state <> 'pending' and id in (
+       select id from webhook_deliveries where account_id = $1 and type = '${TEST_TYPE}' order by id desc offset $2)`,
+    [accountId, TESTS_KEPT],
+  );
+}
+
+/** Deletes ended deliveries: those that are older than KEPT_DAYS, and those of an account before its newest ones. */
+export async function purgeDeliveries(
+  database: Database,
+  now: number,
+  keptPerAccount = KEPT_PER_ACCOUNT,
+): Promise<void> {
+  await deleteEnded(database, 'created_at < $2', [new Date(now - KEPT_DAYS * 86_400_000)]);
+  const { rows } = await database.query<{ id: number }>(
+    `with recursive holders (id) as (
+       (select account_id from webhook_deliveries order by account_id limit 1)
+       union all
+       select n.account_id from holders h cross join lateral (
+         select d.account_id from webhook_deliveries d where d.account_id > h.id order by d.account_id limit 1) as n)
+     select id from holders`,
+  );
+  for (const { id: accountId } of rows) {
+    const { rows: beyond } = await database.query<{ id: string }>(
+      'select id from webhook_deliveries where account_id = $1 order by id desc offset $2 limit 1',
+      [accountId, keptPerAccount],
+    );
+    if (beyond[0]) await deleteEnded(database, 'account_id = $2 and id <= $3', [accountId, beyond[0].id]);
+  }
+}
+
+async function deleteEnded(database: Database, condition: string, values: readonly unknown[]): Promise<void> {
   for (;;) {
     const { rowCount } = await database.query(
       `delete from webhook_deliveries where id in (
-         select id from webhook_deliveries where state <> 'pending' and finished_at < $1 limit $2)`,
-      [before, PURGE_BATCH],
+         select id from webhook_deliveries where state <> 'pending' and ${condition} limit $1)`,
+      [PURGE_BATCH, ...values],
     );
     if ((rowCount ?? 0) < PURGE_BATCH) return;
   }

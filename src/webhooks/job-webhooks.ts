@@ -50,10 +50,10 @@ export async function watchJob(
           where $5::integer is null or c.messages < $5
         returning 1
       ), watched as (
-        insert into call_webhooks (account_id, call_id, url) select $1, $2, $3 from counted on conflict do nothing
+        insert into call_webhooks (account_id, call_id, url, host) select $1, $2, $3, $6 from counted on conflict do nothing
       )
       select exists (select from known) or exists (select from counted) as "isWatched"`,
-    values: [accountId, callId, url, new Date(now), most],
+    values: [accountId, callId, url, new Date(now), most, new URL(url).host],
   });
   if (!rows[0]?.isWatched) throw tooManyOfCall(most ?? 0);
 }

@@ -1,3 +1,4 @@
+import { isTestAccount } from '../accounts/test-accounts.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Connection } from './deliveries.ts';
 
@@ -7,46 +8,76 @@ export interface WebhookLimits {
   perCall: number;
   /** Deliveries that are pending, and calls whose end is to be sent. */
   pendingPerAccount: number;
+  /** Hosts of these. */
+  hostsPerAccount: number;
 }
 
-export const WEBHOOK_LIMITS: WebhookLimits = { perCall: 10, pendingPerAccount: 10_000 };
+export const WEBHOOK_LIMITS: WebhookLimits = { perCall: 10, pendingPerAccount: 10_000, hostsPerAccount: 100 };
+
+/** The most that a test account may have, because it is free; settings can only lower it. */
+const TEST_LIMITS: Omit<WebhookLimits, 'perCall'> = { pendingPerAccount: 1_000, hostsPerAccount: 10 };
 
 /** Failed deliveries are retried after minutes, so the number of pending ones does not decrease sooner. */
 const RETRY_AFTER_SECONDS = 60;
 
 /**
  * Checks that an account may have another delivery, before anything is charged. Concurrent requests may each pass, so the
- * limit can be exceeded by as many as the account has open.
+ * limits can be exceeded by as many as the account has open.
  * @throws SoukError LIMIT_REACHED.
  */
 export async function requireWebhookRoom(
   database: Connection,
-  accountId: number,
+  webhook: { accountId: number; url: string },
   limits: WebhookLimits,
 ): Promise<void> {
-  if (await hasWebhookRoom(database, accountId, limits)) return;
-  const { pendingPerAccount: most } = limits;
+  const reached = await reachedLimit(database, webhook, limits);
+  if (!reached) return;
+  const { of, limit } = reached;
+  const what =
+    of === 'pendingWebhooks' ? `${limit} webhooks that are` : `webhooks to ${limit} hosts that are`;
   throw new SoukError('LIMIT_REACHED', {
-    message: `The account has ${most} webhooks that are not delivered; at most ${most} are allowed. Repair the receiver, or repeat the request without webhook.`,
-    metadata: { limit: most, of: 'pendingWebhooks' },
+    message: `The account has ${what} not delivered; at most ${limit} are allowed. Repair the receiver, or repeat the request without webhook.`,
+    metadata: { limit, of },
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }
 
-/** Returns whether an account may have another delivery. */
+/** Returns whether an account may have another delivery to an address. */
 export async function hasWebhookRoom(
   database: Connection,
-  accountId: number,
-  { pendingPerAccount: most }: WebhookLimits,
+  webhook: { accountId: number; url: string },
+  limits: WebhookLimits,
 ): Promise<boolean> {
-  const { rows } = await database.query<{ count: number }>({
+  return (await reachedLimit(database, webhook, limits)) === null;
+}
+
+async function reachedLimit(
+  database: Connection,
+  { accountId, url }: { accountId: number; url: string },
+  limits: WebhookLimits,
+): Promise<{ of: 'pendingWebhooks' | 'pendingWebhookHosts'; limit: number } | null> {
+  const { pendingPerAccount, hostsPerAccount } = limitsOf(accountId, limits);
+  const { rows } = await database.query<{ count: number; hosts: number; isKnownHost: boolean | null }>({
     name: 'count-webhooks',
-    text: `select (select count(*) from (
-          select from webhook_deliveries where account_id = $1 and state = 'pending' limit $2) as d)
-        + (select count(*) from (select from call_webhooks where account_id = $1 limit $2) as w) as count`,
-    values: [accountId, most],
+    text: `select count(*), count(distinct host) as hosts, bool_or(host = $3) as "isKnownHost" from (
+        (select host from webhook_deliveries where account_id = $1 and state = 'pending' limit $2)
+        union all
+        (select host from call_webhooks where account_id = $1 limit $2)) as w`,
+    values: [accountId, pendingPerAccount, new URL(url).host],
   });
-  return (rows[0]?.count ?? 0) < most;
+  const { count = 0, hosts = 0, isKnownHost } = rows[0] ?? {};
+  if (count >= pendingPerAccount) return { of: 'pendingWebhooks', limit: pendingPerAccount };
+  if (hosts >= hostsPerAccount && !isKnownHost) return { of: 'pendingWebhookHosts', limit: hostsPerAccount };
+  return null;
+}
+
+function limitsOf(accountId: number, limits: WebhookLimits): WebhookLimits {
+  if (!isTestAccount(accountId)) return limits;
+  return {
+    perCall: limits.perCall,
+    pendingPerAccount: Math.min(limits.pendingPerAccount, TEST_LIMITS.pendingPerAccount),
+    hostsPerAccount: Math.min(limits.hostsPerAccount, TEST_LIMITS.hostsPerAccount),
+  };
 }
 
 /** The refusal of a further webhook of a call. */

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { FREE_BATCHES_KEPT } from '../../src/batches/create.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -327,6 +328,35 @@ test('a cancelled batch ends even if a call was returned to it during the cancel
   const after = await batchOnce(souk, client, batch, isFinished);
   expect(after).toMatchObject({ state: 'cancelled', counts: { cancelled: 2, pending: 0 } });
   expect(upstream.calls).toEqual([]);
+});
+
+test('a new batch deletes the oldest ended ones that cost nothing beyond those that are kept', async ({
+  souk,
+  client,
+  account,
+  upstream: _,
+}) => {
+  const charged = await startBatch(client, {
+    operation,
+    params: { domain: 1 },
+    split: { asins: ['B0FREE0001'] },
+  });
+  await batchOnce(souk, client, charged, isFinished);
+  const { rows: made } = await souk.database.query<{ id: string }>(
+    `insert into batches (id, account_id, operation, state, feed_window, item_count, units_quoted, request_hash,
+       created_at, deadline_at, finished_at)
+     select lpad(i::text, 32, '0')::uuid, $1, $2, 'cancelled', 'any', 1, 1, '', $3, $3, $3 from generate_series(1, $4) as i
+     returning id`,
+    [account.accountId, operation, new Date(souk.clock.now()), FREE_BATCHES_KEPT + 1],
+  );
+  await startBatch(client, { operation, params: { domain: 1 }, split: { asins: ['B0FREE0002'] } });
+  const { rows } = await souk.database.query<{ id: string }>(
+    'select id from batches where account_id = $1 order by id',
+    [account.accountId],
+  );
+  const ids = rows.map(({ id }) => id);
+  expect(ids.slice(0, FREE_BATCHES_KEPT)).toEqual(made.slice(1).map(({ id }) => id));
+  expect(ids).toContain(charged.batchId);
 });
 
 test('deletes a batch and its results seven days after its end', async ({ souk, client, upstream: _ }) => {

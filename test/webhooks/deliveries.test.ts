@@ -5,7 +5,7 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { CLAIM_MS, type ClaimedDelivery, claimDue } from '../../src/webhooks/claims.ts';
-import { enqueue, enqueueAll, recordAttempt } from '../../src/webhooks/deliveries.ts';
+import { ATTEMPTS_KEPT, enqueue, enqueueAll, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { findDelivery, KEPT_DAYS, purgeDeliveries, replayDelivery } from '../../src/webhooks/delivery-log.ts';
 import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
 import type { Outcome } from '../../src/webhooks/send.ts';
@@ -226,6 +226,51 @@ test('a replay during an attempt starts no second attempt, and keeps the retry s
   expect(await claim(NOW + 1)).toEqual([]);
   await recordAttempt(database, claimed, down, verdictOf(503, 0, NOW + 20), NOW + 20);
   expect((await claimOne(NOW + 5_020)).retries).toBe(1);
+});
+
+test('a claim considers a limited number of hosts of an account, and those of every account', async () => {
+  const limits = { ...MANY, hostsPerAccount: 3 };
+  const many = Array.from({ length: 9 }, (_, i) => event(`https://host${i}.example/`));
+  await enqueueAll(database, [...many, ...many.map((one) => ({ ...one, accountId: accounts[1] ?? 0 }))], NOW);
+  const other = await enqueue(database, event('https://other.example/', 2), NOW + 1);
+  const claimed = await claim(NOW + 1, limits);
+  expect(claimed).toHaveLength(7);
+  expect(claimed.map(({ id }) => id)).toContain(other);
+  // The next hosts follow when the deliveries to these have ended.
+  for (const one of claimed) await recordAttempt(database, one, ok, { state: 'delivered' }, NOW + 1);
+  const hosts = (await claim(NOW + 2, limits)).map(({ host }) => host);
+  expect(hosts.sort()).toEqual([3, 3, 4, 4, 5, 5].map((i) => `host${i}.example`));
+});
+
+test('keeps the newest attempts of a delivery that is replayed again and again', async () => {
+  const id = await enqueue(database, event(), NOW);
+  for (let i = 0; i < ATTEMPTS_KEPT + 3; i += 1) {
+    const at = NOW + i * 1_000;
+    await replayDelivery(database, accounts[0] ?? 0, id, at);
+    await recordAttempt(database, await claimOne(at), ok, { state: 'delivered' }, at + 20);
+  }
+  const log = (await find(id))?.log ?? [];
+  expect([log.length, log[0]?.number, log.at(-1)?.number]).toEqual([ATTEMPTS_KEPT, 4, ATTEMPTS_KEPT + 3]);
+  expect((await database.query('select 1 from webhook_attempts')).rowCount).toBe(ATTEMPTS_KEPT);
+});
+
+test('a replay does not keep a delivery for longer', async () => {
+  const id = await enqueue(database, event(), NOW);
+  await recordAttempt(database, await claimOne(NOW), ok, { state: 'delivered' }, NOW);
+  const late = NOW + KEPT_DAYS * 86_400_000 - 1_000;
+  await replayDelivery(database, accounts[0] ?? 0, id, late);
+  await recordAttempt(database, await claimOne(late), ok, { state: 'delivered' }, late);
+  await purgeDeliveries(database, late + 1_001);
+  expect(await find(id)).toBeNull();
+});
+
+test('keeps the newest ended deliveries of each account, and every pending one', async () => {
+  const pending = await enqueue(database, event(), NOW + 1);
+  const ids = await enqueueAll(database, [event(), event(), event(), event(undefined, 1)], NOW);
+  for (const one of await claim(NOW)) await recordAttempt(database, one, ok, { state: 'delivered' }, NOW);
+  await purgeDeliveries(database, NOW, 2);
+  const { rows } = await database.query<{ id: string }>('select id from webhook_deliveries order by id');
+  expect(rows.map(({ id }) => id)).toEqual([pending, ...ids.slice(1)]);
 });
 
 test('deletes ended deliveries and their attempts after thirty days, and keeps pending ones', async () => {

@@ -15,6 +15,7 @@ import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
 import { purgeSecrets, sealSecrets, signingSecrets } from '../../src/webhooks/secrets.ts';
 import { createSend, type Outcome } from '../../src/webhooks/send.ts';
 import { signedHeaders } from '../../src/webhooks/signing.ts';
+import { WEBHOOK_LIMITS } from '../../src/webhooks/webhook-limits.ts';
 
 export interface DeliveryDeps {
   database: Database;
@@ -24,6 +25,8 @@ export interface DeliveryDeps {
   allowPrivate: boolean;
   secretBox?: SecretBox;
   limits?: SendingLimits;
+  /** The setting PENDING_WEBHOOK_HOSTS_PER_ACCOUNT. */
+  hostsPerAccount?: number;
   /** How host names are resolved. Default: by the system. */
   resolve?: Resolve;
 }
@@ -53,7 +56,10 @@ const NO_SECRET: Outcome = {
 };
 
 export function startDeliveries(deps: DeliveryDeps): Deliveries {
-  const { database, clock, log, limits = LIMITS, secretBox = createSecretBox() } = deps;
+  const { database, clock, log, secretBox = createSecretBox() } = deps;
+  const { hostsPerAccount = WEBHOOK_LIMITS.hostsPerAccount } = deps;
+  // Requests at the same time can exceed the limit on hosts, and so can batches that end.
+  const { limits = { ...LIMITS, hostsPerAccount: 2 * hostsPerAccount } } = deps;
   const send = createSend({ guard: createAddressGuard(deps.allowPrivate, deps.resolve), clock });
   const underWay = new Map<ClaimedDelivery, Promise<void>>();
 

@@ -9,6 +9,7 @@ import { queuePaymentFailed } from '../../src/mail/payment-failed.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/completion-metrics.ts';
+import { WEBHOOK_LIMITS } from '../../src/webhooks/webhook-limits.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
 import { startMails } from './mails.ts';
@@ -65,8 +66,8 @@ export async function openBackground(
     onCompletionReceived: createCompletionMetrics(registry),
   });
   const secretBox = createSecretBox(secretKeys);
-  const { allowPrivate } = webhooks;
-  const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
+  const { allowPrivate, limits: { hostsPerAccount } = WEBHOOK_LIMITS } = webhooks;
+  const deliveries = startDeliveries({ database, clock, log, allowPrivate, hostsPerAccount, secretBox });
   const mails = startMails({ database, clock, log, secretBox, registry, settings: mail ?? null });
   const stopPayments = stripe && startPayments(stripe, { database, clock, log, notify: queuePaymentFailed });
   const fetching = { databaseUrl, providers, clock, log };

@@ -151,7 +151,7 @@ export async function checkedWebhook(
   if (!checked.success)
     throw new BatchFaults(checked.error.issues.map(({ message }) => ({ parameter, problem: message })));
   await requireSecret(database, accountId, parameter);
-  await requireWebhookRoom(database, accountId, webhooks.limits ?? WEBHOOK_LIMITS);
+  await requireWebhookRoom(database, { accountId, url: checked.data }, webhooks.limits ?? WEBHOOK_LIMITS);
   return checked.data;
 }
 

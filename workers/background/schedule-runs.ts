@@ -20,6 +20,7 @@ import {
 import { storedByAccount } from '../../src/batches/storage-limit.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { ERRORS, type ErrorKind, SoukError } from '../../src/platform/errors.ts';
 import { type PrepareDeps, packedCalls, yieldToEvents } from './prepare.ts';
 
 /** A run that starts this long after its time counts as missed. */
@@ -65,7 +66,8 @@ async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Pr
 /**
  * Runs a schedule on demand. The run counts for the key of the request, and if that key has limits, so do all later ones.
  * @param request runId: id of the upload, so that an upload that is read twice starts one run.
- * @returns null if the schedule does not exist. @throws SoukError KEY_FORBIDDEN or KEY_SCOPE_MISSING.
+ * @returns null if the schedule does not exist.
+ * @throws SoukError if it cannot run now; then nothing is recorded, because the request is free. KEY_FORBIDDEN or KEY_SCOPE_MISSING.
  */
 export async function runOnDemand(
   deps: PrepareDeps,
@@ -107,7 +109,9 @@ async function noteRun(
   const about = { runId, dueAt, startedAt, trigger };
   const work = (await obstacleOf(deps, client, schedule)) ?? (await workOf(client, schedule, startedAt));
   if (!('calls' in work)) {
-    const run: Run = { ...about, ...work, batchId: null };
+    const { kind, state, reason } = work;
+    if (trigger === 'manual') throw refusedRun(kind, reason);
+    const run: Run = { ...about, state, reason, batchId: null };
     return (await insertRun(client, schedule.scheduleId, run)) ? run : null;
   }
   const batchId = uuid();
@@ -117,24 +121,36 @@ async function noteRun(
   return run;
 }
 
+const RETRY_AFTER_SECONDS = 60;
+
+function refusedRun(kind: ErrorKind, message: string): SoukError {
+  return new SoukError(kind, {
+    message,
+    ...(ERRORS[kind].status === 429 ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {}),
+  });
+}
+
 async function obstacleOf(
   { redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
   client: ClientBase,
   { scheduleId, accountId, keyId, operation }: Schedule,
 ) {
   const limits = limitsFor(accountId, accountLimits);
-  const skipped = (reason: string) => ({ state: 'skipped', reason }) as const;
-  if (await isRunning(client, scheduleId)) return skipped('The previous run has not finished.');
+  const skipped = (kind: ErrorKind, reason: string) => ({ state: 'skipped', reason, kind }) as const;
+  if (await isRunning(client, scheduleId))
+    return skipped('BATCH_STATE', 'The previous run has not finished.');
   const ofKey = await obstacleOfKey(client, keyId, queuedOperation(operation), clock.now());
-  if (ofKey !== null) return skipped(ofKey);
+  if (ofKey !== null) return skipped('KEY_SCOPE_MISSING', ofKey);
   const open = await countOpenBatches(client, accountId);
-  if (open >= limits.openBatches) return skipped(`The account has ${open} batches that are not finished.`);
+  if (open >= limits.openBatches)
+    return skipped('LIMIT_REACHED', `The account has ${open} batches that are not finished.`);
   const stored = await storedByAccount({ database: client, redis, keys }, accountId);
-  if (stored >= limits.storedBytes) return skipped(`The account has ${stored} bytes of stored results.`);
+  if (stored >= limits.storedBytes)
+    return skipped('STORAGE_EXCEEDED', `The account has ${stored} bytes of stored results.`);
   return null;
 }
 
-type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string };
+type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string; kind: ErrorKind };
 
 /** Items that were valid when the schedule was created may have become invalid. */
 async function workOf(
@@ -143,14 +159,15 @@ async function workOf(
   now: number,
 ): Promise<Work> {
   const operation = queuedOperation(name);
-  if (!operation) return { state: 'failed', reason: `The operation ${name} no longer exists.` };
+  const failed = (reason: string) => ({ state: 'failed', reason, kind: 'VALIDATION_FAILED' }) as const;
+  if (!operation) return failed(`The operation ${name} no longer exists.`);
   try {
     const items = await readItems(operation, await scheduleItems(client, scheduleId), yieldToEvents, now);
     return { calls: await packedCalls(operation, items) };
   } catch (error) {
     if (!(error instanceof BatchFaults)) throw error;
     const [fault] = error.faults;
-    return { state: 'failed', reason: `items[${fault?.index}].${fault?.parameter}: ${fault?.problem}` };
+    return failed(`items[${fault?.index}].${fault?.parameter}: ${fault?.problem}`);
   }
 }
 

@@ -104,7 +104,7 @@ async function answerOnce(deps: QueuedDeps, requested: RequestedCall): Promise<F
     // A webhook without a signing secret, and one beyond the limit, are refused before units are reserved.
     await authenticate(deps, request, keyHash);
     await requireSecret(database, accountId, 'webhook');
-    await requireWebhookRoom(database, accountId, deps.webhooks.limits ?? WEBHOOK_LIMITS);
+    await requireWebhookRoom(database, { accountId, url: webhook }, deps.webhooks.limits ?? WEBHOOK_LIMITS);
   }
   const waiting = preference.async ? 'poller' : 'caller';
   const caller = { accountId, keyHash, keyVersion };

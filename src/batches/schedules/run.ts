@@ -48,7 +48,12 @@ const SELECT_RUNS = `
     r.reason, r.batch_id as "batchId"
   from schedule_runs r left join batches b on b.id = r.batch_id`;
 
-/** @returns false if the schedule already has a run for this time. */
+/** How many runs of a schedule are kept. */
+export const RUNS_KEPT = 1_000;
+
+const RUNS_DELETED = 10;
+
+/** Adds a run, and deletes those before the newest RUNS_KEPT. @returns false if the schedule already has a run for this time. */
 export async function insertRun(client: ClientBase, scheduleId: string, run: Run): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state, reason, batch_id)
@@ -59,7 +64,13 @@ export async function insertRun(client: ClientBase, scheduleId: string, run: Run
       ...[run.reason, run.batchId],
     ],
   );
-  return rowCount === 1;
+  if (rowCount !== 1) return false;
+  await client.query(
+    `delete from schedule_runs where id in (
+       select id from schedule_runs where schedule_id = $1 order by id desc offset $2 limit $3)`,
+    [scheduleId, RUNS_KEPT, RUNS_DELETED],
+  );
+  return true;
 }
 
 /** Returns whether a batch of an earlier run is still under way. */

@@ -129,7 +129,7 @@ async function announce(
   now: number,
 ): Promise<void> {
   if (url === null || alerts.length === 0) return;
-  if (!(await hasWebhookRoom(client, accountId, limits))) return;
+  if (!(await hasWebhookRoom(client, { accountId, url }, limits))) return;
   const parts = Array.from({ length: Math.ceil(alerts.length / ALERTS_PER_EVENT) }, (_, i) =>
     alerts.slice(i * ALERTS_PER_EVENT, (i + 1) * ALERTS_PER_EVENT),
   );

@@ -53,13 +53,17 @@ test('refuses a third schedule of an account, also for concurrent requests', asy
   expect((await newSchedule(client)).status).toBe(201);
 });
 
-test('skips the run of a schedule while the account has two unfinished batches', async ({ client }) => {
+test('refuses a run of a schedule while the account has two unfinished batches, and records none', async ({
+  client,
+}) => {
   const { scheduleId } = (await newSchedule(client)).json.data;
   await openBatch(client);
   await openBatch(client);
-  const { json } = await client.post(`/api/schedules/${scheduleId}/run`, {});
-  expect(json.data).toMatchObject({
-    run: { state: 'skipped', reason: 'The account has 2 batches that are not finished.' },
-    batch: null,
-  });
+  const { status, json } = await client.post(`/api/schedules/${scheduleId}/run`, {});
+  expect([status, json.code, json.msg]).toEqual([
+    429,
+    'LIMIT_REACHED',
+    'The account has 2 batches that are not finished.',
+  ]);
+  expect((await client.get(`/api/schedules/${scheduleId}/runs`)).json.data.runs).toEqual([]);
 });

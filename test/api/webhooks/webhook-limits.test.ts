@@ -2,11 +2,11 @@ import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
-import { enqueueEvent, startSending, webhookCustomer } from '../../support/webhooks.ts';
+import { enqueueEvent, startSending, storedDelivery, webhookCustomer } from '../../support/webhooks.ts';
 
 const test = base.extend('customer', ({ souk }) => webhookCustomer(souk));
 
-test.override('soukOptions', { webhookLimits: { perCall: 3, pendingPerAccount: 5 } });
+test.override('soukOptions', { webhookLimits: { perCall: 3, pendingPerAccount: 5, hostsPerAccount: 2 } });
 
 const addressed = (call: string, url: string) => `${call}&webhook=${encodeURIComponent(url)}`;
 
@@ -69,6 +69,41 @@ test('refuses calls and batches with a webhook at no charge while five deliverie
   const { client: other } = await webhookCustomer(souk);
   expect((await other.get(addressed(call, receiver.url))).status).toBe(200);
   expect((await client.get(call)).status).toBe(200);
+});
+
+test('refuses a call, a batch and a replay with a third pending host at no charge, and one with a pending host not', async ({
+  souk,
+  customer,
+  receiver,
+  upstream,
+}) => {
+  const { client, accountId } = customer;
+  const delivered = await enqueueEvent(souk, accountId, receiver.url);
+  await expect
+    .poll(async () => {
+      souk.clock.advance(1_000);
+      return (await storedDelivery(souk, delivered)).state;
+    })
+    .toBe('delivered');
+  const hosts = ['http://127.0.0.1:9/', 'http://127.0.0.2:9/'];
+  for (const url of hosts) await enqueueEvent(souk, accountId, url);
+  const call = `/api/market/product?domain=1&asins=${newAsin()}`;
+  const batch = { operation: 'market.product', params: { domain: 1 }, split: { asins: [newAsin()] } };
+  const refusals = [
+    await client.get(addressed(call, receiver.url)),
+    await client.post('/api/batches', { ...batch, webhook: receiver.url }),
+    await client.post(`/api/webhooks/deliveries/${delivered}/replay`, {}),
+  ];
+  for (const { status, json } of refusals)
+    expect([status, json.code, json.metadata]).toEqual([
+      429,
+      'LIMIT_REACHED',
+      { limit: 2, of: 'pendingWebhookHosts' },
+    ]);
+  expect(await unitsUsed(client)).toBe(0);
+  expect(upstream.calls).toEqual([]);
+  expect((await client.get(addressed(call, hosts[1] ?? ''))).status).toBe(200);
+  await souk.database.query('delete from webhook_deliveries where account_id = $1', [accountId]);
 });
 
 test('delivers to a host for one account soon, although another has 2,000 deliveries to it', async ({

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { newKey } from '../../../src/accounts/keys.ts';
+import { TESTS_KEPT } from '../../../src/webhooks/delivery-log.ts';
 import { verified } from '../../support/receiver.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
@@ -133,6 +134,31 @@ describe('a test delivery', () => {
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 202), 400]);
     await sendDue(souk, { limits: { atOnce: 20, perHost: 20, perAccount: 20 } });
     expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);
+  });
+
+  test('deletes the oldest ended tests beyond those that are kept, and no other deliveries', async ({
+    souk,
+    customer,
+    receiver,
+  }) => {
+    const { accountId, client } = customer;
+    const other = await enqueueEvent(souk, accountId, receiver.url);
+    await souk.database.query(
+      `insert into webhook_deliveries (id, account_id, url, host, type, payload, state, finished_at, created_at)
+       select gen_random_uuid(), $1, 'https://a.example/', 'a.example', 'webhook.test', '{}', 'delivered', $2, $2
+       from generate_series(1, $3)`,
+      [accountId, new Date(souk.clock.now()), TESTS_KEPT + 20],
+    );
+    expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);
+    const { rows } = await souk.database.query<{ type: string; count: number }>(
+      'select type, count(*) from webhook_deliveries where account_id = $1 group by type order by type',
+      [accountId],
+    );
+    expect(rows).toEqual([
+      { type: 'thing.happened', count: 1 },
+      { type: 'webhook.test', count: TESTS_KEPT },
+    ]);
+    expect((await client.get(`/api/webhooks/deliveries/${other}`)).status).toBe(200);
   });
 });
 

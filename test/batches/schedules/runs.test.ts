@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { putUpload } from '../../../jobs/replies.ts';
 import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
+import { RUNS_KEPT } from '../../../src/batches/schedules/run.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
@@ -108,7 +109,12 @@ test('skips ticks while a run is in progress, and runs again afterwards', async 
     links: { batch: null },
   });
   const manual = await client.post(`/api/schedules/${schedule.scheduleId}/run`, {});
-  expect(manual.json.data).toMatchObject({ run: { trigger: 'manual', state: 'skipped' }, batch: null });
+  expect([manual.status, manual.json.code, manual.json.msg]).toEqual([
+    409,
+    'BATCH_STATE',
+    'The previous run has not finished.',
+  ]);
+  expect(await runsOf(client, schedule)).toHaveLength(2);
   release();
   upstream.on('product', knowsEveryProduct);
   await patchSchedule(client, schedule, { cron: '0 * * * *' });
@@ -269,6 +275,22 @@ test('lists runs in pages, newest first, and deletes them after ninety days', as
   expect((await client.get(`${path}?limit=no`)).json.msg).toContain('limit: ');
   souk.clock.advance(91 * 24 * HOUR_MS);
   await comesAbout(souk, async () => (await runsOf(client, schedule)).length === 0);
+});
+
+test('keeps the newest runs of a schedule', async ({ souk, client }) => {
+  const schedule = await createSchedule(client, productsHourly([newAsin()]));
+  await souk.database.query(
+    `insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state, reason)
+     select lpad(i::text, 32, '0')::uuid, $1, $2, $2, 'manual', 'skipped', 'Older.' from generate_series(1, $3) as i`,
+    [schedule.scheduleId, new Date(souk.clock.now()), RUNS_KEPT],
+  );
+  passHour(souk);
+  await comesAbout(souk, async () => (await runsOf(client, schedule))[0]?.trigger === 'tick');
+  const { rows } = await souk.database.query<{ count: number; oldest: string }>(
+    'select count(*), min(id::text) as oldest from schedule_runs where schedule_id = $1',
+    [schedule.scheduleId],
+  );
+  expect(rows).toEqual([{ count: RUNS_KEPT, oldest: expect.stringMatching(/0002$/) }]);
 });
 
 test('a schedule of a key with limits is skipped once the key is revoked, and runs again after another key has changed it', async ({

@@ -22,6 +22,7 @@ export const runSchedule = endpoint({
   summary: 'Runs a schedule now.',
   id: scheduleId,
   answers: { 202: enveloped('The run and its batch', startedRunSchema, 'Location') },
+  errors: ['BATCH_STATE', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
 
   async handle(deps: Pick<ScheduleDeps, 'database'> & UploadDeps, call) {
     await ownSchedule(deps, call.account, call.id, 'change');

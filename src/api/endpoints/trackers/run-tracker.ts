@@ -15,6 +15,7 @@ export const runTracker = endpoint({
   summary: 'Looks at the products or keywords of a tracker now.',
   id: trackerId,
   answers: { 202: enveloped('The look and its batch', startedRunSchema, 'Location') },
+  errors: ['BATCH_STATE', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
 
   async handle(deps: { database: Database } & UploadDeps, call) {
     await ownTracker(deps, call.account, call.id, 'change');

@@ -4,15 +4,18 @@ import type { Database } from '../../../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../../../platform/errors.ts';
 import { refusalOf } from '../../../webhooks/address-guard.ts';
 import { enqueue } from '../../../webhooks/deliveries.ts';
-import { countPending, findDelivery } from '../../../webhooks/delivery-log.ts';
+import {
+  countPendingTests,
+  deleteOldTests,
+  findDelivery,
+  TEST_TYPE,
+} from '../../../webhooks/delivery-log.ts';
 import { requireSecret } from '../../../webhooks/secrets.ts';
 import { deliverySchema, deliveryView } from '../../../webhooks/view.ts';
 import { webhookUrl } from '../../../webhooks/webhook-url.ts';
 import { sendEnvelope } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-
-const TEST_TYPE = 'webhook.test';
 
 /** Tests of an address that does not respond stay pending for a day, so their number is limited. */
 const MOST_PENDING_TESTS = 20;
@@ -47,12 +50,13 @@ export const testWebhook = endpoint({
     const refusal = refusalOf(new URL(url), allowPrivate);
     if (refusal) throw invalidParameters([{ parameter: 'url', problem: refusal }]);
     await requireSecret(database, accountId, 'url');
-    if ((await countPending(database, accountId, TEST_TYPE)) >= MOST_PENDING_TESTS) {
+    if ((await countPendingTests(database, accountId)) >= MOST_PENDING_TESTS) {
       const problem = `cannot be tested now, because ${MOST_PENDING_TESTS} earlier tests are still pending; retry later`;
       throw invalidParameters([{ parameter: 'url', problem }]);
     }
     const data = { message: 'This is a test. Nothing has happened.' };
     const id = await enqueue(database, { accountId, url, type: TEST_TYPE, data }, clock.now());
+    await deleteOldTests(database, accountId);
     const delivery = await findDelivery(database, accountId, id);
     if (!delivery) throw new SoukError('DELIVERY_NOT_FOUND');
     return sendEnvelope(reply, 202, deliveryView(delivery), { message: 'accepted' });
