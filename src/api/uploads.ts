@@ -12,6 +12,7 @@ import { inMode, JSON_TYPE } from '../results/envelope.ts';
 import type { EndpointCall } from './endpoints/endpoint.ts';
 import { modeOfReply, setFacts } from './envelope.ts';
 import type { UploadPace } from './limits/upload-pace.ts';
+import type { UploadTurns } from './limits/upload-turns.ts';
 
 /** Maximum size of a body that a worker parses: 100,000 items of 160 bytes. */
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -31,29 +32,44 @@ export interface UploadDeps {
   batchQueue: BatchQueue;
   replies: Replies;
   uploadPace: UploadPace;
+  uploadTurns: UploadTurns;
 }
 
 type UploadCall = Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>;
 
-/** Stores the body of a request for a worker, piece by piece. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
+/** Stores the body of a request for a worker, piece by piece. @returns its bytes. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
 async function receiveUpload(
   { redis, keys, uploadPace }: Pick<UploadDeps, 'redis' | 'keys' | 'uploadPace'>,
   uploadId: string,
   { request }: Pick<UploadCall, 'request'>,
-): Promise<void> {
+): Promise<number> {
   const body = request.body instanceof Readable ? request.body : Readable.from([]);
+  let bytes = 0;
   try {
-    await putUpload(redis, keys, uploadId, limited(body, uploadPace));
+    await putUpload(
+      redis,
+      keys,
+      uploadId,
+      limited(body, uploadPace, (sum) => {
+        bytes = sum;
+      }),
+    );
+    return bytes;
   } catch (error) {
     await dropUpload(redis, keys, uploadId).catch(() => {});
     throw error;
   }
 }
 
-async function* limited(body: Readable, pace: UploadPace): AsyncGenerator<Buffer> {
+async function* limited(
+  body: Readable,
+  pace: UploadPace,
+  onBytes: (sum: number) => void,
+): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
+    onBytes(bytes);
     if (bytes > UPLOAD_LIMIT_BYTES)
       throw new SoukError('PAYLOAD_TOO_LARGE', {
         message: `The request body is larger than ${UPLOAD_LIMIT_BYTES} bytes.`,
@@ -69,13 +85,16 @@ export async function sendToWorker(
   { account, request, reply }: UploadCall,
   jobOf: (upload: { uploadId: string; accountId: number; keyId: number | null }) => BatchJob,
 ): Promise<FastifyReply> {
-  const { redis, keys, batchQueue, replies } = deps;
+  const { redis, keys, batchQueue, replies, uploadTurns } = deps;
+  const { accountId, keyId } = account;
   const uploadId = uuid();
-  await receiveUpload(deps, uploadId, { request });
-  const job = jobOf({ uploadId, accountId: account.accountId, keyId: account.keyId });
+  await uploadTurns.require(accountId);
+  const bytes = await receiveUpload(deps, uploadId, { request });
+  const job = jobOf({ uploadId, accountId, keyId });
+  const priority = await uploadTurns.take(accountId, bytes);
   const [answer] = await Promise.all([
     replies.wait(uploadId, REPLY_TIMEOUT_MS),
-    batchQueue.add(job.kind, job, { jobId: uploadId }),
+    batchQueue.add(job.kind, job, { jobId: uploadId, priority }),
   ]);
   if (!answer) {
     await dropUpload(redis, keys, uploadId);

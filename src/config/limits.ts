@@ -58,6 +58,9 @@ export const LIMITS = {
     .describe(
       'Milliseconds after which a gateway refuses a request with `503 BUSY` because PostgreSQL or Redis has not answered, and after which a process goes on without the Redis of cached data; raise it where stores are slow or far away',
     ),
+  UPLOAD_BYTES_PER_ACCOUNT_AND_MINUTE: most(67_108_864).describe(
+    'Bytes of uploads that an account may send in a minute, over all gateways; a batch that costs nothing, such as a dry run, counts as well',
+  ),
   UPLOAD_BYTES_PER_SECOND: most(16_777_216).describe(
     'Bytes of all uploads that one gateway reads in a second; faster uploads are slowed down',
   ),
@@ -76,6 +79,7 @@ export function requestLimits(config: LimitConfig) {
     pages: config.OPEN_PAGES_PER_ACCOUNT,
     uploadBytes: config.UPLOAD_BYTES,
     uploadBytesPerSecond: config.UPLOAD_BYTES_PER_SECOND,
+    uploadBytesPerMinute: config.UPLOAD_BYTES_PER_ACCOUNT_AND_MINUTE,
     downloadStallMs: config.DOWNLOAD_STALL_SECONDS * 1000,
     unknownKeysPerMinute: config.UNKNOWN_KEYS_PER_MINUTE,
     refusalsPerSecond: config.REFUSALS_PER_SECOND,

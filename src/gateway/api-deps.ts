@@ -5,6 +5,7 @@ import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace } from '../api/limits/upload-pace.ts';
+import { createUploadTurns } from '../api/limits/upload-turns.ts';
 import { createParsedRequests } from '../api/operations/parsed-requests.ts';
 import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
@@ -48,7 +49,8 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
-  const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace };
+  const uploadTurns = createUploadTurns(redis, keys, settings.limits.uploadBytesPerMinute);
+  const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace, uploadTurns };
   return {
     authentication: { authentication, wrongKeys, hasTestMode },
     limits,

@@ -17,7 +17,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   auto_top_ups: 'One row for each account that has set up automatic top-ups',
   batch_calls: 'Deleted with their batch',
   batches:
-    '7 days after their end, those of test accounts 1 day; OPEN_BATCHES_PER_ACCOUNT that are not finished',
+    '7 days after their end, those of test accounts 1 day, with the newest 100 of an account that cost nothing; OPEN_BATCHES_PER_ACCOUNT that are not finished',
   call_claims: '10 minutes',
   call_webhook_counts: '1 day',
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
@@ -47,7 +47,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   recovery_codes: 'Ten for each account with a second factor',
   retention_notes: '400 days',
   schedule_contents: 'One row for each item of a schedule',
-  schedule_runs: '90 days',
+  schedule_runs: '90 days; 1,000 of a schedule',
   schedules: 'SCHEDULES_PER_ACCOUNT of an account, those of trackers included',
   status_minutes: '3 days',
   stripe_customers: 'One row for each account that has paid through Stripe',
@@ -61,7 +61,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   two_factor: 'One row for each account with a second factor',
   usage_days: '3,650 days',
   web_sessions: 'Until they expire',
-  webhook_attempts: 'Deleted with their delivery',
-  webhook_deliveries: '30 days after their end; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered',
+  webhook_attempts: 'Deleted with their delivery; 50 of a delivery',
+  webhook_deliveries:
+    '30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered',
   webhook_secrets: 'Until they expire; one current of each account',
 };

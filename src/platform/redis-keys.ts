@@ -59,6 +59,8 @@ export interface RedisKeys {
   attempts(kind: string): string;
   /** Prefix of the counters of requests that cost no units, by account. */
   freeRequests: string;
+  /** Prefix of the counters of bytes of uploads, by account. */
+  uploadBytes: string;
   /** The numbers of queues that processes spread a pool over, with the last time at which one reported each. */
   queueCounts: string;
   /** Prefix of one of the queues of a pool. Each has a hash tag of its own. */
@@ -94,6 +96,7 @@ export function redisKeys(namespace: string): RedisKeys {
     workers: (pool) => `${namespace}:workers:{${pool}}`,
     attempts: (kind) => `${namespace}:attempts:${kind}`,
     freeRequests: `${namespace}:free`,
+    uploadBytes: `${namespace}:upload-bytes`,
     queueCounts: `${namespace}:queues`,
     queuePrefix: (pool, shard = 0) => `{${spreadTag(`${namespace}-${pool}`, shard)}}`,
   };

@@ -28,6 +28,8 @@ export interface RequestLimitSettings extends OpenRequestLimits {
   uploadBytes: number | null;
   /** Bytes of all uploads that a gateway reads in a second. */
   uploadBytesPerSecond: number | null;
+  /** Bytes of uploads that an account may send in a minute. */
+  uploadBytesPerMinute: number | null;
   /** A download ends when its client has read nothing for this long. */
   downloadStallMs: number | null;
   /** Unknown keys of an address that are looked up in a minute. */
@@ -45,6 +47,7 @@ export const NO_LIMITS: RequestLimitSettings = {
   pages: null,
   uploadBytes: null,
   uploadBytesPerSecond: null,
+  uploadBytesPerMinute: null,
   downloadStallMs: null,
   unknownKeysPerMinute: null,
   refusalsPerSecond: null,

@@ -145,8 +145,8 @@ describe('a test delivery', () => {
     const other = await enqueueEvent(souk, accountId, receiver.url);
     await souk.database.query(
       `insert into webhook_deliveries (id, account_id, url, host, type, payload, state, finished_at, created_at)
-       select gen_random_uuid(), $1, 'https://a.example/', 'a.example', 'webhook.test', '{}', 'delivered', $2, $2
-       from generate_series(1, $3)`,
+       select lpad(i::text, 32, '0')::uuid, $1, 'https://a.example/', 'a.example', 'webhook.test', '{}', 'delivered', $2, $2
+       from generate_series(1, $3) as i`,
       [accountId, new Date(souk.clock.now()), TESTS_KEPT + 20],
     );
     expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);

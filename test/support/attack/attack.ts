@@ -3,13 +3,14 @@ import { openTarget } from '../target.ts';
 import type { Answers, AttackCase, PreparedAttack, Scene, Verdict } from './attack-case.ts';
 import { startAttacker } from './attacker.ts';
 import { freeCalls } from './cases/free-calls.ts';
+import { refusedRuns, replays, webhookTests } from './cases/free-rows.ts';
 import { fields, unknownKeys } from './cases/keys.ts';
 import { lockedAccount } from './cases/locked-account.ts';
 import { signUps } from './cases/sign-ups.ts';
 import { slowConnections } from './cases/slow-connections.ts';
 import { stoppedPostgres, stoppedRedis } from './cases/stores.ts';
 import { unfinishedUploads, uploads } from './cases/uploads.ts';
-import { webhooks } from './cases/webhooks.ts';
+import { manyHosts, webhooks } from './cases/webhooks.ts';
 import { watchMemory } from './memory.ts';
 import { type Answer, type Experience, openSecondAccount } from './second-account.ts';
 
@@ -20,6 +21,10 @@ export const ATTACK_CASES: readonly AttackCase[] = [
   signUps,
   lockedAccount,
   webhooks,
+  manyHosts,
+  replays,
+  webhookTests,
+  refusedRuns,
   uploads,
   unfinishedUploads,
   slowConnections,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AttackCase } from '../attack-case.ts';
+import type { Answers, AttackCase } from '../attack-case.ts';
 
 /** The number of requests of the attack. All of them join one call. */
 const JOINED = 2_100;
@@ -59,6 +59,74 @@ export const webhooks: AttackCase = {
   },
 };
 
+/** Accounts of the attack, and the hosts of the pending webhooks of each. */
+const FLOODERS = 40;
+const HOSTS = 10_000;
+
+/** How long the webhooks of the other account may take. */
+const OTHER_LIMIT_MS = 2_000;
+
+const SECONDS = 12;
+
+export const manyHosts: AttackCase = {
+  name: 'A4-hosts',
+  what: `has ${FLOODERS} accounts with ${HOSTS.toLocaleString('en')} due webhooks each, every one to another host that refuses it`,
+  async prepare({ target }) {
+    const receiver = await openReceiver((path) => (path.startsWith('/other') ? 204 : 503));
+    const { port } = new URL(receiver.url);
+    const other = await target.account('hosts-other');
+    const secretOf = (key: string) =>
+      fetch(`${target.gateway}/api/webhooks/secret`, { method: 'POST', headers: { 'x-api-key': key } });
+    await secretOf(other.key);
+    for (let i = 0; i < FLOODERS; i += 1) {
+      const { accountId, key } = await target.account(`hosts-${i}`);
+      await secretOf(key);
+      await target.database.query(
+        `insert into webhook_deliveries (id, account_id, url, host, type, payload, next_attempt_at, created_at)
+         select gen_random_uuid(), $1, 'http://' || host || '/flood', host, 'flood', '{}', now(), now()
+         from (select format('127.%s.%s.1:%s', 1 + i / 250, i % 250, $2::text) as host
+           from generate_series(0, $3 - 1) as i) as hosts`,
+        [accountId, port, HOSTS],
+      );
+    }
+    await target.database.query('analyze webhook_deliveries');
+    const waitedMs: number[] = [];
+    return {
+      async attack() {
+        const endsAt = performance.now() + SECONDS * 1_000;
+        const answers: Answers = {};
+        while (performance.now() < endsAt) {
+          const path = `/other/${waitedMs.length}`;
+          const query = `domain=1&asins=B0CALM0000&webhook=${encodeURIComponent(receiver.url + path)}`;
+          const { status } = await fetch(`${target.gateway}/api/market/product?${query}`, {
+            headers: { 'x-api-key': other.key },
+          });
+          const askedAt = performance.now();
+          answers[status] = (answers[status] ?? 0) + 1;
+          if (status !== 200) break;
+          const arrived = await receiver.until(path, DELIVERY_LIMIT_MS);
+          waitedMs.push(arrived ? performance.now() - askedAt : Infinity);
+          // A call has ten webhooks.
+          if (waitedMs.length === 10) break;
+        }
+        return answers;
+      },
+      async judge() {
+        await target.database.query("delete from webhook_deliveries where type = 'flood'");
+        await receiver.close();
+        const longest = Math.round(Math.max(...waitedMs));
+        return {
+          notes: [`${waitedMs.length} webhooks of the other account took at most ${longest} ms`],
+          faults:
+            waitedMs.length > 0 && longest <= OTHER_LIMIT_MS
+              ? []
+              : [`webhooks of the other account took over ${OTHER_LIMIT_MS} ms`],
+        };
+      },
+    };
+  },
+};
+
 interface Receiver {
   url: string;
   paths: ReadonlySet<string>;
@@ -67,15 +135,17 @@ interface Receiver {
   close(): Promise<void>;
 }
 
-async function openReceiver(): Promise<Receiver> {
+/** @param statusOf the answer to a delivery to a path. */
+async function openReceiver(statusOf: (path: string) => number = () => 204): Promise<Receiver> {
   const paths = new Set<string>();
   const server = createServer((request, response) => {
-    paths.add(request.url ?? '');
-    server.emit(`delivery to ${request.url}`);
+    const { url = '' } = request;
+    paths.add(url);
+    server.emit(`delivery to ${url}`);
     request.resume();
-    response.writeHead(204).end();
+    response.writeHead(statusOf(url)).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     paths,
