@@ -31,16 +31,18 @@ export interface SendingLimits {
 type Lane = Pick<ClaimedDelivery, 'accountId' | 'host'>;
 
 /**
- * Claims due deliveries within the limits and without those under way, first those of accounts with the fewest under way.
- * Concurrent processes claim different deliveries.
+ * Claims due deliveries within the limits and without those under way, first those of accounts with the fewest under way,
+ * then those of accounts whose turn is longest ago. Concurrent processes claim different deliveries.
+ * @param served the accounts of earlier claims, the latest last.
  */
 export async function claimDue(
   database: Database,
   underWay: readonly Lane[],
   limits: SendingLimits,
   now: number,
+  served: readonly number[] = [],
 ): Promise<ClaimedDelivery[]> {
-  const due = await firstDue(database, underWay, limits, now);
+  const due = await firstDue(database, underWay, limits, now, served);
   const chosen = chooseWithin(limits, underWay, due);
   if (chosen.length === 0) return [];
   const { rows } = await database.query<ClaimedDelivery>({
@@ -58,51 +60,63 @@ export async function claimDue(
   return rows;
 }
 
-/** How many due deliveries a claim chooses from, for each free slot. */
+/** How many due deliveries a claim chooses from, for each free slot: in total, and of an account. */
 const CANDIDATES_PER_SLOT = 8;
 
 /**
  * Returns due deliveries of hosts and accounts that have free slots: the first ones of each account, by turns. It takes
- * an index step for each pending account and host, for `hostsPerAccount` of each account, so a long queue of one account or
- * to one host costs as much as a short one.
+ * an index step for each account with pending deliveries, and for each of its hosts until it has found enough or has seen
+ * `hostsPerAccount`. So a long queue of one account or to one host costs as much as a short one.
  */
 async function firstDue(
   database: Database,
   underWay: readonly Lane[],
   { atOnce, perHost, perAccount, hostsPerAccount = 2 * WEBHOOK_LIMITS.hostsPerAccount }: SendingLimits,
   now: number,
+  served: readonly number[],
 ): Promise<(Lane & { id: string })[]> {
   const hosts = underWay.map(({ host }) => host);
   const accountIds = underWay.map(({ accountId }) => accountId);
   const { rows } = await database.query<Lane & { id: string }>({
     name: 'due-deliveries',
-    text: `with recursive lanes as (
-        (select account_id, host, 1 as number from webhook_deliveries where state = 'pending'
-          order by account_id, host limit 1)
+    text: `with recursive accounts as (
+        (select account_id as id from webhook_deliveries where state = 'pending' order by account_id limit 1)
         union all
-        select n.account_id, n.host, case when n.account_id = l.account_id then l.number + 1 else 1 end
-        from lanes l cross join lateral (
-          select d.account_id, d.host from webhook_deliveries d
-          where d.state = 'pending' and (d.account_id, d.host) > (
-            l.account_id + case when l.number < $3 then 0 else 1 end, case when l.number < $3 then l.host else '' end)
-          order by d.account_id, d.host limit 1) as n
+        select n.account_id from accounts a cross join lateral (
+          select d.account_id from webhook_deliveries d where d.state = 'pending' and d.account_id > a.id
+          order by d.account_id limit 1) as n
       ), due as (
         select d.*, row_number() over (partition by d.account_id order by d.place, d.next_attempt_at) as turn
-        from lanes l cross join lateral (
-          select d.id, d.account_id, d.host, d.next_attempt_at, row_number() over (order by d.next_attempt_at) as place
-          from webhook_deliveries d
-          where d.state = 'pending' and d.account_id = l.account_id and d.host = l.host
-            and d.next_attempt_at <= $1 and (d.claimed_until is null or d.claimed_until <= $1)
-          order by d.next_attempt_at limit $2) as d
-        where l.host <> all($4) and l.account_id <> all($5)
+        from accounts a cross join lateral (
+          with recursive hosts as (
+            (select host from webhook_deliveries where state = 'pending' and account_id = a.id order by host limit 1)
+            union all
+            select n.host from hosts h cross join lateral (
+              select d.host from webhook_deliveries d
+              where d.state = 'pending' and d.account_id = a.id and d.host > h.host order by d.host limit 1) as n
+          )
+          select f.* from (select host from hosts limit $3) as h cross join lateral (
+            select d.id, d.account_id, d.host, d.next_attempt_at, row_number() over (order by d.next_attempt_at) as place
+            from webhook_deliveries d
+            where d.state = 'pending' and d.account_id = a.id and d.host = h.host
+              and d.next_attempt_at <= $1 and (d.claimed_until is null or d.claimed_until <= $1)
+            order by d.next_attempt_at limit $2) as f
+          where h.host <> all($4)
+          limit $9) as d
+        where a.id <> all($5)
       )
       select id, account_id as "accountId", host from due
+      left join unnest($10::bigint[]) with ordinality as served (account_id, number) using (account_id)
       where turn <= $6
-      order by turn + cardinality(array_positions($7::bigint[], account_id)), next_attempt_at, id limit $8`,
+      order by turn + cardinality(array_positions($7::bigint[], account_id)), served.number nulls first,
+        next_attempt_at, id
+      limit $8`,
     values: [
       ...[new Date(now), perHost, hostsPerAccount],
       ...[reached(hosts, perHost), reached(accountIds, perAccount), perAccount, accountIds],
       Math.max(0, atOnce - underWay.length) * CANDIDATES_PER_SLOT,
+      perAccount * CANDIDATES_PER_SLOT,
+      served,
     ],
   });
   return rows;
@@ -115,7 +129,7 @@ function reached<Value>(values: readonly Value[], most: number): Value[] {
 
 /**
  * Selects deliveries of `due` that fit the limits: first those of accounts with the fewest under way to the host, then those
- * of accounts with the fewest under way, then the longest due. So a long queue of one account does not delay others.
+ * of accounts with the fewest under way, then in the order of `due`. So a long queue of one account does not delay others.
  */
 function chooseWithin<Due extends Lane>(
   { atOnce, perHost, perAccount }: SendingLimits,

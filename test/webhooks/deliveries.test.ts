@@ -242,6 +242,20 @@ test('a claim considers a limited number of hosts of an account, and those of ev
   expect(hosts.sort()).toEqual([3, 3, 4, 4, 5, 5].map((i) => `host${i}.example`));
 });
 
+test('accounts take turns: one that was served before waits for the others, although its deliveries are due longer', async () => {
+  const of = (account: number) => event(`https://host${account}.example/`, account);
+  await enqueueAll(database, [of(0), of(0), of(1), of(1)], NOW);
+  await enqueue(database, of(2), NOW + 1);
+  const [one = 0, two = 0, three = 0] = accounts;
+  const claimed: number[] = [];
+  for (let i = 0; i < 5; i += 1) {
+    const [next] = await claimDue(database, [], { ...MANY, atOnce: 1 }, NOW + 1, claimed.slice(-3));
+    claimed.push(next?.accountId ?? 0);
+  }
+  expect(new Set(claimed.slice(0, 3))).toEqual(new Set([one, two, three]));
+  expect(claimed.slice(3)).toEqual(claimed.slice(0, 3).filter((id) => id !== three));
+});
+
 test('keeps the newest attempts of a delivery that is replayed again and again', async () => {
   const id = await enqueue(database, event(), NOW);
   for (let i = 0; i < ATTEMPTS_KEPT + 3; i += 1) {

@@ -48,6 +48,8 @@ const PURGE_EVERY_MS = 3_600_000;
  */
 const LIMITS: SendingLimits = { atOnce: 16, perHost: 4, perAccount: 8 };
 
+const ACCOUNTS_REMEMBERED = 1_000;
+
 const NO_SECRET: Outcome = {
   status: null,
   error: 'The account has no signing secret.',
@@ -62,13 +64,20 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
   const { limits = { ...LIMITS, hostsPerAccount: 2 * hostsPerAccount } } = deps;
   const send = createSend({ guard: createAddressGuard(deps.allowPrivate, deps.resolve), clock });
   const underWay = new Map<ClaimedDelivery, Promise<void>>();
+  /** Accounts in the order of their latest claims, so that they take turns. */
+  const served = new Set<number>();
 
   async function look(): Promise<void> {
     await enqueueEndedJobs(database, clock.now());
     if (underWay.size >= limits.atOnce) return;
-    const claimed = await claimDue(database, [...underWay.keys()], limits, clock.now());
+    const claimed = await claimDue(database, [...underWay.keys()], limits, clock.now(), [...served]);
     if (claimed.length === 0) return;
     const accountIds = claimed.map(({ accountId }) => accountId);
+    for (const accountId of accountIds) {
+      served.delete(accountId);
+      served.add(accountId);
+    }
+    for (const accountId of served) if (served.size > ACCOUNTS_REMEMBERED) served.delete(accountId);
     const secrets = await signingSecrets(database, accountIds, clock.now(), {
       box: secretBox,
       onUnreadable: (accountId) => log.error({ accountId }, 'failed to decrypt a webhook secret'),

@@ -85,7 +85,8 @@ test('refuses a call, a batch and a replay with a third pending host at no charg
       return (await storedDelivery(souk, delivered)).state;
     })
     .toBe('delivered');
-  const hosts = ['http://127.0.0.1:9/', 'http://127.0.0.2:9/'];
+  const { port } = new URL(receiver.url);
+  const hosts = [`http://127.0.0.2:${port}/`, `http://127.0.0.3:${port}/`];
   for (const url of hosts) await enqueueEvent(souk, accountId, url);
   const call = `/api/market/product?domain=1&asins=${newAsin()}`;
   const batch = { operation: 'market.product', params: { domain: 1 }, split: { asins: [newAsin()] } };

@@ -120,7 +120,7 @@ test('skips ticks while a run is in progress, and runs again afterwards', async 
   await patchSchedule(client, schedule, { cron: '0 * * * *' });
   await ended(souk, client, first ?? { batchId: null });
   passHour(souk);
-  await comesAbout(souk, async () => (await runsOf(client, schedule)).length >= 4);
+  await comesAbout(souk, async () => (await runsOf(client, schedule)).length >= 3);
   expect((await runsOf(client, schedule))[0]).toMatchObject({ trigger: 'tick', state: BEGUN });
   await deleteSchedule(client, schedule);
 });
@@ -266,6 +266,7 @@ test('lists runs in pages, newest first, and deletes them after ninety days', as
   for (let i = 0; i < 3; i += 1) {
     const { run } = (await client.post(`/api/schedules/${schedule.scheduleId}/run`, {})).json.data;
     ids.unshift(run.runId);
+    await ended(souk, client, run);
   }
   const path = `/api/schedules/${schedule.scheduleId}/runs`;
   const first = (await client.get(`${path}?limit=2`)).json.data;
