@@ -41,7 +41,7 @@ test('a refused upload counts, whatever is wrong with it', async ({ client }) =>
 test('the upload of an account that has sent little is read before waiting ones of an account that has sent much', async ({
   openAnother,
 }) => {
-  const souk = await openAnother({ workers: 0 });
+  const souk = await openAnother({ workers: 0, limits: { uploadBytesPerMinute: 150_000 } });
   const queue = batchQueueOf(souk);
   const waiting = async () => (await queue.getJobs(['waiting', 'prioritized'], 0, -1, true)).length;
   const busy = await souk.account();

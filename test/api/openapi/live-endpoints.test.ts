@@ -7,6 +7,7 @@ import { finished } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
 import { openReceiver } from '../../support/receiver.ts';
+import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { everyTwoHours, hasProducts, nextLook } from '../../support/trackers.ts';
 import { sendDue } from '../../support/webhooks.ts';
@@ -148,6 +149,20 @@ test('the endpoints of batches answer as documented', async ({ souk, client }) =
   souk.upstream.on('product', knowsEveryProduct);
 });
 
+/** Starts a run of a schedule that has an unfinished batch. @returns the status. */
+async function runWhileRunning({ database }: Souk, client: Client, scheduleId: string, path: string) {
+  const { rows } = await database.query<{ id: string }>(
+    `insert into batches (id, account_id, operation, state, feed_window, item_count, units_quoted, request_hash,
+       schedule_id, created_at, deadline_at)
+     select gen_random_uuid(), account_id, operation, 'running', 'any', 1, 1, '', id, now(), now() + interval '10 years'
+     from schedules where id = $1 returning id`,
+    [scheduleId],
+  );
+  const { status } = await client.post(path, {});
+  await database.query('delete from batches where id = $1', [rows[0]?.id]);
+  return status;
+}
+
 test('the endpoints of schedules answer as documented', async ({ souk, client }) => {
   const schedule = {
     name: 'Every Monday',
@@ -174,6 +189,7 @@ test('the endpoints of schedules answer as documented', async ({ souk, client })
   expect((await patch(client, links.self, dear)).status).toBe(429);
   const { batch } = (await client.post(links.run, {})).json.data;
   await finished(client, batch);
+  expect(await runWhileRunning(souk, client, made.json.data.scheduleId, links.run)).toBe(409);
   expect((await client.get(`${links.runs}?limit=5`)).json.data.runs).toHaveLength(1);
   expect((await client.get(`${links.runs}?limit=x`)).status).toBe(400);
   expect((await del(client, links.self)).json.data.deleted).toBe(true);
@@ -200,6 +216,7 @@ test('the endpoints of trackers answer as documented', async ({ souk, client, up
   expect((await client.get('/api/trackers?limit=1')).json.data.trackers).toHaveLength(1);
   expect((await client.get(`${links.alerts}?limit=x`)).status).toBe(400);
   expect((await client.post(`${links.self}/run`, {})).json.data.run.trigger).toBe('manual');
+  expect(await runWhileRunning(souk, client, made.json.data.trackerId, `${links.self}/run`)).toBe(409);
   expect((await patch(client, links.self, { name: 'Cheap' })).json.data.name).toBe('Cheap');
   expect((await patch(client, links.self, { maxUnits: 0 })).status).toBe(429);
   expect((await del(client, links.self)).json.data.deleted).toBe(true);
