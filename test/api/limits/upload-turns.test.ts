@@ -31,7 +31,7 @@ test('refuses an upload of an account that has sent as many bytes in a minute as
   expect((await dryRun(other, 1_000)).status).toBe(200);
 });
 
-test('a refused upload counts, whatever is wrong with it', async ({ client }) => {
+test('an upload counts that is refused for its body', async ({ client }) => {
   const body = '{'.padEnd(150_000, ' ');
   const headers = { 'content-type': 'application/json' };
   expect((await client.post('/api/batches', body, { headers })).status).toBe(400);

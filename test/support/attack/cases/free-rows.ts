@@ -9,7 +9,7 @@ import type { FloodRequest } from '../loads/flood.ts';
 
 /** How long an attack takes, and the accounts that send its requests: each may send 20 a second. */
 const SECONDS = 15;
-const ACCOUNTS = 16;
+const ACCOUNTS = 4;
 
 /** How long deliveries of the attack may be pending after it. */
 const DRAINED_WITHIN_MS = 30_000;
