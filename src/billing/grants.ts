@@ -119,18 +119,80 @@ export async function grantSubscriptionIn(client: ClientBase, grant: Subscriptio
   return rows[0]?.id ?? 0;
 }
 
-/** Returns the time at which a new subscription of this wallet can start: now, or the end of the last one. */
+/** A subscription of an account that runs, or waits for the end of an earlier one of its wallet. */
+export interface SubscriptionTime {
+  id: number;
+  wallet: Wallet;
+  planName: string;
+  quantity: number;
+  startsAt: Date;
+  endsAt: Date;
+}
+
+/** Returns the subscriptions of an account that have not ended, the earliest first. */
+export async function subscriptionTimes(
+  database: Queryable,
+  accountId: number,
+  now: number,
+): Promise<SubscriptionTime[]> {
+  const { rows } = await database.query<SubscriptionTime>(
+    `select s.id, s.wallet, p.name as "planName", s.quantity, s.starts_at as "startsAt", s.ends_at as "endsAt"
+     from subscriptions s join plans p on p.id = s.plan_id
+     where s.account_id = $1 and s.ends_at > $2 order by s.starts_at, s.id`,
+    [accountId, new Date(now)],
+  );
+  return rows;
+}
+
+/** A subscription that is to be granted. */
+export interface NextSubscription {
+  accountId: number;
+  wallet: Wallet;
+  /** Ends a free plan that runs. */
+  isPaid: boolean;
+  /** Unix milliseconds. Default: now. */
+  from?: number;
+}
+
+/**
+ * Returns the time at which a new subscription of this wallet can start: `from`, or the end of the last one. A paid one does not
+ * wait for a free plan that runs.
+ */
 export async function nextSubscriptionStart(
   client: Queryable,
-  accountId: number,
-  wallet: Wallet,
+  { accountId, wallet, isPaid, from }: NextSubscription,
   now: number,
 ): Promise<Date> {
-  const { rows } = await client.query<{ endsAt: Date | null }>(
-    'select max(ends_at) as "endsAt" from subscriptions where account_id = $1 and wallet = $2 and ends_at > $3',
-    [accountId, wallet, new Date(now)],
+  const start = new Date(from ?? now);
+  const { rows } = await client.query<{ startsAt: Date }>(
+    `select greatest($3, max(case
+       when $4 and p.price_cents = 0 and s.starts_at <= $5 then s.starts_at + interval '1 millisecond'
+       else s.ends_at end)) as "startsAt"
+     from subscriptions s join plans p on p.id = s.plan_id
+     where s.account_id = $1 and s.wallet = $2 and s.ends_at > $3`,
+    [accountId, wallet, start, isPaid, new Date(now)],
   );
-  return rows[0]?.endsAt ?? new Date(now);
+  return rows[0]?.startsAt ?? start;
+}
+
+/**
+ * Returns the time at which a new subscription starts, within the caller's transaction, and ends a free plan at that time. The
+ * units left of the free plan end with it, as at the end of any subscription, without a line of the ledger.
+ */
+export async function startSubscription(
+  client: ClientBase,
+  next: NextSubscription,
+  now: number,
+): Promise<Date> {
+  await lockAccount(client, next.accountId);
+  const startsAt = await nextSubscriptionStart(client, next, now);
+  await client.query(
+    `update subscriptions s set ends_at = $3 from plans p
+     where s.account_id = $1 and s.wallet = $2 and s.starts_at < $3 and s.ends_at > $3
+       and p.id = s.plan_id and p.price_cents = 0`,
+    [next.accountId, next.wallet, startsAt],
+  );
+  return startsAt;
 }
 
 /**

@@ -51,6 +51,6 @@ describe('a new customer', () => {
     const overview = await visitor.get('/account');
     expect(overview.text).toContain('Hello, A <b>new</b> customer');
     expect(overview.html).not.toContain('<b>new</b>');
-    expect(overview.text).toContain('Your next call will use your general subscription');
+    expect(overview.text).toContain('Your next call uses the units of your plan');
   });
 });

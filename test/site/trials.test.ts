@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { TrialRule } from '../../src/billing/payments/trials.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { monthsAfter } from '../../src/platform/calendar.ts';
+import { expectBalancesOfLedger } from '../support/balances.ts';
 import { PAGES, signedIn } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
@@ -8,9 +10,9 @@ import { createVisitor, type Visitor } from '../support/visitor.ts';
 
 const TOKEN = 'only-for-the-operator';
 
-const test = base.extend('openWith', ({ openAnother }) => async (trials?: TrialRule) => {
+const test = base.extend('openWith', ({ openAnother }) => async (trials?: TrialRule, workers = 0) => {
   const pages = { ...PAGES, ...(trials ? { trials } : {}) };
-  const souk = await openAnother({ workers: 0, pages, operator: { adminToken: TOKEN } });
+  const souk = await openAnother({ workers, pages, operator: { adminToken: TOKEN } });
   await ensureStandardPlans(souk.database);
   return souk;
 });
@@ -90,5 +92,67 @@ describe('TRIALS', () => {
     expect(page.text).not.toContain('Not confirmed');
     expect((await order(visitor)).status).toBe(200);
     expect(await subscriptions(souk, accountId)).toBe(1);
+  });
+});
+
+async function buy(visitor: Visitor, code: string) {
+  const { html } = await visitor.get(`/account/checkout?kind=plan&code=${code}`);
+  const orderId = /name="orderId" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  return visitor.post('/account/checkout', { orderId, kind: 'plan', code, wallet: 'general' });
+}
+
+describe('a customer with a trial', () => {
+  test('has the limits of a paid plan in the minute in which it is bought', async ({ openWith }) => {
+    const souk = await openWith('open', 1);
+    const { visitor, client, accountId } = await signedIn(souk, { plan: null });
+    await order(visitor);
+    const call = async (i: number) => {
+      const path = `/api/market/product?domain=1&asins=B0TRIAL${String(i).padStart(3, '0')}`;
+      return (await client.get(path)).status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 11 }, (_, i) => call(i)));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+
+    souk.clock.advance(1_000);
+    const checkout = await visitor.get('/account/checkout?kind=plan&code=pro');
+    expect(checkout.text).toContain('Your free plan Trial ends then');
+    expect((await buy(visitor, 'pro')).text).toContain('Purchase complete');
+    const { data } = (await client.get('/api/quota')).json;
+    expect(data.general).toMatchObject({
+      plan: { name: 'Pro' },
+      minute: { limit: 300, used: 0 },
+      daily: { limit: 20_000, used: 0 },
+      monthly: { limit: 300_000, used: 0 },
+    });
+    expect(await call(20)).toBe(200);
+    const { rows } = await souk.database.query(
+      'select ends_at, starts_at from subscriptions where account_id = $1 order by starts_at',
+      [accountId],
+    );
+    expect(rows.map(({ ends_at }) => ends_at)[0]).toEqual(rows[1]?.starts_at);
+    await expectBalancesOfLedger(souk, accountId);
+  });
+
+  test('is not offered the trial again, and sees which plan runs and which ones wait', async ({
+    openWith,
+  }) => {
+    const souk = await openWith('open');
+    const { visitor } = await signedIn(souk, { plan: null });
+    await order(visitor);
+    souk.clock.advance(1_000);
+    for (const code of ['pro', 'basic']) await buy(visitor, code);
+    const plans = await visitor.get('/account/plans');
+    expect(plans.text).not.toContain('Choose Trial');
+    const start = souk.clock.now();
+    const at = (months: number) =>
+      monthsAfter(new Date(start), months).toISOString().slice(0, 16).replace('T', ' ');
+    expect(plans.text).toContain(`Pro General Running ${at(0)} UTC ${at(1)} UTC`);
+    expect(plans.text).toContain(`Basic General Waiting ${at(1)} UTC ${at(2)} UTC`);
+    const overview = await visitor.get('/account');
+    expect(overview.text).toContain(`Next: Basic , from ${at(1)} UTC until ${at(2)} UTC`);
+    const checkout = await visitor.get('/account/checkout?kind=plan&code=enterprise');
+    expect(checkout.text).toContain(`Your current plan, Pro, runs until ${at(1)} UTC`);
+    expect(checkout.text).toContain(`Your plan Basic runs until ${at(2)} UTC`);
+    expect((await order(visitor)).text).toContain('You have already used Trial.');
   });
 });

@@ -51,7 +51,7 @@ export function balancesFromLedger(database: Database, accountId: number, now: n
        group by d.source_id
        union all
        select 'month of ' || d.source_id, -sum(d.units) from drawn d
-       join subscriptions s on s.id = d.source_id
+       join subscriptions s on s.id = d.source_id and s.ends_at > $2
        cross join lateral souk_month(s, $2) as m
        where d.source = 'subscription' and place = 'available' and d.drawn_at >= m.month_start
        group by d.source_id

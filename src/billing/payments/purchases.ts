@@ -3,7 +3,13 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
-import { grantPack, grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
+import {
+  grantPack,
+  grantSubscriptionIn,
+  nextSubscriptionStart,
+  startSubscription,
+  subscriptionTimes,
+} from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
 
@@ -81,6 +87,8 @@ export function createPurchase(
         'The amount exceeds the limit of one payment. Split it into several purchases.',
       );
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
+    if (amountCents === 0 && offer.kind === 'plan')
+      await refuseBesideOthers(client, { accountId, wallet, name: offer.name }, now);
     if (offer.kind === 'plan') await refuseBesideRenewal(client, { accountId, wallet, renews }, now);
     const { rows } = await client.query<Purchase>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
@@ -114,7 +122,17 @@ async function refuseSecondFreeOne(
     [accountId, offer.kind, offer.code],
   );
   if (rowCount)
-    throw new PurchaseRefused(`This account has already had ${offer.name}. It can be bought once.`);
+    throw new PurchaseRefused(`You have already used ${offer.name}. Each account can have it once.`);
+}
+
+/** A free plan that waited for a paid one would later delay the next paid one. */
+async function refuseBesideOthers(
+  client: ClientBase,
+  { accountId, wallet, name }: { accountId: number; wallet: Wallet; name: string },
+  now: number,
+): Promise<void> {
+  const present = await presentPlans(client, accountId, wallet, now);
+  if (present !== null) throw new PurchaseRefused(`${name} is for accounts without a plan. ${present}`);
 }
 
 /** A plan that renews has its wallet for itself: Stripe charges for its months as they come. */
@@ -131,11 +149,26 @@ async function refuseBesideRenewal(
     throw new PurchaseRefused(
       'This wallet has a plan that renews. Change that plan instead, or let it end first.',
     );
-  const freeFrom = renews ? await nextSubscriptionStart(client, accountId, wallet, now) : new Date(now);
-  if (freeFrom.getTime() > now)
+  if (!renews) return;
+  const startsAt = await nextSubscriptionStart(client, { accountId, wallet, isPaid: true }, now);
+  if (startsAt.getTime() > now)
     throw new PurchaseRefused(
-      `Your current plan runs until ${freeFrom.toISOString()}. A plan that renews can be bought after that. To get more units before that, buy a pack.`,
+      `${await presentPlans(client, accountId, wallet, now)} A plan that renews can be bought after that. To get more units before that, buy a pack.`,
     );
+}
+
+/** Returns a text that says how long the plans of a wallet run; null if it has none. */
+async function presentPlans(
+  client: ClientBase,
+  accountId: number,
+  wallet: Wallet,
+  now: number,
+): Promise<string | null> {
+  const plans = (await subscriptionTimes(client, accountId, now)).filter((plan) => plan.wallet === wallet);
+  if (plans.length === 0) return null;
+  return plans
+    .map(({ planName, endsAt }) => `Your plan ${planName} runs until ${endsAt.toISOString()}.`)
+    .join(' ');
 }
 
 /**
@@ -224,14 +257,13 @@ export async function listPurchases(
 }
 
 async function grantPlan(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
-  const { accountId, wallet, quantity, months } = purchase;
+  const { accountId, wallet, quantity, months, amountCents } = purchase;
   const { rows } = await client.query<{ planId: number }>(
     'select plan_id as "planId" from orders where id = $1',
     [purchase.id],
   );
-  await lockAccount(client, accountId);
-  // A wallet has one subscription at a time, so a new one starts when the present one ends.
-  const startsAt = await nextSubscriptionStart(client, accountId, wallet, now);
+  // A wallet has one subscription at a time, so a new one starts when the present one ends. A paid plan ends a free one.
+  const startsAt = await startSubscription(client, { accountId, wallet, isPaid: amountCents > 0 }, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);
   const { planId } = only(rows);
   return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });

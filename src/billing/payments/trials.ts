@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/pool.ts';
+import type { Offer } from './offers.ts';
 
 /** Which accounts may take a free offer without the operator: all, those with a confirmed e-mail address, or none. */
 export const TRIAL_RULES = ['open', 'confirmed', 'manual'] as const;
@@ -11,6 +12,23 @@ export type TrialPolicy = TrialRule | 'confirmed by mail';
 /** Returns the policy of an installation. Where mails are sent, a trial always requires a confirmed address. */
 export function trialPolicyOf(rule: TrialRule, sendsMails: boolean): TrialPolicy {
   return sendsMails && rule !== 'manual' ? 'confirmed by mail' : rule;
+}
+
+/** The free offers that an account has taken, by kind and code. */
+export type TakenOffers = ReadonlySet<string>;
+
+/** Returns the free offers that an account has taken. It can take each of them once. */
+export async function takenOffers(database: Queryable, accountId: number): Promise<TakenOffers> {
+  const { rows } = await database.query<{ offer: string }>(
+    `select distinct kind || ' ' || offer_code as offer from orders
+     where account_id = $1 and amount_cents = 0 and state <> 'cancelled'`,
+    [accountId],
+  );
+  return new Set(rows.map(({ offer }) => offer));
+}
+
+export function isTaken(taken: TakenOffers, { kind, code, priceCents }: Offer): boolean {
+  return priceCents === 0 && taken.has(`${kind} ${code}`);
 }
 
 /** Why an account may not take a free offer, as a text for its customer; null if it may. */

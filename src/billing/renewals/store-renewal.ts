@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
+import { grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { Purchase } from '../payments/purchases.ts';
 import { applySubscription, type RenewalChanges, type RenewalState } from './apply-subscription.ts';
 import type { PaidPeriod, StripeFacts } from './stripe-facts.ts';
@@ -83,7 +83,7 @@ async function grantPeriod(
     [renewingPlanId, new Date(from)],
   );
   // If another subscription uses the time, for example one that the operator granted, the month starts when that ends.
-  const startsAt = await nextSubscriptionStart(client, accountId, wallet, from);
+  const startsAt = await startSubscription(client, { accountId, wallet, isPaid: true, from }, now);
   const endsAt = new Date(startsAt.getTime() + to - from);
   const grant = { accountId, wallet, planId, quantity, startsAt, endsAt, months: 1 };
   const subscriptionId = await grantSubscriptionIn(client, grant);

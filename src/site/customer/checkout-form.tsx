@@ -30,7 +30,7 @@ export const checkoutSchema = z.object({
 });
 
 const BUTTONS: Record<ProviderName, string> = {
-  demo: 'Buy for free (demo)',
+  demo: 'Complete purchase',
   manual: 'Confirm purchase',
   stripe: 'Pay with Stripe',
 };

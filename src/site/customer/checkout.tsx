@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { nextSubscriptionStart } from '../../billing/grants.ts';
+import { nextSubscriptionStart, subscriptionTimes } from '../../billing/grants.ts';
 import { findOffer, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { createPurchase, PurchaseRefused } from '../../billing/payments/purchases.ts';
@@ -16,10 +16,10 @@ import {
 } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { Checkout, checkoutSchema } from './checkout-form.tsx';
+import { PlanTimesNotice } from './plan-times.tsx';
 import { payPurchase } from './purchase-page.tsx';
 
 /** Registers the checkout of a plan or a pack: the form with its price, and the payment. */
@@ -89,19 +89,23 @@ async function sendForm(
 ): Promise<FastifyReply> {
   const { liveAccountId: accountId } = customerOf(reply.request);
   const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
-  const startsAt = await nextSubscriptionStart(database, accountId, wallet, clock.now());
+  const now = clock.now();
+  const isPaid = offer.priceCents > 0;
+  const renews = isPaid && offer.kind === 'plan' && offer.renews && payments.name === 'stripe';
+  const [startsAt, plans] = await Promise.all([
+    nextSubscriptionStart(database, { accountId, wallet, isPaid }, now),
+    subscriptionTimes(database, accountId, now),
+  ]);
   return sendPage(
     reply,
     <Page title={`Buy ${offer.name}`} path="/account/plans" scripts={['checkout.js']}>
       <h1>Buy {offer.name}</h1>
       <Checkout {...{ offer, form, currency, offPeak }} provider={payments.name} />
-      {offer.kind === 'plan' && startsAt.getTime() > clock.now() && (
-        <div class="notice warn">
-          <p>
-            Your current plan runs until <Time at={startsAt} />. A wallet has one plan at a time, so the new
-            plan starts then. To get more units before that, buy a pack.
-          </p>
-        </div>
+      {offer.kind === 'plan' && (
+        <PlanTimesNotice
+          {...{ startsAt, renews, now }}
+          plans={plans.filter((plan) => plan.wallet === wallet)}
+        />
       )}
     </Page>,
     status,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { isKeyDue } from '../../accounts/first-key.ts';
 import { isTestAccount } from '../../accounts/test-accounts.ts';
+import { subscriptionTimes } from '../../billing/grants.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -10,6 +11,7 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
 import { ShowFirstKey } from './key-shown.tsx';
+import { WaitingPlans } from './plan-times.tsx';
 import { confirmBanner } from './settings/confirm-banner.tsx';
 import { trialFor, Welcome } from './trial.tsx';
 
@@ -23,8 +25,10 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account', async (request, reply) => {
     const { accountId, name } = customerOf(request);
     const isTest = isTestAccount(accountId);
-    const [quota, isDue, banner] = await Promise.all([
+    const now = pages.clock.now();
+    const [quota, plans, isDue, banner] = await Promise.all([
       apiData<QuotaSnapshot>(request, 'GET', '/api/quota'),
+      subscriptionTimes(pages.database, accountId, now),
       isKeyDue(pages.database, accountId),
       confirmBanner(pages, request),
     ]);
@@ -60,6 +64,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
                   ) : (
                     <NoPlan wallet={wallet} />
                   )}
+                  <WaitingPlans {...{ plans, wallet, now }} />
                 </section>
               );
             })}
@@ -81,7 +86,7 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
     return (
       <div class="notice warn row">
         <p>
-          <strong>Choose a plan to make calls.</strong> You have no subscription and no pack.
+          <strong>Choose a plan to make calls.</strong> You have no plan and no pack.
         </p>
         <a class="button primary" href="/account/plans">
           Plans and packs
@@ -105,8 +110,9 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
   return (
     <div class="notice good">
       <p>
-        <strong>Ready.</strong> Your next call will use your {WALLET_NAMES[activeBilling].toLowerCase()}{' '}
-        {activeBillingTrack === 'pack' ? 'pack' : 'subscription'}.
+        <strong>Ready.</strong> Your next call uses the units of{' '}
+        {activeBillingTrack === 'pack' ? 'a pack' : 'your plan'}
+        {activeBilling === 'off_peak' ? ' for off-peak hours' : ''}.
       </p>
     </div>
   );

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ensureAccount } from '../../../src/accounts/accounts.ts';
 import { createFirstKey, isKeyDue } from '../../../src/accounts/first-key.ts';
+import { grantSubscription } from '../../../src/billing/grants.ts';
 import { amountOf, findOffer, type Offer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
 import {
   cancelPurchase,
@@ -12,6 +13,7 @@ import {
   type NewPurchase,
 } from '../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
+import { monthsAfter } from '../../../src/platform/calendar.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { createTestDatabase } from '../../support/database.ts';
@@ -130,10 +132,49 @@ describe('a purchase', () => {
   test('of a free plan is allowed once for each account', async () => {
     const trial = await offer('plan', 'trial');
     const once = await buy(trial);
-    await expect(buy(trial)).rejects.toThrow('can be bought once');
+    await expect(buy(trial)).rejects.toThrow('You have already used Trial');
     await expect(buy(trial, { months: 2 })).rejects.toThrow('for one month');
     await cancelPurchase(database, once.id, NOW);
     expect((await buy(trial)).amountCents).toBe(0);
+  });
+
+  test.each([
+    ['a paid plan that runs', 'basic', 0],
+    ['a plan that the operator granted for later', 'basic', 40 * DAY_MS],
+  ])('of a free plan is refused beside %s', async (_name, code, delayMs) => {
+    const { id } = (await offer('plan', code)) as PlanOffer;
+    const startsAt = new Date(NOW + delayMs);
+    const endsAt = new Date(NOW + delayMs + 30 * DAY_MS);
+    const grant = { accountId, wallet: 'general', planId: id, quantity: 1, startsAt, endsAt } as const;
+    await grantSubscription(database, grant);
+    await expect(buy(await offer('plan', 'trial'))).rejects.toThrow(
+      `Trial is for accounts without a plan. Your plan Basic runs until ${endsAt.toISOString()}.`,
+    );
+    expect((await buy(await offer('plan', 'trial'), { wallet: 'off_peak' })).state).toBe('pending');
+  });
+
+  test.each([
+    ['a free plan, which it ends', 'trial', 0],
+    ['a free plan that was taken in the same millisecond, which it ends', 'trial', 1],
+    ['a paid plan, after which it starts', 'basic', null],
+  ])('of a paid plan is possible during %s', async (_name, code, delayMs) => {
+    const first = await buy(await offer('plan', code));
+    await grantPurchase(database, first.id, NOW);
+    const now = NOW + (delayMs === 0 ? 60_000 : 0);
+    await grantPurchase(database, (await buy(await offer('plan', 'pro'), {}, now)).id, now);
+    const [before, paid] = await subscriptions();
+    const start = delayMs === null ? Date.UTC(2026, 1, 28, 12) : now + delayMs;
+    expect([before?.ends_at, paid?.starts_at]).toEqual([new Date(start), new Date(start)]);
+    expect(paid?.ends_at).toEqual(monthsAfter(new Date(start), 1));
+  });
+
+  test('of a paid plan ends a free plan of its own wallet only', async () => {
+    await grantPurchase(database, (await buy(await offer('plan', 'trial'))).id, NOW);
+    const later = NOW + 60_000;
+    const pro = await buy(await offer('plan', 'pro'), { wallet: 'off_peak' }, later);
+    await grantPurchase(database, pro.id, later);
+    const [trial, paid] = await subscriptions();
+    expect([trial?.ends_at, paid?.starts_at]).toEqual([monthsAfter(new Date(NOW), 1), new Date(later)]);
   });
 
   test('that was cancelled is granted if its payment arrives later', async () => {

@@ -1,8 +1,10 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
 import fc from 'fast-check';
+import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
 import { findOffer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
+import { createPurchase, grantPurchase } from '../../../src/billing/payments/purchases.ts';
 import { reconcileCheckouts } from '../../../src/billing/payments/stripe/reconcile-checkouts.ts';
 import { changePlan, setCancelled } from '../../../src/billing/renewals/change-renewal.ts';
 import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
@@ -158,6 +160,30 @@ test('a month whose time another subscription uses is granted after it', async (
   const [other, month] = await granted(accountId);
   expect([other?.[2], month?.slice(0, 2)]).toEqual([endsAt.toISOString(), ['pro', endsAt.toISOString()]]);
   expect(Date.parse(month?.[2] ?? '') - Date.parse(month?.[1] ?? '')).toBeGreaterThanOrEqual(28 * DAY_MS);
+});
+
+test('a plan that renews can be bought during a trial, and ends it', async () => {
+  const accountId = await paid.account();
+  const trial = {
+    accountId,
+    wallet: 'general',
+    quantity: 1,
+    months: 1,
+    currency: 'eur',
+    provider: 'stripe',
+  } as const;
+  const taken = await createPurchase(
+    souk.database,
+    { ...trial, purchaseId: uuid(), offer: await offer('trial') },
+    souk.clock.now(),
+  );
+  await grantPurchase(souk.database, taken.id, souk.clock.now());
+  paid.pass(5 * DAY_MS);
+  const start = new Date(souk.clock.now()).toISOString();
+  await paid.buy(accountId, 'plan', 'pro');
+  await paid.deliver(paid.takeEvents());
+  const [free, month] = await granted(accountId);
+  expect([free?.[2], month?.slice(0, 2)]).toEqual([start, ['pro', start]]);
 });
 
 test('a subscription of Stripe that no purchase has created grants nothing', async () => {

@@ -47,7 +47,7 @@ export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap
 }
 
 function lastTime(at: Date | null): VNode | string {
-  return at ? <Time at={at} /> : 'reset';
+  return at ? <Time at={at} /> : 'no end date';
 }
 
 /** The button that revokes a key; none for a key that does not work. */
