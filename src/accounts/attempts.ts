@@ -15,6 +15,9 @@ const TOKENS = 10;
 /** Mails in an hour: that one account requests; and with password links, requested by one network and for one address. */
 const MAILS = { account: 5, network: 10, address: 5 } as const;
 
+/** Requests in 15 minutes of one account that ask the payment provider. */
+const PAYMENTS = 30;
+
 /** Sign-ups from one network; default of the setting SIGN_UPS_PER_HOUR. */
 export const SIGN_UPS_PER_HOUR = 5;
 
@@ -27,7 +30,7 @@ export interface Attempt {
 }
 
 /**
- * Limits attempts to guess passwords and operator tokens, sign-ups and requested mails, over all gateways. While Redis is unavailable each
+ * Limits attempts to guess passwords and operator tokens, sign-ups, requested mails and requests about payments, over all gateways. While Redis is unavailable each
  * gateway counts for itself. Attempts are counted by network, so that strangers cannot lock an owner out in other networks.
  */
 export interface Attempts {
@@ -39,6 +42,8 @@ export interface Attempts {
   countSignUp(address: string): Promise<number | null>;
   /** Counts a mail that an account requests. @returns the seconds to wait, or null if it may be sent. */
   countMail(accountId: number): Promise<number | null>;
+  /** Counts a request of an account that asks the payment provider. @returns the same. */
+  countPayment(accountId: number): Promise<number | null>;
   /** Counts a request for a password link, for an address with or without an account. @returns the same. */
   countForgotten(address: string, email: string): Promise<number | null>;
   /** @returns the seconds to wait before a token from this address is checked, or null if it may be checked now. */
@@ -60,6 +65,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
   const byNetwork = limiter('network', PASSWORDS.network, QUARTER_SECONDS);
   const tokens = limiter('token', TOKENS, QUARTER_SECONDS);
   const mails = limiter('mail', MAILS.account, HOUR_SECONDS);
+  const payments = limiter('payment', PAYMENTS, QUARTER_SECONDS);
   const forgottenByNetwork = limiter('forgotten-network', MAILS.network, HOUR_SECONDS);
   const forgottenByAddress = limiter('forgotten-address', MAILS.address, HOUR_SECONDS);
   const signUps = limiter('sign-up', signUpsPerHour, HOUR_SECONDS);
@@ -77,6 +83,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
     },
     countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
     countMail: (accountId) => secondsToWait(mails, String(accountId)),
+    countPayment: (accountId) => secondsToWait(payments, String(accountId)),
     async countForgotten(address, email) {
       return (
         (await secondsToWait(forgottenByNetwork, networkOf(address))) ??

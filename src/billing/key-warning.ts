@@ -34,10 +34,10 @@ export function keyWarning(
   if (keyExpiresAt !== null) return `This key expires at ${iso(keyExpiresAt)}.`;
   if (subscription) {
     const { wallet, endsAt } = subscription;
-    return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and no other subscription follows it.`;
+    return `The ${WALLET_NAMES[wallet]} plan ends at ${iso(endsAt)}, and no other plan follows it.`;
   }
   if (lastPackEndsAt !== null && lastPackEndsAt <= warnUntil(now)) {
-    return `The last resource pack ends at ${iso(lastPackEndsAt)}.`;
+    return `The last pack ends at ${iso(lastPackEndsAt)}.`;
   }
   return lowBalance(balance);
 }
@@ -78,13 +78,13 @@ export async function findEndings(
 function lowBalance({ general, off_peak, packs }: Pick<QuotaSnapshot, 'general' | 'off_peak' | 'packs'>) {
   const bought = packs.items.reduce((sum, { totalUnits }) => sum + totalUnits, 0);
   if (packs.totalRemainingUnits < LOW_SHARE * bought) {
-    return `Less than 10 % of the units of the resource packs are left: ${packs.totalRemainingUnits} of ${bought}.`;
+    return `Less than 10 % of the units of the packs are left: ${packs.totalRemainingUnits} of ${bought}.`;
   }
   for (const [wallet, subscription] of [['general', general] as const, ['off_peak', off_peak] as const]) {
     if (!subscription.subscribed) continue;
     const { limit, remaining } = subscription.monthly;
     if (limit === null || remaining === null || remaining >= LOW_SHARE * limit) continue;
-    const month = `the ${WALLET_NAMES[wallet]} subscription's month, which ends at ${subscription.resetAt.monthly}`;
+    const month = `the month of the ${WALLET_NAMES[wallet]} plan, which ends at ${subscription.resetAt.monthly}`;
     return `Less than 10 % of the units are left in ${month}: ${remaining} of ${limit}.`;
   }
   return null;

@@ -35,7 +35,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   open_calls: 'Until the call ends',
   operation_hours: '400 days',
   operator_two_factor: 'One row',
-  orders: 'For ever: purchases',
+  orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
   pack_offers: 'One row for each offer',
   packs: 'For ever: granted packs',
   password_resets: 'Until they expire',

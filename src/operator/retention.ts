@@ -1,3 +1,4 @@
+import { purgePurchases } from '../billing/payments/purchases.ts';
 import { dropWeek } from '../brand-analytics/import/drop-week.ts';
 import { purgeMails } from '../mail/purge.ts';
 import { siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
@@ -45,6 +46,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
   await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
   await purgeMails(database, at.getTime());
+  await purgePurchases(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from password_resets where expires_at < $1', [at]);

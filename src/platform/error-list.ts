@@ -170,7 +170,7 @@ export const ERRORS = {
     status: 429,
     code: 'QUOTA_NO_SUBSCRIPTION',
     units: 'none',
-    text: 'The account has no subscription and no resource pack.',
+    text: 'The account has no plan and no pack.',
   },
   QUOTA_OFF_PEAK_ONLY: {
     status: 429,
@@ -200,7 +200,7 @@ export const ERRORS = {
     status: 429,
     code: 'QUOTA_PACK_EXHAUSTED',
     units: 'none',
-    text: 'All resource packs are used up.',
+    text: 'All packs are used up.',
   },
   QUOTA_INSUFFICIENT_UNITS: {
     status: 429,

@@ -29,7 +29,7 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that ends within seven days',
     { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
-    'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and no other subscription follows it.',
+    'The off-peak plan ends at 2026-03-17T10:20:30.000Z, and no other plan follows it.',
   ],
   [
     'nothing for a subscription that ends in more than seven days',
@@ -44,24 +44,24 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that another follows after a gap of a day',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
-    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other subscription follows it.',
+    'The general plan ends at 2026-03-13T10:20:30.000Z, and no other plan follows it.',
   ],
   [
     'a subscription that only one of the other wallet follows',
     {
       subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
     },
-    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other subscription follows it.',
+    'The general plan ends at 2026-03-13T10:20:30.000Z, and no other plan follows it.',
   ],
   [
     'the end of a subscription rather than an earlier end of the last pack',
     { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
-    'The general subscription ends at 2026-03-15T10:20:30.000Z, and no other subscription follows it.',
+    'The general plan ends at 2026-03-15T10:20:30.000Z, and no other plan follows it.',
   ],
   [
     'the end of the last packs',
     { packs: [2, 6].map((days) => ({ units: 5, validUntil: inDays(days) })) },
-    'The last resource pack ends at 2026-03-16T10:20:30.000Z.',
+    'The last pack ends at 2026-03-16T10:20:30.000Z.',
   ],
   [
     'nothing for a pack that ends soon if a later pack follows it',
@@ -93,9 +93,7 @@ test('warns when less than a tenth of the units of the packs are left', async ()
   await billing.admit(account, 90);
   expect(await warningOf(account)).toBeNull();
   await billing.admit(account, 1);
-  expect(await warningOf(account)).toBe(
-    'Less than 10 % of the units of the resource packs are left: 9 of 100.',
-  );
+  expect(await warningOf(account)).toBe('Less than 10 % of the units of the packs are left: 9 of 100.');
 });
 
 test("warns when less than a tenth of the month's units are left", async () => {
@@ -105,7 +103,7 @@ test("warns when less than a tenth of the month's units are left", async () => {
   expect(await warningOf(account)).toBeNull();
   await billing.admit(account, 1);
   expect(await warningOf(account)).toBe(
-    "Less than 10 % of the units are left in the general subscription's month, " +
+    'Less than 10 % of the units are left in the month of the general plan, ' +
       'which ends at 2026-04-05T00:00:00.000Z: 19 of 200.',
   );
 });

@@ -23,7 +23,7 @@ test('returns an empty snapshot for an account without grants', async () => {
     activeBilling: null,
     activeBillingTrack: null,
     nextCallRejectReason: 'QUOTA_NO_SUBSCRIPTION',
-    nextCallRejectMessage: 'The account has no subscription and no resource pack.',
+    nextCallRejectMessage: 'The account has no plan and no pack.',
     keyWarning: null,
     general: { subscribed: false },
     off_peak: { subscribed: false },

@@ -15,6 +15,8 @@ export interface StripeObject extends Fields {
 export interface StripeEvent {
   type: string;
   object: StripeObject;
+  /** Unix seconds. */
+  created: number;
 }
 
 /**
@@ -59,7 +61,7 @@ export class StripeModel {
 
   /** Makes an event with the object as it is now. */
   report(type: string, object: StripeObject): void {
-    this.events.push({ type, object: structuredClone(object) });
+    this.events.push({ type, object: structuredClone(object), created: this.now });
   }
 
   /** The customer completes a checkout page. */
@@ -232,11 +234,24 @@ export class StripeModel {
     const { current_period_start: from, current_period_end: to } = item;
     const left = Math.max(0, (to - this.now) / (to - from));
     const unused = -Math.round(Number(item.price.unit_amount) * item.quantity * left);
-    const credit = lineOf(item, unused, { start: this.now, end: to });
+    const credit = lineOf(item, unused, { start: this.now, end: to }, true);
     Object.assign(subscription, { anchor: this.now, months: 0 });
     item.price = price;
     this.#nextPeriod(subscription);
     this.#invoice(subscription, 'subscription_update', [credit, this.#cycleLine(subscription)]);
+  }
+
+  /** The operator changes the quantity in the dashboard, which charges or credits the rest of the period at once. */
+  changeQuantity(id: string, quantity: number): void {
+    const subscription = this.get(id);
+    const item = itemOf(subscription);
+    const { current_period_start: from, current_period_end: to } = item;
+    const rest = (count: number) =>
+      Math.round((Number(item.price.unit_amount) * count * (to - this.now)) / (to - from));
+    const period = { start: this.now, end: to };
+    const credit = lineOf(item, -rest(item.quantity), period, true);
+    item.quantity = quantity;
+    this.#invoice(subscription, 'subscription_update', [credit, lineOf(item, rest(quantity), period, true)]);
   }
 
   /** Refunds a part of a charge. */
@@ -290,9 +305,15 @@ function itemOf(subscription: StripeObject): Item {
   return (subscription.items as { data: [Item] }).data[0];
 }
 
-function lineOf({ price, quantity }: Item, amount: number, period: { start: number; end: number }): Fields {
+function lineOf(
+  { price, quantity }: Item,
+  amount: number,
+  period: { start: number; end: number },
+  proration = false,
+): Fields {
   const pricing = { type: 'price_details', price_details: { price: price.id, product: price.product } };
-  return { object: 'line_item', amount, quantity, period, pricing };
+  const parent = { type: 'subscription_item_details', subscription_item_details: { proration } };
+  return { object: 'line_item', amount, quantity, period, pricing, parent };
 }
 
 export function textOf(param: Params | string | undefined): string {

@@ -166,10 +166,16 @@ const ROUTES: Readonly<Record<string, Route>> = {
   },
   'GET events': (model, params) => {
     const types = Object.values(params.types as Params);
-    const events = model.events.filter(({ type }) => types.includes(type));
-    return list(
-      events.map(({ type, object }, i) => ({ id: `evt_${i}`, object: 'event', type, data: { object } })),
-    );
+    const since = Number((params.created as Params | undefined)?.gte ?? 0);
+    const events = model.events
+      .map(({ type, object, created }, i) => ({
+        ...{ id: `evt_${i}`, object: 'event', type, created, data: { object } },
+      }))
+      .filter(({ type, created }) => types.includes(type) && created >= since)
+      .toReversed();
+    const start = 1 + events.findIndex(({ id }) => id === params.starting_after);
+    const limit = Number(params.limit ?? 10);
+    return { ...list(events.slice(start, start + limit)), has_more: start + limit < events.length };
   },
   'GET disputes': listOf('dispute', 'payment_intent'),
   'GET charges': listOf('charge', 'customer'),

@@ -59,6 +59,12 @@ export class PurchaseRefused extends Error {}
 
 const DAY_MS = 86_400_000;
 
+/** A payment that Stripe reports later than this finds no purchase. Its pages expire after a day; bank transfers take two weeks. */
+const UNFINISHED_KEPT_DAYS = 30;
+
+/** The most purchases of an account that are pending or cancelled. Cancelled ones are deleted after a while. */
+export const UNFINISHED_PURCHASES = 100;
+
 /** The highest amount that Stripe accepts in one payment. */
 const LARGEST_AMOUNT_CENTS = 99_999_999;
 
@@ -86,6 +92,7 @@ export function createPurchase(
       throw new PurchaseRefused(
         'The amount exceeds the limit of one payment. Split it into several purchases.',
       );
+    await refuseManyUnfinished(client, accountId);
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     if (amountCents === 0 && offer.kind === 'plan')
       await refuseBesideOthers(client, { accountId, wallet, name: offer.name }, now);
@@ -106,6 +113,18 @@ export function createPurchase(
     );
     return only(rows);
   });
+}
+
+/** A purchase that is not paid leaves a row, and costs nothing. */
+async function refuseManyUnfinished(client: ClientBase, accountId: number): Promise<void> {
+  const { rows } = await client.query<{ unfinished: number }>(
+    `select count(*)::int as unfinished from orders where account_id = $1 and state <> 'granted'`,
+    [accountId],
+  );
+  if ((rows[0]?.unfinished ?? 0) >= UNFINISHED_PURCHASES)
+    throw new PurchaseRefused(
+      `Your account has ${UNFINISHED_PURCHASES} purchases that were not paid. Pay one of those that are pending, or try again later: unpaid purchases are deleted after ${UNFINISHED_KEPT_DAYS} days.`,
+    );
 }
 
 /** Each account can have a free offer once, for one month. */
@@ -224,6 +243,19 @@ export async function cancelPurchase(
     [purchaseId, new Date(now), accountId],
   );
   return rows[0] ?? null;
+}
+
+/**
+ * Deletes purchases that were cancelled long ago, and those that were never paid. A pending purchase that the operator has to
+ * confirm stays.
+ */
+export async function purgePurchases(database: Queryable, now: number): Promise<void> {
+  await database.query(
+    `delete from orders o where o.created_at < $1
+       and (o.state = 'cancelled' and o.ended_at < $1 or o.state = 'pending' and o.provider <> 'manual')
+       and not exists (select 1 from auto_top_ups t where t.purchase_id = o.id)`,
+    [new Date(now - UNFINISHED_KEPT_DAYS * DAY_MS)],
+  );
 }
 
 /** Stores the id that the provider gave to a purchase. */

@@ -1,8 +1,10 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
+import { unixMs } from '../../platform/db/columns.ts';
 import { grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { Purchase } from '../payments/purchases.ts';
 import { applySubscription, type RenewalChanges, type RenewalState } from './apply-subscription.ts';
+import { carriedUnits, type UpgradedMonth } from './carried-units.ts';
 import type { PaidPeriod, StripeFacts } from './stripe-facts.ts';
 
 /** stale: the plan has changed since the facts were read. nothing: no invoice was ever paid. */
@@ -68,7 +70,10 @@ async function savePlan(
   );
 }
 
-/** Grants the month of a paid invoice. A month of the same plan that is under way, as before an upgrade, ends at its start. */
+/**
+ * Grants the month of a paid invoice. A month of the same plan that is under way, as before an upgrade, ends at its start, and the
+ * units that were used of it beyond the time that stays paid count against the new month.
+ */
 async function grantPeriod(
   client: ClientBase,
   { id: purchaseId, accountId, wallet }: Purchase,
@@ -76,17 +81,22 @@ async function grantPeriod(
   { invoiceId, paymentIntentId, planId, quantity, from, to }: PaidPeriod,
   now: number,
 ): Promise<void> {
-  await client.query(
+  const { rows: upgraded } = await client.query<UpgradedMonth>(
     `update subscriptions s set ends_at = greatest($2, s.starts_at + interval '1 second')
-     from stripe_payments p
-     where p.renewing_plan_id = $1 and s.id = p.subscription_id and s.starts_at <= $2 and s.ends_at > $2`,
+     from stripe_payments p, plans l
+     where p.renewing_plan_id = $1 and s.id = p.subscription_id and s.starts_at <= $2 and s.ends_at > $2
+       and l.id = s.plan_id
+     returning ${unixMs('s.starts_at')} as "from", ${unixMs('p.ends_at')} as "to", l.monthly_limit * s.quantity as total,
+       s.month_used as used`,
     [renewingPlanId, new Date(from)],
   );
+  const carried = upgraded.reduce((sum, month) => sum + carriedUnits(month, from), 0);
   // If another subscription uses the time, for example one that the operator granted, the month starts when that ends.
   const startsAt = await startSubscription(client, { accountId, wallet, isPaid: true, from }, now);
   const endsAt = new Date(startsAt.getTime() + to - from);
   const grant = { accountId, wallet, planId, quantity, startsAt, endsAt, months: 1 };
   const subscriptionId = await grantSubscriptionIn(client, grant);
+  if (carried > 0) await carryOver(client, { accountId, subscriptionId, carried }, now);
   await client.query(
     `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, renewing_plan_id, subscription_id,
        ends_at, at)
@@ -99,6 +109,22 @@ async function grantPeriod(
   await client.query(
     `update orders set state = 'granted', ended_at = $2, subscription_id = $3 where id = $1 and state <> 'granted'`,
     [purchaseId, new Date(now), subscriptionId],
+  );
+}
+
+/** Counts units as used of a month that has just been granted. */
+async function carryOver(
+  client: ClientBase,
+  { accountId, subscriptionId, carried }: { accountId: number; subscriptionId: number; carried: number },
+  now: number,
+): Promise<void> {
+  await client.query(
+    'update subscriptions set month_start = starts_at, month_end = ends_at, month_used = $2 where id = $1',
+    [subscriptionId, carried],
+  );
+  await client.query(
+    `insert into ledger (account_id, at, kind, source, source_id, units) values ($1, $2, 'revoke', 'subscription', $3, $4)`,
+    [accountId, new Date(now), subscriptionId, carried],
   );
 }
 

@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { validate as isUuid } from 'uuid';
 import { planIdOfProduct } from './plan-product.ts';
 
 /** A paid invoice of a renewing plan and the time that it pays for. Times are Unix milliseconds. */
@@ -33,10 +34,12 @@ export function readFacts(
   paidInvoices: readonly Stripe.Invoice[],
 ): StripeFacts {
   const [item] = subscription.items.data;
+  // The Stripe account may have other uses, which may use the same name for another id.
+  const { purchase } = subscription.metadata;
   const quantity = item?.quantity ?? 1;
   return {
     id: subscription.id,
-    purchaseId: subscription.metadata.purchase ?? null,
+    purchaseId: purchase !== undefined && isUuid(purchase) ? purchase : null,
     status: STATUSES[subscription.status] ?? 'running',
     isCancelling: subscription.cancel_at_period_end || subscription.cancel_at !== null,
     planId: planIdOfProduct(idOf(item?.price.product ?? null)),
@@ -55,11 +58,15 @@ const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
   incomplete_expired: 'ended',
 };
 
-/** An upgrade has a line that credits the old plan, and one for the new plan, which counts. */
+/**
+ * The month that an invoice pays for. An upgrade has a line that credits the old plan, and one for the month of the new plan, which
+ * counts. A line that is a proration charges or credits a part of a month that was paid before, for example after a change of the
+ * quantity in Stripe's dashboard, so it pays for no month.
+ */
 function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {
   const lines = invoice.lines.data.flatMap((line) => {
     const planId = planIdOfProduct(idOf(line.pricing?.price_details?.product ?? null));
-    return planId === null || line.amount < 0 ? [] : [{ ...line, planId }];
+    return planId === null || line.amount < 0 || isProration(line) ? [] : [{ ...line, planId }];
   });
   const [line] = lines.sort((a, b) => b.period.end - a.period.end || b.amount - a.amount);
   if (!line || line.period.end <= line.period.start) return null;
@@ -71,6 +78,10 @@ function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {
     to: line.period.end * 1000,
     paymentIntentId: paymentIntentOf(invoice),
   };
+}
+
+function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
+  return (parent?.subscription_item_details ?? parent?.invoice_item_details)?.proration ?? false;
 }
 
 /** null for an invoice that was paid without a payment, for example from the customer's balance. */

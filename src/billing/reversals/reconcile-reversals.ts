@@ -1,17 +1,23 @@
 import { handleStripeEvent } from '../payments/stripe/events.ts';
 import type { StripeContext } from '../payments/stripe/stripe-context.ts';
 
-const MOST_AT_ONCE = 100;
-const WITHIN_S = 86_400;
+const PAGE = 100;
 
-/** Handles the events about refunds and disputes of the last day that Stripe could not deliver. */
+/** As long as Stripe keeps events. */
+const WITHIN_S = 30 * 86_400;
+
+/** Handles the events about refunds and disputes that Stripe could not deliver. An event that fails delays no other. */
 export async function reconcileReversals(context: StripeContext): Promise<void> {
+  const { log, now } = context;
   const stripe = await context.api();
-  const undelivered = await stripe.events.list({
+  const undelivered = stripe.events.list({
     types: ['charge.refunded', 'charge.dispute.created', 'charge.dispute.closed'],
     delivery_success: false,
-    created: { gte: Math.floor(context.now() / 1000) - WITHIN_S },
-    limit: MOST_AT_ONCE,
+    created: { gte: Math.floor(now() / 1000) - WITHIN_S },
+    limit: PAGE,
   });
-  for (const event of undelivered.data) await handleStripeEvent(context, event);
+  for await (const event of undelivered)
+    await handleStripeEvent(context, event).catch((error: unknown) =>
+      log.warn({ err: error, event: event.id }, 'failed to handle an event of Stripe'),
+    );
 }

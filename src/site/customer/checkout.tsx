@@ -19,6 +19,7 @@ import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { Checkout, checkoutSchema } from './checkout-form.tsx';
+import { countPaymentRequest } from './payment-requests.ts';
 import { PlanTimesNotice } from './plan-times.tsx';
 import { payPurchase } from './purchase-page.tsx';
 
@@ -47,6 +48,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
         '': 'The price has changed since this page was loaded. Check the new price and send the form again.',
       });
     const { liveAccountId: accountId } = customerOf(request);
+    await countPaymentRequest(pages, accountId);
     const refusal = offer.priceCents === 0 ? await trialRefusal(database, trials, accountId) : null;
     if (refusal !== null) throw new FormRefused(403, { '': refusal });
     try {

@@ -97,9 +97,9 @@ function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOf
     <>
       <h3>Change the plan</h3>
       <p class="hint">
-        A dearer plan starts at once with a new month and all its units. You pay its price less the price of
-        the time that is left of your present month; the units left of that month end. A cheaper plan starts
-        with the next month.
+        A dearer plan starts a new month immediately. You pay its price less the price of the time that is
+        left of your present month. Units that you have used beyond the time that has passed count against the
+        new month; the units left of the present month end. A cheaper plan starts with the next month.
       </p>
       <div class="row">
         {others.map((offer) => (
@@ -109,7 +109,7 @@ function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOf
             fields={{ code: offer.code }}
             confirm={
               isUpgrade(plan, offer)
-                ? `Change to ${offer.name} now? You are charged at once.`
+                ? `Change to ${offer.name} now? You are charged immediately.`
                 : `Change to ${offer.name} with the next month?`
             }
           >

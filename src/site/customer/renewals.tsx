@@ -10,6 +10,7 @@ import { Table } from '../kit/table.tsx';
 import { money, Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
+import { countPaymentRequest } from './payment-requests.ts';
 
 const PLANS = '/account/plans';
 
@@ -36,15 +37,20 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
   );
   scope.post('/account/portal', async (request, reply) => {
     const { liveAccountId: accountId } = customerOf(request);
+    await countPaymentRequest(pages, accountId);
     const returnTo = `${baseUrlOf(pages, request)}${PLANS}`;
     const address = await asked(() => renewals.portal(accountId, returnTo));
     return reply.redirect(address, 303);
   });
-  scope.get('/account/invoices', async (request, reply) => sendDocuments(renewals, request, reply));
+  scope.get('/account/invoices', async (request, reply) => {
+    await countPaymentRequest(pages, customerOf(request).liveAccountId);
+    return sendDocuments(renewals, request, reply);
+  });
 
   function act(change: (plan: RenewingPlan, request: FastifyRequest) => Promise<void>) {
     return async (request: FastifyRequest, reply: FastifyReply) => {
       const plan = await ownPlan(request);
+      await countPaymentRequest(pages, plan.accountId);
       await asked(() => change(plan, request));
       return reply.redirect(PLANS, 303);
     };

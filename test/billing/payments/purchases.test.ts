@@ -11,6 +11,8 @@ import {
   grantPurchase,
   listPurchases,
   type NewPurchase,
+  purgePurchases,
+  UNFINISHED_PURCHASES,
 } from '../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';
@@ -202,6 +204,32 @@ describe('a purchase', () => {
     await grantPurchase(database, order.id, NOW);
     const { rows } = await database.query('select total_units from packs where account_id = $1', [accountId]);
     expect(rows).toEqual([{ total_units: 100_000 }]);
+  });
+
+  test('beyond 100 that were not paid is refused, until those that were cancelled are deleted after 30 days', async () => {
+    const pack = await offer('pack', 'units-10k');
+    const paid = await buy(pack);
+    await grantPurchase(database, paid.id, NOW);
+    const [waiting] = [await buy(pack)];
+    for (let i = 1; i < UNFINISHED_PURCHASES; i += 1)
+      await cancelPurchase(database, (await buy(pack)).id, NOW + 1);
+    await expect(buy(pack)).rejects.toThrow('Your account has 100 purchases that were not paid.');
+    await purgePurchases(database, NOW + 30 * DAY_MS);
+    await expect(buy(pack)).rejects.toThrow('unpaid purchases are deleted after 30 days');
+    const later = NOW + 30 * DAY_MS + 2;
+    await purgePurchases(database, later);
+    const kept = (await listPurchases(database, { accountId })).map(({ id }) => id);
+    // The operator can still confirm the pending one.
+    expect(kept.toSorted()).toEqual([paid.id, waiting.id].toSorted());
+    expect((await buy(pack, {}, later)).state).toBe('pending');
+  });
+
+  test('through Stripe that was never paid is deleted after 30 days', async () => {
+    const { id } = await buy(await offer('pack', 'units-10k'), { provider: 'stripe' });
+    await purgePurchases(database, NOW + 30 * DAY_MS);
+    expect(await findPurchase(database, id)).not.toBeNull();
+    await purgePurchases(database, NOW + 30 * DAY_MS + 1);
+    expect(await findPurchase(database, id)).toBeNull();
   });
 
   test('above the highest amount is refused', async () => {

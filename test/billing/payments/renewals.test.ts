@@ -209,6 +209,33 @@ test('a purchase whose events are lost is granted when its checkout is read agai
   expect(rows).toEqual([{ total_units: 10_000 }]);
 });
 
+test('a checkout whose events are lost is read again, however many others are open', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  paid.takeEvents();
+  const crowd = await paid.account();
+  souk.clock.advance(1_000);
+  await souk.database.query(
+    `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, amount_cents, currency, provider,
+       provider_ref, created_at)
+     select gen_random_uuid(), $1, 'pack', 'units-10k', 'Units', 'general', 1, 1500, 'eur', 'stripe', 'cs_test_x' || i, $2
+     from generate_series(1, 250) as i`,
+    [crowd, new Date(souk.clock.now())],
+  );
+  souk.clock.advance(600_000);
+  await reconcileCheckouts(paid.context);
+  expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 10_000 }]);
+  await souk.database.query('delete from orders where account_id = $1', [crowd]);
+});
+
+test('a subscription of Stripe that names a purchase in another form is ignored', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro');
+  stripe.model.get(paid.subscriptionOf(accountId)).metadata = { purchase: 'order-17' };
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).toEqual([]);
+});
+
 async function renewingPlan(accountId: number): Promise<RenewingPlan> {
   const [plan] = await renewingPlansOf(souk.database, accountId);
   if (!plan) throw new Error('no renewing plan');
@@ -246,6 +273,112 @@ test('a dearer plan starts a new month at once, and a cheaper one with the next 
   paid.pass(monthMs());
   await paid.deliver(paid.takeEvents());
   expect((await granted(accountId)).at(-1)?.[0]).toBe('basic');
+});
+
+/** Uses units of the present month of an account. */
+async function use(accountId: number, units: number): Promise<void> {
+  const { rows } = await souk.database.query<{ id: number }>(
+    `update subscriptions s set month_used = case when s.month_start = m.month_start then s.month_used else 0 end + $3,
+       month_start = m.month_start, month_end = m.month_end
+     from subscriptions o cross join lateral souk_month(o, $2) as m
+     where o.account_id = $1 and o.starts_at <= $2 and o.ends_at > $2 and s.id = o.id returning s.id`,
+    [accountId, new Date(souk.clock.now()), units],
+  );
+  // A line without a call, as of units that were taken back.
+  await souk.database.query(
+    `insert into ledger (account_id, at, kind, source, source_id, units) values ($1, $2, 'revoke', 'subscription', $3, $4)`,
+    [accountId, new Date(souk.clock.now()), rows[0]?.id, units],
+  );
+}
+
+/** The units of a month that an account has left, and their limit. */
+async function monthOf(accountId: number) {
+  const { rows } = await souk.database.query<{ limit: number; used: number }>(
+    'select monthly_limit as "limit", month_used as used from souk_subscription_meters($1, $2)',
+    [accountId, new Date(souk.clock.now())],
+  );
+  const { limit, used } = rows[0] ?? { limit: 0, used: 0 };
+  return { limit, used, left: Math.max(0, limit - used) };
+}
+
+test('an upgrade counts the units used beyond the time paid against the new month, with a line of the ledger', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'basic');
+  await paid.deliver(paid.takeEvents());
+  await use(accountId, 30_000);
+  const [[, start = '', end = ''] = []] = await granted(accountId);
+  paid.pass((Date.parse(end) - Date.parse(start)) / 2);
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('pro'));
+  expect(await monthOf(accountId)).toEqual({ limit: 300_000, used: 15_000, left: 285_000 });
+  expect((await linesOf(accountId)).at(-1)).toEqual(['revoke', 15_000]);
+  await expectBalancesOfLedger(souk, accountId);
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  expect(await monthOf(accountId)).toMatchObject({ limit: 300_000, used: 0 });
+});
+
+test('no sequence of upgrades within a month gives more units than were paid for', async () => {
+  const step = fc.record({ share: fc.constantFrom(0, 0.3, 1), days: fc.integer({ min: 0, max: 9 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(step, step, step), async (steps) => {
+      const accountId = await paid.account();
+      let [units, paidFor] = [0, 0];
+      for (const [i, code] of (['basic', 'pro', 'enterprise'] as const).entries()) {
+        if (i === 0) await paid.buy(accountId, 'plan', code);
+        else await changePlan(paid.context, await renewingPlan(accountId), await offer(code));
+        await paid.deliver(paid.takeEvents());
+        const { share, days } = steps[i] ?? { share: 1, days: 0 };
+        const { limit, left } = await monthOf(accountId);
+        const used = Math.floor(left * share);
+        if (used > 0) await use(accountId, used);
+        units += used;
+        const [, from = '', to = ''] = (await granted(accountId)).at(-1) ?? [];
+        paid.pass(days * DAY_MS + 1_000);
+        const paidShare = (days * DAY_MS + 1_000) / (Date.parse(to) - Date.parse(from));
+        paidFor += code === 'enterprise' ? limit : limit * paidShare;
+      }
+      expect(units).toBeLessThanOrEqual(Math.ceil(paidFor));
+      await expectBalancesOfLedger(souk, accountId);
+    }),
+    { numRuns: repetitions(4) },
+  );
+});
+
+test('a proration that the operator causes in the dashboard grants no month', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'basic');
+  await paid.deliver(paid.takeEvents());
+  const months = await granted(accountId);
+  paid.pass(DAY_MS);
+  stripe.model.changeQuantity(paid.subscriptionOf(accountId), 2);
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).toEqual(months);
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).toHaveLength(2);
+});
+
+test('requests about payments are limited for an account, and not for others', async () => {
+  const [customer, other] = [await signedIn(souk, { plan: null }), await signedIn(souk, { plan: null })];
+  const portal = { method: 'POST', path: '/account/portal' };
+  await customer.visitor.get('/account/settings');
+  await other.visitor.get('/account/settings');
+  for (let i = 0; i < 28; i += 1) {
+    const { html } = await customer.visitor.get('/account/settings');
+    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    expect((await customer.visitor.send(portal.path, { _csrf })).status).toBe(303);
+  }
+  expect((await customer.visitor.get('/account/invoices')).status).toBe(200);
+  expect((await customer.visitor.get('/account/invoices')).status).toBe(200);
+  const asked = stripe.requests.length;
+  const refused = await customer.visitor.get('/account/invoices');
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+  expect(refused.text).toContain('Too many requests about payments.');
+  expect((await customer.visitor.post('/account/portal', {})).status).toBe(429);
+  const form = { orderId: uuid(), kind: 'pack', code: 'units-10k' };
+  expect((await customer.visitor.post('/account/checkout', form)).status).toBe(429);
+  expect(stripe.requests.length).toBe(asked);
+  expect((await other.visitor.get('/account/invoices')).status).toBe(200);
 });
 
 test('the operator is reminded of plans that end within 7 days, but not of those that renew', async () => {
@@ -411,6 +544,27 @@ test('a refund whose event is lost is found by the next check', async () => {
   paid.takeEvents();
   await reconcileReversals(paid.context);
   expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
+});
+
+test('a refund whose event is lost for days is found behind any number of others, also if one of them fails', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.deliver(paid.takeEvents());
+  stripe.model.refund(lastPayment(), 1_500);
+  await paid.buy(accountId, 'pack', 'units-10k');
+  await paid.deliver(paid.takeEvents().filter(({ type }) => type !== 'charge.refunded'));
+  const unreadable = lastPayment();
+  stripe.model.refund(unreadable, 1_500);
+  stripe.model.objects.delete(unreadable);
+  for (let i = 0; i < 150; i += 1)
+    stripe.model.report('charge.refunded', { id: `ch_other_${i}`, object: 'charge', payment_intent: null });
+  paid.takeEvents();
+  paid.pass(20 * DAY_MS);
+  await reconcileReversals(paid.context);
+  expect(await packsOf(accountId)).toEqual([
+    { total: 10_000, left: 0 },
+    { total: 10_000, left: 10_000 },
+  ]);
 });
 
 async function topUpOf(accountId: number) {

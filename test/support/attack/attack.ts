@@ -6,6 +6,7 @@ import { freeCalls } from './cases/free-calls.ts';
 import { refusedRuns, replays, webhookTests } from './cases/free-rows.ts';
 import { fields, unknownKeys } from './cases/keys.ts';
 import { lockedAccount } from './cases/locked-account.ts';
+import { purchases } from './cases/purchases.ts';
 import { signUps } from './cases/sign-ups.ts';
 import { slowConnections } from './cases/slow-connections.ts';
 import { stoppedPostgres, stoppedRedis } from './cases/stores.ts';
@@ -19,6 +20,7 @@ export const ATTACK_CASES: readonly AttackCase[] = [
   unknownKeys,
   freeCalls,
   signUps,
+  purchases,
   lockedAccount,
   webhooks,
   manyHosts,
@@ -62,7 +64,7 @@ export async function runAttacks(
   options: { programs: string; servers: OwnServers; onReport(report: AttackReport): void },
 ): Promise<void> {
   const { programs, servers, onReport } = options;
-  const target = await openTarget({ programs, ...servers });
+  const target = await openTarget({ programs, ...servers, env: { PAYMENTS: 'manual' } });
   const attacker = startAttacker();
   try {
     const secondAccount = await openSecondAccount(target);

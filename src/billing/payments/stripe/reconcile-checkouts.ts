@@ -1,7 +1,7 @@
 import { handleSession } from './events.ts';
 import type { StripeContext } from './stripe-context.ts';
 
-const MOST_AT_ONCE = 100;
+const PAGE = 100;
 
 /** Events arrive within minutes. Pages of Stripe's checkout expire after a day, and some payment methods take days. */
 const AFTER_MS = 10 * 60_000;
@@ -9,21 +9,30 @@ const UNTIL_MS = 7 * 86_400_000;
 
 /** Reads the checkouts of pending purchases from Stripe again, because events can be lost. */
 export async function reconcileCheckouts(context: StripeContext): Promise<void> {
-  const { database, now, log, api } = context;
-  const { rows } = await database.query<{ ref: string }>(
-    `select provider_ref as ref from orders
-     where state = 'pending' and provider = 'stripe' and provider_ref like 'cs\\_%'
-       and created_at between $1 and $2
-     order by created_at desc limit $3`,
-    [new Date(now() - UNTIL_MS), new Date(now() - AFTER_MS), MOST_AT_ONCE],
-  );
-  if (rows.length === 0) return;
-  const stripe = await api();
-  for (const { ref } of rows)
-    await stripe.checkout.sessions
-      .retrieve(ref)
-      .then((session) => handleSession(context, session))
-      .catch((error: unknown) =>
-        log.warn({ err: error, session: ref }, 'failed to read a checkout from Stripe'),
-      );
+  const { database, now } = context;
+  const [from, until] = [new Date(now() - UNTIL_MS), new Date(now() - AFTER_MS)];
+  for (let after = NO_ID; ; ) {
+    const { rows } = await database.query<{ id: string; ref: string }>(
+      `select id, provider_ref as ref from orders
+       where state = 'pending' and provider = 'stripe' and provider_ref like 'cs\\_%'
+         and created_at between $1 and $2 and id > $3
+       order by id limit $4`,
+      [from, until, after, PAGE],
+    );
+    for (const { ref } of rows) await readCheckout(context, ref);
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)?.id ?? after;
+  }
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+async function readCheckout(context: StripeContext, ref: string): Promise<void> {
+  const stripe = await context.api();
+  await stripe.checkout.sessions
+    .retrieve(ref)
+    .then((session) => handleSession(context, session))
+    .catch((error: unknown) =>
+      context.log.warn({ err: error, session: ref }, 'failed to read a checkout from Stripe'),
+    );
 }
