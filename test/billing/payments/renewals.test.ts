@@ -217,8 +217,8 @@ test('a checkout whose events are lost is read again, however many others are op
   souk.clock.advance(1_000);
   await souk.database.query(
     `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, amount_cents, currency, provider,
-       provider_ref, created_at)
-     select gen_random_uuid(), $1, 'pack', 'units-10k', 'Units', 'general', 1, 1500, 'eur', 'stripe', 'cs_test_x' || i, $2
+       provider_ref, created_at, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+     select gen_random_uuid(), $1, 'pack', 'units-10k', 'Units', 'general', 1, 1500, 'eur', 'stripe', 'cs_test_x' || i, $2, 10000, 60, 365
      from generate_series(1, 250) as i`,
     [crowd, new Date(souk.clock.now())],
   );
