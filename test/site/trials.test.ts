@@ -152,7 +152,7 @@ describe('a customer with a trial', () => {
     expect(overview.text).toContain(`Next: Basic , from ${at(1)} UTC until ${at(2)} UTC`);
     const checkout = await visitor.get('/account/checkout?kind=plan&code=enterprise');
     expect(checkout.text).toContain(`Your current plan, Pro, runs until ${at(1)} UTC`);
-    expect(checkout.text).toContain(`Your plan Basic runs until ${at(2)} UTC`);
+    expect(checkout.text).toContain(`Then Basic runs until ${at(2)} UTC`);
     expect((await order(visitor)).text).toContain('You have already used Trial.');
   });
 });

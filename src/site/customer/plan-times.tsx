@@ -14,6 +14,7 @@ export function PlanTimes({ plans, now }: { plans: readonly SubscriptionTime[]; 
       <Table
         name="Your plans"
         rows={plans}
+        stacks
         columns={[
           ['Plan', planText],
           ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
@@ -62,10 +63,10 @@ export function PlanTimesNotice(props: {
   if (!present) return null;
   if (startsAt.getTime() <= now)
     return (
-      <div class="notice">
+      <div class="notice good">
         <p>
-          This plan starts immediately. Your free plan {present.planName} ends then, with the units that are
-          left of it.
+          This plan starts as soon as the purchase is complete. Your free plan {present.planName} ends then,
+          with the units that are left of it.
         </p>
       </div>
     );
@@ -74,7 +75,7 @@ export function PlanTimesNotice(props: {
       <p>
         {plans.map((plan, i) => (
           <span key={plan.id}>
-            {i === 0 && !waits(plan, now) ? 'Your current plan, ' : 'Your plan '}
+            {i > 0 ? 'Then ' : waits(plan, now) ? 'Your plan ' : 'Your current plan, '}
             {planText(plan)}
             {i === 0 && !waits(plan, now) ? ',' : ''} runs until <Time at={plan.endsAt} />.{' '}
           </span>
