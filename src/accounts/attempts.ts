@@ -9,6 +9,9 @@ const HOUR_SECONDS = 3_600;
 /** Attempts in 15 minutes: for one account from one network or known device, and for any account from one network. */
 const PASSWORDS = { account: 10, network: 40 } as const;
 
+/** Successful attempts for one account in 15 minutes, from all places together. */
+const SUCCESSES = 20;
+
 /** Incorrect operator tokens in 15 minutes from one network. */
 const TOKENS = 10;
 
@@ -36,7 +39,7 @@ export interface Attempt {
 export interface Attempts {
   /** Counts an attempt. @returns the seconds to wait before the next, or null if the attempt is allowed. */
   count(attempt: Attempt): Promise<number | null>;
-  /** Records a correct password: resets the count of the account from this place, and does not count the attempt for the network. */
+  /** Records a correct password: resets the count of the account from this place, and does not count the attempt for the network. Counts the success. */
   forgive(attempt: Attempt): Promise<void>;
   /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
   countSignUp(address: string): Promise<number | null>;
@@ -63,6 +66,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
     });
   const byAccount = limiter('account', PASSWORDS.account, QUARTER_SECONDS);
   const byNetwork = limiter('network', PASSWORDS.network, QUARTER_SECONDS);
+  const successes = limiter('success', SUCCESSES, QUARTER_SECONDS);
   const tokens = limiter('token', TOKENS, QUARTER_SECONDS);
   const mails = limiter('mail', MAILS.account, HOUR_SECONDS);
   const payments = limiter('payment', PAYMENTS, QUARTER_SECONDS);
@@ -73,6 +77,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
     async count(attempt) {
       // A network that has to wait does not use up attempts for the account.
       return (
+        (await secondsUntilFree(successes, attempt.email)) ??
         (attempt.isKnownDevice ? null : await secondsToWait(byNetwork, networkOf(attempt.address))) ??
         (await secondsToWait(byAccount, placeOf(attempt)))
       );
@@ -80,6 +85,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
     async forgive(attempt) {
       if (!attempt.isKnownDevice) await byNetwork.reward(networkOf(attempt.address));
       await byAccount.delete(placeOf(attempt));
+      await secondsToWait(successes, attempt.email);
     },
     countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
     countMail: (accountId) => secondsToWait(mails, String(accountId)),
@@ -90,14 +96,16 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
         (await secondsToWait(forgottenByAddress, email))
       );
     },
-    async tokenWait(address) {
-      const counted = await tokens.get(networkOf(address));
-      return counted && counted.consumedPoints >= TOKENS ? seconds(counted) : null;
-    },
+    tokenWait: (address) => secondsUntilFree(tokens, networkOf(address)),
     async countWrongToken(address) {
       await secondsToWait(tokens, networkOf(address));
     },
   };
+}
+
+/** The places whose passwords are hashed one after the other: the network, and the account from there or from its known devices. */
+export function placesOf(attempt: Attempt): string[] {
+  return [networkOf(attempt.address), placeOf(attempt)];
 }
 
 /** The account, and the network or known device that the attempt comes from. */
@@ -113,6 +121,12 @@ async function secondsToWait(limiter: RateLimiterRedis, key: string): Promise<nu
     if (refusal instanceof RateLimiterRes) return seconds(refusal);
     throw refusal;
   }
+}
+
+/** Returns the seconds to wait before the next attempt, without counting one; null if it is allowed. */
+async function secondsUntilFree(limiter: RateLimiterRedis, key: string): Promise<number | null> {
+  const counted = await limiter.get(key);
+  return counted && counted.consumedPoints >= limiter.points ? seconds(counted) : null;
 }
 
 function seconds({ msBeforeNext }: RateLimiterRes): number {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
@@ -18,7 +18,13 @@ export const CONCURRENCY = availableParallelism() > 2 ? 2 : 1;
 /** The most passwords that wait in this process. The last of them waits for less than a second. */
 export const MOST_WAITING = 32;
 
+/** The most passwords from one place that wait in this process. */
+export const MOST_WAITING_IN_PLACE = 8;
+
 const limit = pLimit(CONCURRENCY);
+
+/** The passwords under way from each place, which are hashed one after the other. */
+const places = new Map<string, { inTurn: LimitFunction; passwords: number }>();
 
 /** The hash that is verified if an account has no password, so that the check takes the same time. */
 const ABSENT_PASSWORD_HASH =
@@ -30,9 +36,9 @@ export interface StoredPassword {
   digest: string;
 }
 
-/** Returns the hash of a password. @throws SoukError BUSY if too many passwords wait. */
-export function hashPassword(password: string): Promise<string> {
-  return limited(() => hash(password, COST));
+/** Returns the hash of a password. @param from the places that have sent it. @throws SoukError BUSY if too many passwords wait. */
+export function hashPassword(password: string, from: readonly string[] = []): Promise<string> {
+  return inTurnOf(from, () => hash(password, COST));
 }
 
 /** Sets or replaces an account's password. @param digest from `hashPassword`. */
@@ -59,9 +65,13 @@ export async function findPassword(database: Queryable, email: string): Promise<
   return rows[0] ?? null;
 }
 
-/** Compares a password; without a stored one it takes as long, so that the time does not reveal accounts. @throws SoukError BUSY if too many passwords wait. */
-export async function isPassword(stored: StoredPassword | null, password: string): Promise<boolean> {
-  const isRight = await limited(() =>
+/** Compares a password; without a stored one it takes as long, so that the time does not reveal accounts. @param from the places that have sent it. @throws SoukError BUSY if too many passwords wait. */
+export async function isPassword(
+  stored: StoredPassword | null,
+  password: string,
+  from: readonly string[] = [],
+): Promise<boolean> {
+  const isRight = await inTurnOf(from, () =>
     verify(stored?.digest ?? ABSENT_PASSWORD_HASH, password).catch(() => false),
   );
   return stored !== null && isRight;
@@ -91,11 +101,28 @@ export async function changePassword(
   });
 }
 
-async function limited<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (limit.pendingCount >= MOST_WAITING)
-    throw new SoukError('BUSY', {
-      message: 'Too many passwords are being checked. Try again in 5 seconds.',
-      retryAfterSeconds: 5,
-    });
-  return limit(work);
+/** Hashes one password at a time from each place, so that no place fills the queue in which all wait. */
+async function inTurnOf<Result>(from: readonly string[], work: () => Promise<Result>): Promise<Result> {
+  const [name, ...others] = from;
+  if (name === undefined) {
+    if (limit.pendingCount >= MOST_WAITING) throw tooMany();
+    return limit(work);
+  }
+  const place = places.get(name) ?? { inTurn: pLimit(1), passwords: 0 };
+  if (place.passwords > MOST_WAITING_IN_PLACE) throw tooMany();
+  places.set(name, place);
+  place.passwords += 1;
+  try {
+    return await place.inTurn(() => inTurnOf(others, work));
+  } finally {
+    place.passwords -= 1;
+    if (place.passwords === 0) places.delete(name);
+  }
+}
+
+function tooMany(): SoukError {
+  return new SoukError('BUSY', {
+    message: 'Too many passwords are being checked. Try again in 5 seconds.',
+    retryAfterSeconds: 5,
+  });
 }

@@ -12,6 +12,9 @@ export const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as
 /** A session ends at the latest this long after its start. */
 export const LONGEST_MS = 30 * 86_400_000;
 
+/** The most sessions of one customer. A further one ends the session that has been unused for longest. */
+export const MOST_SESSIONS = 20;
+
 /** The time of the last request is stored at most this often. */
 const SEEN_EVERY_MS = 60_000;
 
@@ -73,6 +76,7 @@ export async function beginSession(database: Transactable, who: Beginner, now: n
        values ($1, $2, $3, $4, $5, $5, $6, $7)`,
       [...[digestOf(token), accountId, keyHash, isOperator], ...[new Date(now), expiresAt, credential]],
     );
+    if (accountId !== null && !isOperator) await endUnused(client, accountId, digestOf(token));
   });
   await sweep(database, now);
   return token;
@@ -184,6 +188,14 @@ export async function endOtherSessions(
   except: Buffer | null,
 ): Promise<void> {
   await remove(database, 'account_id = $1 and token_hash is distinct from $2', [accountId, except]);
+}
+
+/** Ends the sessions of a customer beyond the most there may be, those unused for longest. Skips those that another process is ending. */
+async function endUnused(database: Queryable, accountId: number, except: Buffer): Promise<void> {
+  const unused = `select token_hash from web_sessions where account_id = $1 and not is_operator
+    order by token_hash = $2 desc, seen_at desc, created_at desc offset ${MOST_SESSIONS}`;
+  const over = `select token_hash from web_sessions where token_hash in (${unused}) for update skip locked`;
+  await remove(database, `token_hash in (${over})`, [accountId, except]);
 }
 
 /** Deletes expired sessions. Skips those that another process is deleting. */

@@ -8,10 +8,17 @@ import {
   hashPassword,
   isPassword,
   MOST_WAITING,
+  MOST_WAITING_IN_PLACE,
   type StoredPassword,
   setPassword,
 } from '../../src/accounts/passwords.ts';
-import { beginSession, endOtherSessions, findSession, PasswordChanged } from '../../src/accounts/sessions.ts';
+import {
+  beginSession,
+  endOtherSessions,
+  findSession,
+  MOST_SESSIONS,
+  PasswordChanged,
+} from '../../src/accounts/sessions.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { test } from '../support/souk-test.ts';
 
@@ -123,4 +130,41 @@ test('refuses passwords with BUSY while the queue of verifications is full, and 
   await expect(isPassword(null, 'one too many')).rejects.toMatchObject({ kind: 'BUSY' });
   await Promise.all(hashes);
   expect(await hashPassword('some password')).toMatch(/^\$argon2id\$/);
+});
+
+test('passwords from one network wait for each other, and are refused with BUSY before passwords from other networks', async () => {
+  const checks = Array.from({ length: 100 }, (_, n) =>
+    isPassword(null, 'a password', ['network', `account ${n}`]),
+  );
+  const outcomes = Promise.allSettled(checks);
+  expect(await hashPassword('some password', ['other network'])).toMatch(/^\$argon2id\$/);
+  const checked = (await outcomes).filter(({ status }) => status === 'fulfilled');
+  expect(checked).toHaveLength(1 + MOST_WAITING_IN_PLACE);
+  expect(await isPassword(null, 'a password', ['network'])).toBe(false);
+});
+
+test('a sign-in beyond the most sessions of a customer ends the one that has been unused for longest', async ({
+  database,
+}) => {
+  const stored = await owner(database);
+  const { accountId, digest: passwordDigest } = stored;
+  const tokens: string[] = [];
+  for (let n = 0; n < MOST_SESSIONS; n += 1)
+    tokens.push(await beginSession(database, { accountId, passwordDigest }, NOW + n));
+  const credential = Buffer.from('token of the operator');
+  const viewing = await beginSession(database, { accountId, credential }, NOW);
+  const [first = '', second = '', third = ''] = tokens;
+  await findSession(database, first, NOW + 3_600_000);
+  const last = await begin(database, stored);
+  const found = await Promise.all(
+    [first, second, third, viewing, last].map(
+      async (token) => (await findSession(database, token, NOW)) !== null,
+    ),
+  );
+  expect(found).toEqual([true, false, true, true, true]);
+  const { rows } = await database.query(
+    "select count(*) from api_keys where account_id = $1 and purpose = 'pages'",
+    [accountId],
+  );
+  expect(rows).toEqual([{ count: MOST_SESSIONS + 1 }]);
 });

@@ -1,4 +1,6 @@
 import { describe, expect } from 'vitest';
+import { createPasswordReset } from '../../src/accounts/password-resets.ts';
+import { findPassword } from '../../src/accounts/passwords.ts';
 import { PAGES } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -89,6 +91,59 @@ describe('ten wrong passwords from one network', () => {
     await guess(browser(souk), email, 11);
     expect((await visitor.get('/account')).path).toBe('/account');
   });
+});
+
+test('signs in a customer while another network sends more correct passwords than may wait', async ({
+  souk,
+}) => {
+  const address = newAddress();
+  const known: { visitor: Visitor; email: string }[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    const { visitor, email } = await signUp(souk, address);
+    known.push({ visitor, email });
+  }
+  let isOver = false;
+  const flood = known.flatMap(({ visitor, email }) =>
+    Array.from({ length: 12 }, async () => {
+      let status = 0;
+      while (!isOver && status !== 429)
+        status = (await visitor.post('/sign-in', { email, password: PASSWORD })).status;
+    }),
+  );
+  const { email } = await signUp(souk);
+  const paths: string[] = [];
+  for (let n = 0; n < 5; n += 1) paths.push((await signIn(browser(souk), email, PASSWORD)).path);
+  isOver = true;
+  await Promise.all(flood);
+  expect(paths).toEqual(Array(5).fill('/account'));
+});
+
+test('refuses attempts for an account after 20 successful sign-ins, in every network', async ({ souk }) => {
+  const { email } = await signUp(souk);
+  const other = await signUp(souk);
+  const ends: string[] = [];
+  for (let n = 0; n < 20; n += 1) ends.push((await signIn(browser(souk), email, PASSWORD)).path);
+  expect(ends).toEqual(Array(20).fill('/account'));
+  const refused = await signIn(browser(souk), email, PASSWORD);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('Too many attempts')]);
+  expect((await signIn(browser(souk), other.email, PASSWORD)).path).toBe('/account');
+});
+
+test('new passwords for one reset link are refused after ten attempts, before they are hashed', async ({
+  souk,
+}) => {
+  const { email } = await signUp(souk);
+  const stored = await findPassword(souk.database, email);
+  if (!stored) throw new Error('no password');
+  const token = await createPasswordReset(souk.database, stored.accountId, souk.clock.now());
+  const visitor = browser(souk);
+  await visitor.get(`/reset-password?token=${token}`);
+  const posts = Array.from({ length: 15 }, (_, n) =>
+    visitor.post('/reset-password', { token, password: `a new password ${n}` }),
+  );
+  const statuses = (await Promise.all(posts)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+  expect(statuses).toContain(200);
 });
 
 test('forty wrong passwords for many accounts block a network, by its prefix for IPv6', async ({ souk }) => {

@@ -10,6 +10,7 @@ import { sendPage } from '../kit/render.tsx';
 import { notify } from '../notify.ts';
 import type { Pages } from '../pages.ts';
 import { clearSessionCookie } from '../session.ts';
+import { refuseTooMany } from './attempt.ts';
 
 const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
@@ -26,11 +27,13 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
 
   async function setNewPassword(
     { token, password }: z.output<typeof reset>,
-    _request: FastifyRequest,
+    request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
     // Checked first, so that an invalid link does not cost a password hash.
-    await emailOf(pages, token);
+    const email = await emailOf(pages, token);
+    const attempt = { address: request.ip, email: `reset link of ${email}`, isKnownDevice: true };
+    refuseTooMany(pages, reply, await pages.attempts.count(attempt));
     const now = clock.now();
     const facts = { at: new Date(now).toISOString() };
     const isSet = await resetPassword(database, token, password, now, (client, accountId) =>

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { findAccount } from '../../accounts/accounts.ts';
+import { placesOf } from '../../accounts/attempts.ts';
 import { isKnownDevice } from '../../accounts/known-device.ts';
 import { findPassword, isPassword } from '../../accounts/passwords.ts';
 import { beginPendingSignIn } from '../../accounts/pending-sign-ins.ts';
@@ -45,7 +46,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     const isKnown = stored !== null && isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
     const attempt = { address: request.ip, email, isKnownDevice: isKnown };
     refuseTooMany(pages, reply, await attempts.count(attempt));
-    if (!(await isPassword(stored, password)) || stored === null) throw wrongPassword();
+    if (!(await isPassword(stored, password, placesOf(attempt))) || stored === null) throw wrongPassword();
     await attempts.forgive(attempt);
     const account = await findAccount(database, stored.accountId);
     if (account?.state !== 'active')

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { placesOf } from '../../../accounts/attempts.ts';
 import { findPassword, isPassword, type StoredPassword } from '../../../accounts/passwords.ts';
 import { FormRefused } from '../../kit/form-request.ts';
 import type { Pages } from '../../pages.ts';
@@ -16,7 +17,7 @@ export async function verifyPassword(
   const attempt = { address: request.ip, email, isKnownDevice: true };
   refuseTooMany(pages, reply, await pages.attempts.count(attempt));
   const stored = await findPassword(pages.database, email);
-  if (!(await isPassword(stored, password)) || stored?.accountId !== accountId)
+  if (!(await isPassword(stored, password, placesOf(attempt))) || stored?.accountId !== accountId)
     throw new FormRefused(400, { [field]: 'Incorrect password' });
   await pages.attempts.forgive(attempt);
   return stored;
