@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { quota } from '../operations/account/quota.ts';
+import { LOCAL } from '../operations/index.ts';
 import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
@@ -80,9 +82,22 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         limitCalls(scope, deps.limits);
         registerEndpoints(scope, CALL_ENDPOINTS, deps.queued);
       });
+      // No limit refuses it: beyond a rate it is answered with snapshots.
+      api.register(async (scope) => {
+        requireAccount(scope, deps.authentication);
+        registerLocalOperations(
+          scope,
+          deps.local,
+          LOCAL.filter(({ name }) => name === quota.name),
+        );
+      });
       api.register(async (scope) => {
         requireOwner(scope);
-        registerLocalOperations(scope, deps.local);
+        registerLocalOperations(
+          scope,
+          deps.local,
+          LOCAL.filter(({ name }) => name !== quota.name),
+        );
         registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
         registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
         registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);

@@ -6,6 +6,7 @@ import type { ApiDeps } from '../api/api.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace } from '../api/limits/upload-pace.ts';
 import { createUploadTurns } from '../api/limits/upload-turns.ts';
+import { createQuotaSnapshots } from '../api/operations/local/quota-snapshots.ts';
 import { createParsedRequests } from '../api/operations/parsed-requests.ts';
 import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
@@ -66,7 +67,10 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       parsed: createParsedRequests(),
       log,
     },
-    local: { database, reports, admissions, clock, offPeak, providers, links },
+    local: {
+      ...{ database, reports, admissions, clock, offPeak, providers, links },
+      quotaSnapshots: createQuotaSnapshots(clock, settings.limits.freePerSecond),
+    },
     jobs: { ...money, ...jobs },
     batches: {
       accountLimits,

@@ -88,15 +88,22 @@ export function occupy(
 
 /** Limits the requests of a scope whose requests are all free. Its account is known: `requireAccount` comes first. */
 export function limitFreeRequests(scope: FastifyInstance, limits: RequestLimits): void {
-  const { free, uploadBudget } = limits;
-  scope.addHook('onRequest', async (request, reply) => {
-    if (request.accountId === null) return;
-    const { occupies: declared = 'waiting' } = request.routeOptions.config;
-    const kind = typeof declared === 'function' ? declared(request) : declared;
-    await free.count(request.accountId);
-    occupy(limits, { kind, accountId: request.accountId }, request, reply);
-    if (kind === 'uploads') uploadBudget.reserve(request);
-  });
+  scope.addHook('onRequest', (request, reply) => limitFreeRequest(limits, request, reply));
+}
+
+/** Limits a free request. @throws SoukError TOO_MANY_REQUESTS or TOO_MANY_OPEN. */
+export async function limitFreeRequest(
+  limits: RequestLimits,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { accountId } = request;
+  if (accountId === null) return;
+  const { occupies: declared = 'waiting' } = request.routeOptions.config;
+  const kind = typeof declared === 'function' ? declared(request) : declared;
+  await limits.free.count(accountId);
+  occupy(limits, { kind, accountId }, request, reply);
+  if (kind === 'uploads') limits.uploadBudget.reserve(request);
 }
 
 /**

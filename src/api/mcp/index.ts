@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { isInScope, type KeyScopes, scopeMissing } from '../../accounts/scopes.ts';
+import { quota } from '../../operations/account/quota.ts';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { projectFile } from '../../platform/project.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
-import { limitFreeRequests, type RequestLimits } from '../limits/limits.ts';
+import { limitFreeRequest, type RequestLimits } from '../limits/limits.ts';
 import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
 import { requestsTo, type SendRequest } from '../self-client.ts';
 import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
@@ -60,7 +62,31 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
     },
   });
   requireAccount(scope, deps);
-  limitFreeRequests(scope, deps.limits);
+  limitMessages(scope, deps.limits);
+}
+
+/** Bytes of a body that is read before the request is limited. A call of the tool for the quota has about 150. */
+const SMALL_BYTES = 2_000;
+
+/** Limits the requests as free ones, except calls of the tool for the quota, which are never refused. */
+function limitMessages(scope: FastifyInstance, limits: RequestLimits): void {
+  const isSmall = ({ headers }: FastifyRequest) =>
+    Number(headers['content-length'] ?? Infinity) <= SMALL_BYTES;
+  scope.addHook('onRequest', async (request, reply) => {
+    if (!isSmall(request)) await limitFreeRequest(limits, request, reply);
+  });
+  scope.addHook('preValidation', async (request, reply) => {
+    if (isSmall(request) && !isQuotaCall(request.body)) await limitFreeRequest(limits, request, reply);
+  });
+}
+
+const quotaCall = z.object({
+  method: z.literal('tools/call'),
+  params: z.object({ name: z.literal(quota.tool) }),
+});
+
+function isQuotaCall(body: unknown): boolean {
+  return quotaCall.safeParse(body).success;
 }
 
 /** Counts the messages of a list as one request each. The limit of the scope has counted the first. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OPERATION_SCOPES, type Scope } from '../../accounts/scopes.ts';
 import type { Route } from '../../operations/define.ts';
-import { LOCAL, QUEUED } from '../../operations/index.ts';
+import { type LOCAL, QUEUED } from '../../operations/index.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { scopesOfOperation } from '../scopes.ts';
 import { type LocalDeps, serveLocal } from './serve-local.ts';
@@ -28,9 +28,13 @@ export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDep
   }
 }
 
-/** Registers every route of every local operation. The scope must require an account. */
-export function registerLocalOperations(scope: FastifyInstance, deps: LocalDeps): void {
-  for (const operation of LOCAL)
+/** Registers every route of some local operations. The scope must require an account. */
+export function registerLocalOperations(
+  scope: FastifyInstance,
+  deps: LocalDeps,
+  operations: typeof LOCAL,
+): void {
+  for (const operation of operations)
     for (const route of operation.routes)
       addRoute(scope, route, serveLocal(deps, operation, route), {
         exposeHeadRoute: route.method === 'GET',

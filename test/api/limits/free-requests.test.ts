@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { createKey } from '../../../src/accounts/keys.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { test } from '../../support/souk-test.ts';
@@ -12,7 +13,6 @@ const many = (client: Client, path: string) =>
   Promise.all(Array.from({ length: 3 * LIMIT }, () => client.get(path)));
 
 test.for([
-  ['quota look-ups', '/api/quota'],
   ['quotes', '/api/market/product?domain=1&asins=B00FREEREQ&dryRun=1'],
   ['requests that are refused', '/api/market/product?domain=99'],
   ['lists', '/api/jobs'],
@@ -20,7 +20,7 @@ test.for([
   // Sends more requests at once than two windows allow, because a second window may begin on a slow machine.
   const replies = (await Promise.all([many(client, path as string), many(client, path as string)])).flat();
   const limited = replies.filter(({ status }) => status === 429);
-  const refusedLater = path?.includes('domain=99') ? await client.get('/api/quota') : null;
+  const refusedLater = path?.includes('domain=99') ? await client.get('/api/jobs') : null;
   const refusal = limited[0] ?? refusedLater;
   expect(refusal?.json).toMatchObject({
     code: 'TOO_MANY_REQUESTS',
@@ -28,12 +28,63 @@ test.for([
   });
   expect(Number(refusal?.headers['retry-after'])).toBeGreaterThan(0);
   const other = await souk.client();
-  expect((await other.get('/api/quota')).status).toBe(200);
+  expect((await other.get('/api/jobs')).status).toBe(200);
+});
+
+test.for(['/api/quota', '/api/token'])(
+  'answers each of 500 reads of %s at the same time, and then other free requests',
+  async (path, { client }) => {
+    const replies = await Promise.all(Array.from({ length: 500 }, () => client.get(path)));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await client.get('/api/jobs')).status).toBe(200);
+  },
+);
+
+test('answers the tool for the quota after the limit of free requests is reached, and refuses other tools', async ({
+  client,
+}) => {
+  const call = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
+  const headers = { accept: 'application/json, text/event-stream' };
+  const send = (name: string) =>
+    Promise.all(Array.from({ length: 6 * LIMIT }, () => client.post('/mcp', call(name), { headers })));
+  const others = await send('jobs_list');
+  expect(others.map(({ status }) => status)).toContain(429);
+  const replies = await send('market_get_quota');
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(replies[0]?.text).toContain('activeBillingTrack');
+});
+
+test('shows the units of a call within a second, however often the quota is read', async ({
+  souk,
+  client,
+}) => {
+  const read = async () => (await client.get('/api/quota')).json.data;
+  const { general: before } = await read();
+  await many(client, '/api/quota');
+  await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  await many(client, '/api/quota');
+  souk.clock.advance(1_001);
+  const { general: after, serverTime } = await read();
+  expect(after.daily.used - before.daily.used).toBe(1);
+  expect(Date.parse(serverTime)).toBe(souk.clock.now());
+});
+
+test('shows each key of an account its own limits beyond the rate', async ({ souk, client, account }) => {
+  const key = await createKey(souk.database, account.accountId, souk.clock.now());
+  await many(client, '/api/quota');
+  const prefixes = await Promise.all(
+    [client, souk.clientOf(key), client, souk.clientOf(key)].map(
+      async (one) => (await one.get('/api/quota')).json.data.key.prefix,
+    ),
+  );
+  expect(prefixes.map((prefix, n) => [client.key, key][n % 2]?.startsWith(prefix))).toEqual(
+    Array(4).fill(true),
+  );
 });
 
 test('counts over all gateways', async ({ souk, account }) => {
-  await many(souk.clientOf(account.key, 0), '/api/quota');
-  const reply = await souk.clientOf(account.key, 1).get('/api/quota');
+  await many(souk.clientOf(account.key, 0), '/api/jobs');
+  const reply = await souk.clientOf(account.key, 1).get('/api/jobs');
   expect(reply.json.code).toBe('TOO_MANY_REQUESTS');
 });
 

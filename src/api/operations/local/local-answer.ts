@@ -6,6 +6,7 @@ import type { Providers } from '../../../operations/providers.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import type { Account } from '../../plugins/authentication.ts';
+import type { QuotaSnapshots } from './quota-snapshots.ts';
 
 /** Dependencies of local operations. */
 export interface LocalDeps {
@@ -16,6 +17,7 @@ export interface LocalDeps {
   offPeak: OffPeakWindow;
   providers: Providers;
   links: LinkSettings;
+  quotaSnapshots: QuotaSnapshots<Record<string, unknown>>;
 }
 
 /** Base addresses of links, without a trailing slash. */
