@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
+import { endPasswordResets } from './password-resets.ts';
 
 /** How long a link that confirms an e-mail address is valid. */
 export const CONFIRMATION_LIFETIME_MS = 86_400_000;
@@ -40,7 +41,8 @@ export async function emailOfConfirmation(
 }
 
 /**
- * Confirms an address, makes it that of the account, and invalidates the account's other tokens.
+ * Confirms an address, makes it that of the account, and invalidates the account's other tokens. A change of address also invalidates
+ * the links that set a new password: they were sent to the earlier address.
  * @returns false if the token is not valid, or another account has the address.
  */
 export function confirmEmailByToken(database: Database, token: string, now: number): Promise<boolean> {
@@ -59,6 +61,7 @@ export function confirmEmailByToken(database: Database, token: string, now: numb
       [accountId, email, present, new Date(now)],
     );
     await endEmailConfirmations(client, accountId);
+    if (rowCount === 1 && email !== present) await endPasswordResets(client, accountId);
     return rowCount === 1;
   });
 }

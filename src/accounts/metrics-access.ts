@@ -11,10 +11,14 @@ const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 
 /**
  * Decides which requests may read the metrics: those with the token or, without a token, those of programs on the same machine.
- * @param token the setting METRICS_TOKEN.
+ * @param token the setting METRICS_TOKEN. @param hasProxy whether the process is reached through a proxy. The requests of a proxy on the
+ * same machine need not have a header that shows it, so none may read the metrics without a token.
  */
-export function createMetricsCheck(token: string | undefined): (request: IncomingMessage) => boolean {
-  if (token === undefined) return isLocal;
+export function createMetricsCheck(
+  token: string | undefined,
+  hasProxy = false,
+): (request: IncomingMessage) => boolean {
+  if (token === undefined) return hasProxy ? () => false : isLocal;
   const isGood = createTokenCheck(token);
   return ({ headers }) => isGood(headers.authorization);
 }

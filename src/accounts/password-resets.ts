@@ -35,7 +35,7 @@ export async function createPasswordReset(
 
 /**
  * Creates such a token for the active account of an e-mail address. Earlier tokens stay valid, so that strangers who request
- * links cannot invalidate one that its owner is about to use.
+ * links cannot invalidate one that its owner is about to use. Waits for a change of the address, so that none is created for the earlier one.
  * @returns the token, which is not stored; null if there is no such account.
  */
 export async function createMailedReset(
@@ -46,7 +46,7 @@ export async function createMailedReset(
   const token = randomBytes(32).toString('base64url');
   const { rowCount } = await database.query(
     `insert into password_resets (token_hash, account_id, expires_at)
-     select $1, id, $3 from accounts where email = $2 and state = 'active'`,
+     select $1, id, $3 from accounts where email = $2 and state = 'active' for share`,
     [digestOf(token), email, new Date(now + MAILED_RESET_LIFETIME_MS)],
   );
   return rowCount === 1 ? token : null;
@@ -86,11 +86,16 @@ export async function resetPassword(
     const [reset] = rows;
     if (!reset) return false;
     await setPassword(client, reset.account_id, digest, now);
-    await client.query('delete from password_resets where account_id = $1', [reset.account_id]);
+    await endPasswordResets(client, reset.account_id);
     await endOtherSessions(client, reset.account_id, null);
     await onSet(client, reset.account_id);
     return true;
   });
+}
+
+/** Invalidates the tokens of an account. */
+export async function endPasswordResets(database: Queryable, accountId: number): Promise<void> {
+  await database.query('delete from password_resets where account_id = $1', [accountId]);
 }
 
 /** The path of the page that sets a password with a token. */

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
+import { endOtherSessions } from './sessions.ts';
 import {
   type GivenCode,
   newRecoveryCodes,
@@ -34,12 +35,15 @@ export async function beginEnrolment(
   return { uri: totpUri(secret, email), secret };
 }
 
-/** Turns the second factor on with the first code of the app. @returns the recovery codes, which are not stored; null for an incorrect code. */
+/**
+ * Turns the second factor on with the first code of the app, and ends the other sessions of the account, which were started without a code.
+ * @param session digest of the token of the session that continues. @returns the recovery codes, which are not stored; null for an incorrect code.
+ */
 export function confirmEnrolment(
   database: Database,
   box: SecretBox,
   accountId: number,
-  { code, now }: GivenCode,
+  { code, now, session }: GivenCode & { session: Buffer },
 ): Promise<string[] | null> {
   return inTransaction(database, async (client) => {
     const step = await stepOf(client, box, accountId, { code, now });
@@ -49,6 +53,7 @@ export function confirmEnrolment(
       [accountId, new Date(now), step],
     );
     if (rowCount === 0) return null;
+    await endOtherSessions(client, accountId, session);
     const codes = newRecoveryCodes();
     await client.query(
       'insert into recovery_codes (account_id, hash) select $1, * from unnest($2::bytea[])',

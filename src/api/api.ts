@@ -45,8 +45,10 @@ export interface ApiDeps {
   keys: DepsOf<typeof KEY_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
-  /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics. */
+  /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics, or none behind a proxy. */
   metricsToken?: string | undefined;
+  /** Whether PUBLIC_URL or TRUST_PROXY is set. */
+  hasProxy: boolean;
   mcp: McpDeps;
 }
 
@@ -110,7 +112,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }),
       );
       api.register(async (scope) => {
-        scope.addHook('onRequest', requireMetricsAccess(deps.metricsToken));
+        scope.addHook('onRequest', requireMetricsAccess(deps.metricsToken, deps.hasProxy));
         registerEndpoints(scope, [getMetrics], deps.metrics);
       });
       api.register(async (scope) => registerMcp(scope, deps.mcp));

@@ -29,14 +29,15 @@ export function requireToken(
   };
 }
 
-/** Refuses requests that may not read the metrics. @param token the setting METRICS_TOKEN. */
-export function requireMetricsAccess(token: string | undefined) {
-  const mayRead = createMetricsCheck(token);
+/** Refuses requests that may not read the metrics. @param token the setting METRICS_TOKEN. @param hasProxy whether PUBLIC_URL or TRUST_PROXY is set. */
+export function requireMetricsAccess(token: string | undefined, hasProxy: boolean) {
+  const mayRead = createMetricsCheck(token, hasProxy);
   return async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     if (mayRead(raw)) return undefined;
     if (token !== undefined) return sendError(reply, refusal(reply, NO_TOKEN));
-    const message =
-      'Without METRICS_TOKEN only programs on the same machine may read the metrics: set METRICS_TOKEN.';
+    const message = hasProxy
+      ? 'While PUBLIC_URL or TRUST_PROXY is set, the metrics require METRICS_TOKEN: set METRICS_TOKEN.'
+      : 'Without METRICS_TOKEN only programs on the same machine may read the metrics: set METRICS_TOKEN.';
     return sendError(reply, new SoukError('KEY_INVALID', { message }));
   };
 }

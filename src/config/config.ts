@@ -173,7 +173,7 @@ const settings = {
     'Token for the operator console at `/admin`, to sign in with, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
   ),
   METRICS_TOKEN: operatorToken.describe(
-    'Token for `/metrics`, sent as a bearer token or as a password. Default: only programs on the same machine may read the metrics',
+    'Token for `/metrics`, sent as a bearer token or as a password. Default: only programs on the same machine may read the metrics, and none while PUBLIC_URL or TRUST_PROXY is set',
   ),
   METRICS_PORT: port
     .optional()

@@ -44,6 +44,9 @@ export const LIMITS = {
   UNKNOWN_KEYS_PER_MINUTE: most(UNKNOWN_KEYS_PER_MINUTE).describe(
     'Unknown keys of one address that a gateway looks up without delay in a minute; further ones are looked up together, once a second',
   ),
+  PAGES_PER_SECOND: most(20).describe(
+    'Requests per second of one address that a gateway answers for pages that need no session (front page, documentation, status, sign-in and others), counted over 5 seconds',
+  ),
   REFUSALS_PER_SECOND: most(20).describe(
     'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key, counted over 5 seconds; further ones are sent a second later; the refusal of a body over 64 KiB counts as 20 for its address',
   ),
@@ -82,6 +85,7 @@ export function requestLimits(config: LimitConfig) {
     uploadBytesPerMinute: config.UPLOAD_BYTES_PER_ACCOUNT_AND_MINUTE,
     downloadStallMs: config.DOWNLOAD_STALL_SECONDS * 1000,
     unknownKeysPerMinute: config.UNKNOWN_KEYS_PER_MINUTE,
+    openPagesPerSecond: config.PAGES_PER_SECOND,
     refusalsPerSecond: config.REFUSALS_PER_SECOND,
   };
 }

@@ -3,6 +3,7 @@ import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
+import { createReadiness } from '../api/endpoints/service/get-readiness.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace } from '../api/limits/upload-pace.ts';
 import { createUploadTurns } from '../api/limits/upload-turns.ts';
@@ -85,9 +86,10 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       ...{ database, clock, allowPrivate: webhooks.allowPrivate, limits: webhooks.limits },
       secretBox: createSecretBox(settings.secretKeys),
     },
-    service: { database: moneyDatabase, redis, cache, clock },
+    service: { readiness: createReadiness({ database: parts.readiness, redis, cache, clock }), clock },
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
+    hasProxy: settings.trustProxy !== undefined || settings.pages?.publicUrl !== undefined,
     mcp: {
       ...{ authentication, wrongKeys, hasTestMode, limits, settings: mcp },
       ...{ database, redis, keys, clock, log, completions, answers },

@@ -55,7 +55,7 @@ export interface GatewaySettings extends StoreSettings {
 export interface OperatorSettings {
   /** The setting ADMIN_TOKEN; without it, /admin does not exist. */
   adminToken?: string | undefined;
-  /** The setting METRICS_TOKEN; without it, only programs on the same machine may read the metrics. */
+  /** The setting METRICS_TOKEN; without it, only programs on the same machine may read the metrics, or none while TRUST_PROXY or PUBLIC_URL is set. */
   metricsToken?: string | undefined;
 }
 

@@ -32,6 +32,8 @@ export interface Stores {
   money: Database;
   /** For the pages of customers and operators, with their exports. */
   pages: Database;
+  /** For the check of readiness. */
+  readiness: Database;
   reports: Reports;
   redis: Redis;
   /** For shared answers. */
@@ -46,7 +48,7 @@ export interface Stores {
 }
 
 /** The most connections of each pool. */
-const CONNECTIONS = { money: 6, database: 8, pages: 4, testReports: 2 } as const;
+const CONNECTIONS = { money: 6, database: 8, pages: 4, readiness: 1, testReports: 2 } as const;
 
 /** @throws when Redis cannot be reached. */
 export async function openStores(
@@ -70,6 +72,7 @@ export async function openStores(
     money: open('money', STATEMENT_LIMITS.money),
     database: open('database', STATEMENT_LIMITS.requests),
     pages: open('pages', STATEMENT_LIMITS.requests),
+    readiness: open('readiness', STATEMENT_LIMITS.money),
   };
   const test = open('testReports', STATEMENT_LIMITS.requests, TEST_REPORTS);
   const pools = [...Object.values(databases), test];

@@ -77,7 +77,10 @@ const TASKS = {
 
 async function eraseAndNote({ database, clock, log }: MaintenanceDeps): Promise<void> {
   const now = clock.now();
-  for (const note of await eraseDueAccounts(database, now)) {
+  const notes = await eraseDueAccounts(database, now, (accountId, error) =>
+    log.error({ err: error, accountId }, 'failed to erase an account'),
+  );
+  for (const note of notes) {
     log.info({ note }, 'erased an account');
     await database.query('insert into retention_notes (at, note) values ($1, $2)', [new Date(now), note]);
   }

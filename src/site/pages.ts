@@ -53,7 +53,7 @@ export interface SiteDeps {
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
   /** The limits that the API has, too. */
-  limits: Pick<RequestLimits, 'open' | 'downloadStallMs'>;
+  limits: Pick<RequestLimits, 'open' | 'openPages' | 'downloadStallMs'>;
   statusBoard: Polled<StatusFacts>;
   announcements: Polled<Announcement[]>;
 }

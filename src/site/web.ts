@@ -116,7 +116,7 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   registerAssets(app);
   // The demo provider listens on its own machine only.
   if (deps.hasDemoPictures || deps.testMode) app.register(pictureRoutes);
-  registerDocs(app);
+  registerDocs(app, pages);
   if (adminToken !== undefined)
     app.register(async (scope) => {
       await preparePages(scope, pages, 'operator');
@@ -130,7 +130,10 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   });
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');
-    for (const register of PUBLIC_PAGES) register(scope, pages);
+    scope.register(async (open) => {
+      pages.limits.openPages.limit(open);
+      for (const register of PUBLIC_PAGES) register(open, pages);
+    });
     scope.register(async (account) => registerAccount(account, pages));
   });
 }

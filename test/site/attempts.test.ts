@@ -13,7 +13,7 @@ test.override('soukOptions', {
   workers: 0,
   gateways: 2,
   pages: { ...PAGES, signUpsPerHour: 5 },
-  operator: { adminToken: TOKEN },
+  operator: { adminToken: TOKEN, metricsToken: TOKEN },
   gateway: { trustProxy: 'loopback' },
 });
 
@@ -188,7 +188,8 @@ describe('sign-ups', () => {
     const { page } = await signUp(souk, addressOf(9));
     expect(Number(page.headers['retry-after'])).toBeGreaterThan(3_000);
     expect((await signUp(souk, elsewhere)).page.path).toBe('/account/plans');
-    expect((await souk.clientOf('').raw('/metrics')).text).toMatch(
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    expect((await souk.clientOf('').raw('/metrics', { headers })).text).toMatch(
       /souk_refusals_total\{code="TOO_MANY_ATTEMPTS"\} [1-9]/,
     );
   });

@@ -1,5 +1,6 @@
 import type { Email } from 'postal-mime';
 import { beforeEach, describe, expect } from 'vitest';
+import { createMailedReset } from '../../src/accounts/password-resets.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { setTopicsOff, topicsOff, unsubscribeToken } from '../../src/mail/choices.ts';
 import { queueNotice } from '../../src/mail/queue.ts';
@@ -135,6 +136,18 @@ describe('a change of the address', () => {
     expect((await follow(linkIn(sent))).status).toBe(200);
     expect((await visitor.get('/account/settings')).text).toContain(wanted);
     expect((await signIn(stranger())).status).toBe(401);
+  });
+
+  test('invalidates the links for a new password that were sent to the old address', async () => {
+    await signUp();
+    const reset = await createMailedReset(souk.database, email, souk.clock.now());
+    await visitor.get('/account/settings');
+    await change({ email: `new-${email}`, password: PASSWORD });
+    await subjects(3);
+    expect((await follow(linkIn(mailOf('Confirm your new e-mail address')))).status).toBe(200);
+    const password = 'the password of a stranger';
+    expect((await follow(`/reset-password?token=${reset}`, { password })).status).toBe(404);
+    expect((await visitor.get('/account')).path).toBe('/account');
   });
 
   test('to the address of another account is refused, and a link is void once another account has its address', async () => {

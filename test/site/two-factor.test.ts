@@ -84,6 +84,22 @@ test('a password alone does not sign in; a code after it does, and is used once'
   expect((await enterCode(again, codeNow())).path).toBe('/account/keys');
 });
 
+test('turning it on ends the other sessions of the account', async ({ souk }) => {
+  const email = 'two-sessions@test.example';
+  const [visitor, other] = [stranger(souk), stranger(souk)];
+  await visitor.get('/sign-up');
+  await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+  await other.get('/sign-in');
+  await other.post('/sign-in', { email, password: PASSWORD });
+  expect((await other.get('/account')).path).toBe('/account');
+  await visitor.get('/account/settings/two-factor');
+  const shown = await visitor.post('/account/settings/two-factor/begin', { current: PASSWORD });
+  const code = codesOf(souk, /[A-Z2-7]{32}/.exec(shown.text)?.[0] ?? '')();
+  await visitor.post('/account/settings/two-factor/confirm', { code });
+  expect((await other.get('/account')).path).toMatch(/^\/sign-in/);
+  expect((await visitor.get('/account')).path).toBe('/account');
+});
+
 test('a recovery code signs in once', async ({ souk }) => {
   const { email, recovery } = await enrolled(souk);
   const [code = ''] = recovery;
@@ -170,7 +186,7 @@ test('stored secrets are sealed with the present key of SECRET_KEY, and open wit
   const { secret } = await beginEnrolment(souk.database, older, { accountId, email: 'a@b.example' });
   await sealTwoFactor(souk.database, box);
   const code = codesOf(souk, secret)();
-  const given = { code, now: souk.clock.now() };
+  const given = { code, now: souk.clock.now(), session: Buffer.alloc(0) };
   expect(await confirmEnrolment(souk.database, createSecretBox(['newer']), accountId, given)).toHaveLength(
     10,
   );

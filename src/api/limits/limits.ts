@@ -4,6 +4,7 @@ import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import { createFreeRequests, type FreeRequests } from './free-requests.ts';
+import { createOpenPages, type OpenPages } from './open-pages.ts';
 import {
   createOpenRequests,
   type Occupied,
@@ -34,6 +35,8 @@ export interface RequestLimitSettings extends OpenRequestLimits {
   downloadStallMs: number | null;
   /** Unknown keys of an address that are looked up in a minute. */
   unknownKeysPerMinute: number | null;
+  /** Requests of an address for pages that need no session. */
+  openPagesPerSecond: number | null;
   /** Refusals that a client receives without delay. */
   refusalsPerSecond: number | null;
 }
@@ -50,12 +53,14 @@ export const NO_LIMITS: RequestLimitSettings = {
   uploadBytesPerMinute: null,
   downloadStallMs: null,
   unknownKeysPerMinute: null,
+  openPagesPerSecond: null,
   refusalsPerSecond: null,
 };
 
 export interface RequestLimits {
   free: FreeRequests;
   open: OpenRequests;
+  openPages: OpenPages;
   uploadBudget: UploadBudget;
   downloadStallMs: number | null;
 }
@@ -63,11 +68,12 @@ export interface RequestLimits {
 export function createRequestLimits(
   redis: Redis,
   keys: RedisKeys,
-  { freePerSecond, uploadBytes, downloadStallMs, ...open }: RequestLimitSettings,
+  { freePerSecond, uploadBytes, downloadStallMs, openPagesPerSecond, ...open }: RequestLimitSettings,
 ): RequestLimits {
   return {
     free: createFreeRequests(redis, keys, freePerSecond),
     open: createOpenRequests(open),
+    openPages: createOpenPages(openPagesPerSecond),
     uploadBudget: createUploadBudget(uploadBytes, UPLOAD_LIMIT_BYTES),
     downloadStallMs,
   };

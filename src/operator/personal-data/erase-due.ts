@@ -10,7 +10,7 @@ import { toRecord } from '../../platform/error-record.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ACCOUNT_TABLES, rowsOf } from './account-tables.ts';
 
-/** Accounts that are erased in one run of maintenance. */
+/** Accounts that are erased at most in one run of maintenance. */
 const MOST_AT_ONCE = 10;
 
 /** Calls that are emptied in one statement. */
@@ -18,19 +18,29 @@ const CALLS_AT_ONCE = 5_000;
 
 /**
  * Erases the accounts whose time has come. Each step can be repeated, so an interrupted erasure is continued by the next run.
+ * @param onFailure receives the error of an account that cannot be erased; the others are erased all the same.
  * @returns a note for each erased account.
  */
-export async function eraseDueAccounts(database: Database, now: number): Promise<string[]> {
+export async function eraseDueAccounts(
+  database: Database,
+  now: number,
+  onFailure: (accountId: number, error: unknown) => void,
+): Promise<string[]> {
   const { rows } = await database.query<{ id: number }>(
     `select id from accounts a where erase_at <= $1 and erased_at is null and live_account_id is null
        and not exists (select from renewing_plans r where r.account_id = a.id and r.state <> 'ended')
-     order by erase_at limit $2`,
-    [new Date(now), MOST_AT_ONCE],
+     order by erase_at`,
+    [new Date(now)],
   );
   const notes: string[] = [];
   for (const { id } of rows) {
-    await eraseAccount(database, id, now);
-    notes.push(`Erased the personal data of account ${id}`);
+    if (notes.length >= MOST_AT_ONCE) break;
+    try {
+      await eraseAccount(database, id, now);
+      notes.push(`Erased the personal data of account ${id}`);
+    } catch (error) {
+      onFailure(id, error);
+    }
   }
   return notes;
 }

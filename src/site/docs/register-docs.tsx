@@ -5,9 +5,9 @@ import { sendVersion, type Version, versionOf } from '../../api/version.ts';
 import type { Announcement } from '../../operator/announcements.ts';
 import { recentlyUsed } from '../../platform/recently-used.ts';
 import { VISITOR, type Viewer } from '../kit/layout.tsx';
-import { CurrentPage, STATIC_PAGE } from '../kit/page-context.ts';
 import { setPageHeaders } from '../kit/page-headers.ts';
-import { renderHtml } from '../kit/render.tsx';
+import { keptHtml } from '../kit/render.tsx';
+import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
 import { DocsIndex } from './docs-index.tsx';
 import { GuidePage } from './guide-page.tsx';
@@ -37,8 +37,9 @@ const RENDERED = new Map(
 const MAX_ANNOUNCING = 200;
 
 /** Registers the guides and the API reference, which need no key. */
-export function registerDocs(app: FastifyInstance): void {
+export function registerDocs(app: FastifyInstance, { limits }: Pick<Pages, 'limits'>): void {
   app.register(async (scope) => {
+    limits.openPages.limit(scope);
     setPageHeaders(scope);
     const announcing = recentlyUsed<string, Version>(MAX_ANNOUNCING);
     refusingOtherMethods(scope, (pages) => {
@@ -68,8 +69,5 @@ export function registerDocs(app: FastifyInstance): void {
 }
 
 function render(content: VNode, viewer: Viewer, announcements: readonly Announcement[]): Version {
-  const html = renderHtml(
-    <CurrentPage.Provider value={{ ...STATIC_PAGE, viewer, announcements }}>{content}</CurrentPage.Provider>,
-  );
-  return versionOf(html, 'text/html; charset=utf-8');
+  return versionOf(keptHtml(content, { viewer, announcements }), 'text/html; charset=utf-8');
 }

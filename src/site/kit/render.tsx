@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { viewerOf } from '../session.ts';
 import type { Viewer } from './layout.tsx';
-import { CurrentPage, type PageContext } from './page-context.ts';
+import { CurrentPage, type PageContext, STATIC_PAGE } from './page-context.ts';
 
 /** A page that fits into one packet gains nothing from compression. */
 const MIN_COMPRESSED_CHARACTERS = 1_400;
@@ -13,6 +13,13 @@ const MIN_COMPRESSED_CHARACTERS = 1_400;
 /** Renders a page. The renderer escapes all text and attributes. */
 export function renderHtml(page: VNode): string {
   return `<!doctype html>${renderToString(page)}`;
+}
+
+/** Renders a page without forms for many readers. */
+export function keptHtml(page: VNode, context: Pick<PageContext, 'viewer' | 'announcements'>): string {
+  return renderHtml(
+    <CurrentPage.Provider value={{ ...STATIC_PAGE, ...context }}>{page}</CurrentPage.Provider>,
+  );
 }
 
 /**

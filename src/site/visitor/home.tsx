@@ -5,7 +5,8 @@ import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
 import { PackCards, PlanCards } from '../customer/offer-cards.tsx';
 import { assetUrl } from '../kit/assets.ts';
 import { FirstCall } from '../kit/first-call.tsx';
-import { Page } from '../kit/layout.tsx';
+import { createKeptPages } from '../kit/kept-pages.ts';
+import { Page, VISITOR } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { CHART_FILES, TimeChart } from '../kit/time-chart.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
@@ -31,9 +32,12 @@ const FEATURES = [
   ['Batches and schedules', 'Up to 100,000 items at once, repeated when you choose, with webhooks and CSV.'],
 ] as const;
 
+const DAY_MS = 86_400_000;
+
 /** Registers the front page: what the data looks like, how to call it, and the plans. */
 export function registerHome(scope: FastifyInstance, pages: Pages): void {
   const { database, currency, trials, clock, testMode } = pages;
+  const sendKept = createKeptPages();
   scope.get('/', async (request, reply) => {
     const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
     const isSignedIn = request.session !== null;
@@ -41,8 +45,8 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
     const hasTrial =
       (trials === 'open' || trials === 'confirmed by mail') &&
       plans.some(({ priceCents }) => priceCents === 0);
-    return sendPage(
-      reply,
+    const baseUrl = baseUrlOf(pages, request);
+    const page = () => (
       <Page
         title="Marketplace data"
         styles={['account.css', ...CHART_FILES.styles, 'home.css']}
@@ -58,7 +62,7 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
         <Features />
         <div class="split">
           <AgentConversation now={clock.now()} />
-          <OneCallAway hasTestKeys={testMode !== null} baseUrl={baseUrlOf(pages, request)} />
+          <OneCallAway hasTestKeys={testMode !== null} baseUrl={baseUrl} />
         </div>
         <section aria-labelledby="plans">
           <h2 id="plans">Plans</h2>
@@ -66,8 +70,12 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
           <h2>Packs of units</h2>
           <PackCards packs={packs} currency={currency} to={to} />
         </section>
-      </Page>,
+      </Page>
     );
+    if (isSignedIn) return sendPage(reply, page());
+    const day = Math.floor(clock.now() / DAY_MS);
+    const key = JSON.stringify([plans, packs, baseUrl, day]);
+    return sendKept(reply, { key, viewer: VISITOR, page });
   });
 }
 
@@ -109,7 +117,7 @@ function OneCallAway({ hasTestKeys, baseUrl }: { hasTestKeys: boolean; baseUrl: 
 let rendered = { day: Number.NaN, html: '' };
 
 function sampleOf(now: number): string {
-  const day = Math.floor(now / 86_400_000);
+  const day = Math.floor(now / DAY_MS);
   if (day !== rendered.day) rendered = { day, html: renderToString(<SampleProduct now={now} />) };
   return rendered.html;
 }

@@ -4,9 +4,9 @@ import type { Level } from '../../operator/status/components.ts';
 import { COMPONENTS } from '../../operator/status/components.ts';
 import type { ComponentStatus, Incident } from '../../operator/status/read-status.ts';
 import { type Status, statusOf } from '../../operator/status/status-board.ts';
+import { createKeptPages } from '../kit/kept-pages.ts';
 import { Page } from '../kit/layout.tsx';
 import { setPageHeaders } from '../kit/page-headers.ts';
-import { sendPage } from '../kit/render.tsx';
 import { type Tone, ToneTag } from '../kit/tag.tsx';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
@@ -29,15 +29,23 @@ const SUMMARIES: Record<Level, readonly ['good' | 'warn' | 'bad', string]> = {
 };
 
 /** Registers the public status page, and the same facts as JSON. They need no store, so they answer while one is away. */
-export function registerStatus(app: FastifyInstance, { statusBoard, clock }: Pages): void {
+export function registerStatus(app: FastifyInstance, { statusBoard, clock, limits }: Pages): void {
   const read = (): Status => {
     const { value, readAt } = statusBoard.current();
     return statusOf(value, readAt, clock.now());
   };
   app.register(async (scope) => {
+    limits.openPages.limit(scope);
     setPageHeaders(scope);
+    const sendKept = createKeptPages();
+    let [facts, readings]: [unknown, number] = [undefined, 0];
     scope.get('/status', (request, reply) => {
-      return sendPage(reply, <StatusPage status={read()} />, 200, returningViewer(request));
+      const { value } = statusBoard.current();
+      if (value !== facts) [facts, readings] = [value, readings + 1];
+      // The level depends on the age of the facts.
+      const key = `${readings} ${Math.floor(clock.now() / 1_000)}`;
+      const viewer = returningViewer(request);
+      return sendKept(reply, { key, viewer, page: () => <StatusPage status={read()} /> });
     });
     scope.get('/status.json', (_request, reply) =>
       reply.header('cache-control', CACHED).send(jsonOf(read())),

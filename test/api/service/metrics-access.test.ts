@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { createMetricsCheck } from '../../../src/accounts/metrics-access.ts';
 import { openMetricsServer } from '../../../workers/metrics-server.ts';
 import { TestClock } from '../../support/clock.ts';
+import { PAGES } from '../../support/customer.ts';
 import { test } from '../../support/souk-test.ts';
 
 test.override('soukOptions', { workers: 0 });
@@ -22,6 +23,26 @@ test('without METRICS_TOKEN a gateway serves its metrics to programs on the same
     const reply = await client.raw('/metrics', { headers });
     expect([reply.status, reply.json.msg]).toEqual([401, expect.stringContaining('METRICS_TOKEN')]);
   }
+});
+
+test.for([
+  ['TRUST_PROXY', { gateway: { trustProxy: 'loopback' } }],
+  ['PUBLIC_URL', { pages: { ...PAGES, publicUrl: 'https://souk.example' } }],
+] as const)(
+  'with %s and without METRICS_TOKEN a gateway refuses its metrics to all',
+  async ([_name, options], { openAnother }) => {
+    const souk = await openAnother({ workers: 0, ...options });
+    const reply = await souk.clientOf('').raw('/metrics');
+    expect([reply.status, reply.json.msg]).toEqual([401, expect.stringContaining('set METRICS_TOKEN')]);
+  },
+);
+
+test('with PUBLIC_URL a gateway serves its metrics with METRICS_TOKEN', async ({ openAnother }) => {
+  const metricsToken = 'only-for-prometheus';
+  const pages = { ...PAGES, publicUrl: 'https://souk.example' };
+  const souk = await openAnother({ workers: 0, pages, operator: { metricsToken } });
+  const headers = { authorization: `Bearer ${metricsToken}` };
+  expect((await souk.clientOf('').raw('/metrics', { headers })).status).toBe(200);
 });
 
 test('without METRICS_TOKEN a worker serves its metrics to programs on the same machine only', async () => {

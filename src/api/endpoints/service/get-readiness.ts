@@ -10,10 +10,21 @@ import { bareAnswer, statusSchema } from './get-health.ts';
 /** A store that has not answered within this time counts as missing, because it would not answer requests in time either. */
 const STORE_TIMEOUT_MS = 1_500;
 
+/** Requests receive the result of a check that ended at most this long ago, so that many requests cost no more than one a second. */
+const LONGEST_MS = 1_000;
+
+/** Which stores answer. */
+interface Reachable {
+  hasDatabase: boolean;
+  hasRedis: boolean;
+  hasCache: boolean;
+}
+
+/** Checks the stores, or returns the result of a check that is under way or at most a second old. */
+export type Readiness = () => Promise<Reachable>;
+
 interface ReadinessDeps {
-  database: Database;
-  redis: Redis;
-  cache: Cache;
+  readiness: Readiness;
   clock: ServiceClock;
 }
 
@@ -56,18 +67,46 @@ export const getReadiness = publicEndpoint({
   },
   errors: ['METHOD_NOT_ALLOWED'],
 
-  async handle({ database, redis, cache, clock }: ReadinessDeps, _request, reply) {
-    const [hasDatabase, hasRedis, hasCache] = await Promise.all([
-      answersInTime(clock, database.query('select 1')),
-      answersInTime(clock, redis.ping()),
-      !cache.isOwn || answersInTime(clock, cache.redis.ping()),
-    ]);
+  async handle({ readiness, clock }: ReadinessDeps, _request, reply) {
+    const { hasDatabase, hasRedis, hasCache } = await readiness();
     const missing = [...(hasDatabase ? [] : ['postgresql']), ...(hasRedis ? [] : ['redis'])];
     if (missing.length === 0 && isClockRight(clock))
       return { status: 'ready', ...(hasCache ? {} : { degraded: ['cache'] }) };
     return reply.code(503).send({ status: 'not ready', missing, ...clockFault(clock) });
   },
 });
+
+/** @param database must serve nothing else, so that neither delays the other. */
+export function createReadiness({
+  database,
+  redis,
+  cache,
+  clock,
+}: {
+  database: Database;
+  redis: Redis;
+  cache: Cache;
+  clock: Clock;
+}): Readiness {
+  let last: Promise<Reachable> | null = null;
+  let endedAt: number | null = null;
+
+  async function check(): Promise<Reachable> {
+    endedAt = null;
+    const [hasDatabase, hasRedis, hasCache] = await Promise.all([
+      answersInTime(clock, database.query('select 1')),
+      answersInTime(clock, redis.ping()),
+      !cache.isOwn || answersInTime(clock, cache.redis.ping()),
+    ]);
+    endedAt = performance.now();
+    return { hasDatabase, hasRedis, hasCache };
+  }
+
+  return () => {
+    if (last === null || (endedAt !== null && performance.now() - endedAt > LONGEST_MS)) last = check();
+    return last;
+  };
+}
 
 async function answersInTime(clock: Clock, answer: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {

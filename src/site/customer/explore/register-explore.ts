@@ -9,6 +9,7 @@ import { categoriesPage } from './search/categories-page.tsx';
 import { dealsPage, finderPage, searchPage, sellerPage } from './search/search-pages.tsx';
 import { todayPage } from './trends/today-page.tsx';
 import { trendsPage } from './trends/trends-page.tsx';
+import { createViewBytes } from './view-bytes.ts';
 
 const EXPLORE_PAGES = [
   ...[productPage, searchPage, finderPage, categoriesPage, dealsPage, sellerPage],
@@ -19,6 +20,7 @@ const EXPLORE_PAGES = [
 export function registerExplore(account: FastifyInstance, pages: Pages): void {
   account.register(async (scope) => {
     if (!pages.hasDemoPictures) scope.addHook('onRequest', allowPictures(new URL(pages.imageCdnUrl).origin));
+    scope.decorate('viewBytes', createViewBytes());
     scope.get('/explore', (_request, reply) => reply.redirect(productPage.path, 303));
     for (const page of EXPLORE_PAGES) registerExplorePage(scope, pages, page);
   });

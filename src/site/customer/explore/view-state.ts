@@ -4,6 +4,7 @@ import type { QuoteView } from '../../../api/quote-view.ts';
 import { readAtMost } from '../../../api/self-client.ts';
 import { queuedOperation } from '../../../operations/index.ts';
 import { parseJson } from '../../../platform/json.ts';
+import { customerOf } from '../../session.ts';
 import { type ApiAnswer, callApi, dataOf, envelopeOf, streamApi } from '../customer-api.ts';
 import { type TryRequest, tryRequest, withOption } from '../try/try-request.ts';
 import type { View } from './view.ts';
@@ -54,9 +55,13 @@ async function jobOf(request: FastifyRequest, view: View, id: string): Promise<J
 
 async function readResult(request: FastifyRequest, view: View, job: JobView): Promise<ViewState> {
   if (queuedOperation(view.operation)?.respond.type === 'png') return { kind: 'done', job, data: null };
+  const { viewBytes } = request.server;
+  const { accountId } = customerOf(request);
+  await viewBytes.requireLeft(accountId);
   const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${job.jobId}/result` });
   const { bytes, isWhole } = await readAtMost(answer, MOST_BYTES);
   if (!isWhole) return { kind: 'tooLarge', job };
+  await viewBytes.take(accountId, bytes.length);
   const { status } = answer;
   // The answer was lost and is being made again.
   if (status === 202) return { kind: 'running', job };

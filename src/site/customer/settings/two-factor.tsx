@@ -54,9 +54,10 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const { liveAccountId: accountId } = customerOf(request);
+    const { liveAccountId: accountId, tokenHash: session } = customerOf(request);
     const attempt = await countAttempt(request, reply, accountId);
-    const codes = await confirmEnrolment(database, secretBox, accountId, { code, now: clock.now() });
+    const given = { code, now: clock.now(), session };
+    const codes = await confirmEnrolment(database, secretBox, accountId, given);
     if (codes === null) throw new FormRefused(400, { code: 'Incorrect code' });
     await attempts.forgive(attempt);
     await noteChange(accountId, true);
