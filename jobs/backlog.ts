@@ -1,4 +1,4 @@
-import { POOL_NAMES, POOLS, type PoolName } from '../src/operations/pools.ts';
+import { POOL_NAMES, POOLS, type PoolName, type WorkerPoolName } from '../src/operations/pools.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
@@ -134,7 +134,7 @@ async function stateOf(queue: PoolQueue): Promise<QueueState> {
 export async function countAlive(
   redis: Redis,
   keys: RedisKeys,
-  pool: PoolName,
+  pool: WorkerPoolName,
   now: number,
 ): Promise<number> {
   return redis.zcount(keys.workers(pool), now - WORKER_LIFETIME_MS, '+inf');
@@ -147,7 +147,7 @@ export async function countAlive(
 export async function reportAlive(
   redis: Redis,
   keys: RedisKeys,
-  pool: PoolName,
+  pool: WorkerPoolName,
   workerId: string,
   now: number,
 ): Promise<void> {
@@ -162,7 +162,7 @@ export async function reportAlive(
 export async function reportGone(
   redis: Redis,
   keys: RedisKeys,
-  pool: PoolName,
+  pool: WorkerPoolName,
   workerId: string,
 ): Promise<void> {
   await redis.zrem(keys.workers(pool), workerId);

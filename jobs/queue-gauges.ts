@@ -33,7 +33,7 @@ export interface PoolReading {
   jobs: { waiting: number; running: number; delayed: number };
   /** For pools of calls. Infinity if the pool has no worker. */
   expectedWaitMs: number | null;
-  workers: number | null;
+  workers: number;
 }
 
 export function createQueueGauges(
@@ -84,7 +84,7 @@ export function createQueueGauges(
   async function read(): Promise<QueueReading> {
     const [counts, alive, waitsMs, tokens] = await Promise.all([
       Promise.all([...POOL_NAMES.map(queues.all), [batchQueue]].map(countJobs)),
-      Promise.all(POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
+      Promise.all(WORKER_POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
       Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0, null))),
       readTokens(redis, keys.tokens(providers.products), clock.now()),
     ]);
@@ -92,7 +92,7 @@ export function createQueueGauges(
       pool,
       jobs: counts[i] ?? { waiting: 0, running: 0, delayed: 0 },
       expectedWaitMs: waitsMs[i] ?? null,
-      workers: alive[i] ?? null,
+      workers: alive[i] ?? 0,
     }));
     return { pools, tokens };
   }
@@ -110,7 +110,7 @@ export function createQueueGauges(
       if (!reading) return;
       for (const { pool, jobs: counts, expectedWaitMs, workers: alive } of reading.pools) {
         for (const [state, count] of Object.entries(counts)) jobs.set({ pool, state }, count);
-        if (alive !== null) workers.set({ pool }, alive);
+        workers.set({ pool }, alive);
         if (expectedWaitMs !== null) expectedWait.set({ pool }, expectedWaitMs / 1000);
       }
       if (!reading.tokens) return;

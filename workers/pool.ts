@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
-import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import { isRunnable, type Payload } from '../jobs/payload.ts';
 import { holdsJobs, type Queues, queueName } from '../jobs/queues.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
@@ -8,9 +7,9 @@ import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { startWorkLoop } from '../src/platform/work-loop.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { createPlaces } from './places.ts';
 import { ShardWorker } from './shard-worker.ts';
 
@@ -35,9 +34,6 @@ const GRACE_MS = 10_000;
  */
 const HOLD_MS = 10_000;
 const ABANDONED_CHECK_MS = 5_000;
-
-/** How often this process reports that it serves its pool. */
-const REPORT_EVERY_MS = WORKER_LIFETIME_MS / 5;
 
 /** How long a job that this process cannot run waits for another worker. */
 const HANDED_BACK_MS = 1_000;
@@ -151,31 +147,12 @@ export async function openPoolWorker(deps: {
     );
   }
 
-  /** Reports again if Redis took the report late, because it counts from the time that it names. */
-  async function alive(): Promise<void> {
-    let reportedAt: number;
-    do {
-      reportedAt = clock.now();
-      await reportAlive(redis, keys, pool, workerId, reportedAt);
-    } while (clock.now() - reportedAt >= REPORT_EVERY_MS);
-  }
-
-  await serve();
-  await alive();
-  const reporting = startWorkLoop(clock, `${pool} worker report`, REPORT_EVERY_MS, () =>
-    Promise.all([alive(), serve()]).then(
-      () => {},
-      (error) => log.warn({ err: error, pool }, 'reporting failed'),
-    ),
-  );
-  // Redis may have come back without its data, and gateways refuse calls of a pool without workers.
-  redis.on('ready', reporting.wake);
+  const heartbeat = await startHeartbeat({ redis, keys, clock, log }, pool, workerId, serve);
 
   return {
     async close() {
       isClosing = true;
-      redis.off('ready', reporting.wake);
-      const gone = reporting.close().then(() => reportGone(redis, keys, pool, workerId).catch(() => {}));
+      const gone = heartbeat.close();
       for (const [shard, worker] of workers) closeShard(shard, worker);
       const cancelGrace = clock.after(GRACE_MS, abandon, `${pool} worker grace`);
       await gone;

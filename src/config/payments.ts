@@ -17,6 +17,13 @@ export const PAYMENT_SETTINGS = {
     .refine(isCurrencyOfCents, 'must be a currency with hundredths, such as usd')
     .default('usd')
     .describe('Currency of all prices'),
+  UPSTREAM_TOKEN_PRICE: z.coerce
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      'Price of one token of the data provider in PAYMENT_CURRENCY, such as 0.0005. The operator console then warns of operations whose units were sold for less than their tokens cost. Default: no warning',
+    ),
   STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account'),
   STRIPE_WEBHOOK_SECRET: z
     .string()

@@ -54,6 +54,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     site: {
       ...{ database, redis, cache, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken },
+      tokenPrice: pages.tokenPrice ?? null,
       limits: api.limits,
       trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
       testMode: settings.testMode ?? null,

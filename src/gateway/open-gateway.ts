@@ -64,6 +64,8 @@ export interface PageSettings {
   /** The setting PUBLIC_URL. */
   publicUrl?: string | undefined;
   payments: PaymentSettings;
+  /** The setting UPSTREAM_TOKEN_PRICE. */
+  tokenPrice?: number | undefined;
   /** The setting SIGN_UPS_PER_HOUR. */
   signUpsPerHour?: number;
   /** The setting TRIALS. */

@@ -44,6 +44,8 @@ export interface SiteDeps {
   testMode: { unitsPerDay: number } | null;
   /** ISO 4217, lower case. */
   currency: string;
+  /** The setting UPSTREAM_TOKEN_PRICE; null: unknown. */
+  tokenPrice: number | null;
   /** The setting PUBLIC_URL. */
   publicUrl: string | undefined;
   /** The host of product pictures: the setting IMAGE_CDN_URL. */

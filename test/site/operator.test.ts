@@ -497,21 +497,6 @@ describe('offers', () => {
   });
 });
 
-test('the console warns of operations that sell fewer units than they spend tokens', async () => {
-  await souk.database.query(
-    `insert into operation_hours (hour, operation, calls, units_sold, tokens_spent)
-     values ($1, 'market.bestseller', 2, 30, 100), ($1, 'market.product', 5, 80, 40)`,
-    [new Date(souk.clock.now())],
-  );
-  const who = await operator();
-  for (const path of ['/admin', '/admin/upstream']) {
-    const [, warning = ''] =
-      /Sold below the cost of their tokens:(.{0,120})/.exec((await who.get(path)).text) ?? [];
-    expect(warning).toContain('market.bestseller (0.3 units per token)');
-    expect(warning).not.toContain('market.product');
-  }
-});
-
 test('the storage page shows each table with its size and rule, and what maintenance has done', async () => {
   await souk.database.query(
     "insert into retention_notes (at, note) values (now(), 'Deleted finished_calls_2001_01')",

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { createFairness } from '../../jobs/fairness.ts';
 import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
@@ -6,10 +7,12 @@ import type { StripeSettings } from '../../src/billing/payments/payment-port.ts'
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { MailSettings } from '../../src/mail/mail-settings.ts';
 import { queuePaymentFailed } from '../../src/mail/payment-failed.ts';
+import { BATCH_POOL } from '../../src/operations/pools.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/completion-metrics.ts';
 import { WEBHOOK_LIMITS } from '../../src/webhooks/webhook-limits.ts';
+import { startHeartbeat } from '../heartbeat.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
 import { startMails } from './mails.ts';
@@ -72,8 +75,10 @@ export async function openBackground(
   const stopPayments = stripe && startPayments(stripe, { database, clock, log, notify: queuePaymentFailed });
   const fetching = { databaseUrl, providers, clock, log };
   const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
+  const heartbeat = await startHeartbeat(deps, BATCH_POOL, randomUUID());
   return {
     async close() {
+      await heartbeat.close();
       await batches.close();
       await deliveries.close();
       await mails.close();

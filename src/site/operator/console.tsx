@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
 import { OUR_FAILURES, readOpenWork } from '../../operator/open-work.ts';
-import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
+import { lossesIn, type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 /** Registers the front page of the operator console. */
 export function registerConsole(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock } = pages;
+  const { database, clock, tokenPrice, currency } = pages;
 
   scope.get('/admin', async (_request, reply) => {
     const now = clock.now();
@@ -28,13 +28,14 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
       usageByOperation(database, { from: now - DAY_MS, to: now }),
       failedCalls(database, { kinds: OUR_FAILURES, since: now - DAY_MS, limit: 8 }),
     ]);
+    const losses = await lossesIn(database, usage, { tokenPrice, currency, now });
     return sendPage(
       reply,
       <Page title="Operator console" wide>
         <h1>Operator console</h1>
         <div id="console" data-refresh="10">
           <PendingPurchases pending={work.pendingPurchases} />
-          <LossNotice usage={usage} />
+          <LossNotice losses={losses} currency={currency} />
           <div class="grid tiles">
             <section class="card">
               <h2>Upstream tokens</h2>
@@ -155,8 +156,7 @@ function Pools({ pools }: { pools: readonly PoolReading[] }): VNode {
   );
 }
 
-function WorkersTag({ workers }: { workers: number | null }): VNode {
-  if (workers === null) return <span class="muted">unknown</span>;
+function WorkersTag({ workers }: { workers: number }): VNode {
   return workers > 0 ? <Tag tone="good">{count(workers)} running</Tag> : <Tag tone="bad">none</Tag>;
 }
 

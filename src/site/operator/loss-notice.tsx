@@ -1,19 +1,25 @@
 import type { VNode } from 'preact';
-import { lossesIn, type OperationUsage } from '../../operator/usage-report.ts';
-import { amount } from '../kit/words.tsx';
+import type { Loss } from '../../operator/usage-report.ts';
+import { money } from '../kit/words.tsx';
 
-/** Warns of operations that sold fewer units than they spent tokens. */
-export function LossNotice({ usage }: { usage: readonly OperationUsage[] }): VNode | null {
-  const losses = lossesIn(usage);
+/** Warns of operations whose units were sold for less than their tokens cost. */
+export function LossNotice({
+  losses,
+  currency,
+}: {
+  losses: readonly Loss[];
+  currency: string;
+}): VNode | null {
   if (losses.length === 0) return null;
   return (
     <div class="notice warn">
       <p>
         <strong>Sold below the cost of their tokens:</strong>{' '}
-        {losses.map(({ operation, unitsSold, tokensSpent }, i) => (
+        {losses.map(({ operation, soldCents, tokenCents }, i) => (
           <span key={operation}>
             {i > 0 && ', '}
-            <code>{operation}</code> ({amount(unitsSold / tokensSpent)} units per token)
+            <code>{operation}</code> (units for {money(soldCents, currency)}, tokens for{' '}
+            {money(tokenCents, currency)})
           </span>
         ))}
         . Cached answers of these operations still earn their units without tokens.

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { tokenHistory } from '../../operator/token-history.ts';
-import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
+import { lossesIn, type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { readTokens } from '../../upstream/token-bucket.ts';
 import { Choice, FilterForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
@@ -26,7 +26,7 @@ const period = z.object({ days: z.enum(['1', '7', '30']).catch('1') });
 
 /** Registers the page of the provider's tokens: current number, history, and spending by operation. */
 export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
-  const { database, redis, keys, providers, clock } = pages;
+  const { database, redis, keys, providers, clock, tokenPrice, currency } = pages;
 
   scope.get('/admin/upstream', async (request, reply) => {
     const { days } = period.parse(request.query);
@@ -36,6 +36,7 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
       tokenHistory(database, providers.products, now - DAY_MS),
       usageByOperation(database, { from: now - Number(days) * DAY_MS, to: now }),
     ]);
+    const losses = await lossesIn(database, usage, { tokenPrice, currency, now });
     return sendPage(
       reply,
       <Page title="Upstream" wide>
@@ -56,7 +57,7 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
         <FilterForm path="/admin/upstream" values={{ days }} button="Show">
           <Choice name="days" label="Period" options={PERIODS} />
         </FilterForm>
-        <LossNotice usage={usage} />
+        <LossNotice losses={losses} currency={currency} />
         <SpendTable usage={usage} />
         <p class="hint">
           Sums over all processes by hour, updated every few seconds. A process that dies loses its last five

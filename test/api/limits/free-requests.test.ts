@@ -31,22 +31,13 @@ test.for([
   expect((await other.get('/api/jobs')).status).toBe(200);
 });
 
-test.for(['/api/quota', '/api/token'])(
-  'answers each of 500 reads of %s at the same time, and then other free requests',
-  async (path, { client }) => {
-    const replies = await Promise.all(Array.from({ length: 500 }, () => client.get(path)));
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
-    expect((await client.get('/api/jobs')).status).toBe(200);
-  },
-);
-
 test('answers the tool for the quota after the limit of free requests is reached, and refuses other tools', async ({
   client,
 }) => {
   const call = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
   const headers = { accept: 'application/json, text/event-stream' };
   const send = (name: string) =>
-    Promise.all(Array.from({ length: 6 * LIMIT }, () => client.post('/mcp', call(name), { headers })));
+    Promise.all(Array.from({ length: 3 * LIMIT }, () => client.post('/mcp', call(name), { headers })));
   const others = await send('jobs_list');
   expect(others.map(({ status }) => status)).toContain(429);
   const replies = await send('market_get_quota');

@@ -173,9 +173,10 @@ test('shows the current queue depths, workers and tokens', async ({ souk }) => {
   const live = ['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends'];
   const pools = [...live, 'test'];
   expect(poolsOf('souk_queue_jobs')).toEqual(new Set([...pools, 'batch']));
-  expect(poolsOf('souk_workers')).toEqual(new Set(pools));
+  expect(poolsOf('souk_workers')).toEqual(new Set([...pools, 'batch']));
   // The service of this test has no worker for test calls.
-  expect(sum('souk_workers')).toBe(live.length);
+  expect(sum('souk_workers')).toBe(live.length + 1);
+  expect(sum('souk_workers', { pool: 'batch' })).toBe(1);
   expect(sum('souk_queue_expected_wait_seconds', { pool: 'graph' })).toBe(0);
   expect(sum('souk_upstream_tokens_left')).toBe(10_000);
   expect(sum('souk_upstream_tokens_per_minute')).toBe(300);

@@ -6,7 +6,9 @@ import { freeCalls } from './cases/free-calls.ts';
 import { refusedRuns, replays, webhookTests } from './cases/free-rows.ts';
 import { fields, unknownKeys } from './cases/keys.ts';
 import { lockedAccount } from './cases/locked-account.ts';
+import { pages } from './cases/pages.ts';
 import { purchases } from './cases/purchases.ts';
+import { quotaReads } from './cases/quota.ts';
 import { signUps } from './cases/sign-ups.ts';
 import { slowConnections } from './cases/slow-connections.ts';
 import { stoppedPostgres, stoppedRedis } from './cases/stores.ts';
@@ -19,6 +21,8 @@ export const ATTACK_CASES: readonly AttackCase[] = [
   fields,
   unknownKeys,
   freeCalls,
+  quotaReads,
+  pages,
   signUps,
   purchases,
   lockedAccount,

@@ -1,5 +1,5 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { Clock } from '../../../platform/clock.ts';
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import { type Clock, sleep } from '../../../platform/clock.ts';
 import { recentlyUsed } from '../../../platform/recently-used.ts';
 import type { Account } from '../../plugins/authentication.ts';
 
@@ -11,6 +11,9 @@ const LONGEST_MS = 1_000;
 
 /** Bounds memory. A snapshot that is evicted is read again. */
 const MAX_SNAPSHOTS = 10_000;
+
+/** Beyond this many times the rate, reads of a key wait for its next snapshot, so that each connection of a flood sends one request a second. */
+const IMMEDIATE = 5;
 
 /** Reads quotas, which are never refused: beyond a rate, an account receives snapshots that are at most a second old. */
 export interface QuotaSnapshots<Snapshot> {
@@ -24,17 +27,28 @@ export function createQuotaSnapshots<Snapshot>(
   perSecond: number | null,
 ): QuotaSnapshots<Snapshot> {
   if (perSecond === null) return { read: (_account, read) => read() };
-  const limiter = new RateLimiterMemory({ points: perSecond * WINDOW_SECONDS, duration: WINDOW_SECONDS });
+  const points = perSecond * WINDOW_SECONDS;
+  const limiter = new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
   const snapshots = recentlyUsed<string, { readAt: number; snapshot: Promise<Snapshot> }>(MAX_SNAPSHOTS);
+  /** The end of the wait of each key whose reads wait. */
+  const turns = new Map<string, Promise<void>>();
+
+  function nextTurn(key: string): Promise<void> {
+    const turn =
+      turns.get(key) ??
+      sleep(clock, LONGEST_MS, undefined, 'quota snapshot').then(() => {
+        turns.delete(key);
+      });
+    turns.set(key, turn);
+    return turn;
+  }
 
   return {
     async read({ accountId, keyHash }, read) {
-      const isWithin = await limiter.consume(accountId).then(
-        () => true,
-        () => false,
-      );
-      if (isWithin) return read();
+      const { consumedPoints } = await limiter.consume(accountId).catch((over: RateLimiterRes) => over);
+      if (consumedPoints <= points) return read();
       const key = keyHash.toString('latin1');
+      if (consumedPoints > IMMEDIATE * points) await nextTurn(key);
       const now = clock.now();
       const last = snapshots.get(key);
       if (last && now - last.readAt <= LONGEST_MS) return last.snapshot;
