@@ -155,7 +155,14 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       const submission =
         admission.kind === 'joined'
           ? await join(deps, request, pool, admission)
-          : await begin(deps, request, { pool, admission, call, cached, traceparent: span?.traceparent });
+          : await begin(deps, request, {
+              pool,
+              admission,
+              call,
+              presentationId,
+              cached,
+              traceparent: span?.traceparent,
+            });
       span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': callId });
       return submission;
     } catch (error) {
@@ -182,6 +189,7 @@ interface Begun {
   pool: PoolName;
   admission: Admitted<'started' | 'cached'>;
   call: Parameters<typeof payloadOf>[0];
+  presentationId: string;
   cached: Answer | null;
   traceparent: string | undefined;
 }
@@ -190,7 +198,7 @@ interface Begun {
 async function begin(
   deps: SubmitDeps,
   request: CallRequest,
-  { pool, admission, call, cached, traceparent }: Begun,
+  { pool, admission, call, presentationId, cached, traceparent }: Begun,
 ): Promise<Submission> {
   const { events, completionChannel } = deps;
   const { accountId, callId, operation, unitsReserved } = call;
@@ -198,7 +206,9 @@ async function begin(
   if (!cached) events.emit({ type: 'answer.miss', operation, accountId });
   else {
     events.emit({ type: 'answer.hit', operation, accountId, tokens: cached.meta.tokens });
-    if (admission.kind === 'cached' || (await settleAtOnce(deps, call, cached)))
+    const isDirect = admission.kind === 'cached';
+    if (isDirect) deps.answers.keepShared(accountId, presentationId, cached);
+    if (isDirect || (await settleAtOnce(deps, call, cached)))
       return { kind: 'cached', accountId, callId, answer: cached, units: unitsReserved, rate };
   }
   const payload = payloadOf(call, { completionChannel, traceparent });

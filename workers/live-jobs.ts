@@ -1,4 +1,5 @@
 import type { CompletionMessage } from '../jobs/completion-message.ts';
+import { ACCOUNT_LIMITS, type AccountLimits, directBytes } from '../src/batches/account-limits.ts';
 import { createSettlements, type Settlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
 import type { Providers } from '../src/operations/providers.ts';
@@ -40,6 +41,8 @@ export interface JobSettings {
   providers: Providers;
   /** See `createProductLookUps`. Default: `LOOK_UP_WINDOW_MS`. */
   lookUpWindowMs?: number;
+  /** Default: `ACCOUNT_LIMITS`. */
+  accountLimits?: AccountLimits | undefined;
 }
 
 /** The connections of a thread that runs jobs. */
@@ -122,7 +125,14 @@ export interface LiveJobs {
 const LOCK_PATIENCE_MS = 10_000;
 
 export async function openLiveJobs(
-  { keepaBaseUrl, keepaKey, trendsBaseUrl, providers, lookUpWindowMs = LOOK_UP_WINDOW_MS }: JobSettings,
+  {
+    keepaBaseUrl,
+    keepaKey,
+    trendsBaseUrl,
+    providers,
+    lookUpWindowMs = LOOK_UP_WINDOW_MS,
+    accountLimits = ACCOUNT_LIMITS,
+  }: JobSettings,
   stores: JobStores & { reports: Database },
   deps: Pick<ExecutorDeps, 'pausingShare'> & {
     events: CallEvents;
@@ -134,7 +144,7 @@ export async function openLiveJobs(
   const { keys, database, money, reports, redis, cache, flightsSubscriber } = stores;
   const { events, tracing, clock, log } = deps;
   const settlements = createSettlements(money, clock.now, LOCK_PATIENCE_MS);
-  const answers = createAnswerStore(redis, keys, cache);
+  const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
   const flights = await openSingleFlight({ cache, subscriber: flightsSubscriber, keys, clock, log });
   const sources = createSources(flights, clock, events);
   const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();

@@ -154,7 +154,7 @@ async function store(
   const own = answerWith(fromCache);
   const shared = fromCache || !isShared ? own : answerWith(true);
   await Promise.all([
-    answers.putOwn({ accountId, callId }, own),
+    answers.putOwn({ accountId, callId, background }, own),
     isShared && answers.putShared(presentationId, shared, freshForMs),
   ]);
   return own;

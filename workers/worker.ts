@@ -211,12 +211,13 @@ function threadSetup(
     trendsBaseUrl,
     providers,
     lookUpWindowMs,
+    accountLimits,
   }: JobSettings,
   largeJobs: Pick<ThreadSetup, 'logLevel' | 'tracesUrl'>,
 ): ThreadSetup {
   return {
     ...{ databaseUrl, redisUrl, cacheRedisUrl, redisNamespace, providers },
-    ...{ keepaBaseUrl, keepaKey, trendsBaseUrl, ...largeJobs },
+    ...{ keepaBaseUrl, keepaKey, trendsBaseUrl, accountLimits, ...largeJobs },
     ...(answerLimitMs !== undefined && { answerLimitMs }),
     ...(lookUpWindowMs !== undefined && { lookUpWindowMs }),
   };

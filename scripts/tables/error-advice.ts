@@ -56,8 +56,14 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   JOB_NOT_FOUND: {
     cause:
-      'The id does not exist, the job belongs to another account, or the job is older than 24 hours: jobs and results are kept for that long.',
-    solution: 'List your jobs with `/api/jobs`. If the result has expired, repeat the call.',
+      'The id does not exist, the job belongs to another account, or the job is older than 24 hours: jobs are kept for that long.',
+    solution: 'List your jobs with `/api/jobs`, or repeat the call.',
+  },
+  RESULT_EXPIRED: {
+    cause:
+      'The call was answered directly while the account had [no room](limits.md#how-long-data-is-kept) for another result, or it is a call of a batch: then its result is kept for 15 minutes. Or the service has lost a cached result.',
+    solution:
+      'Make the call again: `metadata` has its `operation`, its `params` and its price in `units`, and `POST /api/jobs` takes the first two. `params` and `units` are `null` for a call that was answered from the cache. Results of calls with `Prefer: respond-async` are kept for 24 hours. The results of a batch are at `/api/batches/{id}/results`.',
   },
   BATCH_NOT_FOUND: {
     cause: 'The id does not exist, the batch belongs to another account, or it ended more than 7 days ago.',

@@ -28,6 +28,14 @@ export function limitsFor(accountId: number, limits: AccountLimits): AccountLimi
   };
 }
 
+/** The answers of calls that were answered directly can take this part of the limit of stored bytes, apart from it. */
+const DIRECT_PART = 1 / 8;
+
+/** Returns how many bytes of answers of calls that were answered directly an account may have for a day. */
+export function directBytes(accountId: number, limits: AccountLimits): number {
+  return Math.floor(limitsFor(accountId, limits).storedBytes * DIRECT_PART);
+}
+
 /**
  * Counts the batches of an account that are not finished. No other process adds one until the caller's transaction ends.
  */

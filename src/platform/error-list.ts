@@ -56,7 +56,13 @@ export const ERRORS = {
     status: 404,
     code: 'JOB_NOT_FOUND',
     units: 'none',
-    text: 'This account has no job with this id, or its result has expired.',
+    text: 'This account has no job with this id, or the job is older than 24 hours.',
+  },
+  RESULT_EXPIRED: {
+    status: 410,
+    code: 'RESULT_EXPIRED',
+    units: 'none',
+    text: 'The result of this job has expired; make the call again.',
   },
   BATCH_NOT_FOUND: {
     status: 404,

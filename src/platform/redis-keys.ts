@@ -19,6 +19,8 @@ export interface RedisKeys {
   keepAnswer(callId: string): string;
   /** Bytes of the answers that an account may poll, by the hour in which they were stored. */
   storedBytes(accountId: number): string;
+  /** Bytes of the answers of an account's calls that were answered directly, by the same hours. */
+  directBytes(accountId: number): string;
   /** Raw data of one source. The number is the version of its format. */
   source(identity: string): string;
   /** Held by the leader that fetches a source. A forced fetch is a separate flight. */
@@ -76,6 +78,7 @@ export function redisKeys(namespace: string): RedisKeys {
     body: (owner, version) => `${owner}:body:${version}`,
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
     storedBytes: (accountId) => `${namespace}:stored:{${accountId}}`,
+    directBytes: (accountId) => `${namespace}:stored:{${accountId}}:direct`,
     source: (identity) => `${namespace}:source:3:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     flightsChannel: `${namespace}:flights`,

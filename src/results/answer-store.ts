@@ -9,9 +9,9 @@ import {
   type StoredAnswer,
   VERSION_LENGTH,
 } from './answer.ts';
-import { type Cache, cacheOn } from './cache.ts';
+import type { Cache } from './cache.ts';
 import { createHotAnswers } from './hot-answers.ts';
-import { addStoredBytes, POLL_LIFETIME_MS } from './stored-bytes.ts';
+import { addStoredBytes, POLL_LIFETIME_MS, takeRoom } from './stored-bytes.ts';
 
 export { POLL_LIFETIME_MS };
 
@@ -53,6 +53,8 @@ export function sharedAnswerRef(presentationId: string, version: string): Answer
 export interface AnsweredCall {
   accountId: number;
   callId: string;
+  /** True for a call of a batch, which collects the answer. */
+  background?: boolean;
 }
 
 export interface AnswerStore {
@@ -62,20 +64,37 @@ export interface AnswerStore {
   load(callId: string, ref: AnswerRef): Promise<Answer | null>;
   /** Returns the large body of an answer from `findShared`. */
   loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
-  /** Stores the answer of one call. */
+  /**
+   * Stores the answer of one call for POLL_LIFETIME_MS if a caller polls it, or if there is room for the answers of calls of
+   * the account that were answered directly; otherwise for a short time.
+   */
   putOwn(call: AnsweredCall, answer: Answer): Promise<void>;
   /** Stores an answer as the shared one, unless a fresher one is stored. */
   putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
+  /**
+   * Keeps a shared answer as long as `putOwn` keeps an answer of a call's own, for an account that has paid for it. Does not
+   * wait. Accounts share the bytes, and an account with many calls for one answer takes room for it once.
+   */
+  keepShared(accountId: number, presentationId: string, answer: Answer): void;
   /** Keeps the answer of a call longer, for a caller that polls. The answer may be stored later. */
   keep(call: AnsweredCall): Promise<void>;
   /** Does the same for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
   keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void>;
 }
 
-/** Lifetime of the answer of a synchronous call. Requests may join the call for five minutes after its acceptance. */
+/**
+ * Lifetime of the answer of a call that was answered directly, if the account has no room for it, and of the answer of a
+ * batch's call. Requests may join the call for five minutes after its acceptance.
+ */
 const OWN_LIFETIME_MS = 15 * 60_000;
 
-/** How long an answer is kept after it is no longer fresh, for requests that join a call with that answer. */
+/** Calls receive a shared answer for this long, so it is kept longer than an answer of one call. */
+const SHARED_FOR_MS = 3_600_000;
+
+/** How many shared answers of accounts a process knows to be kept. */
+const MAX_KNOWN_KEPT = 20_000;
+
+/** How long a shared answer is kept at least after it is no longer fresh, for requests that join a call with that answer. */
 const JOIN_MARGIN_MS = 6 * 60_000;
 
 /** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
@@ -84,11 +103,14 @@ const BODY_CACHE_BYTES = 128 * 1024 * 1024;
 /** A decompressed body up to this size is loaded again for each client of a call that fetched it. */
 const MEDIUM_BYTES = 1024 * 1024;
 
+/** Returns how many bytes of answers of calls that were answered directly an account may have stored for POLL_LIFETIME_MS. */
+export type RoomOf = (accountId: number) => number;
+
 /**
  * @param redis has the answers of calls, which their accounts may have paid for.
  * @param cache has the shared answers. One that is lost is fetched again.
  */
-export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = cacheOn(redis)): AnswerStore {
+export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, roomOf: RoomOf): AnswerStore {
   const scripts = { ...registerOwnScripts(redis), ...registerSharedScripts(cache.redis) };
   const bodies = new LRUCache<string, Buffer, { from: Redis }>({
     maxSize: BODY_CACHE_BYTES,
@@ -147,6 +169,29 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = 
     if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
   }
 
+  const hasRoom = (accountId: number, bytes: number): Promise<boolean> =>
+    takeRoom(redis, keys, accountId, bytes, roomOf(accountId));
+
+  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
+
+  async function keepForAccount(
+    accountId: number,
+    presentationId: string,
+    { meta, body }: Answer,
+  ): Promise<void> {
+    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
+    const { version } = meta;
+    const newest = keys.sharedAnswer(presentationId);
+    const replaced = keys.replacedAnswer(presentationId, version);
+    await scripts.keepShared(
+      newest,
+      replaced,
+      keys.body(newest, version),
+      version,
+      lifetimeMs + SHARED_FOR_MS,
+    );
+  }
+
   const store: AnswerStore = {
     findShared: (presentationId) => hot.find(presentationId),
 
@@ -165,15 +210,26 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache = 
       );
     },
 
-    async putOwn({ accountId, callId }, answer) {
+    async putOwn({ accountId, callId, background = false }, answer) {
       const key = keys.callAnswer(callId);
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
-      const stored = setBody(redis, body, large, OWN_LIFETIME_MS);
-      const lifetimes = [OWN_LIFETIME_MS, POLL_LIFETIME_MS];
+      const lifetimeMs = background ? OWN_LIFETIME_MS : POLL_LIFETIME_MS;
+      const stored = setBody(redis, body, large, lifetimeMs);
+      const lifetimes = [lifetimeMs, POLL_LIFETIME_MS];
       const put = scripts.putOwn(key, body, keys.keepAnswer(callId), entry, large.length, ...lifetimes);
       const [bytes] = await Promise.all([put, stored]);
       await count(accountId, bytes);
+      if (background || Number(bytes) > 0 || (await hasRoom(accountId, entry.length + large.length))) return;
+      await Promise.all([key, body].map((name) => redis.pexpire(name, OWN_LIFETIME_MS)));
+    },
+
+    keepShared(accountId, presentationId, answer) {
+      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
+      if (knownKept.has(name)) return;
+      knownKept.set(name, true);
+      // The caller has its answer. It can be read as a job for about an hour without this.
+      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
     },
 
     async putShared(presentationId, answer, freshForMs) {
@@ -226,9 +282,15 @@ const PUT_SHARED = `
   if present ~= '' then
     local replaced = KEYS[1] .. ':' .. present
     redis.call('RENAME', KEYS[1], replaced)
-    redis.call('PEXPIRE', replaced, ARGV[3])
+    if redis.call('PTTL', replaced) < tonumber(ARGV[3]) then redis.call('PEXPIRE', replaced, ARGV[3]) end
   end
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
+
+const KEEP_SHARED = `
+  local isNewest = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1}) == ARGV[1]
+  for _, key in ipairs({ isNewest and KEYS[1] or KEYS[2], KEYS[3] }) do
+    if redis.call('PTTL', key) < tonumber(ARGV[2]) then redis.call('PEXPIRE', key, ARGV[2]) end
+  end`;
 
 const KEEP = `
   local wasKept = redis.call('EXISTS', KEYS[2]) == 1
@@ -250,8 +312,12 @@ function registerOwnScripts(redis: Redis): { putOwn: Script; keep: Script } {
   };
 }
 
-function registerSharedScripts(redis: Redis): { putShared: Script } {
+function registerSharedScripts(redis: Redis): { putShared: Script; keepShared: Script } {
   redis.defineCommand('soukPutShared', { numberOfKeys: 1, lua: PUT_SHARED });
-  const commands = redis as unknown as Record<'soukPutShared', Script>;
-  return { putShared: (...args) => commands.soukPutShared(...args) };
+  redis.defineCommand('soukKeepShared', { numberOfKeys: 3, lua: KEEP_SHARED });
+  const commands = redis as unknown as Record<'soukPutShared' | 'soukKeepShared', Script>;
+  return {
+    putShared: (...args) => commands.soukPutShared(...args),
+    keepShared: (...args) => commands.soukKeepShared(...args),
+  };
 }

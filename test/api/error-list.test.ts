@@ -15,6 +15,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   NOT_FOUND: [404, 'NOT_FOUND', 'none'],
   KEY_NOT_FOUND: [404, 'KEY_NOT_FOUND', 'none'],
   JOB_NOT_FOUND: [404, 'JOB_NOT_FOUND', 'none'],
+  RESULT_EXPIRED: [410, 'RESULT_EXPIRED', 'none'],
   BATCH_NOT_FOUND: [404, 'BATCH_NOT_FOUND', 'none'],
   SCHEDULE_NOT_FOUND: [404, 'SCHEDULE_NOT_FOUND', 'none'],
   TRACKER_NOT_FOUND: [404, 'TRACKER_NOT_FOUND', 'none'],

@@ -237,6 +237,6 @@ test('does not make the lost answer of a batch call again for a client that know
   await loseCaches(souk);
   souk.clock.advance(6 * 60_000);
   const result = await client.get(`/api/jobs/${callId}/result`);
-  expect([result.status, result.json.code]).toEqual([404, 'JOB_NOT_FOUND']);
+  expect([result.status, result.json.code]).toEqual([410, 'RESULT_EXPIRED']);
   expect(upstream.calls).toHaveLength(1);
 });

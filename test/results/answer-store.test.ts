@@ -10,13 +10,18 @@ import {
   POLL_LIFETIME_MS,
   sharedAnswerRef,
 } from '../../src/results/answer-store.ts';
+import { cacheOn } from '../../src/results/cache.ts';
+import { storedBytes } from '../../src/results/stored-bytes.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const keys = redisKeys(`test-${randomUUID()}`);
-const store = createAnswerStore(redis, keys);
+const [WITHOUT_ROOM, WITH_ROOM] = [1, 2];
+const ROOM_BYTES = 1_000_000;
+const roomOf = (accountId: number) => (accountId === WITHOUT_ROOM ? 0 : ROOM_BYTES);
+const store = createAnswerStore(redis, keys, cacheOn(redis), roomOf);
 /** A second process, which shares only Redis. */
 const other = redis.duplicate();
-const elsewhere = createAnswerStore(other, keys);
+const elsewhere = createAnswerStore(other, keys, cacheOn(other), roomOf);
 afterAll(() => {
   redis.disconnect();
   other.disconnect();
@@ -129,21 +134,79 @@ test('keeps a shared answer after its freshness for as long as a call that recei
   }
 });
 
-test.each([
-  { who: 'a caller that waited', before: false, after: false, expectedMs: 15 * MINUTE_MS },
-  { who: 'a client that requested a job', before: true, after: false, expectedMs: POLL_LIFETIME_MS },
-  { who: 'a client that polls later', before: false, after: true, expectedMs: POLL_LIFETIME_MS },
-])('keeps the answer of a call long enough for $who', async ({ before, after, expectedMs }) => {
-  const [callId, answer] = [randomUUID(), answerOf(large('k'))];
-  if (before) await store.keep({ accountId: 1, callId });
-  await store.putOwn({ accountId: 1, callId }, answer);
-  if (after) await store.keep({ accountId: 1, callId });
-  for (const key of [keys.callAnswer(callId), keys.body(keys.callAnswer(callId), answer.meta.version)]) {
+async function expectLifetime(owner: string, { meta }: Answer, expectedMs: number): Promise<void> {
+  for (const key of [owner, keys.body(owner, meta.version)]) {
     const lifetimeMs = await redis.pttl(key);
     expect(lifetimeMs).toBeGreaterThan(expectedMs - MINUTE_MS);
     expect(lifetimeMs).toBeLessThanOrEqual(expectedMs);
   }
+}
+
+test.each([
+  { who: 'a caller that waited', before: false, after: false, expectedMs: 15 * MINUTE_MS },
+  { who: 'a client that requested a job', before: true, after: false, expectedMs: POLL_LIFETIME_MS },
+  { who: 'a client that polls later', before: false, after: true, expectedMs: POLL_LIFETIME_MS },
+])('without room, keeps the answer of a call long enough for $who', async ({ before, after, expectedMs }) => {
+  const [callId, answer] = [randomUUID(), answerOf(large('k'))];
+  if (before) await store.keep({ accountId: WITHOUT_ROOM, callId });
+  await store.putOwn({ accountId: WITHOUT_ROOM, callId }, answer);
+  if (after) await store.keep({ accountId: WITHOUT_ROOM, callId });
+  await expectLifetime(keys.callAnswer(callId), answer, expectedMs);
   expect((await elsewhere.load(callId, OWN_ANSWER))?.body.equals(answer.body)).toBe(true);
+});
+
+test('keeps answers of calls for a day until the room of the account is taken, then for a short time', async () => {
+  const accountId = WITH_ROOM;
+  const [half, tooMuch] = [
+    answerOf(Buffer.alloc(0.6 * ROOM_BYTES)),
+    answerOf(Buffer.alloc(0.5 * ROOM_BYTES)),
+  ];
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+  await store.putOwn({ accountId, callId: first }, half);
+  await elsewhere.putOwn({ accountId, callId: second }, tooMuch);
+  await expectLifetime(keys.callAnswer(first), half, POLL_LIFETIME_MS);
+  await expectLifetime(keys.callAnswer(second), tooMuch, 15 * MINUTE_MS);
+  const small = answerOf(large('s'));
+  await store.putOwn({ accountId, callId: third }, small);
+  await expectLifetime(keys.callAnswer(third), small, POLL_LIFETIME_MS);
+  // They take no room from jobs and batches.
+  expect(await storedBytes(redis, keys, accountId)).toBe(0);
+});
+
+test('keeps the answer of a call of a batch for a short time, and it takes no room', async () => {
+  const [call, answer] = [{ accountId: 3, callId: randomUUID(), background: true }, answerOf(large('b'))];
+  await store.putOwn(call, answer);
+  await expectLifetime(keys.callAnswer(call.callId), answer, 15 * MINUTE_MS);
+  expect(await redis.exists(keys.directBytes(3))).toBe(0);
+});
+
+test('keeps a shared answer for a day after the last call that can receive it, also if it is replaced', async () => {
+  const [id, accountId] = [newId(), 4];
+  const [older, newer] = [answerOf(large('o'), NOW), answerOf(large('n'), NOW + 1)];
+  await store.putShared(id, older, HOUR_MS);
+  const key = keys.sharedAnswer(id);
+  for (const process of [store, store, elsewhere]) process.keepShared(accountId, id, older);
+  const lifetimeMs = POLL_LIFETIME_MS + HOUR_MS;
+  await expect.poll(() => redis.pttl(key)).toBeGreaterThan(lifetimeMs - MINUTE_MS);
+  await expectLifetime(key, older, lifetimeMs);
+  await expect
+    .poll(async () => Object.values(await redis.hgetall(keys.directBytes(accountId))))
+    .toEqual([String(2 * older.body.length)]);
+  await store.putShared(id, newer, HOUR_MS);
+  expect(await redis.pttl(keys.replacedAnswer(id, older.meta.version))).toBeGreaterThan(
+    lifetimeMs - MINUTE_MS,
+  );
+  const read = await elsewhere.load(randomUUID(), sharedAnswerRef(id, older.meta.version));
+  expect(read?.body.equals(older.body)).toBe(true);
+});
+
+test('keeps a replaced shared answer for a call that received it a moment ago', async () => {
+  const [id, answer] = [newId(), answerOf(large('r'))];
+  await store.putShared(id, answer, HOUR_MS);
+  await store.putShared(id, answerOf('newer', NOW + 1), HOUR_MS);
+  store.keepShared(4, id, answer);
+  const replaced = keys.replacedAnswer(id, answer.meta.version);
+  await expect.poll(() => redis.pttl(replaced)).toBeGreaterThan(POLL_LIFETIME_MS);
 });
 
 test('reads a lost shared answer from the copy of the call', async () => {

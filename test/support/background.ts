@@ -10,6 +10,7 @@ import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { createAnswerStore } from '../../src/results/answer-store.ts';
+import { cacheOn } from '../../src/results/cache.ts';
 import { OFF_PEAK } from './billing.ts';
 import type { Souk, TestAccount } from './souk.ts';
 import { PATIENCE } from './time.ts';
@@ -55,7 +56,7 @@ export async function openBackground({
     log,
     admissions: createAdmissions(database, clock.now, OFF_PEAK, PATIENCE.answerLimitMs),
     settlements: createSettlements(database, clock.now),
-    answers: createAnswerStore(redis, keys),
+    answers: createAnswerStore(redis, keys, cacheOn(redis), () => 2 ** 20),
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),
     completionChannel: 'no process',

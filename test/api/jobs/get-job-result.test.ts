@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Redis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { drawsPictures, hasDeals, newAsin } from '../../support/answers.ts';
 import type { Client, Reply } from '../../support/client.ts';
@@ -37,6 +38,11 @@ const CASES: [string, () => string][] = [
   ['a large one, compressed', () => '/api/market/lightningdeal?domain=1'],
   ['a picture', () => `/api/market/graphimage?domain=1&asin=${newAsin()}`],
 ];
+
+/** The keys of answers and their bodies. */
+function answersIn(redis: Redis, { redisNamespace }: Souk): Promise<string[]> {
+  return redis.keys(`${redisNamespace}:answer:*`);
+}
 
 /** Submits a call as a job and waits for its result. */
 async function resultOf(client: Client, path: string) {
@@ -87,6 +93,60 @@ test.for(CASES)('keeps a result for a day: %s', async ([_what, newPath], { souk,
   const held = (await redis.keys(`${name}*`)).filter((key) => !key.endsWith(':keep'));
   expect(held).not.toHaveLength(0);
   for (const key of held) expect(await redis.pttl(key)).toBeGreaterThan(DAY_MS - 600_000);
+});
+
+test('keeps the results of calls that were answered directly for a day', async ({
+  souk,
+  client,
+  account,
+  redis,
+}) => {
+  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
+  const { headers } = await client.get(path);
+  const name = redisKeys(souk.redisNamespace).callAnswer(headers['x-job-id'] ?? '');
+  expect(await redis.pttl(name)).toBeGreaterThan(DAY_MS - 600_000);
+  // Another account gets the answer from the cache, and reads it when it is not fresh any more.
+  const other = await souk.client();
+  const cached = await other.get(path);
+  const kept = async () =>
+    Math.max(...(await Promise.all((await answersIn(redis, souk)).map((key) => redis.pttl(key)))));
+  await expect.poll(kept).toBeGreaterThan(DAY_MS);
+  souk.clock.advance(DAY_MS - 60_000);
+  const [own, shared] = await Promise.all([
+    souk.clientOf(account.key).get(`/api/jobs/${headers['x-job-id']}/result`),
+    other.get(`/api/jobs/${cached.headers['x-job-id']}/result`),
+  ]);
+  expect([own.status, shared.status]).toEqual([200, 200]);
+  expect(shared.json).toEqual(cached.json);
+});
+
+test('names the call and its price if its result has expired, and the call can be made again with them', async ({
+  souk,
+  client,
+  redis,
+}) => {
+  const asins = [newAsin(), newAsin()];
+  const path = `/api/market/product?domain=1&asins=${asins}`;
+  const { headers } = await client.get(path);
+  await redis.del(...(await answersIn(redis, souk)));
+  souk.clock.advance(6 * 60_000);
+  const expired = await client.get(`/api/jobs/${headers['x-job-id']}/result`);
+  expect([expired.status, expired.json.code]).toEqual([410, 'RESULT_EXPIRED']);
+  const { operation, params, units } = expired.json.metadata as Record<string, unknown>;
+  expect([operation, units]).toEqual(['market.product', 2]);
+  expect(expired.json.msg).toContain('for 2 units');
+  const again = await client.post('/api/jobs', { operation, params, maxUnits: units });
+  const result = await client.get(`${again.headers.location}/result?wait=30`);
+  expect(result.json.data).toMatchObject({ products: asins.map((asin) => ({ asin })) });
+
+  // The parameters of a call that was answered from the cache are not stored.
+  const other = await souk.client();
+  const cached = await other.get(path);
+  await redis.del(...(await answersIn(redis, souk)));
+  souk.clock.advance(6 * 60_000);
+  const unknown = await other.get(`/api/jobs/${cached.headers['x-job-id']}/result`);
+  expect([unknown.status, unknown.json.code]).toEqual([410, 'RESULT_EXPIRED']);
+  expect(unknown.json.metadata).toMatchObject({ operation: 'market.product', params: null, units: null });
 });
 
 test('keeps the error of a failed job for a day', async ({ souk, client, upstream }) => {

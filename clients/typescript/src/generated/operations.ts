@@ -47,6 +47,7 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'KEY_NOT_FOUND'
   | 'JOB_NOT_FOUND'
+  | 'RESULT_EXPIRED'
   | 'BATCH_NOT_FOUND'
   | 'SCHEDULE_NOT_FOUND'
   | 'TRACKER_NOT_FOUND'

@@ -3,6 +3,7 @@ import { canBeMadeAgain, enqueueAgain } from '../../../../jobs/lost-answer.ts';
 import type { Queues } from '../../../../jobs/queues.ts';
 import type { CompletionMap } from '../../../../jobs/wait.ts';
 import type { Call } from '../../../billing/calls.ts';
+import type { QueuedOperation } from '../../../operations/define.ts';
 import { QUEUED, queuedOperation } from '../../../operations/index.ts';
 import { fromRecord } from '../../../platform/error-record.ts';
 import { SoukError } from '../../../platform/errors.ts';
@@ -49,7 +50,14 @@ export const getJobResult = endpoint({
     },
     202: acceptedJob('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
   },
-  errors: ['PRODUCT_NOT_FOUND', 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'DEADLINE_PASSED'],
+  errors: [
+    'RESULT_EXPIRED',
+    'PRODUCT_NOT_FOUND',
+    'CANCELLED',
+    'UPSTREAM_ERROR',
+    'UPSTREAM_TIMEOUT',
+    'DEADLINE_PASSED',
+  ],
 
   async handle(deps: ResultDeps, { account, id, query, reply }) {
     const call = await awaitedJob(deps, account, id, query.wait);
@@ -62,11 +70,25 @@ export const getJobResult = endpoint({
   },
 });
 
+/** Returns the error with what is known of the call, so that a client can make it again. */
+function expired(
+  operation: QueuedOperation | undefined,
+  { operation: name, input: params }: Call,
+): SoukError {
+  if (!operation || params === null)
+    return new SoukError('RESULT_EXPIRED', { metadata: { operation: name, params: null, units: null } });
+  const units = operation.price.quote(params);
+  return new SoukError('RESULT_EXPIRED', {
+    message: `The result of this job has expired. POST /api/jobs with "operation" and "params" of the metadata makes the call again, for ${units === 1 ? '1 unit' : `${units} units`}.`,
+    metadata: { operation: name, params, units },
+  });
+}
+
 /** Runs a paid call again, free of charge, if the store has lost its answer. */
 async function makeAgain(deps: ResultDeps, reply: FastifyReply, call: Call): Promise<FastifyReply> {
   const operation = queuedOperation(call.operation);
   if (!operation || call.input === null || !canBeMadeAgain(call, deps.clock.now()))
-    throw new SoukError('JOB_NOT_FOUND');
+    throw expired(operation, call);
   await deps.answers.keep(call);
   await enqueueAgain(deps, operation, call);
   return sendJob(deps, reply, call, 202);
