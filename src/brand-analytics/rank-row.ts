@@ -6,7 +6,7 @@ import {
 import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
 import { REPORT_SITES } from '../operations/brand-analytics/keywords/sites.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import { asinOfNumber } from './asin-number.ts';
+import { asinOfNumber, asinToNumber } from './asin-number.ts';
 import { labelNames } from './label-names.ts';
 
 /** One of the three most clicked products of a search term. Shares in percent. */
@@ -177,7 +177,7 @@ function productOf(
   };
 }
 
-async function titlesOf(
+function titlesOf(
   database: Queryable,
   site: ReportSite,
   rows: readonly StoredRow[],
@@ -185,7 +185,24 @@ async function titlesOf(
   const asins = new Set<number>();
   for (const { asin1, asin2, asin3 } of rows) asins.add(asin1).add(asin2).add(asin3);
   asins.delete(0);
-  const numbers = [...asins];
+  return findTitles(database, site, [...asins]);
+}
+
+/** Returns the titles of products by ASIN, without those that are unknown. */
+export async function titlesByAsin(
+  database: Queryable,
+  site: ReportSite,
+  asins: Iterable<string>,
+): Promise<Record<string, string>> {
+  const titles = await findTitles(database, site, Array.from(new Set(asins), asinToNumber));
+  return Object.fromEntries(Array.from(titles, ([asin, title]) => [asinOfNumber(asin), title]));
+}
+
+async function findTitles(
+  database: Queryable,
+  site: ReportSite,
+  numbers: readonly number[],
+): Promise<Map<number, string>> {
   const parts = Array.from({ length: Math.ceil(numbers.length / TITLES_AT_ONCE) }, (_, i) =>
     numbers.slice(i * TITLES_AT_ONCE, (i + 1) * TITLES_AT_ONCE),
   );

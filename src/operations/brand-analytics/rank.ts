@@ -68,10 +68,27 @@ export type RankInput = z.output<typeof params>;
 
 type Row = z.output<typeof rankRow>;
 
-/** Returns a row with its three products as columns. */
-function flat({ goods, ...row }: Row): Record<string, unknown> {
-  const products = goods.map(({ position, asin }) => [`asin${position}`, asin] as const);
-  return { ...row, ...Object.fromEntries(products) };
+const COLUMNS = [
+  ...['country', 'reportDate', 'wordId', 'keyword', 'rank', 'lastRank', 'rankChange', 'rankChangeRate'],
+  ...[
+    'rank4w',
+    'rankChange4w',
+    'fluctuationType',
+    'clickShareSum',
+    'convShareSum',
+    'asin1',
+    'asin2',
+    'asin3',
+  ],
+];
+
+/** Returns the rows of an answer with exactly the columns of its table: the three products have a column each. */
+export function rankTable({ country, reportDate, rows }: Record<string, unknown>): Record<string, unknown>[] {
+  return (rows as Row[]).map(({ goods, ...row }) => {
+    const products = goods.map(({ position, asin }) => [`asin${position}`, asin] as const);
+    const all: Record<string, unknown> = { country, reportDate, ...row, ...Object.fromEntries(products) };
+    return Object.fromEntries(COLUMNS.map((name) => [name, all[name] ?? null]));
+  });
 }
 
 export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>({
@@ -81,7 +98,7 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/rank' }],
   params,
-  price: { text: '1 per 1,000 rows of limit', quote: ({ limit }) => Math.ceil(limit / 1000) },
+  price: { text: '1', quote: () => 1 },
   pools: ['keywords'],
   queue: () => 'keywords',
   reports: (input) => ({
@@ -92,11 +109,8 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   }),
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
   table: {
-    columns: () => [
-      ...['wordId', 'keyword', 'rank', 'lastRank', 'rankChange', 'rankChangeRate', 'rank4w', 'rankChange4w'],
-      ...['fluctuationType', 'clickShareSum', 'convShareSum', 'asin1', 'asin2', 'asin3'],
-    ],
-    rows: ({ rows }) => (rows as Row[]).map(flat),
+    columns: () => COLUMNS,
+    rows: rankTable,
   },
   respond: {
     type: 'json',

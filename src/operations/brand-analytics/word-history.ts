@@ -41,6 +41,9 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
       keyword: z.string(),
       country: reportSiteCode,
       history: shareHistory,
+      titles: z
+        .record(z.string(), z.string())
+        .describe('Titles of the products in the history by ASIN, without those that are unknown'),
     }),
     present: (found) => ({ data: found.get('') ?? {} }),
   },

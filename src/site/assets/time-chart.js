@@ -7,6 +7,10 @@ const SHORTEST = DAY / 4;
 const MOST_DOTS = 30;
 /** Pixels. */
 const NARROW = 480;
+/** Distances between the marks of an axis of whole numbers. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+  .flatMap((step) => [step, step * 1e3, step * 1e6])
+  .sort((a, b) => a - b);
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const NAMES = {
   price: 'Price',
@@ -180,6 +184,8 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
       ...scales.map((scale, i) => ({
         ...axis,
         scale,
+        // Between two ranks or counts is nothing.
+        ...(scale === 'rank' || scale === 'count' ? { incrs: WHOLE } : {}),
         side: i === 0 ? 3 : 1,
         size: isNamed ? 58 : 44,
         ...(isNamed ? { label: NAMES[scale], labelSize: 18, labelFont: '12px system-ui, sans-serif' } : {}),

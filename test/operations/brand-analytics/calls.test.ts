@@ -176,7 +176,8 @@ test('a keyword has its history, its products and the weeks without it', async (
     title: 'Title of B0FIRST007',
     conversionShare: null,
   });
-  const history = (await get(client, `word/${wordId}/history?limit=2`)).history;
+  const { history, titles } = await get(client, `word/${wordId}/history?limit=2`);
+  expect(titles).toMatchObject({ B0FIRST007: 'Title of B0FIRST007' });
   expect(history).toMatchObject(detail.history);
   const { position, asin, clickShare, conversionShare } = detail.goods[0];
   expect(history[0].goods).toEqual([]);

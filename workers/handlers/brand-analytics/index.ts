@@ -1,4 +1,4 @@
-import { describeRows } from '../../../src/brand-analytics/rank-row.ts';
+import { describeRows, titlesByAsin } from '../../../src/brand-analytics/rank-row.ts';
 import { searchTerms } from '../../../src/brand-analytics/search.ts';
 import { findInWeek, historyOf } from '../../../src/brand-analytics/word.ts';
 import { reportDates } from '../../../src/operations/brand-analytics/report-dates.ts';
@@ -31,7 +31,9 @@ export const BRAND_ANALYTICS_HANDLERS: HandlersOf<'aba'> = {
 
   'aba.wordhistory': fromReports(wordHistory, async ({ wordId, limit }, { database, weeks }) => {
     const { country, keyword } = await knownWord({ database, weeks }, wordId);
-    return { wordId, keyword, country, history: await historyOf(database, wordId, weeks.slice(0, limit)) };
+    const history = await historyOf(database, wordId, weeks.slice(0, limit));
+    const asins = history.flatMap(({ goods }) => goods.map(({ asin }) => asin));
+    return { wordId, keyword, country, history, titles: await titlesByAsin(database, country, asins) };
   }),
 
   'aba.wordgoods': fromReports(wordGoods, async ({ wordId, reportDate }, { database, weeks }) => {

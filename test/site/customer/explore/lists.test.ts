@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { keywordSeries } from '../../../../src/site/customer/explore/keyword/keyword-history.tsx';
+import { percent } from '../../../../src/site/customer/explore/product/product-keywords.tsx';
 import { categoriesPage } from '../../../../src/site/customer/explore/search/categories-page.tsx';
 import { dealRows } from '../../../../src/site/customer/explore/search/deals.tsx';
 import { pageIn } from '../../../../src/site/customer/explore/search/pager.tsx';
 import { productRow, sortedBy } from '../../../../src/site/customer/explore/search/product-row.ts';
 import { finderPage } from '../../../../src/site/customer/explore/search/search-pages.tsx';
 import { interestSeries } from '../../../../src/site/customer/explore/trends/interest.ts';
+import { valueText } from '../../../../src/site/kit/time-chart.tsx';
 
 describe('a list', () => {
   const rows = Array.from({ length: 65 }, (_, i) => i);
@@ -51,6 +53,20 @@ test('a deal has the name of its picture, and the fall of the chosen price in th
   ]);
 });
 
+test('the finder sends prices in whole yen for the Japanese site', () => {
+  const [view] = finderPage.views({ domain: '5', priceMin: '1000', priceMax: '2500' }) ?? [];
+  expect(view?.parameters).toEqual({ domain: 5, current_NEW_gte: 1000, current_NEW_lte: 2500 });
+});
+
+test('a share has the two decimals of the reports in tables and charts', () => {
+  expect(percent(2.05)).toBe('2.05\u00a0%');
+  const week = { reportDate: '2026-01-10', rank: 5, clickShareSum: 2.05, convShareSum: 2, goods: [] };
+  const texts = keywordSeries([week], {}).map(({ points, format }) =>
+    valueText(points[0]?.[1] ?? null, format),
+  );
+  expect(texts).toEqual(['5', '2.05', '2.00']);
+});
+
 test('the finder sends prices in cents and ratings in tenths, and text without a number as it is', () => {
   const [view] = finderPage.views({ priceMin: '9.99', ratingMin: '4.5', rankMax: 'x' }) ?? [];
   expect(view?.parameters).toEqual({
@@ -90,10 +106,14 @@ test('a week without a rank, or without the product, is a gap in the history of 
     { reportDate: '2026-01-17', rank: 6, ...week, goods: [two, { ...one, clickShare: 10 }] },
     { reportDate: '2026-01-24', rank: null, ...week, goods: [] },
   ];
-  const series = keywordSeries(history).map(({ name, points }) => [name, points.map(([, value]) => value)]);
+  const title = 'A very long title of a lamp, for desks, tables and other places';
+  const series = keywordSeries(history, { [one.asin]: title }).map(({ name, points }) => [
+    name,
+    points.map(([, value]) => value),
+  ]);
   expect(Object.fromEntries(series)).toMatchObject({
     Rank: [5, 6, null],
-    'Clicks, B000000001': [20, 10, null],
+    'Clicks, A very long title of a lamp, for desks,…': [20, 10, null],
     'Clicks, B000000002': [null, 30, null],
     'Purchases, B000000002': [null, 4, null],
   });

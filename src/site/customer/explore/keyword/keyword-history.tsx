@@ -12,6 +12,8 @@ export interface HistoryData {
   keyword: string;
   country: string;
   history: Week[];
+  /** By ASIN. */
+  titles: Readonly<Record<string, string>>;
 }
 
 interface Week {
@@ -52,32 +54,41 @@ const RANGES = [
   [364, 'Year'],
 ] as const;
 
-const PERCENT = { maximumFractionDigits: 1 } as const;
+/** The reports have shares with two decimals. */
+const PERCENT = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
 
 /** The ranks of a search term, and the shares of its three products. */
-export function KeywordHistory({ data: { history, keyword } }: { data: HistoryData }): VNode {
+export function KeywordHistory({ data: { history, keyword, titles } }: { data: HistoryData }): VNode {
   if (history.length === 0) return <p class="empty">No week with this term is loaded.</p>;
   return (
     <>
       <h3>{keyword}</h3>
-      <TimeChart name="Rank and shares" series={keywordSeries(history)} ranges={RANGES} rows="times" />
+      <TimeChart
+        name="Rank and shares"
+        series={keywordSeries(history, titles)}
+        ranges={RANGES}
+        rows="times"
+      />
     </>
   );
 }
 
-export function keywordSeries(history: readonly Week[]): ChartSeries[] {
+export function keywordSeries(
+  history: readonly Week[],
+  titles: Readonly<Record<string, string>>,
+): ChartSeries[] {
   const pointsOf = (key: 'rank' | 'clickShareSum' | 'convShareSum') =>
     history.map((week) => [Date.parse(week.reportDate), week[key]] as const);
   return [
     { name: 'Rank', scale: 'rank', points: pointsOf('rank'), shown: true },
-    ...shareSeries(history),
+    ...shareSeries(history, titles),
     {
-      ...{ name: 'Clicks of the three', scale: 'percent', format: PERCENT },
+      ...{ name: 'Clicks, three products', scale: 'percent', format: PERCENT },
       points: pointsOf('clickShareSum'),
       shown: false,
     },
     {
-      ...{ name: 'Purchases of the three', scale: 'percent', format: PERCENT },
+      ...{ name: 'Purchases, three products', scale: 'percent', format: PERCENT },
       points: pointsOf('convShareSum'),
       shown: false,
     },
@@ -85,10 +96,15 @@ export function keywordSeries(history: readonly Week[]): ChartSeries[] {
 }
 
 /** The shares of the three products of the latest week, with gaps in the weeks in which others were clicked more. */
-function shareSeries(history: readonly Week[]): ChartSeries[] {
+function shareSeries(history: readonly Week[], titles: Readonly<Record<string, string>>): ChartSeries[] {
   const latest = history.findLast(({ goods }) => goods.length > 0);
   const series = (asin: string, key: 'clickShare' | 'conversionShare', name: string): ChartSeries => ({
-    ...{ name: `${name}, ${asin}`, scale: 'percent', format: PERCENT, shown: key === 'clickShare' },
+    ...{
+      name: `${name}, ${shortTitle(titles[asin] ?? asin)}`,
+      scale: 'percent',
+      format: PERCENT,
+      shown: key === 'clickShare',
+    },
     points: history.map(({ reportDate, goods }) => {
       const one = goods.find((product) => product.asin === asin);
       return [Date.parse(reportDate), one?.[key] ?? null] as const;
@@ -101,12 +117,21 @@ function shareSeries(history: readonly Week[]): ChartSeries[] {
   ];
 }
 
-export function historyRows({ history, keyword, country }: HistoryData): Record<string, unknown>[] {
+/** Longer titles are cut at a word. */
+const MOST_CHARACTERS = 40;
+
+function shortTitle(title: string): string {
+  if (title.length <= MOST_CHARACTERS) return title;
+  return `${title.slice(0, MOST_CHARACTERS + 1).replace(/\s+\S*$/, '')}…`;
+}
+
+export function historyRows({ history, keyword, country, titles }: HistoryData): Record<string, unknown>[] {
   return history.map(({ goods, ...week }) => ({
     ...{ keyword, country, ...week },
     ...Object.fromEntries(
       goods.flatMap(({ asin, clickShare, conversionShare }, i) => [
         [`product${i + 1}`, asin],
+        [`title${i + 1}`, titles[asin] ?? null],
         [`clickShare${i + 1}`, clickShare],
         [`conversionShare${i + 1}`, conversionShare],
       ]),

@@ -92,7 +92,7 @@ function termsViews({ country = 'us', keyword, word }: FormValues): View[] {
   return [
     viewOf<TermsData>({
       name: 'terms',
-      title: word === undefined ? 'Search terms' : 'Terms around it',
+      title: word === undefined ? 'Search terms' : 'Related search terms',
       button: word === undefined ? 'Search terms' : 'Show terms with these words',
       operation: 'aba.search',
       parameters: { country, keyword, limit: 100 },

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { FLUCTUATIONS } from '../../../../operations/brand-analytics/keywords/fluctuation.ts';
+import { rankTable } from '../../../../operations/brand-analytics/rank.ts';
 import { Choice, Field } from '../../../kit/form.tsx';
 import { type Column, Table } from '../../../kit/table.tsx';
 import { count, Dash } from '../../../kit/words.tsx';
@@ -40,7 +41,7 @@ export const ranksPage: ExplorePage = {
   fields: (
     <>
       {countryChoice}
-      <Field name="reportDate" label="Week, its Saturday" type="date" />
+      <Field name="reportDate" label="Week ending on Saturday" type="date" />
       <Field name="keyword" label="Words" maxLength={200} />
       <Field name="rankMin" label="Rank from" type="number" min={1} />
       <Field name="rankMax" label="Rank to" type="number" min={1} />
@@ -71,11 +72,8 @@ export const ranksPage: ExplorePage = {
         operation: 'aba.rank',
         parameters: { country, ...Object.fromEntries(filters), limit: 1000 },
         show: (data, context) => <Ranks data={data} context={context} />,
-        rows: ({ rows, reportDate }) =>
-          rows.map(({ rank, keyword, rankChange, brands, clickShareSum, convShareSum }) => ({
-            ...{ reportDate, rank, keyword, rankChange, brands: brands.join('; ') },
-            ...{ clickShareSum, convShareSum },
-          })),
+        // The same columns as those of the API.
+        rows: (data) => rankTable({ ...data }),
       }),
     ];
   },

@@ -38,5 +38,5 @@ export function keywordRows({ items }: KeywordsData): Keyword[] {
 }
 
 export function percent(share: number | null): VNode | string {
-  return share === null ? <Dash /> : `${share.toFixed(1)}\u00a0%`;
+  return share === null ? <Dash /> : `${share.toFixed(2)}\u00a0%`;
 }
