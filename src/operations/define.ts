@@ -153,6 +153,8 @@ export interface Pack<Input> {
 }
 
 export interface Table<Input> {
+  /** Returns the parameter with which a caller asks for histories, which the table does not have; null without one. */
+  lacks?(input: Input): string | null;
   /** Returns the names of the columns. */
   columns(input: Input): readonly string[];
   rows(data: Record<string, unknown>, input: Input): readonly Record<string, unknown>[];
@@ -207,6 +209,11 @@ export function defineLocal<const Name extends string, Input>(
 /** Returns the table of an answer; null if its records lack the columns, because the caller has selected fields. */
 export function tableOf({ table }: QueuedOperation, input: unknown): Table<unknown> | null {
   return table && !formOf(input).fields ? table : null;
+}
+
+/** Returns the parameter that asks for something that a table does not have; null without one. */
+export function noTableWith({ table }: QueuedOperation, input: unknown): string | null {
+  return formOf(input).fields ? 'fields' : (table?.lacks?.(input) ?? null);
 }
 
 /** The source list of an operation with one source. */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { QueuedOperation } from '../../operations/define.ts';
-import { formOf } from '../../operations/params/answer-form.ts';
+import { noTableWith, type QueuedOperation } from '../../operations/define.ts';
 import { oneOf } from '../../operations/params/scalars.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { parseAs } from '../request-input.ts';
@@ -15,8 +14,15 @@ export function inFormat(operation: QueuedOperation, input: unknown, query: unkn
   const { format } = parseAs(formatSchema, { format: sent });
   if (format === 'json') return input;
   if (!operation.table) throw fault(`must be json: the answers of ${operation.name} do not form a table`);
-  if (formOf(input).fields) throw fault('must be json with fields: the columns of a table are constant');
+  const parameter = noTableWith(operation, input);
+  if (parameter !== null) throw fault(`must be json with ${parameter}: ${tableHasNo(parameter)}`);
   return { ...(input as object), format };
+}
+
+/** Says why a table is not possible with a parameter. */
+export function tableHasNo(parameter: string): string {
+  if (parameter === 'fields') return 'the columns of a table are constant';
+  return 'a table has the current values, and no history';
 }
 
 function fault(problem: string) {

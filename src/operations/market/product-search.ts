@@ -113,8 +113,12 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   source: searchSources,
   table: {
     columns: ({ asinsOnly }) => (asinsOnly ? ['asin'] : SUMMARY_FIELDS),
-    rows: ({ asinList, products }) =>
-      asinList ? (asinList as string[]).map((asin) => ({ asin })) : (products as Product[]).map(summaryRow),
+    lacks: ({ history, historyDays }) =>
+      historyDays === undefined ? (history ? 'history' : null) : 'historyDays',
+    rows: ({ asinList, products }, { rating }) =>
+      asinList
+        ? (asinList as string[]).map((asin) => ({ asin }))
+        : (products as Product[]).map((one) => summaryRow(one, { rating, buybox: false })),
   },
   respond: {
     type: 'json',

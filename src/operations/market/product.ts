@@ -17,6 +17,7 @@ import {
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
+  type Requested,
   SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
   summaryRow,
@@ -176,7 +177,8 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
   pack: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
   table: {
     columns: ({ codes }) => (codes ? [...SUMMARY_FIELDS, 'codes'] : SUMMARY_FIELDS),
-    rows: ({ products }) => (products as Product[]).map(rowOf),
+    lacks: ({ days, dateRange }) => (dateRange ? 'dateRange' : days === undefined ? null : 'days'),
+    rows: ({ products }, input) => (products as Product[]).map((one) => rowOf(one, input)),
   },
   respond: {
     type: 'json',
@@ -245,8 +247,12 @@ function isLookedUp(parameter: unknown): boolean {
   return parameter === 'asins' || parameter === 'codes';
 }
 
-function rowOf(product: Product & { codes?: string[] }): Record<string, unknown> {
-  return { ...summaryRow(product), codes: product.codes?.join(' ') };
+function rowOf(product: Product & { codes?: string[] }, input: ProductInput): Record<string, unknown> {
+  return { ...summaryRow(product, fetchedWith(input)), codes: product.codes?.join(' ') };
+}
+
+function fetchedWith({ rating, buybox, offers }: ProductInput): Pick<Requested, 'rating' | 'buybox'> {
+  return { rating, buybox: buybox || offers > 0 };
 }
 
 /**
@@ -275,12 +281,11 @@ function historyWindow(input: ProductInput, now: number): HistoryWindow | null {
 
 function shown(product: Product, input: ProductInput, window: HistoryWindow | null): Record<string, unknown> {
   const cut = window ? cutHistory(product, window) : product;
-  const { detailLevel, offers, rating, stock } = input;
+  const { detailLevel, offers, stock } = input;
   const wanted = offers > 0 ? limitOffers(cut, offers) : stock ? withoutOffers(cut) : cut;
   const atLevel = atDetailLevel(wanted, detailLevel, {
     csv: window !== null || (input.decode ?? false),
-    rating,
-    buybox: input.buybox || offers > 0,
+    ...fetchedWith(input),
   });
   return input.decode ? decodeProduct(atLevel as Product, input.domain) : atLevel;
 }

@@ -57,12 +57,20 @@ export function decodeProduct(record: Product, domain: number): Record<string, u
   const history = { ...decodeCsv(csv, digits), ...decodeRanks(salesRanks), ...others, ...ofReviews };
   return {
     ...kept,
+    ...withoutMinusOne(kept),
     ...(reviews === undefined ? {} : { reviews: keptReviews }),
     ...(stats === undefined ? {} : decodeStats(stats, digits)),
     ...decodeNamed(kept, digits),
     ...(Array.isArray(offers) ? { offers: offers.map((offer) => decodeOffer(offer, digits)) } : {}),
     ...(Object.keys(history).length > 0 ? { history } : {}),
   };
+}
+
+/** Values beside the series that may be without data. */
+const SINGLE_VALUES = ['monthlySold', 'lastUpdate'] as const;
+
+function withoutMinusOne(kept: Record<string, unknown>): Record<string, null> {
+  return Object.fromEntries(SINGLE_VALUES.filter((name) => kept[name] === -1).map((name) => [name, null]));
 }
 
 function decodeCsv(csv: Product['csv'], digits: number): Record<string, Columns> {

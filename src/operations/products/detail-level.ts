@@ -53,11 +53,17 @@ export function atDetailLevel(
   return members ? { ...lite, variationsCount: members.length } : lite;
 }
 
-/** Returns a product of an answer, at any level, as a row of the fields of `summary`. */
-export function summaryRow(shown: Product): Record<string, unknown> {
+/**
+ * Returns a product of an answer, at any level, as a row of the fields of `summary`: with -1 where the provider has no data,
+ * or null if the answer is decoded.
+ */
+export function summaryRow(
+  shown: Product,
+  requested: Pick<Requested, 'rating' | 'buybox'>,
+): Record<string, unknown> {
   const decoded = decodedRow(shown);
   if (decoded) return { ...decoded, image: shown.image ?? firstImage(shown) };
-  return shown.stats ? summary(shown, { csv: false, rating: false, buybox: false }) : shown;
+  return shown.stats ? summary(shown, { csv: false, ...requested }) : shown;
 }
 
 /** Prices keep the product's units; -1 means no data. Requires a product with stats. */
@@ -81,7 +87,7 @@ function summary(product: Product, { rating, buybox }: Requested): Record<string
 }
 
 function firstImage({ images, imagesCSV }: Product): string | null {
-  return images?.[0]?.l ?? imagesCSV?.split(',', 1)[0] ?? null;
+  return images?.[0]?.l ?? imagesCSV?.split(',', 1)[0] ?? images?.[0]?.m ?? null;
 }
 
 /** Returns the current values of a product by name. Prices keep its units; -1 means no data. Requires its stats. */

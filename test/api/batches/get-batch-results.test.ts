@@ -172,7 +172,38 @@ test.for(['summary', 'lite', 'full'])(
   },
 );
 
+test.for(['summary', 'lite', 'full'])(
+  'has -1 without data at detailLevel=%s, and nothing with decode=1',
+  async (detailLevel, { souk, client }) => {
+    const current = Array.from({ length: 20 }, () => -1);
+    souk.upstream.on('product', ({ params }) => ({
+      json: { products: [{ asin: params.asin, productType: 0, title: 'Thing', stats: { current } }] },
+    }));
+    const cellsWith = async (params: object) => {
+      const asins = [newAsin()];
+      const wish = { detailLevel, rating: true, buybox: true, ...params };
+      const batch = await startBatch(client, split(asins, wish));
+      await finished(client, batch);
+      const results = `/api/batches/${batch.batchId}/results?format=csv`;
+      const [header = '', row = ''] = (await client.get(results)).text.trimEnd().split('\n');
+      const single = await client.post('/api/market/product?format=csv', { domain: 1, asins, ...wish });
+      expect(single.text.split('\n')[1]).toBe(row.replace(/^0,/, ''));
+      return Object.fromEntries(header.split(',').map((name, i) => [name, row.split(',')[i]]));
+    };
+    const numbers = ['price', 'buyboxPrice', 'bsr', 'rating', 'reviewCount', 'countNew', 'monthlySold'];
+    const all = (value: string) =>
+      Object.fromEntries([...numbers, 'lastUpdate'].map((name) => [name, value]));
+    expect(await cellsWith({})).toMatchObject(all('-1'));
+    expect(await cellsWith({ decode: true })).toMatchObject(all(''));
+  },
+);
+
 test.for<[string, object, RegExp]>([
+  [
+    'of a batch that asks for histories',
+    { operation: 'market.product', params: { domain: 1, days: 90 }, split: { asins: ['B0HISTORY1'] } },
+    /must be ndjson, because the batch has days: a table has the current values, and no history/,
+  ],
   [
     'of an operation without flat results',
     { operation: 'aba.word', items: [{ wordId: 33 }] },

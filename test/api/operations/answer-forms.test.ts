@@ -118,6 +118,16 @@ test.for<[string, string, string]>([
     'csv',
     'must be json with fields: the columns of a table are constant',
   ],
+  ...[
+    [`${PRODUCT}?domain=1&asins=B0TABLE002&detailLevel=full&decode=1&days=90`, 'days'],
+    [`${PRODUCT}?domain=1&asins=B0TABLE002&dateRangeStart=0&dateRangeEnd=1`, 'dateRange'],
+    ['/api/market/productsearch?domain=1&term=pump&history=1', 'history'],
+    ['/api/market/productsearch?domain=1&term=pump&historyDays=30', 'historyDays'],
+  ].map(([path = '', parameter]): [string, string, string] => [
+    path,
+    'csv',
+    `must be json with ${parameter}: a table has the current values, and no history`,
+  ]),
 ])('refuses %s in the format %s', async ([path, format, problem], { client }) => {
   const { status, json } = await client.get(`${path}${path.includes('?') ? '&' : '?'}format=${format}`);
   expect([status, json.metadata?.errors]).toEqual([400, [{ parameter: 'format', problem }]]);

@@ -72,7 +72,7 @@ describe('a product at detail level', () => {
   });
 
   test.each(DETAIL_LEVELS)('%s makes the same row of a table at every level of the answer', (level) => {
-    const row = summaryRow(shown(WHOLE, level) as Product);
+    const row = summaryRow(shown(WHOLE, level) as Product, ALL);
     expect(row).toEqual(shown(WHOLE, 'summary'));
   });
 
@@ -129,6 +129,7 @@ describe('a product at detail level', () => {
 
   test.each([
     [{ images: [{ m: 'medium.jpg' }], imagesCSV: 'old.jpg' }, 'old.jpg'],
+    [{ images: [{ m: 'medium.jpg' }], imagesCSV: null }, 'medium.jpg'],
     [{ images: [], imagesCSV: 'old.jpg,older.jpg' }, 'old.jpg'],
     [{ images: null, imagesCSV: 'only.jpg' }, 'only.jpg'],
     [{ images: null, imagesCSV: null }, null],

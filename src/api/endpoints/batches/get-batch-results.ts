@@ -6,7 +6,7 @@ import type { Batch } from '../../../batches/batch.ts';
 import { failureLines, tableHeader } from '../../../batches/lines.ts';
 import { type CallResults, RESULT_ORDERS, resultsOf, sampleInput } from '../../../batches/results.ts';
 import { joinPieces, storedPiece } from '../../../batches/stored-results.ts';
-import { tableOf } from '../../../operations/define.ts';
+import { noTableWith, tableOf } from '../../../operations/define.ts';
 import { queuedOperation } from '../../../operations/index.ts';
 import { integer, oneOf } from '../../../operations/params/scalars.ts';
 import type { Database } from '../../../platform/db/pool.ts';
@@ -14,6 +14,7 @@ import { invalidParameters } from '../../../platform/errors.ts';
 import { gunzip } from '../../../results/compression.ts';
 import { setFacts } from '../../envelope.ts';
 import { headers } from '../../openapi/responses.ts';
+import { tableHasNo } from '../../operations/answer-format.ts';
 import { endpoint } from '../endpoint.ts';
 import { type BatchDeps, batchId, ownBatch } from './own-batch.ts';
 
@@ -131,7 +132,10 @@ async function columnsOf(database: Database, { operation, batchId }: Batch): Pro
   const found = queuedOperation(operation);
   const input = await sampleInput(database, batchId);
   const table = found && tableOf(found, input);
-  if (table) return table.columns(input);
-  const problem = `must be ndjson: the results of ${operation} do not form a table`;
+  const parameter = found?.table ? noTableWith(found, input) : null;
+  if (table && parameter === null) return table.columns(input);
+  const problem = parameter
+    ? `must be ndjson, because the batch has ${parameter}: ${tableHasNo(parameter)}`
+    : `must be ndjson: the results of ${operation} do not form a table`;
   throw invalidParameters([{ parameter: 'format', problem }]);
 }
