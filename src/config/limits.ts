@@ -30,7 +30,7 @@ export const LIMITS = {
   ),
   SCHEDULES_PER_ACCOUNT: most(ACCOUNT_LIMITS.schedules).describe('Schedules and trackers of an account'),
   STORED_BYTES_PER_ACCOUNT: most(ACCOUNT_LIMITS.storedBytes).describe(
-    'Bytes of stored results of an account, those of jobs and batches; beyond that, new batches and calls with `Prefer: respond-async` are refused',
+    'Bytes of stored results of an account, those of jobs and batches; beyond that, new batches and calls with `Prefer: respond-async` are refused. An eighth more is for results of calls that were answered directly',
   ),
   WEBHOOKS_PER_CALL: most(WEBHOOK_LIMITS.perCall).describe(
     'Webhooks of a call; identical requests within five minutes are one call, and each may name an address',

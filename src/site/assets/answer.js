@@ -19,6 +19,7 @@ async function writeOut(pre) {
   code.textContent = 'Loading …';
   try {
     const response = await fetch(pre.dataset.answer);
+    if (!response.ok) throw new Error(response.statusText);
     const text = await response.text();
     const rest = text.length - MAX_CHARACTERS;
     code.textContent =

@@ -126,7 +126,7 @@ test('names the call and its price if its result has expired, and the call can b
   redis,
 }) => {
   const asins = [newAsin(), newAsin()];
-  const path = `/api/market/product?domain=1&asins=${asins}`;
+  const path = `/api/market/product?domain=1&asins=${asins.join()}`;
   const { headers } = await client.get(path);
   await redis.del(...(await answersIn(redis, souk)));
   souk.clock.advance(6 * 60_000);

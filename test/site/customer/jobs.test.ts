@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { beforeEach, expect } from 'vitest';
+import type { Redis } from '../../../src/platform/redis.ts';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -10,9 +11,11 @@ import { stopWorkers } from '../../support/workers.ts';
 
 test.override('soukOptions', { pages: PAGES });
 let souk: Souk;
+let redis: Redis;
 let customer: Customer;
-test.beforeAll(async ({ souk: opened }) => {
+test.beforeAll(async ({ souk: opened, redis: connection }) => {
   souk = opened;
+  redis = connection;
 });
 beforeEach(async () => {
   customer = await signedIn(souk);
@@ -128,4 +131,40 @@ test('does not list a job of another customer, and returns 404 for it', async ()
     expect((await other.visitor.get(path)).status).toBe(404);
   expect((await other.visitor.post(`/account/jobs/${job}/cancel`, {})).status).toBe(404);
   expect((await other.visitor.get('/account/jobs')).html).not.toContain(job);
+});
+
+/** Makes the answers of all calls expire. */
+async function expireAnswers(): Promise<void> {
+  const names = await redis.keys(`${souk.redisNamespace}:answer:*`);
+  await redis.del(...names);
+  // A lost answer is made again only for a few minutes.
+  souk.clock.advance(6 * 60_000);
+}
+
+test('says that an answer has expired, and fetches it again for the stated price', async () => {
+  const asins = [newAsin(), newAsin()];
+  const job = await called(`/api/market/product?domain=1&asins=${asins.join()}`);
+  await expireAnswers();
+  const page = await customer.visitor.get(`/account/jobs/${job}`);
+  expect(page.text).toContain('Expired. Fetch again (2 units)');
+  expect(page.html).not.toContain('data-answer');
+  expect((await customer.visitor.get(`/account/jobs/${job}/result`)).status).toBe(410);
+  const again = await customer.visitor.post(`/account/jobs/${job}/again`, {});
+  expect(again.path).toMatch(/^\/account\/jobs\/[0-9a-f-]{36}$/);
+  expect(again.path).not.toContain(job);
+  const id = again.path.split('/').at(-1);
+  const result = await customer.client.get(`/api/jobs/${id}/result?wait=30`);
+  expect(result.json.data.products).toMatchObject(asins.map((asin) => ({ asin })));
+  expect(result.headers['x-units-charged']).toBe('2');
+});
+
+test('says that an answer from the cache has expired, and makes no call without its parameters', async () => {
+  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
+  await (await souk.client()).get(path);
+  const job = await called(path);
+  await expireAnswers();
+  const { text, html } = await customer.visitor.get(`/account/jobs/${job}`);
+  expect(text).toContain('Expired. The call was answered from the cache');
+  expect(html).toContain('href="/account/try?operation=market.product"');
+  expect((await customer.visitor.post(`/account/jobs/${job}/again`, {})).path).toBe(`/account/jobs/${job}`);
 });

@@ -79,7 +79,7 @@ function expired(
     return new SoukError('RESULT_EXPIRED', { metadata: { operation: name, params: null, units: null } });
   const units = operation.price.quote(params);
   return new SoukError('RESULT_EXPIRED', {
-    message: `The result of this job has expired. POST /api/jobs with "operation" and "params" of the metadata makes the call again, for ${units === 1 ? '1 unit' : `${units} units`}.`,
+    message: `The result of this job has expired. Make the call again, for ${units === 1 ? '1 unit' : `${units} units`}: "operation" and "params" of the metadata are a body of POST /api/jobs.`,
     metadata: { operation: name, params, units },
   });
 }

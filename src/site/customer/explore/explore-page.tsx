@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import { isTestAccount } from '../../../accounts/test-accounts.ts';
+import type { JobView } from '../../../api/job-view.ts';
+import { SITES } from '../../../operations/params/domain.ts';
 import { FilterForm } from '../../kit/form.tsx';
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
@@ -55,7 +57,7 @@ export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: 
     const views = page.views(query);
     if (views === null) return sendExplore(reply, page, { query, cards: null, faults: {} });
     const csv = await findView(request, views, query, query.csv);
-    if (csv?.rows) return sendCsv(request, reply, csv, query[csv.name]);
+    if (csv?.rows) return sendCsv(request, reply, csv, page.path, query);
     return showViews(reply, query, await statesOf(request, views, query));
   });
 
@@ -127,16 +129,47 @@ async function sendCsv(
   request: FastifyRequest,
   reply: FastifyReply,
   view: View,
-  jobId: string | undefined,
+  path: string,
+  { csv: _, ...query }: FormValues,
 ): Promise<FastifyReply> {
-  const state = await stateOf(request, view, jobId);
-  const rows = state.kind === 'done' ? (view.rows?.(state.data) ?? []) : [];
+  const state = await stateOf(request, view, query[view.name]);
+  // The page says why it has no data.
+  if (state.kind !== 'done') return reply.redirect(`${addressOf(path, query)}#${view.name}`, 303);
+  const { data, job } = state;
+  const rows = view.rows?.(data) ?? [];
   return reply
     .type('text/csv; charset=utf-8')
     .header('cache-control', 'no-store')
-    .header('content-disposition', `attachment; filename="souk-${view.name}.csv"`)
+    .header('content-disposition', `attachment; filename="${fileNameOf(view, job)}"`)
     .send(rowsCsv(rows));
 }
+
+/** What most parameters are about, in the order of a file name. */
+const SUBJECTS = [
+  ...['domain', 'domainId', 'country', 'geo'],
+  ...['asin', 'asins', 'seller', 'category', 'wordId', 'keyword', 'term', 'reportDate'],
+];
+
+/** Returns a name with what the view shows, its site, and the day of the data: souk-offers-us-B0C3CDEF01-2026-03-04.csv. */
+function fileNameOf({ name, parameters }: View, { createdAt }: JobView): string {
+  const subjects = SUBJECTS.flatMap((subject): string[] => {
+    const value = parameters[subject];
+    if (typeof value === 'number')
+      return [
+        (subject.startsWith('domain') ? SITES[value as keyof typeof SITES] : undefined) ?? String(value),
+      ];
+    return typeof value === 'string' ? [value] : Array.isArray(value) ? value.map(String) : [];
+  });
+  const text = subjects
+    .slice(0, MOST_SUBJECTS)
+    .join('-')
+    .replace(/[^\w.-]+/g, '-')
+    .slice(0, MOST_CHARACTERS);
+  return `${['souk', name, text, createdAt.slice(0, 10)].filter(Boolean).join('-')}.csv`;
+}
+
+const MOST_SUBJECTS = 4;
+const MOST_CHARACTERS = 80;
 
 function sendExplore(
   reply: FastifyReply,

@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
 import type { JobView } from '../../../api/job-view.ts';
-import type { QuoteView } from '../../../api/quote-view.ts';
 import { stringifyJson } from '../../../platform/json.ts';
 import { HiddenFields, PostForm } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
@@ -48,7 +47,7 @@ export function ViewCard(props: {
 function contentOf(view: View, state: ViewState, place: CardPlace): VNode {
   switch (state.kind) {
     case 'priced':
-      return <Priced view={view} quote={state.quote} failed={state.failed} place={place} />;
+      return <Priced view={view} state={state} place={place} />;
     case 'refused':
       return <Refused answer={state.answer} />;
     case 'running':
@@ -73,12 +72,14 @@ function contentOf(view: View, state: ViewState, place: CardPlace): VNode {
   }
 }
 
-function Priced(props: { view: View; quote: QuoteView; failed: JobView | null; place: CardPlace }): VNode {
-  const { view, quote, failed, place } = props;
+function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; place: CardPlace }): VNode {
+  const { view, state, place } = props;
+  const { quote, failed, isExpired } = state;
   const { units, admitted, deduplicated, rejectMessage, rejectReason } = quote;
-  const price = deduplicated ? 'free, called within the last five minutes' : counted(units, 'unit');
+  const again = isExpired ? 'Fetch again' : failed ? 'Try again' : view.button;
   return (
     <>
+      {isExpired && <p>Expired.</p>}
       {failed?.error && (
         <div class="notice bad" role="alert">
           <p>
@@ -90,13 +91,14 @@ function Priced(props: { view: View; quote: QuoteView; failed: JobView | null; p
         <PostForm action={place.path} class="inline">
           <HiddenFields fields={{ ...place.query, view: view.name }} />
           <button type="submit" class="primary">
-            {failed ? 'Try again' : view.button} ({price})
+            {again} ({deduplicated ? 'free' : counted(units, 'unit')})
           </button>
+          {deduplicated && <span class="muted">You made this call less than five minutes ago.</span>}
         </PostForm>
       ) : (
         <div class="notice warn">
           <p>
-            This call costs {counted(units, 'unit')} and would be refused: {rejectMessage}{' '}
+            This call costs {counted(units, 'unit')} and cannot be made now: {rejectMessage}{' '}
             <code>{rejectReason}</code>
           </p>
           {rejectReason?.startsWith('QUOTA_') && (
@@ -144,18 +146,18 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
         <span class="muted">{counted(unitsCharged, 'unit')} charged</span>
         {view.rows && (
           <a class="button small" href={addressOf(path, { ...query, csv: view.name })} download>
-            As CSV
+            Download CSV
           </a>
         )}
         <a class="button small" href={resultPath(jobId)} download>
           Download the answer
         </a>
         <a class="button small" href={scheduleAddress(view)}>
-          As a schedule
+          Repeat on a schedule
         </a>
       </p>
       <details>
-        <summary>As curl</summary>
+        <summary>Show the curl command</summary>
         <pre class="wrap">
           <code id={id}>{curlLine(requestOf(view), baseUrl)}</code>
         </pre>

@@ -3,6 +3,7 @@ import type { JobView } from '../../../api/job-view.ts';
 import type { QuoteView } from '../../../api/quote-view.ts';
 import { readAtMost } from '../../../api/self-client.ts';
 import { queuedOperation } from '../../../operations/index.ts';
+import { ERRORS } from '../../../platform/errors.ts';
 import { parseJson } from '../../../platform/json.ts';
 import { customerOf } from '../../session.ts';
 import { type ApiAnswer, callApi, dataOf, envelopeOf, streamApi } from '../customer-api.ts';
@@ -11,7 +12,13 @@ import type { View } from './view.ts';
 
 /** What a page knows about one of its views. */
 export type ViewState =
-  | { kind: 'priced'; quote: QuoteView; failed: JobView | null }
+  | {
+      kind: 'priced';
+      quote: QuoteView;
+      failed: JobView | null;
+      /** Whether data that the address names has expired. */
+      isExpired: boolean;
+    }
   | { kind: 'refused'; answer: ApiAnswer }
   | { kind: 'running'; job: JobView }
   | { kind: 'done'; job: JobView; data: unknown }
@@ -37,12 +44,14 @@ export async function stateOf(
   jobId: string | undefined,
 ): Promise<ViewState> {
   const job = jobId ? await jobOf(request, view, jobId) : null;
-  if (job?.state === 'done') return readResult(request, view, job);
+  const result = job?.state === 'done' ? await readResult(request, view, job) : null;
+  if (result) return result;
   if (job && job.finishedAt === null) return { kind: 'running', job };
   const { method, url, body } = withOption(requestOf(view), 'dryRun=1');
   const answer = await callApi(request, method, url, body);
   if (answer.status >= 400) return { kind: 'refused', answer };
-  return { kind: 'priced', quote: dataOf<QuoteView>(answer), failed: job };
+  const isExpired = jobId !== undefined && (job === null || job.state === 'done');
+  return { kind: 'priced', quote: dataOf<QuoteView>(answer), failed: job, isExpired };
 }
 
 /** The job, or null if it does not exist or is one of another operation. */
@@ -53,12 +62,17 @@ async function jobOf(request: FastifyRequest, view: View, id: string): Promise<J
   return job.operation === view.operation ? job : null;
 }
 
-async function readResult(request: FastifyRequest, view: View, job: JobView): Promise<ViewState> {
-  if (queuedOperation(view.operation)?.respond.type === 'png') return { kind: 'done', job, data: null };
+/** Returns null if the result has expired. */
+async function readResult(request: FastifyRequest, view: View, job: JobView): Promise<ViewState | null> {
   const { viewBytes } = request.server;
   const { accountId } = customerOf(request);
   await viewBytes.requireLeft(accountId);
   const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${job.jobId}/result` });
+  const isExpired = answer.status === ERRORS.RESULT_EXPIRED.status;
+  if (isExpired || queuedOperation(view.operation)?.respond.type === 'png') {
+    answer.body.destroy();
+    return isExpired ? null : { kind: 'done', job, data: null };
+  }
   const { bytes, isWhole } = await readAtMost(answer, MOST_BYTES);
   if (!isWhole) return { kind: 'tooLarge', job };
   await viewBytes.take(accountId, bytes.length);

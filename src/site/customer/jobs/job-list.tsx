@@ -27,7 +27,7 @@ export function registerJobList(scope: FastifyInstance): void {
       reply,
       <ListPage
         title="Jobs"
-        lead="Every call is a job. Jobs and their answers are kept for one day."
+        lead="Every call is a job. Jobs and their answers are kept for 24 hours."
         path={PATH}
         list={list}
         filter={

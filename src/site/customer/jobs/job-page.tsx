@@ -2,14 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { JobView } from '../../../api/job-view.ts';
 import { queuedOperation } from '../../../operations/index.ts';
+import { ERRORS } from '../../../platform/errors.ts';
 import { Facts } from '../../kit/facts.tsx';
 import { PostButton } from '../../kit/form.tsx';
 import { Page } from '../../kit/layout.tsx';
+import { addressOf } from '../../kit/paging.tsx';
 import { sendPage } from '../../kit/render.tsx';
 import { StateTag } from '../../kit/tag.tsx';
-import { count, Time } from '../../kit/words.tsx';
+import { count, counted, Time } from '../../kit/words.tsx';
 import { AnswerViewer } from '../answer-viewer.tsx';
-import { apiData, idIn } from '../customer-api.ts';
+import { apiData, envelopeOf, idIn, streamApi } from '../customer-api.ts';
 import { sendDownload } from '../download.ts';
 import { durationText, unitsText } from './job-list.tsx';
 
@@ -20,6 +22,7 @@ export function registerJobPage(scope: FastifyInstance): void {
   scope.get(`${LIST}/:id`, showJob);
   scope.get(`${LIST}/:id/result`, sendResult);
   scope.post(`${LIST}/:id/cancel`, cancelJob);
+  scope.post(`${LIST}/:id/again`, fetchAgain);
 }
 
 async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -32,10 +35,37 @@ async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<
   return reply.redirect(`${LIST}/${jobId}`, 303);
 }
 
+/** The call of an expired result. Its parameters are unknown if it was answered from the cache. */
+interface ExpiredCall {
+  operation: string;
+  params: Record<string, unknown> | null;
+  units: number | null;
+}
+
+/** Returns the call of a result that has expired; null if the job has a result. */
+async function expiredCallOf(request: FastifyRequest, id: string): Promise<ExpiredCall | null> {
+  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${id}/result` });
+  if (answer.status === ERRORS.RESULT_EXPIRED.status)
+    return (await envelopeOf(answer)).metadata as unknown as ExpiredCall;
+  answer.body.destroy();
+  return null;
+}
+
+async function fetchAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  const expired = await expiredCallOf(request, id);
+  if (!expired?.params) return reply.redirect(`${LIST}/${id}`, 303);
+  const { operation, params, units } = expired;
+  const call = { operation, params, maxUnits: units };
+  const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
+  return reply.redirect(`${LIST}/${jobId}`, 303);
+}
+
 async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const job = await apiData<JobView>(request, 'GET', `/api/jobs/${idIn(request)}`);
   const { jobId, operation, state } = job;
   const isOpen = job.finishedAt === null;
+  const expired = state === 'done' ? await expiredCallOf(request, jobId) : null;
   return sendPage(
     reply,
     <Page title={`Job ${operation}`} styles={['account.css']} scripts={['answer.js']}>
@@ -58,11 +88,33 @@ async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<Fa
         {state === 'done' && (
           <>
             <h2>Answer</h2>
-            <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
+            {expired ? (
+              <Expired jobId={jobId} call={expired} />
+            ) : (
+              <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
+            )}
           </>
         )}
       </section>
     </Page>,
+  );
+}
+
+function Expired({ jobId, call: { operation, units } }: { jobId: string; call: ExpiredCall }): VNode {
+  if (units === null)
+    return (
+      <p>
+        Expired. The call was answered from the cache, so its parameters are not stored.{' '}
+        <a href={addressOf('/account/try', { operation })}>Make another call</a>
+      </p>
+    );
+  return (
+    <>
+      <p>Expired.</p>
+      <PostButton action={`${LIST}/${jobId}/again`} class="primary">
+        Fetch again ({counted(units, 'unit')})
+      </PostButton>
+    </>
   );
 }
 

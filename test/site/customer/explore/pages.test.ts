@@ -150,6 +150,33 @@ describeInBrowser('the pages for looking at data', () => {
     await page.context().close();
   });
 
+  test('the axis of a rank has whole numbers', async () => {
+    const address = `/explore/keyword?country=us&keyword=tent&word=${wordId}`;
+    const { path } = await withAllData(souk, customer, address);
+    const page = await openPage();
+    await page.addInitScript(`window.drawn = [];
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        window.drawn.push(text);
+        return fillText.call(this, text, ...rest);
+      };`);
+    await page.goto(path);
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    const drawn = (await page.evaluate('window.drawn')) as string[];
+    expect(drawn).toContain('12');
+    // The percentages beside it have other steps.
+    expect(drawn.filter((text) => /^1[123]\.[1-46-9]|^1[13]\.5/.test(text))).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the form of the finder accepts stars and prices with decimals', async () => {
+    await page.goto('/explore/finder');
+    await page.getByLabel('Stars from').fill('4.3');
+    await page.getByLabel('Price from').fill('19.99');
+    await page.getByRole('button', { name: 'Show the price' }).click();
+    await page.getByRole('button', { name: 'Find products (' }).waitFor();
+  });
+
   test('a call that runs is shown as loading, and its data when it has ended', async () => {
     const { reached, open } = gate();
     souk.upstream.on('product', async (...call) => {
@@ -204,6 +231,44 @@ test('a visitor signs in first and returns to the page', async ({ souk: { client
   ]);
 });
 
+test('data that has expired is said to be so, and can be fetched again for the stated price', async ({
+  redis,
+}) => {
+  const asin = 'B0C3CDEF04';
+  const address = `/explore/product?domain=1&asin=${asin}`;
+  await customer.visitor.get(address);
+  const page = await customer.visitor.post('/explore/product', { domain: '1', asin, view: 'product' });
+  expect(page.text).toContain('1 unit charged');
+  await redis.del(...(await redis.keys(`${souk.redisNamespace}:answer:*`)));
+  souk.clock.advance(6 * 60_000);
+  const expired = await customer.visitor.get(page.path);
+  expect([expired.status, expired.text]).toEqual([
+    200,
+    expect.stringContaining('Expired. Fetch again (1 unit)'),
+  ]);
+  expect(expired.text).not.toContain('Nothing was charged');
+  // A file without rows would be taken for data.
+  const file = await customer.visitor.get(`${page.path}&csv=product`);
+  expect([file.path, file.text]).toEqual([page.path, expect.stringContaining('Fetch again')]);
+  const { searchParams } = new URL(page.path, 'http://souk');
+  const again = await customer.visitor.post('/explore/product', {
+    ...Object.fromEntries(searchParams),
+    view: 'product',
+  });
+  expect(again.text).toContain('1 unit charged');
+  // After a day the job is not known any more.
+  souk.clock.advance(25 * 3_600_000);
+  expect((await customer.visitor.get(again.path)).text).toContain('Expired. Fetch again (1 unit)');
+});
+
+test('the weekly ranks of the page and of the API have the same columns, with site and week', async () => {
+  const { path } = await withAllData(souk, customer, '/explore/ranks?country=us');
+  const file = await customer.visitor.get(`${path}&csv=ranks`);
+  const api = await customer.client.get('/api/aba/rank?country=us&limit=1000&format=csv');
+  expect(file.html.trim().split('\n')).toEqual(api.text.trim().split('\n'));
+  expect(api.text).toMatch(/^country,reportDate,wordId,keyword,rank,.*\nus,2026-01-17,\d+,tent,12,/);
+});
+
 test('only these pages load pictures of the image host', async () => {
   const policyOf = async (path: string) =>
     (await customer.visitor.get(path)).headers['content-security-policy'];
@@ -221,5 +286,9 @@ test('the schedule form starts with the call, and a CSV file has the history', a
   const [, csv = ''] = /href="([^"]+csv=product)"/.exec(page.html) ?? [];
   const file = await customer.visitor.get(csv.replaceAll('&amp;', '&'));
   expect(file.headers['content-type']).toBe('text/csv; charset=utf-8');
+  const day = new Date(souk.clock.now()).toISOString().slice(0, 10);
+  expect(file.headers['content-disposition']).toBe(
+    `attachment; filename="souk-product-us-${ASIN}-${day}.csv"`,
+  );
   expect(file.html).toMatch(/^asin,series,time,value\nB0C3CDEF01,New,20\d\d-/);
 });

@@ -65,7 +65,7 @@ function viewsOf(domain: number | string, asin: string): View[] {
     ...(country !== undefined && country in REPORT_SITES ? [keywordsView(asin, country)] : []),
     {
       name: 'chart',
-      title: "The provider's chart",
+      title: 'Chart as a picture',
       button: 'Show the picture',
       operation: 'market.graphimage',
       parameters: { ...site, asin, range: 365, width: 1000, height: 500, salesrank: true },
