@@ -41,13 +41,6 @@ function enhance(part) {
 
 enhance(document);
 
-// On a narrow screen the navigation scrolls sideways: the current page must be in view.
-const here = document.querySelector('.main-nav [aria-current]');
-if (here) {
-  const nav = here.closest('.main-nav');
-  nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
-}
-
 // Refreshes a part of the page every two seconds: <section id="x" data-refresh="2">.
 for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
 

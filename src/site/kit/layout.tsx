@@ -130,24 +130,41 @@ export function Page(props: PageProps): VNode {
   );
 }
 
+/** The links of a viewer. On a narrow screen the button Menu shows them. */
 function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
-  const links = LINKS[kindOf(viewer)];
+  const kind = kindOf(viewer);
+  const links: readonly (readonly [href: string, name: string])[] = LINKS[kind];
   const here = links
     .map(([href]) => href)
     .filter((href) => path === href || (href !== homeOf(viewer) && path.startsWith(`${href}/`)))
     .sort((a, b) => b.length - a.length)[0];
+  const hasSettings = viewer.kind === 'customer' && !viewer.isOperator;
   return (
-    <nav class="main-nav" aria-label="Main">
-      <ul>
-        {links.map(([href, name]) => (
-          <li key={href}>
-            <a href={href} aria-current={href === here ? 'page' : undefined}>
-              {name}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
+    <>
+      {kind !== 'visitor' && (
+        <button type="button" class="quiet menu-button" popovertarget="main-nav">
+          Menu
+        </button>
+      )}
+      <nav class="main-nav" id="main-nav" aria-label="Main" popover={kind === 'visitor' ? undefined : 'auto'}>
+        <ul>
+          {links.map(([href, name]) => (
+            <li key={href}>
+              <a href={href} aria-current={href === here ? 'page' : undefined}>
+                {name}
+              </a>
+            </li>
+          ))}
+          {hasSettings && (
+            <li class="only-menu">
+              <a href={SETTINGS} aria-current={path.startsWith(SETTINGS) ? 'page' : undefined}>
+                Settings
+              </a>
+            </li>
+          )}
+        </ul>
+      </nav>
+    </>
   );
 }
 

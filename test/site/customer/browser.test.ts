@@ -158,6 +158,33 @@ describeInBrowser('in a browser', () => {
     expect([hidden, (await change.boundingBox())?.width ?? 0]).toEqual([0, expect.closeTo(356, -2)]);
   });
 
+  test('at 390 px a menu has every entry and the settings, without scrolling; a wide window shows the entries', async () => {
+    await page.goto('/account/keys');
+    const entry = (name: string) => page.getByRole('link', { name, exact: true });
+    const menu = page.getByRole('button', { name: 'Menu' });
+    await entry('Webhooks').waitFor();
+    expect([await menu.isVisible(), await entry('Settings').isVisible()]).toEqual([false, false]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await entry('Webhooks').isVisible()).toBe(false);
+    await menu.click();
+    const nav = page.getByRole('navigation', { name: 'Main' });
+    expect(await nav.getByRole('link').count()).toBe(14);
+    const hidden = await nav.evaluate(
+      (one) => one.scrollWidth - one.clientWidth + one.scrollHeight - one.clientHeight,
+    );
+    const box = await nav.boundingBox();
+    expect([hidden, (box?.x ?? -1) >= 0, (box?.x ?? 0) + (box?.width ?? 999) <= 390]).toEqual([
+      0,
+      true,
+      true,
+    ]);
+    await expectAccessible(page);
+    await screenshot(page, 'account-menu');
+    await entry('Settings').click();
+    await page.waitForURL('**/account/settings');
+  });
+
   test('shows the price of a call, then its answer and a curl command', async () => {
     await page.goto('/account/try');
     await page.getByLabel('asins').fill('B0C3CDEF06');
