@@ -157,6 +157,8 @@ interface FieldProps extends Labelling {
   required?: boolean;
   min?: number;
   max?: number;
+  /** Default: whole numbers. */
+  step?: number;
   minLength?: number;
   maxLength?: number;
   placeholder?: string;

@@ -57,7 +57,7 @@ const ROWS = [
   {
     page: dealsPage,
     found: { domain: '1', priceType: '1', dateRange: '1' },
-    shows: ['In percent', '1 to 30 of 150'],
+    shows: ['Drop in %', '1 to 30 of 150'],
     missing: { domain: '1', priceType: '1', dateRange: '1', titleSearch: 'nothing' },
     says: ['No deals.'],
   },
@@ -71,7 +71,7 @@ const ROWS = [
   {
     page: keywordPage,
     found: { country: 'us', keyword: 'tent', word: 'WORD' },
-    shows: ['Clicks, B0C3CDEF01', 'Weeks ranked', 'A tent', 'Last rank'],
+    shows: ['Clicks, A tent', '21.40 %', 'Weeks ranked', 'A tent', 'Last rank'],
     missing: { country: 'us', keyword: 'nothing' },
     says: ['No term has these words.'],
   },
@@ -193,7 +193,7 @@ test.for(named)('$path has no button for a call without units', async ({ path, f
   const withoutPlan = await signedIn(souk, { plan: null });
   const { status, html, text } = await withoutPlan.visitor.get(addressOf(path, found));
   expect(status).toBe(200);
-  expect(text).toContain('would be refused');
+  expect(text).toContain('cannot be made now');
   expect(text).toContain('QUOTA_NO_SUBSCRIPTION');
   expect(html).not.toContain('name="view"');
   if (isSeenWithoutData(path))

@@ -60,8 +60,8 @@ export function DealsTable(props: { data: DealsData; type: number; context: Show
       'row',
     ],
     ['Price', ({ price }) => valueText(price, format), 'number'],
-    ['Fall', ({ fall }) => valueText(fall, format), 'number'],
-    ['In percent', ({ percent }) => (percent === null ? '-' : `${percent} %`), 'number'],
+    ['Price drop', ({ fall }) => valueText(fall, format), 'number'],
+    ['Drop in %', ({ percent }) => (percent === null ? '-' : `${percent} %`), 'number'],
   ];
   return (
     <>

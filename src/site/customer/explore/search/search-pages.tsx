@@ -1,3 +1,4 @@
+import { currencyDigits } from '../../../../operations/products/named-series.ts';
 import type { Product } from '../../../../operations/products/product.ts';
 import { Choice, Field } from '../../../kit/form.tsx';
 import type { FormValues } from '../../../kit/form-request.ts';
@@ -64,15 +65,16 @@ interface FinderData {
 }
 
 /** The filters of the finder that the form has, by field. Prices are in the smallest unit of the currency. */
-const FILTERS: Readonly<Record<string, (value: string) => Record<string, unknown>>> = {
-  words: (title) => ({ title }),
-  brand: (brand) => ({ brand: [brand] }),
-  priceMin: (value) => ({ current_NEW_gte: cents(value) }),
-  priceMax: (value) => ({ current_NEW_lte: cents(value) }),
-  rankMax: (value) => ({ current_SALES_lte: numberOr(value) }),
-  ratingMin: (value) => ({ current_RATING_gte: tenths(value) }),
-  soldMin: (value) => ({ monthlySold_gte: numberOr(value) }),
-};
+const FILTERS: Readonly<Record<string, (value: string, domain: number | string) => Record<string, unknown>>> =
+  {
+    words: (title) => ({ title }),
+    brand: (brand) => ({ brand: [brand] }),
+    priceMin: (value, domain) => ({ current_NEW_gte: smallestUnits(value, domain) }),
+    priceMax: (value, domain) => ({ current_NEW_lte: smallestUnits(value, domain) }),
+    rankMax: (value) => ({ current_SALES_lte: numberOr(value) }),
+    ratingMin: (value) => ({ current_RATING_gte: tenths(value) }),
+    soldMin: (value) => ({ monthlySold_gte: numberOr(value) }),
+  };
 
 /** The page of the finder's main filters. */
 export const finderPage: ExplorePage = {
@@ -84,10 +86,10 @@ export const finderPage: ExplorePage = {
       <SiteChoice />
       <Field name="words" label="Words in the title" maxLength={200} />
       <Field name="brand" label="Brand" maxLength={200} />
-      <Field name="priceMin" label="Price from" type="number" min={0} />
-      <Field name="priceMax" label="Price to" type="number" min={0} />
+      <Field name="priceMin" label="Price from" type="number" min={0} step={0.01} />
+      <Field name="priceMax" label="Price to" type="number" min={0} step={0.01} />
       <Field name="rankMax" label="Rank up to" type="number" min={1} />
-      <Field name="ratingMin" label="Stars from" type="number" min={0} max={5} />
+      <Field name="ratingMin" label="Stars from" type="number" min={0} max={5} step={0.1} />
       <Field name="soldMin" label="Sold in a month from" type="number" min={0} />
     </>
   ),
@@ -123,7 +125,9 @@ export const finderPage: ExplorePage = {
 function selectionOf(values: FormValues): Record<string, unknown> {
   return Object.assign(
     {},
-    ...Object.entries(FILTERS).map(([field, filter]) => (values[field] ? filter(values[field]) : {})),
+    ...Object.entries(FILTERS).map(([field, filter]) =>
+      values[field] ? filter(values[field], siteOf(values)) : {},
+    ),
   ) as Record<string, unknown>;
 }
 
@@ -133,9 +137,9 @@ function numberOr(text: string): number | string {
   return Number.isFinite(value) ? value : text;
 }
 
-function cents(text: string): number | string {
+function smallestUnits(text: string, domain: number | string): number | string {
   const value = numberOr(text);
-  return typeof value === 'number' ? Math.round(value * 100) : value;
+  return typeof value === 'number' ? Math.round(value * 10 ** currencyDigits(Number(domain))) : value;
 }
 
 function tenths(text: string): number | string {
@@ -161,7 +165,7 @@ const PERIODS = [
 export const dealsPage: ExplorePage = {
   path: '/explore/deals',
   title: 'Deals',
-  lead: 'Products whose price has fallen recently, the largest fall in percent first.',
+  lead: 'Products whose price has dropped recently, the largest drop in percent first.',
   fields: (
     <>
       <SiteChoice />
