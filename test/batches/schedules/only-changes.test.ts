@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
+import { PAGES, signedIn } from '../../support/customer.ts';
 import {
   createSchedule,
   HOUR_MS,
@@ -12,6 +13,7 @@ import {
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 
+test.override('soukOptions', { pages: PAGES });
 /** The titles that upstream has, by ASIN. It does not know other products. */
 let titles: Map<string, string>;
 let isDown: boolean;
@@ -76,6 +78,20 @@ test('the first run delivers all items, later runs only changed ones, and all ru
   expect(await runLater(souk, client, schedule)).toMatchObject({ delivered: [] });
   titles.set(b, 'as it was');
   expect(await runLater(souk, client, schedule)).toMatchObject({ delivered: [b] });
+});
+
+test('the page of a run without changes says that nothing has changed', async ({ souk }) => {
+  const { client, visitor } = await signedIn(souk);
+  const asin = newAsin();
+  titles.set(asin, 'as it was');
+  const schedule = await createSchedule(client, productsHourly([asin], paused));
+  const pageOfRun = async () => {
+    souk.clock.advance(2 * HOUR_MS);
+    const { batchId } = await runThrough(souk, client, schedule);
+    return (await visitor.get(`/account/batches/${batchId}`)).text;
+  };
+  expect(await pageOfRun()).toContain('as it was');
+  expect(await pageOfRun()).toContain('Nothing has changed.');
 });
 
 test('an answer from the cache is not a change', async ({ souk, client }) => {

@@ -47,7 +47,7 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
         <Results batch={batch} hasTable={hasTable} />
-        {results && <ResultTable results={results} />}
+        {results && <ResultTable results={results} batch={batch} />}
       </section>
     </Page>,
   );

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import Papa from 'papaparse';
 import type { VNode } from 'preact';
 import { readAtMost } from '../../../api/self-client.ts';
+import type { BatchView } from '../../../batches/view.ts';
 import { Table } from '../../kit/table.tsx';
 import { streamApi } from '../customer-api.ts';
 
@@ -28,14 +29,17 @@ export async function firstResults(request: FastifyRequest, id: string): Promise
 }
 
 /** The first results of a batch as a table. */
-export function ResultTable({ results: { columns, rows } }: { results: FirstResults }): VNode {
+export function ResultTable(props: { results: FirstResults; batch: BatchView }): VNode {
+  const { columns, rows } = props.results;
+  const { counts, finishedAt } = props.batch;
+  const isUnchanged = finishedAt !== null && counts.unchanged > 0 && counts.unchanged === counts.done;
   return (
     <>
       {rows.length === ROWS_SHOWN && <p class="hint">The first {ROWS_SHOWN} rows. A download has all.</p>}
       <Table
         name="First results"
         rows={rows}
-        empty="No item has finished yet."
+        empty={isUnchanged ? 'Nothing has changed.' : 'No results yet.'}
         columns={columns.map((name, i) => [name, (row: readonly string[]) => row[i] ?? ''])}
       />
     </>
