@@ -98,7 +98,7 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
     return (
       <div class="notice bad">
         <p>
-          <strong>Your next call would be refused.</strong> {nextCallRejectMessage}{' '}
+          <strong>You cannot make calls now.</strong> {nextCallRejectMessage}{' '}
           <code>{nextCallRejectReason}</code>
         </p>
         <p>

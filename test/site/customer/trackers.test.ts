@@ -39,9 +39,7 @@ test('shows the price of a tracker, saves it, shows its alerts, pauses and delet
   const asin = newAsin();
   upstream.on('product', hasProducts(new Map([[asin, { new: 1850, rating: 46 }]])));
   const checked = await sendForm({ ...form(asin), intent: 'check' });
-  expect(checked.text).toContain(
-    'Each look costs at most 2 units for 2 items; an average day costs at most 24 units.',
-  );
+  expect(checked.text).toContain('At most 2 units per check of 2 items, at most 24 per day on average.');
   expect((await client.get('/api/trackers')).json.data.trackers).toEqual([]);
 
   const { path, text, html } = await sendForm({ ...form(asin), intent: 'save' });
@@ -63,7 +61,7 @@ test('shows the price of a tracker, saves it, shows its alerts, pauses and delet
   expect((await visitor.get(`/account/schedules/${tracker.trackerId}`)).path).toBe(path);
 
   expect((await visitor.post(`${path}/pause`, {})).text).toContain('paused');
-  expect((await visitor.post(`${path}/resume`, {})).text).toContain('Next look');
+  expect((await visitor.post(`${path}/resume`, {})).text).toContain('Next check');
   expect((await visitor.post(`${path}/delete`, {})).path).toBe('/account/trackers');
   expect((await visitor.get(path)).status).toBe(404);
 });
@@ -89,7 +87,7 @@ test('shows a tracker in its form, changes it, and looks now', async ({ souk, up
     ...{ type1: 'price_below', price1: 'used', value1: '25', type5: 'price_drop_30', value5: '40' },
   };
   const checked = await visitor.post(`${page}/edit`, { ...fields, intent: 'check' });
-  expect(checked.text).toContain('Each look costs at most 1 unit for 1 item');
+  expect(checked.text).toContain('At most 1 unit per check of 1 item');
   expect((await trackerNow(client, tracker)).name).toBe(tracker.name);
   expect((await visitor.post(`${page}/edit`, { ...fields, intent: 'save' })).path).toBe(page);
   expect(await trackerNow(client, tracker)).toMatchObject({

@@ -88,7 +88,7 @@ test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0])
 test('shows the price first, without a call or a charge', async () => {
   const calls = souk.upstream.calls.length;
   const page = await sendForm({ intent: 'price', 'p.asins': `${newAsin()}, ${newAsin()}` });
-  expect(page.text).toContain('At most 2 units. The call would be accepted. It has not been made yet.');
+  expect(page.text).toContain('At most 2 units. You can make this call now. It has not been made yet.');
   expect(souk.upstream.calls).toHaveLength(calls);
   expect(await unitsUsed(customer.client)).toBe(0);
 });

@@ -128,7 +128,7 @@ export interface Methods {
   aba: {
     /** Lists the latest loaded weeks of a site, at most 20. Units: 1. */
     reportDates: Call<Schemas['AbaReportDatesParams'], Schemas['AbaReportdatesData']>;
-    /** Lists the search terms of a week by rank, with filters. Units: 1 per 1,000 rows of limit. */
+    /** Lists the search terms of a week by rank, with filters. Units: 1. */
     rank: Call<Schemas['AbaRankParams'], Schemas['AbaRankData']>;
     /** Finds search terms that contain given words; any part of Chinese and Japanese terms matches. Units: 1. */
     search: Call<Schemas['AbaSearchParams'], Schemas['AbaSearchData']>;

@@ -24,7 +24,7 @@ export function registerEditTracker(scope: FastifyInstance): void {
     scope.post(path, { bodyLimit: BATCH_FORM_BYTES }, onSubmit(trackerForm, showAgain, submit));
 }
 
-/** Saves the tracker, or shows its next looks and price. */
+/** Saves the tracker, or shows its next checks and price. */
 async function submit(
   input: TrackerInput,
   request: FastifyRequest,

@@ -36,7 +36,7 @@ const E_MAIL = [
 
 const AT_START = [
   ['false', 'When they become true'],
-  ['true', 'Also if they are true at the first look'],
+  ['true', 'Also if they are true at the first check'],
 ] as const;
 
 /** The form shows one condition more than there are, and at least three. */
@@ -96,7 +96,7 @@ function Conditions({ rows }: { rows: readonly number[] }): VNode {
           />
           <Field
             name={`value${row}`}
-            label={`Bound of condition ${row}`}
+            label={`Value of condition ${row}`}
             hint="A price such as 19.99, a rank, stars such as 4.5, or percent."
           />
         </div>
@@ -142,7 +142,7 @@ function When(): VNode {
           suggestions={Intl.supportedValuesOf('timeZone')}
         />
         <Choice name="window" label="Hours" options={WINDOWS} />
-        <Field name="maxUnits" label="Maximum units per look" type="number" min={0} />
+        <Field name="maxUnits" label="Maximum units per check" type="number" min={0} />
         <Field name="webhook" label="Webhook" type="url" hint="Receives the alerts." />
         <Choice name="email" label="E-mail" options={E_MAIL} />
       </div>
@@ -150,17 +150,16 @@ function When(): VNode {
   );
 }
 
-/** The next looks and the price of a tracker that was not saved. */
+/** The next checks and the price of a tracker that was not saved. */
 function Quote({ quote: { nextRuns, timezone, units, unitsPerDay, items } }: { quote: TrackerView }): VNode {
   const [next] = nextRuns;
   return (
     <section class="notice good" aria-labelledby="check">
       <h2 id="check">Price</h2>
       <p>
-        Each look costs at most {counted(units, 'unit')} for {counted(items, 'item')}; an average day costs at
-        most {amount(unitsPerDay)} units.{' '}
-        {next && `The next look is on ${wallClock(Date.parse(next), timezone)}. `}The tracker has not been
-        saved.
+        At most {counted(units, 'unit')} per check of {counted(items, 'item')}, at most {amount(unitsPerDay)}{' '}
+        per day on average. {next && `The next check is on ${wallClock(Date.parse(next), timezone)}. `}The
+        tracker has not been saved.
       </p>
     </section>
   );

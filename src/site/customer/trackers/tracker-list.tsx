@@ -20,7 +20,7 @@ export function registerTrackerList(scope: FastifyInstance): void {
       <ListPage
         title="Trackers"
         create={[`${PATH}/new`, 'New tracker']}
-        lead="A tracker looks at products or keywords at set times, and alerts you when a condition becomes true."
+        lead="A tracker checks products or keywords at set times, and alerts you when a condition becomes true."
         path={PATH}
         list={list}
       >
@@ -44,11 +44,11 @@ function TrackerTable({ trackers }: { trackers: readonly TrackerView[] }): VNode
           'long',
         ],
         [
-          'Next look',
+          'Next check',
           ({ paused, nextRuns }) => (paused ? <Tag tone="warn">paused</Tag> : <Time at={nextRuns[0]} />),
         ],
         ['Items', ({ items }) => count(items), 'number'],
-        ['Units per look', ({ units }) => count(units), 'number'],
+        ['Units per check', ({ units }) => count(units), 'number'],
         ['Units per day', ({ unitsPerDay }) => amount(unitsPerDay), 'number'],
       ]}
     />

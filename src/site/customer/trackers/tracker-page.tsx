@@ -83,7 +83,7 @@ function Actions({ tracker: { trackerId, name, paused } }: { tracker: TrackerVie
   return (
     <div class="buttons">
       <PostButton action={`${page}/run`} class="primary">
-        Look now
+        Check now
       </PostButton>
       <PostButton action={`${page}/${paused ? 'resume' : 'pause'}`}>{paused ? 'Resume' : 'Pause'}</PostButton>
       <div>
@@ -120,9 +120,9 @@ function TrackerFacts({ tracker }: { tracker: TrackerView }): VNode {
             <code>{cron}</code> in {timezone}
           </>,
         ],
-        next && ['Next look', wallClock(Date.parse(next), timezone)],
-        lastRun && ['Last look', <LastLook run={lastRun} />],
-        ['Price', `At most ${counted(units, 'unit')} a look, ${amount(unitsPerDay)} an average day`],
+        next && ['Next check', wallClock(Date.parse(next), timezone)],
+        lastRun && ['Last check', <LastCheck run={lastRun} />],
+        ['Price', `At most ${counted(units, 'unit')} per check, ${amount(unitsPerDay)} per day on average`],
         ['Hysteresis', `${tracker.hysteresisPercent} %`],
         ['Quiet time', counted(tracker.quietHours, 'hour')],
         webhook && ['Webhook', webhook],
@@ -133,7 +133,7 @@ function TrackerFacts({ tracker }: { tracker: TrackerView }): VNode {
   );
 }
 
-function LastLook({ run }: { run: NonNullable<TrackerView['lastRun']> }): VNode {
+function LastCheck({ run }: { run: NonNullable<TrackerView['lastRun']> }): VNode {
   const { state, startedAt, reason, batchId } = run;
   return (
     <>

@@ -14,8 +14,8 @@ export function Price({ quote }: { quote: QuoteView }): VNode {
         <strong>{`At most ${counted(units, 'unit')}.`}</strong>{' '}
         {deduplicated && 'You made this call within the last five minutes, so it is free. '}
         {admitted
-          ? 'The call would be accepted. It has not been made yet.'
-          : `The call would be refused: ${rejectMessage} `}
+          ? 'You can make this call now. It has not been made yet.'
+          : `This call cannot be made now: ${rejectMessage} `}
         {!admitted && <code>{rejectReason}</code>}
       </p>
     </output>

@@ -82,7 +82,10 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
     reply,
     <Page title="Try it" styles={['account.css']} scripts={['answer.js']}>
       <h1>Try it</h1>
-      <p class="lead">Calls are real and cost units. Showing the price is free.</p>
+      <p class="lead">
+        Calls cost units as through the API. You can see the price of a call before you make it, free of
+        charge.
+      </p>
       <ChooseOperation operation={operation} />
       <section class="card" aria-labelledby="operation">
         <h2 id="operation">{operation.name}</h2>
