@@ -18,7 +18,7 @@ test('shows an account at most 32 MiB of its answers in a minute, and other acco
     };
   });
   const shown = async (asin: string) => {
-    const { visitor } = await signedIn(souk, { subscriptions: [{}] });
+    const { visitor } = await signedIn(souk);
     const address = `/explore/product?domain=1&asin=${asin}`;
     const [, view = ''] = /name="view" value="([^"]+)"/.exec((await visitor.get(address)).html) ?? [];
     const { path } = await visitor.post('/explore/product', { domain: '1', asin, view });
