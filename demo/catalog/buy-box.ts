@@ -1,82 +1,121 @@
-import type { AsinFacts } from './asins.ts';
+import type { Listing } from './market.ts';
 import type { ProductRequest } from './products.ts';
-import { fraction, hash } from './random.ts';
 import { sellerAt } from './sellers.ts';
+import type { BoxChange, History } from './series.ts';
+import { mean, toPoints } from './stats.ts';
 
 const DAY = 1440;
 
 /** The fields of the statistics about the buy box when it was not asked for. */
 const UNKNOWN = {
-  ...{
-    buyBoxPrice: -2,
-    buyBoxShipping: -2,
-    buyBoxSellerId: null,
-    buyBoxCondition: null,
-    lastBuyBoxUpdate: null,
-  },
-  ...{ buyBoxIsUnqualified: null, buyBoxIsShippable: null, buyBoxIsPreorder: null, buyBoxIsBackorder: null },
-  ...{ buyBoxIsFBA: null, buyBoxIsAmazon: null, buyBoxIsMAP: null, buyBoxIsUsed: null },
-  ...{ buyBoxIsWarehouseDeal: null, buyBoxIsPrimeExclusive: null, buyBoxIsPrimeEligible: null },
-  ...{ buyBoxIsFreeShippingEligible: null, buyBoxIsPrimePantry: null, buyBoxAvailabilityMessage: null },
-  ...{ buyBoxMinOrderQuantity: null, buyBoxMaxOrderQuantity: null, buyBoxShippingCountry: null },
-  ...{ buyBoxShippingTime: null, buyBoxStats: null, buyBoxUsedStats: null, buyBoxSavingBasis: null },
-  ...{ buyBoxSavingBasisType: null, buyBoxSavingPercentage: null, buyBoxUsedPrice: null },
-  ...{ buyBoxUsedShipping: null, buyBoxUsedSellerId: null, buyBoxUsedIsFBA: null, buyBoxUsedCondition: null },
-} as const;
+  buyBoxPrice: -2,
+  buyBoxShipping: -2,
+  ...Object.fromEntries(
+    [
+      'SellerId Condition IsUnqualified IsShippable IsPreorder IsBackorder IsFBA IsAmazon IsMAP IsUsed',
+      'IsWarehouseDeal IsPrimeExclusive IsPrimeEligible IsFreeShippingEligible IsPrimePantry',
+      'AvailabilityMessage MinOrderQuantity MaxOrderQuantity ShippingCountry ShippingTime Stats UsedStats',
+      'SavingBasis SavingBasisType SavingPercentage UsedPrice UsedShipping UsedSellerId UsedIsFBA UsedCondition',
+    ]
+      .flatMap((names) => names.split(' '))
+      .map((name) => [`buyBox${name}`, null]),
+  ),
+  lastBuyBoxUpdate: null,
+};
 
 /** Returns the fields of the statistics about the buy box, which are known only after a call that asks for it. */
-export function buyBoxStats(
-  facts: AsinFacts,
-  csv: readonly (readonly number[] | null)[],
-  { buybox, offers, nowMinutes }: ProductRequest,
-): Record<string, unknown> {
-  const [price, shipping = 0] = csv[18]?.slice(-2) ?? [];
-  if (price === undefined || !(buybox || offers > 0)) return UNKNOWN;
+export function buyBoxStats(history: History, request: ProductRequest): Record<string, unknown> {
+  const { csv, boxes, usedBoxes } = history;
+  const { buybox, offers, nowMinutes } = request;
+  const listing = boxes.at(-1)?.quote?.listing;
+  const used = usedBoxes.at(-1)?.quote?.listing;
+  if (!listing || !(buybox || offers > 0)) return UNKNOWN;
+  const [price = -1, shipping = -1] = csv[18]?.slice(-2) ?? [];
   const [usedPrice = -1, usedShipping = -1] = csv[32]?.slice(-2) ?? [];
   const listPrice = csv[4]?.at(-1) ?? -1;
-  const isAmazon = facts.seller === 0;
-  const { sellerId } = sellerAt(facts.seller);
+  const isCheaper = price < listPrice;
   return {
     ...UNKNOWN,
-    ...{ buyBoxPrice: price, buyBoxShipping: shipping, buyBoxSellerId: price < 0 ? '-1' : sellerId },
-    ...{ buyBoxCondition: 1, lastBuyBoxUpdate: nowMinutes, buyBoxIsUnqualified: price < 0 },
-    ...{ buyBoxIsShippable: true, buyBoxIsPreorder: false, buyBoxIsBackorder: false, buyBoxIsFBA: true },
-    ...{ buyBoxIsAmazon: isAmazon, buyBoxIsMAP: false, buyBoxIsUsed: false, buyBoxIsWarehouseDeal: false },
-    ...{ buyBoxIsPrimeEligible: true, buyBoxIsFreeShippingEligible: shipping === 0 },
-    ...{ buyBoxAvailabilityMessage: 'IN_STOCK', buyBoxShippingTime: [0, 24] },
-    ...(listPrice > price
-      ? {
-          ...{ buyBoxSavingBasis: listPrice, buyBoxSavingBasisType: 'LIST_PRICE' },
-          buyBoxSavingPercentage: Math.round((100 * (listPrice - price)) / listPrice),
-        }
-      : {}),
-    buyBoxStats: shares(facts, price, nowMinutes),
-    ...{ buyBoxUsedPrice: usedPrice, buyBoxUsedShipping: usedShipping, buyBoxUsedStats: {} },
-    ...(usedPrice < 0
-      ? {}
-      : { buyBoxUsedSellerId: sellerAt(1).sellerId, buyBoxUsedIsFBA: true, buyBoxUsedCondition: 3 }),
+    buyBoxPrice: price,
+    buyBoxShipping: shipping,
+    buyBoxSellerId: sellerAt(listing.seller).sellerId,
+    buyBoxCondition: 1,
+    lastBuyBoxUpdate: nowMinutes,
+    buyBoxIsUnqualified: false,
+    buyBoxIsShippable: true,
+    buyBoxIsPreorder: false,
+    buyBoxIsBackorder: false,
+    buyBoxIsFBA: listing.isFBA,
+    buyBoxIsAmazon: listing.seller === 0,
+    buyBoxIsMAP: false,
+    buyBoxIsUsed: false,
+    buyBoxIsWarehouseDeal: false,
+    buyBoxIsPrimeEligible: listing.isFBA,
+    buyBoxIsFreeShippingEligible: shipping === 0,
+    buyBoxAvailabilityMessage: 'IN_STOCK',
+    buyBoxShippingTime: [0, 24],
+    buyBoxSavingBasis: isCheaper ? listPrice : null,
+    buyBoxSavingBasisType: isCheaper ? 'LIST_PRICE' : null,
+    buyBoxSavingPercentage: isCheaper ? Math.round((100 * (listPrice - price)) / listPrice) : null,
+    buyBoxStats: shares(history, 18, request),
+    buyBoxUsedStats: shares(history, 32, request),
+    buyBoxUsedPrice: usedPrice,
+    buyBoxUsedShipping: usedShipping,
+    buyBoxUsedSellerId: used ? sellerAt(used.seller).sellerId : null,
+    buyBoxUsedIsFBA: used?.isFBA ?? null,
+    buyBoxUsedCondition: used?.condition ?? null,
   };
 }
 
-/** How often each seller had the buy box. */
-function shares(facts: AsinFacts, price: number, nowMinutes: number): Record<string, unknown> {
-  const main = Math.round(600 + 350 * fraction('share', facts.asin)) / 10;
-  const other = 2 + (hash('other', facts.asin) % 500);
+/** Returns how long each seller had a buy box in the period of the statistics, and at which price. */
+function shares(
+  { csv, boxes, usedBoxes }: History,
+  index: 18 | 32,
+  { statsDays, nowMinutes }: ProductRequest,
+) {
+  const from = nowMinutes - (statsDays ?? 90) * DAY;
+  const average = (series: number, start = from, end = nowMinutes) =>
+    mean(toPoints(csv[series] ?? null, series), start, end);
+  const won = new Map<Listing, { minutes: number; cost: number; lastSeen: number }>();
+  const changes = index === 18 ? boxes : usedBoxes;
+  changes.forEach(({ time, quote }, i) => {
+    const [start, lastSeen] = [Math.max(from, time), changes[i + 1]?.time ?? nowMinutes];
+    if (!quote || lastSeen <= start) return;
+    const { minutes, cost } = won.get(quote.listing) ?? { minutes: 0, cost: 0 };
+    const length = lastSeen - start;
+    const paid = cost + length * average(index, start, lastSeen);
+    won.set(quote.listing, { minutes: minutes + length, cost: paid, lastSeen });
+  });
+  const total = [...won.values()].reduce((sum, { minutes }) => sum + minutes, 0);
   return Object.fromEntries(
-    [[facts.seller, main] as const, [other, 100 - main] as const].map(([index, percentageWon], i) => [
-      sellerAt(index).sellerId,
+    [...won].map(([{ seller, isFBA, condition }, { minutes, cost, lastSeen }]) => [
+      sellerAt(seller).sellerId,
       {
-        ...{ percentageWon, avgPrice: price + i * 50, avgNewOfferCount: 3, avgUsedOfferCount: -1 },
-        ...{ isFBA: i === 0, lastSeen: nowMinutes - i * DAY },
+        percentageWon: Math.round((1000 * minutes) / total) / 10,
+        avgPrice: Math.round(cost / minutes),
+        avgNewOfferCount: average(11),
+        avgUsedOfferCount: average(12),
+        isFBA,
+        lastSeen,
+        ...(index === 32 ? { condition } : {}),
       },
     ]),
   );
 }
 
-/** Returns who had the used buy box: groups of time, seller, condition and whether the site sends it, all as texts. */
-export function usedBuyBoxHistory(usedBuyBox: readonly number[] | null | undefined): string[] {
-  return Array.from({ length: Math.floor((usedBuyBox?.length ?? 0) / 3) }, (_, i) => {
-    const time = String(usedBuyBox?.[3 * i] ?? 0);
-    return (usedBuyBox?.[3 * i + 1] ?? -1) < 0 ? [time, '', '', ''] : [time, sellerAt(1).sellerId, '3', '1'];
-  }).flat();
+/** Returns who had the buy box: time and seller, as texts. */
+export function buyBoxHistory(boxes: readonly BoxChange[]): string[] {
+  return boxes.flatMap(({ time, quote }) => [
+    String(time),
+    quote ? sellerAt(quote.listing.seller).sellerId : '-1',
+  ]);
+}
+
+/** Returns who had the used buy box: time, seller, condition and whether the site sends it, as texts. */
+export function usedBuyBoxHistory(usedBoxes: readonly BoxChange[]): string[] {
+  return usedBoxes.flatMap(({ time, quote }) => {
+    if (!quote) return [String(time), '', '', ''];
+    const { seller, condition, isFBA } = quote.listing;
+    return [String(time), sellerAt(seller).sellerId, String(condition), isFBA ? '1' : '0'];
+  });
 }

@@ -1,9 +1,11 @@
 import { asinOfLeaf } from './asins.ts';
+import { spanAt } from './beats.ts';
 import { LEAF_COUNT, type Leaf, leafAt } from './categories.ts';
 import { codesOf } from './codes.ts';
+import { quotesAt } from './market.ts';
+import { trackingSince } from './popularity.ts';
 import type { ProductRequest } from './products.ts';
 import { fraction, hash, pick } from './random.ts';
-import { trackingSince } from './series.ts';
 import type { ProductSketch } from './sketch.ts';
 
 const DAY = 1440;
@@ -105,7 +107,11 @@ export function saleOf(
   const price = product.current(1, nowMinutes);
   const hasCoupon = hash('coupon', asin) % 5 === 0;
   const isSns = hash('sns', facts.familySeed) % 4 === 0;
-  const isBestDeal = hash('deal', asin) % 7 === 0;
+  // The promotion of the first offer, if it is live.
+  const { market } = product.source.popularity;
+  const [offer] = quotesAt(market, nowMinutes);
+  const isBestDeal =
+    offer !== undefined && offer.listing.id === 1 && spanAt(offer.listing.promotions, nowMinutes) >= 0;
   return {
     ...{ isAdultProduct: false, isEligibleForTradeIn: false, isEligibleForSuperSaverShipping: true },
     ...{ isHeatSensitive: false, isMerchOnDemand: false, isHaul: false, isB2B: false, launchpad: false },

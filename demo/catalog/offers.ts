@@ -1,68 +1,73 @@
+import { changesOf, type Listing, type Market, priceAt, stockOf } from './market.ts';
+import { trackingSince } from './popularity.ts';
 import type { ProductRequest } from './products.ts';
-import { fraction, hash } from './random.ts';
-import { SELLER_COUNT, sellerAt } from './sellers.ts';
+import { sellerAt } from './sellers.ts';
 import type { ProductSketch } from './sketch.ts';
 
 const DAY = 1440;
+/** Offers that ended earlier are omitted. */
+const LONGEST_DAYS = 365;
 
 /** Returns the fields that an offers call adds: live and past offers, and the order of the live ones on the page. */
 export function offersOf(product: ProductSketch, request: ProductRequest): Record<string, unknown> {
-  const { asin, facts } = product;
-  const { nowMinutes } = request;
-  const liveCount = Math.min(request.offers, 2 + (hash('live', asin) % 12));
-  const pastCount = request.onlyLiveOffers ? 0 : hash('past', asin) % 20;
-  const price = product.current(18, nowMinutes);
-  const offers = Array.from({ length: liveCount + pastCount }, (_, i) => {
-    const isLive = i < liveCount;
-    // The seller that the ASIN encodes always sells it.
-    const seller = sellerAt(i === 0 ? facts.seller : hash('offer', asin, i) % SELLER_COUNT);
-    const lastSeen = isLive ? nowMinutes : nowMinutes - DAY * (10 + (hash('gone', asin, i) % 400));
-    const offerPrice = Math.round(price * (1 + 0.3 * fraction('offer', asin, i)));
-    const shipping = fraction('offer-shipping', asin, i) < 0.3 ? 399 : 0;
-    const isFBA = fraction('offer-fba', asin, i) < 0.5;
-    return {
-      offerId: i + 1,
-      sellerId: seller.sellerId,
+  const { nowMinutes, onlyLiveOffers, stock, days } = request;
+  const { market } = product.source.popularity;
+  const from = Math.max(trackingSince(product.facts), nowMinutes - (days ?? LONGEST_DAYS) * DAY);
+  const found = market.listings
+    .map((listing) => ({ listing, ...pricesOf(market, listing, from, nowMinutes) }))
+    .filter(({ offerCSV, isLive }) => offerCSV.length > 0 && (isLive || !onlyLiveOffers));
+  return {
+    offers: found.map(({ listing, offerCSV, lastSeen }) => ({
+      offerId: listing.id,
+      sellerId: sellerAt(listing.seller).sellerId,
       lastSeen,
-      condition: 1,
+      condition: listing.condition,
       conditionComment: null,
-      isPrime: isFBA,
-      isFBA,
+      isPrime: listing.isFBA,
+      isFBA: listing.isFBA,
       isMAP: false,
       isShippable: true,
       isPreorder: false,
-      isWarehouseDeal: false,
-      isAmazon: seller.index === 0,
+      isWarehouseDeal: listing.seller === 1,
+      isAmazon: listing.seller === 0,
       isPrimeExcl: false,
       isAddonItem: false,
       isScam: false,
-      couponHistory: [lastSeen - 90 * DAY, 0],
-      ...{ coupon: 0, primeExclCSV: null, offerDuplicates: null, lastStockUpdate: 0 },
+      couponHistory: [offerCSV[0], 0],
+      coupon: 0,
+      primeExclCSV: null,
+      offerDuplicates: null,
       shipsFromChina: false,
       minOrderQty: 1,
-      offerCSV: [
-        lastSeen - 90 * DAY,
-        offerPrice + 200,
-        shipping,
-        lastSeen - 30 * DAY,
-        offerPrice + 100,
-        shipping,
-        lastSeen,
-        offerPrice,
-        shipping,
-      ],
-      ...(request.stock
-        ? {
-            stockCSV: [lastSeen - DAY, 10, lastSeen, 1 + (hash('stock', asin, i) % 10)],
-            lastStockUpdate: lastSeen,
-          }
-        : {}),
-    };
-  });
-  return {
-    offers,
-    liveOffersOrder: Array.from({ length: liveCount }, (_, i) => i),
+      offerCSV,
+      lastStockUpdate: stock ? lastSeen : 0,
+      ...(stock ? { stockCSV: [lastSeen - DAY, 10, lastSeen, stockOf(listing, lastSeen)] } : {}),
+    })),
+    liveOffersOrder: found
+      .flatMap(({ offerCSV, isLive }, i) => (isLive ? { i, cost: sum(offerCSV.slice(-2)) } : []))
+      .sort((a, b) => a.cost - b.cost)
+      .map(({ i }) => i),
     offersSuccessful: true,
-    ...(request.stock ? { lastStockUpdate: nowMinutes } : {}),
+    ...(stock ? { lastStockUpdate: nowMinutes } : {}),
   };
+}
+
+/** Returns a seller's prices in a period, [time, price, shipping] for each change, and when they were last seen. */
+function pricesOf(market: Market, listing: Listing, from: number, to: number) {
+  const offerCSV: number[] = [];
+  let last = -1;
+  let lastSeen = from;
+  for (const time of [from, ...changesOf(listing, from, to).sort((a, b) => a - b)]) {
+    const price = priceAt(market, listing, time);
+    if (price === last) continue;
+    if (price > 0) offerCSV.push(time, price, listing.shipping);
+    else lastSeen = time;
+    last = price;
+  }
+  const isLive = last > 0;
+  return { offerCSV, isLive, lastSeen: isLive ? to : lastSeen };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

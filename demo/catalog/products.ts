@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
-import type { AsinFacts } from './asins.ts';
-import { buyBoxStats, usedBuyBoxHistory } from './buy-box.ts';
+import { timesBetween } from './beats.ts';
+import { buyBoxHistory, buyBoxStats, usedBuyBoxHistory } from './buy-box.ts';
 import { type CategoryNode, leafAt, pathOfLeaf } from './categories.ts';
 import { aPlusOf, descriptionOf, saleOf, videosOf } from './details.ts';
+import { type Listing, quotesAt, stockOf } from './market.ts';
 import { offersOf } from './offers.ts';
-import { fraction, hash } from './random.ts';
-import { sellerAt } from './sellers.ts';
-import { categoryRank, pointsOf, seriesOf, trackingSince } from './series.ts';
-import { sketch } from './sketch.ts';
+import { monthlySoldAt, type Popularity, trackingSince } from './popularity.ts';
+import { hash } from './random.ts';
+import { categoryRank, type History, historyOf } from './series.ts';
+import { type ProductSketch, sketch } from './sketch.ts';
 import { statsOf, WITH_SHIPPING } from './stats.ts';
 
 const DAY = 1440;
@@ -41,11 +42,15 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
   if (facts.kind === 'unknown') return null;
   const { nowMinutes, domain } = request;
   if (facts.kind === 'gone') return goneProduct(asin, request);
-  const csv = csvOf(facts, request);
+  const { popularity } = product.source;
+  const since = trackingSince(facts);
+  const history = historyOf(product.source, since, nowMinutes);
+  const csv = csvOf(history, request);
   const path = pathOfLeaf(facts.leaf);
   const rootRank = csv[3] ?? [];
   const [root] = path;
-  const withStats = request.statsDays === null ? {} : { stats: fullStats(csv, request, facts) };
+  const withStats =
+    request.statsDays === null ? {} : { stats: fullStats(product, { ...history, csv }, request) };
   const cut = (series: number[], width: number) => lastDays(series, width, request);
   const ifHistory = <T>(make: () => T) => (request.history ? make() : null);
   const hasBuyBox = request.buybox || request.offers > 0;
@@ -61,18 +66,19 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
     categories: [path.at(-1)?.catId],
     categoryTree: path.map(({ catId, name }) => ({ catId, name })),
     salesRankReference: root?.catId,
-    salesRankReferenceHistory: ifHistory(() => [trackingSince(facts), root?.catId ?? 0]),
+    salesRankReferenceHistory: ifHistory(() => [since, root?.catId ?? 0]),
     salesRanks: ifHistory(() => ranksByCategory(path, rootRank, cut)),
     images: imagesOf(product.imageName),
     ...saleOf(product, request),
-    monthlySold: monthlySold(product.current(3, nowMinutes)),
-    monthlySoldHistory: ifHistory(() => cut(monthlySoldHistory(facts, rootRank), 2)),
+    monthlySold: monthlySoldAt(popularity, nowMinutes),
+    monthlySoldHistory: ifHistory(() => cut(monthlySoldHistory(popularity, since, nowMinutes), 2)),
     buyBoxSellerIdHistory:
-      request.history && hasBuyBox ? cutTexts(buyBoxSellers(facts, csv[18]), request) : null,
-    buyBoxUsedHistory: request.history && hasBuyBox ? usedBuyBoxHistory(csv[32]) : null,
-    buyBoxEligibleOfferCounts: hasBuyBox ? [2, 1, 0, 0, 0, 0, 0, 0] : null,
-    trackingSince: trackingSince(facts),
-    listedSince: trackingSince(facts) - 20 * DAY,
+      request.history && hasBuyBox ? cutTexts(buyBoxHistory(history.boxes), 2, request) : null,
+    buyBoxUsedHistory:
+      request.history && hasBuyBox ? cutTexts(usedBuyBoxHistory(history.usedBoxes), 4, request) : null,
+    buyBoxEligibleOfferCounts: hasBuyBox ? [...offerCounts(product, nowMinutes), 0, 0, 0, 0] : null,
+    trackingSince: since,
+    listedSince: since - 20 * DAY,
     lastUpdate: nowMinutes - (hash('updated', asin) % 60),
     lastPriceChange: csv[1]?.at(-2) ?? 0,
     lastRatingUpdate: nowMinutes - (nowMinutes % DAY),
@@ -100,28 +106,41 @@ function goneProduct(asin: string, { domain, nowMinutes, statsDays }: ProductReq
   return { asin, domainId: domain, productType: 4, title: null, categories: null, csv, ...stats };
 }
 
-function csvOf(
-  facts: AsinFacts,
-  { domain, nowMinutes, offers, buybox, rating }: ProductRequest,
-): (number[] | null)[] {
-  const series = seriesOf(facts, domain);
-  return Array.from({ length: 36 }, (_, index) => {
-    const found = series.get(index);
+/** Returns the series that the request asks for. */
+function csvOf({ csv }: History, { offers, buybox, rating }: ProductRequest): (number[] | null)[] {
+  return csv.map((series, index) => {
     const onDemand =
       (BUY_BOX_SERIES.has(index) && !buybox && offers === 0) ||
       (OFFER_SERIES.has(index) && offers === 0) ||
       (RATING_SERIES.has(index) && !rating);
-    return found && !onDemand ? pointsOf(found, facts, index, nowMinutes) : null;
+    return onDemand ? null : series;
   });
 }
 
-function fullStats(csv: (number[] | null)[], request: ProductRequest, facts: AsinFacts) {
-  const { nowMinutes, statsDays, offers } = request;
+function fullStats(product: ProductSketch, history: History, request: ProductRequest) {
+  const { nowMinutes, statsDays, offers, stock } = request;
+  const stats = { ...statsOf(history.csv, nowMinutes, statsDays ?? 90), ...buyBoxStats(history, request) };
+  if (offers === 0) return stats;
+  const [newFba, newFbm, usedFba, usedFbm] = offerCounts(product, nowMinutes);
+  const stockBy = (listing: Listing | undefined) => (stock && listing ? stockOf(listing, nowMinutes) : -2);
+  const live = quotesAt(product.source.popularity.market, nowMinutes);
   return {
-    ...statsOf(csv, nowMinutes, statsDays ?? 90),
-    ...buyBoxStats(facts, csv, request),
-    ...(offers > 0 ? { lastOffersUpdate: nowMinutes } : {}),
+    ...stats,
+    lastOffersUpdate: nowMinutes,
+    retrievedOfferCount: newFba + newFbm + usedFba + usedFbm,
+    offerCountFBA: newFba + usedFba,
+    offerCountFBM: newFbm + usedFbm,
+    stockAmazon: stockBy(live.find(({ listing }) => listing.seller === 0)?.listing),
+    stockBuyBox: stockBy(history.boxes.at(-1)?.quote?.listing),
   };
+}
+
+/** Returns the numbers of live offers: new and sent by the site, new and sent by sellers, and the same for used. */
+function offerCounts({ source }: ProductSketch, nowMinutes: number): [number, number, number, number] {
+  const live = quotesAt(source.popularity.market, nowMinutes).map(({ listing }) => listing);
+  const count = (isUsed: boolean, isSent: boolean) =>
+    live.filter(({ condition, isFBA }) => condition > 1 === isUsed && isFBA === isSent).length;
+  return [count(false, true), count(false, false), count(true, true), count(true, false)];
 }
 
 function ranksByCategory(
@@ -157,34 +176,14 @@ function variationOf(asin: string, domain: number) {
   return { asin, image: imageName, attributes };
 }
 
-/** Returns "bought in the past month", which has bands and exists only for products that sell. */
-export function monthlySold(rank: number): number | null {
-  if (rank < 0 || rank > 100_000) return null;
-  const estimate = 200_000 / rank ** 0.8;
-  const band = 10 ** Math.max(1, Math.floor(Math.log10(estimate)));
-  return Math.max(50, Math.floor(estimate / band) * band);
-}
-
-function monthlySoldHistory(facts: AsinFacts, rootRank: readonly number[]): number[] {
-  const points: number[] = [];
+function monthlySoldHistory(popularity: Popularity, from: number, to: number): number[] {
   let last: number | null = null;
-  for (let i = 0; i < rootRank.length; i += 60) {
-    const sold = monthlySold(rootRank[i + 1] ?? -1);
-    if (sold !== null && sold !== last) points.push(rootRank[i] ?? trackingSince(facts), sold);
+  return [from, ...timesBetween(popularity.counted, from, to)].flatMap((time) => {
+    const sold = monthlySoldAt(popularity, time);
+    const isNew = sold !== null && sold !== last;
     last = sold;
-  }
-  return points;
-}
-
-/** The entries are texts, as upstream's are. */
-function buyBoxSellers(facts: AsinFacts, buyBox: readonly number[] | null | undefined): string[] {
-  const winners: string[] = [];
-  for (let i = 0; i < (buyBox?.length ?? 0); i += 12) {
-    const time = buyBox?.[i] ?? 0;
-    const winner = fraction('winner', facts.asin, i) < 0.7 ? facts.seller : 0;
-    winners.push(String(time), sellerAt(winner).sellerId);
-  }
-  return winners;
+    return isNew ? [time, sold] : [];
+  });
 }
 
 function lastDays(series: number[], width: number, { days, nowMinutes }: ProductRequest): number[] {
@@ -195,8 +194,7 @@ function lastDays(series: number[], width: number, { days, nowMinutes }: Product
   return series.slice(keep);
 }
 
-function cutTexts(series: string[], request: ProductRequest): string[] {
-  const numbers = series.map((entry, i) => (i % 2 === 0 ? Number(entry) : i));
-  const kept = lastDays(numbers, 2, request);
-  return series.slice(series.length - kept.length);
+function cutTexts(series: string[], width: number, request: ProductRequest): string[] {
+  const times = series.map((entry, i) => (i % width === 0 ? Number(entry) : 0));
+  return series.slice(series.length - lastDays(times, width, request).length);
 }

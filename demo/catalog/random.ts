@@ -53,6 +53,14 @@ export function fractionOf(state: number): number {
   return hashOf(state) / 2 ** 32;
 }
 
+/** Returns a smooth curve through a pseudo-random value between -1 and 1 at each integer. @param x at least 0. */
+export function curveAt(state: number, x: number): number {
+  const n = Math.floor(x);
+  const share = x - n;
+  const [from, to] = [fractionOf(plus(state, n)), fractionOf(plus(state, n + 1))];
+  return 2 * (from + (to - from) * share * share * (3 - 2 * share)) - 1;
+}
+
 function mix(state: number, code: number): number {
   return Math.imul(state ^ code, 0x01000193);
 }

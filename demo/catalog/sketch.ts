@@ -1,15 +1,21 @@
 import { type AsinFacts, factsOf } from './asins.ts';
 import { leafAt, pathOfLeaf } from './categories.ts';
 import { pictureName } from './picture-names.ts';
+import { trackingSince } from './popularity.ts';
 import { hash, pick } from './random.ts';
-import { type DemoSeries, isLowestEver, meanOver, seriesOf, valueAt, valueBefore } from './series.ts';
+import { historyOf, type Source, sourceOf, valuesAt } from './series.ts';
+import { mean, type Point, rankDropsOf, toPoints } from './stats.ts';
 
 const DAY = 1440;
+
+/** The longest part of a history that is read at once to find an earlier value. */
+const WINDOW = 90 * DAY;
 
 /** The product values that all lists need. */
 export interface ProductSketch extends Label {
   asin: string;
   facts: AsinFacts;
+  readonly source: Source;
   /** Root first. */
   categoryIds: number[];
   /** Returns the value of a csv series at a time; -1 means no value. */
@@ -20,6 +26,8 @@ export interface ProductSketch extends Label {
   average(index: number, days: number, atMinutes: number): number;
   /** Returns whether the value is the lowest so far. */
   isLowest(index: number, atMinutes: number): boolean;
+  /** Returns how often the rank became clearly better in the preceding days. */
+  rankDrops(days: number, atMinutes: number): number;
 }
 
 const ADJECTIVES = [
@@ -77,33 +85,42 @@ export function labelOf(facts: AsinFacts): Label {
 
 export function sketch(asin: string, domain: number): ProductSketch {
   const facts = factsOf(asin);
-  // Created on demand, because lists do not need the series of most products.
-  let all: Map<number, DemoSeries> | undefined;
-  const seriesAt = (index: number) => {
-    all ??= seriesOf(facts, domain);
-    return all.get(index);
+  const since = trackingSince(facts);
+  // Created on demand, because lists do not need the values of most products.
+  let source: Source | undefined;
+  let row: { at: number; values: number[] } | undefined;
+  const points = (index: number, from: number, to: number): Point[] => {
+    const { csv } = historyOf(product.source, Math.max(from, since), to, index);
+    return toPoints(csv[index] ?? null, index);
   };
-  return {
+  /** Returns the newest point before a time that fits. */
+  const newest = (index: number, at: number, fits: (value: number) => boolean): Point | undefined => {
+    for (let to = at; to > since; to -= WINDOW) {
+      const found = points(index, to - WINDOW, to).findLast(([, value]) => fits(value));
+      if (found) return found;
+    }
+    return undefined;
+  };
+  const product: ProductSketch = {
     asin,
     facts,
     ...labelOf(facts),
     categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
-    current: (index, atMinutes) => {
-      const found = seriesAt(index);
-      return found ? valueAt(found, facts, index, atMinutes) : -1;
+    get source() {
+      source ??= sourceOf(facts, domain);
+      return source;
     },
-    previous: (index, atMinutes) => {
-      const found = seriesAt(index);
-      return found ? valueBefore(found, facts, index, atMinutes) : -1;
+    current(index, at) {
+      if (row?.at !== at) row = { at, values: valuesAt(product.source, at) };
+      return row.values[index] ?? -1;
     },
-    average: (index, days, atMinutes) => {
-      const found = seriesAt(index);
-      const span = { from: atMinutes - days * DAY, to: atMinutes };
-      return found ? meanOver(found, facts, index, span) : -1;
+    previous: (index, at) => newest(index, at, (value) => value !== product.current(index, at))?.[1] ?? -1,
+    average: (index, days, at) => mean(points(index, at - days * DAY, at), at - days * DAY, at),
+    isLowest(index, at) {
+      const present = product.current(index, at);
+      return present >= 0 && !newest(index, at, (value) => value >= 0 && value < present);
     },
-    isLowest: (index, atMinutes) => {
-      const found = seriesAt(index);
-      return found ? isLowestEver(found, facts, index, atMinutes) : false;
-    },
+    rankDrops: (days, at) => rankDropsOf(points(3, at - days * DAY, at), at - days * DAY),
   };
+  return product;
 }

@@ -4,7 +4,7 @@ const COUNT = 36;
 /** The series with [time, price, shipping]; statistics contain the sum of price and shipping. */
 export const WITH_SHIPPING: ReadonlySet<number> = new Set([7, 18, 32]);
 
-type Point = [time: number, value: number];
+export type Point = [time: number, value: number];
 
 /** Returns the statistics of a product, as upstream calculates them from its series. */
 export function statsOf(
@@ -23,10 +23,7 @@ export function statsOf(
     series.map((points, index) =>
       isPrice(index) && points.length > 0 ? missingShare(points, nowMinutes - span * DAY, nowMinutes) : -1,
     );
-  const rankDrops = (span: number) => {
-    const points = since(span)(series[3] ?? []);
-    return points.filter(([, rank], i) => i > 0 && rank < (points[i - 1]?.[1] ?? 0) * 0.9).length;
-  };
+  const rankDrops = (span: number) => rankDropsOf(series[3] ?? [], nowMinutes - span * DAY);
   const outOfStockCount = (span: number) =>
     since(span)(series[0] ?? []).filter(([, price]) => price < 0).length;
   const current = each((points) => points.at(-1)?.[1] ?? -1, -1);
@@ -66,21 +63,29 @@ export function statsOf(
   };
 }
 
-function toPoints(series: readonly number[] | null, index: number): Point[] {
-  if (!series) return [];
-  const width = WITH_SHIPPING.has(index) ? 3 : 2;
-  return Array.from({ length: Math.floor(series.length / width) }, (_, i) => {
-    const [time = 0, price = -1, shipping = 0] = series.slice(i * width, (i + 1) * width);
-    return [time, price < 0 ? -1 : price + shipping];
-  });
+/** Returns how often a rank became clearly better after a time. */
+export function rankDropsOf(points: readonly Point[], from: number): number {
+  return points.filter(([time, rank], i) => time >= from && rank < (points[i - 1]?.[1] ?? 0) * 0.9).length;
 }
 
-function valueAtTime(points: readonly Point[], time: number): number {
+/** Returns the points of a csv series, with price and shipping as one number. */
+export function toPoints(series: readonly number[] | null, index: number): Point[] {
+  const points: Point[] = [];
+  const width = WITH_SHIPPING.has(index) ? 3 : 2;
+  for (let at = 0; at < (series?.length ?? 0); at += width) {
+    const price = series?.[at + 1] ?? -1;
+    const shipping = width === 3 && price >= 0 ? (series?.[at + 2] ?? 0) : 0;
+    points.push([series?.[at] ?? 0, price + shipping]);
+  }
+  return points;
+}
+
+export function valueAtTime(points: readonly Point[], time: number): number {
   return points.findLast(([from]) => from <= time)?.[1] ?? -1;
 }
 
 /** Returns the time-weighted mean over a period, ignoring times without a value. */
-function mean(points: readonly Point[], from: number, to: number): number {
+export function mean(points: readonly Point[], from: number, to: number): number {
   let sum = 0;
   let minutes = 0;
   points.forEach(([time, value], i) => {

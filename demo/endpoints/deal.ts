@@ -1,13 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
 import { listedProducts } from '../catalog/listed.ts';
+import { trackingSince } from '../catalog/popularity.ts';
+import { historyOf } from '../catalog/series.ts';
 import type { ProductSketch } from '../catalog/sketch.ts';
+import { rankDropsOf, toPoints, valueAtTime } from '../catalog/stats.ts';
 import { domainOf, type Endpoint, invalidParameter, outOfRange, selectionOf } from '../protocol.ts';
 
 const DAY = 1440;
 const PAGE = 150;
 const POOL_SIZE = 4_000;
-const COUNT = 36;
+const YEAR_DAYS = 365;
 
 /** Days of the four date ranges. */
 const SPANS = [1, 7, 31, 90] as const;
@@ -31,7 +34,9 @@ export const deal: Endpoint = (request) => {
   const { nowMinutes } = request;
 
   const candidates = candidatesOf({ domain, priceType, dateRange, nowMinutes }).filter(
-    (found) => passesRanges(selection, found) && passesFilters(selection, found, priceType, nowMinutes),
+    (found) =>
+      passesRanges(selection, found, priceType, nowMinutes) &&
+      passesFilters(selection, found, priceType, nowMinutes),
   );
   const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
   const isSingle = selection.isFilterEnabled === true && selection.singleVariation === true;
@@ -65,8 +70,6 @@ interface Candidate {
   product: ProductSketch;
   now: number;
   drop: number;
-  /** The last change. */
-  lastDrop: number;
   percent: number;
   rank: number;
 }
@@ -104,7 +107,6 @@ function candidate(
     product,
     now,
     drop,
-    lastDrop: difference(product.previous(priceType, nowMinutes), now),
     percent: before > 0 ? (100 * drop) / before : 0,
     rank: product.current(3, nowMinutes),
   };
@@ -117,15 +119,18 @@ function difference(before: number, now: number): number {
 
 function passesRanges(
   selection: Record<string, unknown>,
-  { now, drop, lastDrop, percent, rank }: Candidate,
+  { product, now, drop, percent, rank }: Candidate,
+  priceType: number,
+  nowMinutes: number,
 ): boolean {
   if (selection.isRangeEnabled !== true) return true;
   return (
     within(selection.currentRange, now) &&
     within(selection.deltaRange, drop) &&
-    within(selection.deltaLastRange, lastDrop) &&
     within(selection.deltaPercentRange, percent) &&
-    within(selection.salesRankRange, rank)
+    within(selection.salesRankRange, rank) &&
+    (!Array.isArray(selection.deltaLastRange) ||
+      within(selection.deltaLastRange, difference(product.previous(priceType, nowMinutes), now)))
   );
 }
 
@@ -188,26 +193,29 @@ function orderOf(sortType: number): (a: Candidate, b: Candidate) => number {
 }
 
 function dealRecord(product: ProductSketch, now: number): Record<string, unknown> {
-  const { asin, title, categoryIds, imageName } = product;
-  const row = <T>(compute: (index: number) => T): T[] =>
-    Array.from({ length: COUNT }, (_, index) => compute(index));
-  const current = row((index) => product.current(index, now));
-  const before = SPANS.map((span) => row((index) => product.current(index, now - span * DAY)));
-  const drops = (from: readonly number[]) => row((i) => difference(from[i] ?? -1, current[i] ?? -1));
+  const { asin, title, categoryIds, imageName, facts, source } = product;
+  const from = Math.max(trackingSince(facts), now - YEAR_DAYS * DAY);
+  const points = historyOf(source, from, now).csv.map((series, index) => toPoints(series, index));
+  const current = points.map((of) => of.at(-1)?.[1] ?? -1);
+  const before = SPANS.map((span) => points.map((of) => valueAtTime(of, now - span * DAY)));
+  const drops = (earlier: readonly number[]) =>
+    current.map((value, i) => difference(earlier[i] ?? -1, value));
   return {
     asin,
-    parentAsin: product.facts.family?.parent ?? null,
+    parentAsin: facts.family?.parent ?? null,
     flags: null,
     title,
     rootCat: categoryIds[0],
     categories: [categoryIds[2]],
     image: [...Buffer.from(imageName, 'latin1')],
     current,
-    currentSince: row((index) => ((current[index] ?? -1) > 0 ? now - DAY : -1)),
-    deltaLast: drops(row((index) => product.previous(index, now))),
+    currentSince: points.map((of) => ((of.at(-1)?.[1] ?? -1) > 0 ? (of.at(-1)?.[0] ?? -1) : -1)),
+    deltaLast: drops(points.map((of) => of.at(-2)?.[1] ?? -1)),
     delta: before.map(drops),
-    deltaPercent: before.map((from) =>
-      drops(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0)),
+    deltaPercent: before.map((earlier) =>
+      drops(earlier).map((drop, i) =>
+        (earlier[i] ?? 0) > 0 ? Math.round((100 * drop) / (earlier[i] ?? 1)) : 0,
+      ),
     ),
     avg: before,
     creationDate: now - 30,
@@ -216,8 +224,13 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
     lightningEnd: 0,
     warehouseCondition: 0,
     warehouseConditionComment: null,
-    backInStock: row(() => false),
+    backInStock: current.map(() => false),
     dateIntervalIndex: 0,
-    ...Object.fromEntries([30, 90, 180, 365].map((days) => [`salesRankDrops${days}`, days >> 1])),
+    ...Object.fromEntries(
+      [30, 90, 180, 365].map((days) => [
+        `salesRankDrops${days}`,
+        rankDropsOf(points[3] ?? [], now - days * DAY),
+      ]),
+    ),
   };
 }

@@ -3,9 +3,10 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import stringify from 'safe-stable-stringify';
-import { factsOf } from '../catalog/asins.ts';
-import { pointsOf, seriesOf } from '../catalog/series.ts';
+import { trackingSince } from '../catalog/popularity.ts';
+import { historyOf } from '../catalog/series.ts';
 import { sketch } from '../catalog/sketch.ts';
+import { type Point, toPoints } from '../catalog/stats.ts';
 import {
   domainOf,
   type Endpoint,
@@ -89,14 +90,20 @@ function chart(
   from: number,
   to: number,
 ): string {
-  const facts = factsOf(asin);
+  const product = sketch(asin, domain);
+  const isProduct = product.facts.kind === 'product';
+  const begin = Math.max(from, trackingSince(product.facts));
+  const csv = isProduct ? historyOf(product.source, begin, to).csv : [];
   const margin = { left: 52, right: 12, top: 24, bottom: 22 };
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
   const drawn = Object.entries(CURVES)
     .filter(([parameter, curve]) =>
       params[parameter] === undefined ? curve.isShownByDefault : isOn(params[parameter]),
     )
-    .map(([, curve]) => ({ ...curve, points: steps(asin, domain, curve.series, from, to) }))
+    .map(([, curve]) => ({
+      ...curve,
+      points: stepsOf(toPoints(csv[curve.series] ?? null, curve.series), to),
+    }))
     .filter(({ points }) => points.length > 0);
   const prices = drawn
     .filter(({ series }) => series !== 3)
@@ -129,30 +136,21 @@ function chart(
       share === 0 ? 'start' : share === 1 ? 'end' : 'middle',
     ),
   );
-  const title = isOn(params.title ?? '1')
-    ? escapeXml(sketch(asin, domain).title.slice(0, Math.floor(width / 7)))
-    : '';
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#${params.cBackground ?? 'ffffff'}"/>${grid.join('')}${facts.kind === 'product' ? lines.join('') : ''}${dates.join('')}${label(title, { x: margin.left, y: 15 }, 'start')}</svg>`;
+  const title = isOn(params.title ?? '1') ? escapeXml(product.title.slice(0, Math.floor(width / 7))) : '';
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#${params.cBackground ?? 'ffffff'}"/>${grid.join('')}${lines.join('')}${dates.join('')}${label(title, { x: margin.left, y: 15 }, 'start')}</svg>`;
 }
 
-/** Returns the corners of a stepped curve within a period. */
-function steps(asin: string, domain: number, index: number, from: number, to: number): [number, number][] {
-  const facts = factsOf(asin);
-  const series = seriesOf(facts, domain).get(index);
-  if (!series) return [];
-  const raw = pointsOf(series, facts, index, to);
-  const width = series.valueAt(0).length + 1;
-  const corners: [number, number][] = [];
-  let last = -1;
-  for (let i = 0; i < raw.length; i += width) {
-    const time = raw[i] ?? 0;
-    const value = (raw[i + 1] ?? -1) < 0 ? -1 : (raw[i + 1] ?? 0) + (width === 3 ? (raw[i + 2] ?? 0) : 0);
-    if (time > from && last > 0) corners.push([Math.max(from, time), last]);
-    if (time > from && value > 0) corners.push([time, value]);
-    last = value;
-  }
-  if (last > 0) corners.push([to, last]);
-  return corners;
+/** Returns the corners of a stepped curve that ends at a time. */
+function stepsOf(points: readonly Point[], to: number): Point[] {
+  return points.flatMap(([time, value], i): Point[] => {
+    const end = points[i + 1]?.[0] ?? to;
+    return value < 0
+      ? []
+      : [
+          [time, value],
+          [end, value],
+        ];
+  });
 }
 
 function escapeXml(text: string): string {

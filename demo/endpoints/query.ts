@@ -1,6 +1,6 @@
 import { LEAF_COUNT } from '../catalog/categories.ts';
 import { listedProducts } from '../catalog/listed.ts';
-import { monthlySold } from '../catalog/products.ts';
+import { monthlySoldAt } from '../catalog/popularity.ts';
 import { sellerAt } from '../catalog/sellers.ts';
 import type { ProductSketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, selectionOf } from '../protocol.ts';
@@ -129,9 +129,9 @@ function fieldValue(product: ProductSketch, field: string, now: number): number 
       ? Math.round((100 * (mean - current)) / Math.max(1, mean))
       : mean - current;
   }
-  if (field === 'monthlySold') return monthlySold(product.current(3, now)) ?? -1;
-  if (field.startsWith('salesRankDrops'))
-    return Math.floor(1_000_000 / Math.max(1, product.current(3, now))) % 200;
+  if (field === 'monthlySold') return monthlySoldAt(product.source.popularity, now) ?? -1;
+  const drops = /^salesRankDrops(\d+)$/.exec(field);
+  if (drops) return product.rankDrops(Number(drops[1]), now);
   if (field === 'title') return product.title;
   return field === 'brand' ? product.brand : undefined;
 }

@@ -1,17 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { allLeaves, type Leaf, type Season } from '../catalog/categories.ts';
+import { allLeaves, type Leaf } from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
+import { demandAt } from '../catalog/seasons.ts';
 
 const YEAR_SECONDS = 31_557_600;
 const WEEK_SECONDS = 604_800;
-
-/** The share of the year at which a season's demand is highest, and how much it swings. */
-const SEASONS: Record<Season, { peak: number; swing: number } | null> = {
-  even: null,
-  summer: { peak: 0.52, swing: 0.5 },
-  winter: { peak: 0.02, swing: 0.35 },
-  gifts: { peak: 0.94, swing: 0.45 },
-};
 
 const leavesByKeyword = new LRUCache<string, { leaf: Leaf | null }>({ max: 500 });
 
@@ -37,12 +30,13 @@ export function leafAbout(keyword: string): Leaf | null {
 export function interestAt(keyword: string, geo: string, unixSeconds: number): number {
   const word = keyword.toLowerCase();
   const level = 5 * 40 ** fraction('level', word) * (0.7 + 0.6 * fraction('level', word, geo));
-  const known = SEASONS[leafAbout(word)?.season ?? 'even'];
-  const { peak, swing } = known ?? {
-    peak: (hash('phase', word) % 365) / 365,
-    swing: 0.35 * fraction('swing', word),
-  };
-  const season = 1 + swing * Math.cos(2 * Math.PI * (unixSeconds / YEAR_SECONDS - peak));
+  const years = unixSeconds / YEAR_SECONDS;
+  const leaf = leafAbout(word);
+  const season =
+    leaf && leaf.season !== 'even'
+      ? demandAt(leaf.season, years)
+      : 1 +
+        0.35 * fraction('swing', word) * Math.cos(2 * Math.PI * (years - (hash('phase', word) % 365) / 365));
   const growth = 1.08 ** (((fraction('growth', word) - 0.4) * (unixSeconds - 1_600_000_000)) / YEAR_SECONDS);
   const week = Math.floor(unixSeconds / WEEK_SECONDS);
   const surge = fraction('surge', word, week) < 0.02 ? 1.8 : 1;
