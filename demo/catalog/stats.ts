@@ -50,7 +50,7 @@ export function statsOf(
     salesRankDrops90: rankDrops(90),
     salesRankDrops180: rankDrops(180),
     salesRankDrops365: rankDrops(365),
-    totalOfferCount: Math.max(0, current[11] ?? 0),
+    totalOfferCount: Math.max(0, current[11] ?? 0) + Math.max(0, current[12] ?? 0),
     retrievedOfferCount: -2,
     offerCountFBA: -2,
     offerCountFBM: -2,

@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import type { Demo } from '../support/demo-provider.ts';
 import { test } from '../support/souk-test.ts';
 
-const ASIN = 'B0AA11BB22';
+/** A product with all kinds of offers. */
+const ASIN = 'B08N5WRWNX';
 
 async function draw(demo: Demo, params: Record<string, string | number> = {}): Promise<Buffer> {
   const { status, headers, bytes } = await demo.get('graphimage', { domain: 1, asin: ASIN, ...params });

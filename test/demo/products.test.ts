@@ -168,7 +168,8 @@ test('returns live and past offers up to the requested number, with histories of
   expect(found.liveOffersOrder.length).toBeLessThanOrEqual(20);
   for (const index of found.liveOffersOrder) expect(found.offers[index].lastSeen).toBe(NOW);
   for (const offer of found.offers) {
-    expect(offer).toMatchObject({ sellerId: expect.stringMatching(/^[A-Z0-9]{10,20}$/), condition: 1 });
+    expect(offer.sellerId).toMatch(/^[A-Z0-9]{10,20}$/);
+    expect([1, 2, 3, 4, 5]).toContain(offer.condition);
     expect(offer.offerCSV.length % 3).toBe(0);
     expect(offer.stockCSV.length % 2).toBe(0);
   }
