@@ -11,9 +11,9 @@ export function fraction(...parts: readonly (string | number)[]): number {
   return hash(...parts) / 2 ** 32;
 }
 
-/** Returns one of the items, always the same for the same parts. */
-export function pick<T>(items: readonly [T, ...T[]], ...parts: readonly (string | number)[]): T {
-  return items[hash(...parts) % items.length] ?? items[0];
+/** Returns one of the items, of which there is at least one, always the same for the same parts. */
+export function pick<T>(items: readonly T[], ...parts: readonly (string | number)[]): T {
+  return items[hash(...parts) % items.length] as T;
 }
 
 /**

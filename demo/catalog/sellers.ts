@@ -13,30 +13,8 @@ export interface DemoSeller {
   ratingPercent: number;
 }
 
-const FIRST = [
-  'Blue',
-  'North',
-  'Prime',
-  'Happy',
-  'Silver',
-  'Urban',
-  'Green',
-  'Direct',
-  'Bright',
-  'Golden',
-] as const;
-const SECOND = [
-  'Harbor',
-  'Peak',
-  'Market',
-  'Trading',
-  'Supply',
-  'Goods',
-  'Outlet',
-  'Depot',
-  'Bazaar',
-  'Corner',
-] as const;
+const FIRST = 'Blue, North, Prime, Happy, Silver, Urban, Green, Direct, Bright, Golden'.split(', ');
+const SECOND = 'Harbor, Peak, Market, Trading, Supply, Goods, Outlet, Depot, Bazaar, Corner'.split(', ');
 
 /** The marketplace's own seller id, which exists on every site. */
 const MARKETPLACE = 'ATVPDKIKX0DER';
@@ -44,7 +22,8 @@ const MARKETPLACE = 'ATVPDKIKX0DER';
 /** The seller of returned goods, the example of many documents. */
 const RETURNS = 'A2L77EE7U53NWQ';
 
-export function sellerAt(index: number): DemoSeller {
+/** Returns a seller as a site knows it: the ratings are those of the site. */
+export function sellerAt(index: number, domain = 1): DemoSeller {
   return {
     index,
     sellerId: idOf(index),
@@ -53,20 +32,20 @@ export function sellerAt(index: number): DemoSeller {
         ? (['Marketplace', 'Marketplace Returns'][index] ?? '')
         : `${pick(FIRST, 'first', index)} ${pick(SECOND, 'second', index)} ${index}`,
     productCount: 20 + (hash('products', index) % 3000),
-    ratingCount: Math.floor(10 * 10_000 ** fraction('ratings', index)),
-    ratingPercent: 70 + (hash('percent', index) % 31),
+    ratingCount: Math.floor(10 * 10_000 ** fraction('ratings', domain, index)),
+    ratingPercent: 70 + (hash('percent', domain, index) % 31),
   };
 }
 
 /** Returns the seller with this id, or null: some well-formed ids have no seller. */
-export function sellerById(sellerId: string): DemoSeller | null {
+export function sellerById(sellerId: string, domain: number): DemoSeller | null {
   const index = INDEX_BY_ID.get(sellerId);
-  return index === undefined ? null : sellerAt(index);
+  return index === undefined ? null : sellerAt(index, domain);
 }
 
 /** Returns sellers, most ratings first. */
-export function sellersByRatings(): DemoSeller[] {
-  return Array.from({ length: SELLER_COUNT }, (_, index) => sellerAt(index)).sort(
+export function sellersByRatings(domain: number): DemoSeller[] {
+  return Array.from({ length: SELLER_COUNT }, (_, index) => sellerAt(index, domain)).sort(
     (a, b) => b.ratingCount - a.ratingCount,
   );
 }

@@ -30,23 +30,14 @@ export interface ProductSketch extends Label {
   rankDrops(days: number, atMinutes: number): number;
 }
 
-const ADJECTIVES = [
-  ...['Premium', 'Compact', 'Portable', 'Classic', 'Professional', 'Lightweight', 'Heavy Duty', 'Everyday'],
-  ...['Deluxe', 'Eco'],
-] as unknown as readonly [string, ...string[]];
+const ADJECTIVES =
+  'Premium, Compact, Portable, Classic, Professional, Lightweight, Heavy Duty, Everyday, Deluxe, Eco'.split(
+    ', ',
+  );
 
 /** The parts of the titles of films, series and books. */
-const QUALITIES = ['Silent', 'Golden', 'Last', 'Crooked', 'Hidden', 'Paper', 'Midnight', 'Borrowed'] as const;
-const SUBJECTS = [
-  'Harbor',
-  'Orchard',
-  'Winter',
-  'Lighthouse',
-  'River',
-  'Garden',
-  'Letter',
-  'Island',
-] as const;
+const QUALITIES = 'Silent, Golden, Last, Crooked, Hidden, Paper, Midnight, Borrowed'.split(', ');
+const SUBJECTS = 'Harbor, Orchard, Winter, Lighthouse, River, Garden, Letter, Island'.split(', ');
 
 /** The texts of a product, which are the same on all sites. */
 export interface Label {

@@ -6,8 +6,8 @@ const COLOURS: Leaf['looks'] = {
 };
 
 /**
- * Reads tree.txt: `# Root`, then its lists; `## Child, season`; and a line for each leaf, `Noun | drawing | lowest-highest
- * price | other words`. A position in the file determines a category's id, so new categories are appended to their list.
+ * Reads tree.txt: `# Root`, then its lists; `## Child, season`, then its lists; and a line for each leaf, `Noun | drawing |
+ * lowest-highest price | other words`. A position in the file determines a category's id, so new categories are appended to their list.
  */
 export function readTree(text: string): { nodes: CategoryNode[]; leaves: Leaf[] } {
   const nodes: CategoryNode[] = [];
@@ -29,8 +29,10 @@ export function readTree(text: string): { nodes: CategoryNode[]; leaves: Leaf[] 
       const [title = '', ...leafLines] = linesOf(part);
       const [childName = '', season] = title.split(', ');
       const child = add(childName, root, 1_000);
-      for (const line of leafLines) {
-        const leaf = leafOf(line, lists, season as Season);
+      const isLeaf = (line: string) => line.includes(' | ');
+      const own = new Map([...lists, ...leafLines.filter((line) => !isLeaf(line)).map(listOf)]);
+      for (const line of leafLines.filter(isLeaf)) {
+        const leaf = leafOf(line, own, season as Season);
         leaves.push({ ...leaf, path: [root, child, add(leaf.noun, child, 10)] });
       }
     }

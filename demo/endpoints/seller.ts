@@ -14,7 +14,7 @@ export const seller: Endpoint = ({ params, nowMinutes }) => {
   if (ids.length > 100 || ids.some((id) => !/^[A-Z0-9]{10,20}$/.test(id)) || (storefront && ids.length > 1)) {
     throw invalidParameter();
   }
-  const found = ids.flatMap((id) => sellerById(id) ?? []);
+  const found = ids.flatMap((id) => sellerById(id, domain) ?? []);
   const sellers = Object.fromEntries(
     found.map((record) => [record.sellerId, sellerRecord(record, domain, nowMinutes, storefront)]),
   );
@@ -22,8 +22,9 @@ export const seller: Endpoint = ({ params, nowMinutes }) => {
 };
 
 export const topseller: Endpoint = ({ params }) => {
-  if (domainOf(params) === 12) throw outOfRange();
-  return { payload: { sellerIdList: sellersByRatings().map(({ sellerId }) => sellerId) }, tokens: 50 };
+  const domain = domainOf(params);
+  if (domain === 12) throw outOfRange();
+  return { payload: { sellerIdList: sellersByRatings(domain).map(({ sellerId }) => sellerId) }, tokens: 50 };
 };
 
 function sellerRecord(

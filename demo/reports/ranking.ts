@@ -1,6 +1,6 @@
 import { asinOfLeaf, factsOf } from '../catalog/asins.ts';
 import { LEAF_COUNT, pathOfLeaf } from '../catalog/categories.ts';
-import { fractionOf, hashOf, plus, stateAfter } from '../catalog/random.ts';
+import { curveAt, fractionOf, hashOf, plus, stateAfter } from '../catalog/random.ts';
 import { labelOf } from '../catalog/sketch.ts';
 import { termAt } from './vocabulary.ts';
 
@@ -25,15 +25,13 @@ export interface RankingRequest {
 
 /** The vocabulary has `terms / SPARE` more terms than a week's ranking, so that some are missing each week. */
 const SPARE = 8;
-/** Seasonal terms are missing for some weeks in every period of this many weeks. */
-const SEASON_WEEKS = 13;
+/** Interest in a term changes its direction after about as many weeks. */
+const DRIFT_WEEKS = 10;
 
 /** Precomputed hash states: a week may need twenty hashes for each of a million terms, see `plus`. */
-const SEASON = stateAfter('season');
-const PHASE = stateAfter('phase');
 const NOISE = stateAfter('noise');
 const MOVER = stateAfter('mover');
-const WAVE = stateAfter('wave');
+const DRIFT = stateAfter('drift');
 const CLICKED = stateAfter('clicked');
 const CLICK = stateAfter('click');
 const CONVERSION = stateAfter('conversion');
@@ -41,35 +39,33 @@ const BLANK = stateAfter('blank');
 const BRANDLESS = stateAfter('brandless');
 
 /**
- * Generates the ranking of a week, always the same: most terms move little from week to week, some rise and fall in
- * waves, and some appear and disappear.
+ * Generates the ranking of a week, always the same: most terms move little from week to week, some rise and fall for
+ * weeks, and those near the end appear and disappear.
  */
 export function* rankingOf({ site, week, terms, productsPerLeaf }: RankingRequest): Generator<RankedTerm> {
   const total = terms + Math.ceil(terms / SPARE) + 20;
   const scores = new Float64Array(total);
   const order: number[] = [];
   for (let n = 0; n < total; n += 1) {
-    if (isAway(n, week)) continue;
     scores[n] = scoreOf(n, week);
     order.push(n);
   }
   order.sort((a, b) => (scores[a] ?? 0) - (scores[b] ?? 0));
   for (let i = 0; i < Math.min(terms, order.length); i += 1)
-    yield describe(site, productsPerLeaf, order[i] ?? 0, i + 1);
-}
-
-function isAway(n: number, week: number): boolean {
-  return hashOf(plus(SEASON, n)) % 5 === 0 && (week + hashOf(plus(PHASE, n))) % SEASON_WEEKS < 4;
+    yield describe({ site, week, productsPerLeaf }, order[i] ?? 0, i + 1);
 }
 
 function scoreOf(n: number, week: number): number {
   const noise = (fractionOf(plus(plus(NOISE, n), week)) - 0.5) * 0.06;
   const isMover = hashOf(plus(MOVER, n)) % 4 === 0;
-  const wave = isMover ? 0.7 * Math.sin((week + (hashOf(plus(WAVE, n)) % 52)) / 2) : 0;
-  return (n + 1) * Math.exp(noise + wave);
+  return (n + 1) * Math.exp(noise + (isMover ? 0.5 : 0.1) * curveAt(plus(DRIFT, n), week / DRIFT_WEEKS));
 }
 
-function describe(site: string, productsPerLeaf: number, n: number, rank: number): RankedTerm {
+function describe(
+  { site, week, productsPerLeaf }: Omit<RankingRequest, 'terms'>,
+  n: number,
+  rank: number,
+): RankedTerm {
   const { term, leaf } = termAt(site, n);
   const [clicked, click, conversion] = [plus(CLICKED, n), plus(CLICK, n), plus(CONVERSION, n)];
   const isBlank = hashOf(plus(BLANK, n)) % 33 === 0;
@@ -83,7 +79,8 @@ function describe(site: string, productsPerLeaf: number, n: number, rank: number
     const place = asins.length;
     asins.push(asin);
     if (!brands.includes(brand)) brands.push(brand);
-    const share = Math.round(left * fractionOf(plus(click, place)) * 50) / 100;
+    const [usual, lately] = [plus(click, place), plus(plus(click, place), week)].map(fractionOf);
+    const share = Math.round(left * (0.9 * (usual ?? 0) + 0.1 * (lately ?? 0)) * 50) / 100;
     left = Math.min(left, share * 2) * 0.9;
     const bought = Math.round(share * fractionOf(plus(conversion, place)) * 150) / 100;
     products.push({ asin, title, click: share, conversion: isBlank ? null : bought });

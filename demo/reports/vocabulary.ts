@@ -1,13 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { projectFile } from '../../src/platform/project.ts';
 import { allLeaves, LEAF_COUNT } from '../catalog/categories.ts';
+import { hash } from '../catalog/random.ts';
 
-/** The parts of a site's search terms. A noun has its own words before and after it; all have equally many. */
+/** The parts of a site's search terms. */
 interface Vocabulary {
   nouns: readonly Noun[];
-  /** Number of words before and after each noun, each with none as the first. */
+  /** Number of words before and after each noun. */
   before: number;
   after: number;
-  /** Separator between the parts of a term. */
-  gap: string;
+  /** Words at the end of longer terms. */
+  tails: readonly string[];
 }
 
 interface Noun {
@@ -17,131 +20,108 @@ interface Noun {
   after: readonly string[];
 }
 
-const TAILS = [
-  'gift',
-  'replacement',
-  'accessories',
-  'sale',
-  '2026',
-  'reviews',
-  'near me',
-  'bundle',
-  'on sale',
-];
+/** Number of words before an English noun, and of words after it. */
+const WORDS = 9;
 
+/** The lists of words.txt, by site and kind. */
+const LISTS = new Map(
+  readFileSync(projectFile('demo/reports/words.txt'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(': ') as [name: string, words: string])
+    .map(([name, words]) => [name, words.split(', ')]),
+);
+const listOf = (name: string) => LISTS.get(name) ?? [];
+
+const TAILS = listOf('en tails');
 const TEXTS = new Set(allLeaves().flatMap(({ words }) => words));
 
-/** Returns the words around a noun without those that make another noun: "electric" before "kettle". */
-function around(text: string, before: readonly string[], after: readonly string[]) {
-  return {
-    before: ['', ...before.map((word) => (TEXTS.has(`${word} ${text}`) ? 'quality' : word))],
-    after: ['', ...after.map((word) => (TEXTS.has(`${text} ${word}`) ? 'deals' : word))],
-  };
+/** Returns a noun with those of the words that fit: none is repeated in a term, and none makes another noun. */
+function nounOf(text: string, leaf: number, before: readonly string[], after: readonly string[]): Noun {
+  const fits = (word: string, others: readonly string[]) =>
+    !TEXTS.has(`${word} ${text}`) &&
+    !TEXTS.has(`${text} ${word}`) &&
+    !others.some((other) => overlap(word, other));
+  const first = before.filter((word) => fits(word, [text, ...TAILS])).slice(0, WORDS);
+  const last = after.filter((word) => fits(word, [text, ...TAILS, ...first])).slice(0, WORDS);
+  return { text, leaf, before: first, after: last };
 }
 
-const englishNouns = allLeaves().flatMap((found, leaf) =>
-  found.words.map((text): Noun => {
-    const { before, after } = around(text, found.before, found.after);
-    return { text, leaf, before, after: ['', ...combined(after.slice(1), ['', ...TAILS])] };
-  }),
+/** Returns whether two texts have a word in common, in the singular or plural. */
+export function overlap(one: string, other: string): boolean {
+  const words = new Set(stemsOf(one));
+  return stemsOf(other).some((word) => words.has(word));
+}
+
+function stemsOf(text: string): string[] {
+  return text.split(/[\s-]+/).map((word) => word.replace(/(?<=..)s$/, ''));
+}
+
+const english = allLeaves().flatMap(({ words, before, after }, leaf) =>
+  words.map((text) => nounOf(text, leaf, before, after)),
 );
 
-const english = vocabulary(englishNouns);
+/** Returns the English nouns with the words of another language. */
+function european(site: string): Noun[] {
+  return english.map(({ text, leaf }) =>
+    nounOf(text, leaf, listOf(`${site} before`), listOf(`${site} after`)),
+  );
+}
+
+/** Nouns of another script have the same words each. */
+function withSome(site: string, before: readonly string[], after: readonly string[]): Noun[] {
+  return listOf(`${site} nouns`).map((text, i) => ({ text, leaf: (i * 7) % LEAF_COUNT, before, after }));
+}
+
+function vocabularyOf(nouns: readonly Noun[], tails: readonly string[] = []): Vocabulary {
+  return { nouns, before: nouns[0]?.before.length ?? 0, after: nouns[0]?.after.length ?? 0, tails };
+}
 
 const VOCABULARIES: Record<string, Vocabulary> = {
-  us: vocabulary(withSome(englishNouns, '手机壳,充电宝,耳机,保温杯,猫粮,瑜伽垫,台灯,雨伞')),
-  uk: english,
-  ca: english,
-  de: european(
-    'günstig,klein,groß,schwarz,weiß,wasserdicht,kabellos,faltbar,holz,edelstahl',
-    'für hunde,für kinder,für damen,für herren,für büro,für reisen,set,ersatz,geschenk,test',
-  ),
-  fr: european(
-    'petit,grand,noir,blanc,étanche,sans fil,pliable,en bois,pas cher,électrique',
-    'pour chien,pour enfant,pour femme,pour homme,pour bureau,pour voyage,lot de 2,recharge,cadeau,avis',
-  ),
-  it: european(
-    'piccolo,grande,nero,bianco,impermeabile,senza fili,pieghevole,in legno,economico,elettrico',
-    'per cani,per bambini,da donna,da uomo,per ufficio,da viaggio,set,ricambio,regalo,offerta',
-  ),
-  es: european(
-    'pequeño,grande,negro,blanco,impermeable,inalámbrico,plegable,de madera,barato,eléctrico',
-    'para perros,para niños,para mujer,para hombre,para oficina,para viaje,juego,recambio,regalo,oferta',
-  ),
-  mx: european(
-    'pequeño,grande,negro,blanco,impermeable,inalámbrico,plegable,de madera,barato,eléctrico',
-    'para perro,para niños,para mujer,para hombre,para oficina,para viaje,kit,repuesto,regalo,oferta',
-  ),
-  jp: vocabulary(
-    'ヘッドホン,スピーカー,充電器,モバイルバッテリー,フライパン,収納ボックス,枕,布団カバー,化粧水,日焼け止め,シャンプー,ドライヤー,口紅,ブロック,ボードゲーム,パズル,ヨガマット,テント,寝袋,ライト,犬ベッド,猫砂,猫タワー,水槽,ノート,付箋,デスクライト,万年筆,植木鉢,傘,スマホスタンド,掃除機,哺乳瓶,ベビーカー,水筒'
-      .split(',')
-      .map((text, i) => ({
-        text,
-        leaf: (i * 7) % LEAF_COUNT,
-        before: [
-          '',
-          ...'小型 ,大容量 ,防水 ,折りたたみ ,木製 ,黒い,白い,可愛い,高級 ,電動 ,軽量 ,業務用 ,キッズ,メンズ ,レディース '.split(
-            ',',
-          ),
-        ],
-        after: [
-          '',
-          ...combined(' 女性用, 男性用, 子供用, 犬用, 旅行用, 車用, オフィス'.split(','), [
-            '',
-            ...' おしゃれ, 人気, セット, 安い, 詰め替え, ギフト'.split(','),
-          ]),
-        ],
-      })),
-    '',
-  ),
+  us: vocabularyOf([...english, ...withSome('us', english[0]?.before ?? [], english[0]?.after ?? [])], TAILS),
+  jp: vocabularyOf(withSome('jp', listOf('jp before'), listOf('jp after')), listOf('jp tails')),
 };
+for (const site of ['uk', 'ca']) VOCABULARIES[site] = vocabularyOf(english, TAILS);
+for (const site of ['de', 'fr', 'it', 'es', 'mx']) VOCABULARIES[site] = vocabularyOf(european(site));
 
-/**
- * Returns the `n`th search term of a site, always the same, and the leaf of its products. The nouns alone come first, since
- * people search for them most. After all combinations, terms get a number.
- */
-export function termAt(site: string, n: number): { term: string; leaf: number } {
-  const { nouns, before, after, gap } = VOCABULARIES[site] ?? english;
-  const isAlone = n < nouns.length;
-  const pairs = before * after - 1;
-  const all = nouns.length * pairs;
-  // Consecutive terms have different subjects.
-  const mixed = isAlone ? (n * STEP) % nouns.length : ((n - nouns.length) * STEP) % all;
-  const noun = nouns[mixed % nouns.length];
-  const pair = isAlone ? 0 : 1 + Math.floor(mixed / nouns.length);
-  const first = noun?.before[pair % before] ?? '';
-  const last = noun?.after[Math.floor(pair / before)] ?? '';
-  const round = isAlone ? 0 : Math.floor((n - nouns.length) / all);
-  let term = first;
-  for (const part of [noun?.text ?? '', last, round === 0 ? '' : ` ${round + 1}`])
-    if (part !== '') term += term === '' ? part : gap + part;
-  return { term, leaf: noun?.leaf ?? 0 };
-}
-
-/** A prime, so that its multiples reach every combination. */
+/** A prime, so that its multiples reach every noun. */
 const STEP = 1_000_003;
 
-function vocabulary(nouns: readonly Noun[], gap = ' '): Vocabulary {
-  return { nouns, before: nouns[0]?.before.length ?? 1, after: nouns[0]?.after.length ?? 1, gap };
-}
+/**
+ * Returns the `n`th search term of a site, always the same, and the leaf of its products. People search most for nouns
+ * alone, then with one word, then with two; longer terms come last. After all combinations, terms get a number.
+ */
+export function termAt(site: string, n: number): { term: string; leaf: number } {
+  const { nouns, before, after, tails } = VOCABULARIES[site] ?? vocabularyOf(english, TAILS);
+  // Consecutive terms have different subjects, in another order on each site.
+  const index = ((n + (hash('site', site) % nouns.length)) * STEP) % nouns.length;
+  const noun = nouns[index];
+  const short = 1 + before + after + before * after;
+  const round = Math.floor(n / nouns.length);
+  const [first, last, tail] = wordsAt(round % (short * (1 + tails.length)));
+  const repeats = Math.floor(round / (short * (1 + tails.length)));
+  const words = [
+    noun?.before[first],
+    noun?.text,
+    noun?.after[last],
+    tails[tail],
+    repeats > 0 ? String(repeats + 1) : '',
+  ];
+  return { term: words.filter(Boolean).join(' '), leaf: noun?.leaf ?? 0 };
 
-function european(qualities: string, tails: string): Vocabulary {
-  return vocabulary(
-    englishNouns.map(({ text, leaf }) => ({
-      ...{ text, leaf },
-      ...around(text, qualities.split(','), tails.split(',')),
-    })),
-  );
-}
-
-/** Adds some nouns to others. */
-function withSome(nouns: readonly Noun[], texts: string): Noun[] {
-  const [{ before, after } = { before: [], after: [] }] = nouns;
-  return [...nouns, ...texts.split(',').map((text, leaf) => ({ text, leaf, before, after }))];
-}
-
-function combined(first: readonly string[], second: readonly string[]): string[] {
-  return first.flatMap((one) =>
-    second.map((other) => (other === '' ? one : `${one}${other.startsWith(' ') ? '' : ' '}${other}`)),
-  );
+  /** Returns the positions of the words before, after and at the end in a round of all nouns; -1 means none. */
+  function wordsAt(shape: number): [first: number, last: number, tail: number] {
+    if (shape >= short) {
+      const [one, two] = wordsAt((shape - short) % short);
+      return [one, two, (Math.floor((shape - short) / short) + index) % tails.length];
+    }
+    if (shape === 0) return [-1, -1, -1];
+    // Nouns have the words in different orders.
+    if (shape <= before + after) {
+      const one = (shape + 7 * index) % (before + after);
+      return one < before ? [one, -1, -1] : [-1, one - before, -1];
+    }
+    const two = (shape + 7 * index) % (before * after);
+    return [two % before, Math.floor(two / before), -1];
+  }
 }

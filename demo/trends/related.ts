@@ -1,22 +1,12 @@
 import { fraction, hash } from '../catalog/random.ts';
+import { overlap } from '../reports/vocabulary.ts';
 import { leafAbout } from './interest.ts';
 
-const AROUND = [
-  ...['near me', 'best', 'recipe', 'price', 'reviews', 'for sale', 'how to', 'cheap', 'online', 'delivery'],
-  ...['vs', 'size', 'homemade', 'sale', 'set', 'meaning', 'small', 'ideas', 'store', 'brand'],
-];
-const NEWS = [
-  '2026',
-  'movie',
-  'trend',
-  'recall',
-  'hack',
-  'challenge',
-  'tiktok',
-  'shortage',
-  'festival',
-  'app',
-];
+const AROUND =
+  'near me, best, recipe, price, reviews, for sale, how to, cheap, online, delivery, vs, size, homemade, sale, set, meaning, small, ideas, store, brand'.split(
+    ', ',
+  );
+const NEWS = '2026, movie, trend, recall, hack, challenge, tiktok, shortage, festival, app'.split(', ');
 const KINDS = ['Topic', 'Product', 'Company', 'Dish', 'Film', 'Website', 'Service'];
 
 /** The words of AROUND that stand before the keyword. */
@@ -69,7 +59,9 @@ export function related(scope: Scope, keywordType: 'QUERY' | 'ENTITY'): object[]
 
 function ordered(words: readonly string[], { keyword, geo, time }: Scope): string[] {
   const weight = (word: string) => hash(keyword.toLowerCase(), geo, time.slice(0, 7), word);
-  return words.filter((word) => weight(word) % 5 > 0).sort((a, b) => weight(b) - weight(a));
+  return words
+    .filter((word) => weight(word) % 5 > 0 && !overlap(word, keyword.toLowerCase()))
+    .sort((a, b) => weight(b) - weight(a));
 }
 
 function topicOf(text: string) {

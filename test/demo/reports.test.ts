@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { hash, hashOf, plus, stateAfter } from '../../demo/catalog/random.ts';
 import { csvOf } from '../../demo/reports/formats.ts';
 import { type RankedTerm, rankingOf } from '../../demo/reports/ranking.ts';
+import { termAt } from '../../demo/reports/vocabulary.ts';
 import { test } from '../support/souk-test.ts';
 
 const WEEK = 2_960;
@@ -54,6 +55,33 @@ test('terms rise, fall, appear and disappear from week to week', () => {
   });
   expect(new Set(changes)).toEqual(new Set(['new', 1, -1, 0]));
   expect([...(before ?? [])].some(([term]) => !after?.has(term))).toBe(true);
+});
+
+test.each(['us', 'uk', 'de', 'fr', 'it', 'es', 'ca', 'mx', 'jp'])(
+  'no term of %s has a word twice, and 20,000 are different',
+  (site) => {
+    const terms = Array.from({ length: 20_000 }, (_, n) => termAt(site, n).term);
+    expect(new Set(terms).size).toBe(terms.length);
+    const stems = (term: string) => term.split(/[ -]/).map((word) => word.replace(/s$/, ''));
+    expect(terms.filter((term) => new Set(stems(term)).size < stems(term).length)).toEqual([]);
+  },
+);
+
+test('sites with the same language search most for different terms', () => {
+  const first = ['us', 'uk', 'ca'].map((site) => ranking(site, WEEK, 20).map(({ term }) => term));
+  for (const [i, terms] of first.entries())
+    for (const other of first.slice(i + 1)) expect(terms.slice(0, 5)).not.toEqual(other.slice(0, 5));
+});
+
+test('a term of the better half of a week is in all weeks before, with other shares of its products', () => {
+  const weeks = [0, 1, 2, 3, 4].map((ago) => ranking('us', WEEK - ago, 1_000));
+  for (const { term, products } of weeks[0]?.slice(0, 500) ?? []) {
+    const found = weeks.map((week) => week.find((one) => one.term === term)?.products);
+    expect(found).not.toContain(undefined);
+    expect(new Set(found.map((one) => one?.[0]?.click)).size).toBeGreaterThan(
+      products[0]?.click === 0 ? 0 : 1,
+    );
+  }
 });
 
 test('the demo provider has the same titles and brands for these products', async ({ demo }) => {

@@ -48,6 +48,12 @@ test('lists existing top sellers, sorted by number of ratings', async ({ demo })
   expect(counts).toEqual([...counts].sort((a, b) => b - a));
 });
 
+test('each site has its own top sellers', async ({ demo }) => {
+  const lists = [1, 2, 3].map(async (domain) => (await demo.get('topseller', { domain })).json.sellerIdList);
+  const firsts = (await Promise.all(lists)).map((ids: string[]) => ids.slice(0, 5).join());
+  expect(new Set(firsts).size).toBe(3);
+});
+
 test('omits unknown sellers, and returns an empty map if none is known', async ({ demo }) => {
   const [known = ''] = await topSellers(demo);
   expect(Object.keys(await sellers(demo, [known, 'A00000000000']))).toEqual([known]);
