@@ -1,3 +1,4 @@
+import { all } from '../words.ts';
 import type { Listing } from './market.ts';
 import type { ProductRequest } from './products.ts';
 import { sellerAt } from './sellers.ts';
@@ -8,19 +9,14 @@ const DAY = 1440;
 
 /** The fields of the statistics about the buy box when it was not asked for. */
 const UNKNOWN = {
-  buyBoxPrice: -2,
-  buyBoxShipping: -2,
-  ...Object.fromEntries(
-    [
-      'SellerId Condition IsUnqualified IsShippable IsPreorder IsBackorder IsFBA IsAmazon IsMAP IsUsed',
-      'IsWarehouseDeal IsPrimeExclusive IsPrimeEligible IsFreeShippingEligible IsPrimePantry',
-      'AvailabilityMessage MinOrderQuantity MaxOrderQuantity ShippingCountry ShippingTime Stats UsedStats',
-      'SavingBasis SavingBasisType SavingPercentage UsedPrice UsedShipping UsedSellerId UsedIsFBA UsedCondition',
-    ]
-      .flatMap((names) => names.split(' '))
-      .map((name) => [`buyBox${name}`, null]),
-  ),
-  lastBuyBoxUpdate: null,
+  ...all(-2, 'buyBoxPrice buyBoxShipping'),
+  ...all(null, 'lastBuyBoxUpdate buyBoxSellerId buyBoxCondition buyBoxIsUnqualified buyBoxIsShippable'),
+  ...all(null, 'buyBoxIsPreorder buyBoxIsBackorder buyBoxIsFBA buyBoxIsAmazon buyBoxIsMAP buyBoxIsUsed'),
+  ...all(null, 'buyBoxIsWarehouseDeal buyBoxIsPrimeExclusive buyBoxIsPrimeEligible buyBoxIsPrimePantry'),
+  ...all(null, 'buyBoxIsFreeShippingEligible buyBoxAvailabilityMessage buyBoxMinOrderQuantity'),
+  ...all(null, 'buyBoxMaxOrderQuantity buyBoxShippingCountry buyBoxShippingTime buyBoxStats buyBoxUsedStats'),
+  ...all(null, 'buyBoxSavingBasis buyBoxSavingBasisType buyBoxSavingPercentage buyBoxUsedPrice'),
+  ...all(null, 'buyBoxUsedShipping buyBoxUsedSellerId buyBoxUsedIsFBA buyBoxUsedCondition'),
 };
 
 /** Returns the fields of the statistics about the buy box, which are known only after a call that asks for it. */
@@ -41,15 +37,11 @@ export function buyBoxStats(history: History, request: ProductRequest): Record<s
     buyBoxSellerId: sellerAt(listing.seller).sellerId,
     buyBoxCondition: 1,
     lastBuyBoxUpdate: nowMinutes,
-    buyBoxIsUnqualified: false,
+    ...all(false, 'buyBoxIsUnqualified buyBoxIsPreorder buyBoxIsBackorder buyBoxIsMAP buyBoxIsUsed'),
+    buyBoxIsWarehouseDeal: false,
     buyBoxIsShippable: true,
-    buyBoxIsPreorder: false,
-    buyBoxIsBackorder: false,
     buyBoxIsFBA: listing.isFBA,
     buyBoxIsAmazon: listing.seller === 0,
-    buyBoxIsMAP: false,
-    buyBoxIsUsed: false,
-    buyBoxIsWarehouseDeal: false,
     buyBoxIsPrimeEligible: listing.isFBA,
     buyBoxIsFreeShippingEligible: shipping === 0,
     buyBoxAvailabilityMessage: 'IN_STOCK',

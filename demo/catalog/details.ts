@@ -1,3 +1,4 @@
+import { all } from '../words.ts';
 import { asinOfLeaf } from './asins.ts';
 import { spanAt } from './beats.ts';
 import { LEAF_COUNT, type Leaf, leafAt } from './categories.ts';
@@ -29,18 +30,18 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
     title,
     ...{ brand, manufacturer: brand, model: isMedia ? null : model, partNumber: isMedia ? null : model },
     productGroup: path[0].name,
-    ...{
-      color: attribute('Color'),
-      size: attribute('Size'),
-      scent: attribute('Scent'),
-      format: attribute('Format'),
-    },
-    ...{
-      binding: attribute('Format'),
-      edition: isBook ? attribute('Size') : null,
-      style: null,
-      pattern: null,
-    },
+    color: attribute('Color'),
+    size: attribute('Size'),
+    scent: attribute('Scent'),
+    format: attribute('Format'),
+    binding: attribute('Format'),
+    edition: isBook ? attribute('Size') : null,
+    ...all(null, 'style pattern shortDescription safetyWarning productBenefit ingredients activeIngredients'),
+    ...all(
+      null,
+      'specialIngredients itemForm specialFeatures specificUsesForProduct recommendedUsesForProduct',
+    ),
+    urlSlug: slug,
     ...mediaFields(product, isMedia, isBook),
     ...codesOf(asin),
     features: [
@@ -49,10 +50,7 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
       `Available in ${looks.values.length} looks and ${sizes.length} sizes.`,
     ],
     description: `<p>The ${title} by ${brand}.</p>`,
-    ...{ shortDescription: null, safetyWarning: null, productBenefit: null, urlSlug: slug },
-    ...{ ingredients: null, activeIngredients: null, specialIngredients: null, itemForm: null },
     ...{ material, materials: material === null ? null : [material] },
-    ...{ specialFeatures: null, specificUsesForProduct: null, recommendedUsesForProduct: null },
     includedComponents: noun,
     itemTypeKeyword: (words[0] ?? '').replaceAll(' ', '-'),
     targetAudienceKeyword: path[0].name === 'Baby' ? 'baby' : 'unisex-adult',
@@ -113,21 +111,26 @@ export function saleOf(
   const isBestDeal =
     offer !== undefined && offer.listing.id === 1 && spanAt(offer.listing.promotions, nowMinutes) >= 0;
   return {
-    ...{ isAdultProduct: false, isEligibleForTradeIn: false, isEligibleForSuperSaverShipping: true },
-    ...{ isHeatSensitive: false, isMerchOnDemand: false, isHaul: false, isB2B: false, launchpad: false },
-    ...{ batteriesRequired: false, batteriesIncluded: false, newPriceIsMAP: false, hazardousMaterials: null },
-    ...{ isSNS: isSns, isRedirectASIN: false, offersSuccessful: false, liveOffersOrder: null },
-    ...{
-      hasReviews: true,
-      returnRate: hash('returns', asin) % 9 === 0 ? 2 : null,
-      g: hash('g', asin) % 10_000,
-    },
+    ...all(
+      false,
+      'isAdultProduct isEligibleForTradeIn isHeatSensitive isMerchOnDemand isHaul isB2B launchpad',
+    ),
+    ...all(false, 'batteriesRequired batteriesIncluded newPriceIsMAP isRedirectASIN offersSuccessful'),
+    ...all(true, 'isEligibleForSuperSaverShipping hasReviews'),
+    ...all(null, 'hazardousMaterials liveOffersOrder businessDiscount bundleItems ebayListingIds'),
+    ...all(
+      0,
+      'variableClosingFee suggestedLowerPrice lastBusinessDiscountUpdate primeDealEndTime lastEbayUpdate',
+    ),
+    isSNS: isSns,
+    returnRate: hash('returns', asin) % 9 === 0 ? 2 : null,
+    g: hash('g', asin) % 10_000,
     availabilityAmazon: product.current(0, nowMinutes) > 0 ? 0 : -1,
     availabilityAmazonDelay: null,
     fbaFees: { lastUpdate: today, pickAndPackFee: 250 + (hash('fee', asin) % 600) },
-    ...{ referralFeePercent: 15, referralFeePercentage: 15.01, variableClosingFee: 0 },
-    ...{ suggestedLowerPrice: 0, competitivePriceThreshold: Math.round(price * 1.05) },
-    ...{ businessDiscount: null, lastBusinessDiscountUpdate: 0 },
+    referralFeePercent: 15,
+    referralFeePercentage: 15.01,
+    competitivePriceThreshold: Math.round(price * 1.05),
     coupon: hasCoupon ? [-5, 0] : null,
     couponHistory: history ? [since, 0, 0, ...(hasCoupon ? [today - 10 * DAY, -5, 0] : [])] : null,
     promotions: isSns
@@ -137,8 +140,8 @@ export function saleOf(
       ? [{ accessType: 'ALL', badge: 'Limited time deal', dealType: 'LIMITED_TIME_DEAL' }]
       : null,
     frequentlyBoughtTogether: boughtWith(facts.leaf, asin),
-    ...{ bundleItems: null, ebayListingIds: null, primeDealEndTime: 0 },
-    ...{ lastEbayUpdate: 0, lastStockUpdate: 0, lastSoldUpdate: today },
+    lastStockUpdate: 0,
+    lastSoldUpdate: today,
     parentAsinHistory: facts.family && history ? [String(since), facts.family.parent] : null,
   };
 }

@@ -1,3 +1,4 @@
+import { all } from '../words.ts';
 import { changesOf, type Listing, type Market, priceAt, stockOf } from './market.ts';
 import { trackingSince } from './popularity.ts';
 import type { ProductRequest } from './products.ts';
@@ -22,22 +23,15 @@ export function offersOf(product: ProductSketch, request: ProductRequest): Recor
       sellerId: sellerAt(listing.seller).sellerId,
       lastSeen,
       condition: listing.condition,
-      conditionComment: null,
       isPrime: listing.isFBA,
       isFBA: listing.isFBA,
-      isMAP: false,
+      ...all(false, 'isMAP isPreorder isPrimeExcl isAddonItem isScam shipsFromChina'),
+      ...all(null, 'conditionComment primeExclCSV offerDuplicates'),
       isShippable: true,
-      isPreorder: false,
       isWarehouseDeal: listing.seller === 1,
       isAmazon: listing.seller === 0,
-      isPrimeExcl: false,
-      isAddonItem: false,
-      isScam: false,
       couponHistory: [offerCSV[0], 0],
       coupon: 0,
-      primeExclCSV: null,
-      offerDuplicates: null,
-      shipsFromChina: false,
       minOrderQty: 1,
       offerCSV,
       lastStockUpdate: stock ? lastSeen : 0,

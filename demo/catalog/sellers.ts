@@ -1,3 +1,4 @@
+import { wordsOf } from '../words.ts';
 import { fraction, hash, pick } from './random.ts';
 
 export const SELLER_COUNT = 1296;
@@ -13,8 +14,8 @@ export interface DemoSeller {
   ratingPercent: number;
 }
 
-const FIRST = 'Blue, North, Prime, Happy, Silver, Urban, Green, Direct, Bright, Golden'.split(', ');
-const SECOND = 'Harbor, Peak, Market, Trading, Supply, Goods, Outlet, Depot, Bazaar, Corner'.split(', ');
+const FIRST = wordsOf('seller first words');
+const SECOND = wordsOf('seller second words');
 
 /** The marketplace's own seller id, which exists on every site. */
 const MARKETPLACE = 'ATVPDKIKX0DER';

@@ -1,3 +1,4 @@
+import { wordsOf } from '../words.ts';
 import { type AsinFacts, factsOf } from './asins.ts';
 import { leafAt, pathOfLeaf } from './categories.ts';
 import { pictureName } from './picture-names.ts';
@@ -30,14 +31,11 @@ export interface ProductSketch extends Label {
   rankDrops(days: number, atMinutes: number): number;
 }
 
-const ADJECTIVES =
-  'Premium, Compact, Portable, Classic, Professional, Lightweight, Heavy Duty, Everyday, Deluxe, Eco'.split(
-    ', ',
-  );
+const ADJECTIVES = wordsOf('title adjectives');
 
 /** The parts of the titles of films, series and books. */
-const QUALITIES = 'Silent, Golden, Last, Crooked, Hidden, Paper, Midnight, Borrowed'.split(', ');
-const SUBJECTS = 'Harbor, Orchard, Winter, Lighthouse, River, Garden, Letter, Island'.split(', ');
+const QUALITIES = wordsOf('title qualities');
+const SUBJECTS = wordsOf('title subjects');
 
 /** The texts of a product, which are the same on all sites. */
 export interface Label {

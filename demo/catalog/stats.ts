@@ -1,3 +1,5 @@
+import { all } from '../words.ts';
+
 const DAY = 1440;
 const COUNT = 36;
 
@@ -30,10 +32,7 @@ export function statsOf(
   return {
     current,
     avg: average(days),
-    avg30: average(30),
-    avg90: average(90),
-    avg180: average(180),
-    avg365: average(365),
+    ...ofSpans('avg', average),
     atIntervalStart: each((points) => valueAtTime(points, nowMinutes - days * DAY), -1),
     min: each((points) => extreme(points, (a, b) => a < b), null),
     max: each((points) => extreme(points, (a, b) => a > b), null),
@@ -42,25 +41,22 @@ export function statsOf(
     isLowest: each((points) => isExtreme(points, points), false),
     isLowest90: each((points) => isExtreme(points, since(90)(points)), false),
     outOfStockPercentageInInterval: outOfStock(days),
-    outOfStockPercentage30: outOfStock(30),
-    outOfStockPercentage90: outOfStock(90),
-    outOfStockPercentage180: outOfStock(180),
-    outOfStockPercentage365: outOfStock(365),
-    salesRankDrops30: rankDrops(30),
-    salesRankDrops90: rankDrops(90),
-    salesRankDrops180: rankDrops(180),
-    salesRankDrops365: rankDrops(365),
+    ...ofSpans('outOfStockPercentage', outOfStock),
+    ...ofSpans('salesRankDrops', rankDrops),
     totalOfferCount: Math.max(0, current[11] ?? 0) + Math.max(0, current[12] ?? 0),
-    retrievedOfferCount: -2,
-    offerCountFBA: -2,
-    offerCountFBM: -2,
+    ...all(-2, 'retrievedOfferCount offerCountFBA offerCountFBM deltaPercent90_monthlySold stockAmazon'),
+    ...all(-2, 'stockBuyBox tradeInPrice'),
+    ...all(null, 'lightningDealInfo stockPerCondition3rdFBA stockPerConditionFBM isAddonItem'),
+    ...all(null, 'sellerIdsLowestFBA sellerIdsLowestFBM'),
     lastOffersUpdate: nowMinutes - DAY,
-    lightningDealInfo: null,
-    ...{ outOfStockCountAmazon30: outOfStockCount(30), outOfStockCountAmazon90: outOfStockCount(90) },
-    deltaPercent90_monthlySold: -2,
-    ...{ stockAmazon: -2, stockBuyBox: -2, stockPerCondition3rdFBA: null, stockPerConditionFBM: null },
-    ...{ isAddonItem: null, tradeInPrice: -2, sellerIdsLowestFBA: null, sellerIdsLowestFBM: null },
+    outOfStockCountAmazon30: outOfStockCount(30),
+    outOfStockCountAmazon90: outOfStockCount(90),
   };
+}
+
+/** Returns the statistics of the usual numbers of days, by name. */
+function ofSpans<T>(name: string, compute: (days: number) => T): Record<string, T> {
+  return Object.fromEntries([30, 90, 180, 365].map((days) => [`${name}${days}`, compute(days)]));
 }
 
 /** Returns how often a rank became clearly better after a time. */

@@ -21,35 +21,16 @@ const DAY = 1440;
 const FREE_FOR_MS = 90 * 60_000;
 const COLOUR_PARAMETER = /^c[A-Z]/;
 
-interface Curve {
-  name: string;
-  series: number;
-  colour: string;
-  colourParameter: string;
-  isShownByDefault: boolean;
-}
-
-const CURVES: Record<string, Curve> = {
-  amazon: {
-    name: 'Marketplace',
-    series: 0,
-    colour: 'FFA500',
-    colourParameter: 'cAmazon',
-    isShownByDefault: true,
-  },
-  new: { name: 'New', series: 1, colour: '8888dd', colourParameter: 'cNew', isShownByDefault: true },
-  used: { name: 'Used', series: 2, colour: '444444', colourParameter: 'cUsed', isShownByDefault: false },
-  salesrank: {
-    name: 'Sales rank',
-    series: 3,
-    colour: '3a883a',
-    colourParameter: 'cSales',
-    isShownByDefault: false,
-  },
-  fba: { name: 'FBA', series: 10, colour: 'ff5722', colourParameter: 'cFBA', isShownByDefault: false },
-  fbm: { name: 'FBM', series: 7, colour: '039BE5', colourParameter: 'cFBM', isShownByDefault: false },
-  bb: { name: 'Buy Box', series: 18, colour: 'ff00b4', colourParameter: 'cBB', isShownByDefault: false },
-};
+/** The curves: parameter, series, colour and its parameter, and whether it is shown by default. */
+const CURVES = [
+  ['amazon', 0, 'FFA500', 'cAmazon', true],
+  ['new', 1, '8888dd', 'cNew', true],
+  ['used', 2, '444444', 'cUsed', false],
+  ['salesrank', 3, '3a883a', 'cSales', false],
+  ['fba', 10, 'ff5722', 'cFBA', false],
+  ['fbm', 7, '039BE5', 'cFBM', false],
+  ['bb', 18, 'ff00b4', 'cBB', false],
+] as const;
 
 /** Draws a price-history chart of the data that /product returns. */
 export function graphimage(): Endpoint {
@@ -96,14 +77,13 @@ function chart(
   const csv = isProduct ? historyOf(product.source, begin, to).csv : [];
   const margin = { left: 52, right: 12, top: 24, bottom: 22 };
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
-  const drawn = Object.entries(CURVES)
-    .filter(([parameter, curve]) =>
-      params[parameter] === undefined ? curve.isShownByDefault : isOn(params[parameter]),
-    )
-    .map(([, curve]) => ({
-      ...curve,
-      points: stepsOf(toPoints(csv[curve.series] ?? null, curve.series), to),
-    }))
+  const drawn = CURVES.filter(([parameter, , , , isDefault]) =>
+    params[parameter] === undefined ? isDefault : isOn(params[parameter]),
+  )
+    .map(([, series, colour, colourParameter]) => {
+      const points = stepsOf(toPoints(csv[series] ?? null, series), to);
+      return { series, colour: params[colourParameter] ?? colour, points };
+    })
     .filter(({ points }) => points.length > 0);
   const prices = drawn
     .filter(({ series }) => series !== 3)
@@ -113,13 +93,13 @@ function chart(
   const x = (time: number) => margin.left + ((time - from) / (to - from)) * inner.width;
   const yOf = (value: number, min: number, max: number) =>
     margin.top + inner.height * (1 - (value - min) / Math.max(1, max - min));
-  const lines = drawn.map(({ points, series, colour, colourParameter }) => {
+  const lines = drawn.map(({ points, series, colour }) => {
     const values = points.map(([, value]) => value);
     const [min, max] = series === 3 ? [0, Math.max(...values) * 1.1] : [low, high];
     const path = points.map(
       ([time, value], i) => `${i === 0 ? 'M' : 'L'}${x(time).toFixed(1)} ${yOf(value, min, max).toFixed(1)}`,
     );
-    return `<path d="${path.join('')}" fill="none" stroke="#${params[colourParameter] ?? colour}" stroke-width="1.5"/>`;
+    return `<path d="${path.join('')}" fill="none" stroke="#${colour}" stroke-width="1.5"/>`;
   });
   const font = params.cFont ?? '444444';
   const label = (text: string, at: { x: number; y: number }, anchor: 'start' | 'end' | 'middle') =>

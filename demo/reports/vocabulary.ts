@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { projectFile } from '../../src/platform/project.ts';
 import { allLeaves, LEAF_COUNT } from '../catalog/categories.ts';
 import { hash } from '../catalog/random.ts';
+import { wordsOf } from '../words.ts';
 
 /** The parts of a site's search terms. */
 interface Vocabulary {
@@ -23,17 +22,7 @@ interface Noun {
 /** Number of words before an English noun, and of words after it. */
 const WORDS = 9;
 
-/** The lists of words.txt, by site and kind. */
-const LISTS = new Map(
-  readFileSync(projectFile('demo/reports/words.txt'), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => line.split(': ') as [name: string, words: string])
-    .map(([name, words]) => [name, words.split(', ')]),
-);
-const listOf = (name: string) => LISTS.get(name) ?? [];
-
-const TAILS = listOf('en tails');
+const TAILS = wordsOf('en tails');
 const TEXTS = new Set(allLeaves().flatMap(({ words }) => words));
 
 /** Returns a noun with those of the words that fit: none is repeated in a term, and none makes another noun. */
@@ -64,13 +53,13 @@ const english = allLeaves().flatMap(({ words, before, after }, leaf) =>
 /** Returns the English nouns with the words of another language. */
 function european(site: string): Noun[] {
   return english.map(({ text, leaf }) =>
-    nounOf(text, leaf, listOf(`${site} before`), listOf(`${site} after`)),
+    nounOf(text, leaf, wordsOf(`${site} before`), wordsOf(`${site} after`)),
   );
 }
 
 /** Nouns of another script have the same words each. */
 function withSome(site: string, before: readonly string[], after: readonly string[]): Noun[] {
-  return listOf(`${site} nouns`).map((text, i) => ({ text, leaf: (i * 7) % LEAF_COUNT, before, after }));
+  return wordsOf(`${site} nouns`).map((text, i) => ({ text, leaf: (i * 7) % LEAF_COUNT, before, after }));
 }
 
 function vocabularyOf(nouns: readonly Noun[], tails: readonly string[] = []): Vocabulary {
@@ -79,7 +68,7 @@ function vocabularyOf(nouns: readonly Noun[], tails: readonly string[] = []): Vo
 
 const VOCABULARIES: Record<string, Vocabulary> = {
   us: vocabularyOf([...english, ...withSome('us', english[0]?.before ?? [], english[0]?.after ?? [])], TAILS),
-  jp: vocabularyOf(withSome('jp', listOf('jp before'), listOf('jp after')), listOf('jp tails')),
+  jp: vocabularyOf(withSome('jp', wordsOf('jp before'), wordsOf('jp after')), wordsOf('jp tails')),
 };
 for (const site of ['uk', 'ca']) VOCABULARIES[site] = vocabularyOf(english, TAILS);
 for (const site of ['de', 'fr', 'it', 'es', 'mx']) VOCABULARIES[site] = vocabularyOf(european(site));

@@ -1,4 +1,5 @@
 import { fraction, hash } from '../catalog/random.ts';
+import { wordsOf } from '../words.ts';
 
 export interface DemoRegion {
   /** null for a city. */
@@ -8,17 +9,9 @@ export interface DemoRegion {
 }
 
 /** Names of the states of the United States by postal code. */
-export const US_STATES: Record<string, string> = {
-  ...{ AL: 'Alabama', AK: 'Alaska', AZ: 'Arizona', AR: 'Arkansas', CA: 'California', CO: 'Colorado' },
-  ...{ CT: 'Connecticut', DE: 'Delaware', DC: 'District of Columbia', FL: 'Florida', GA: 'Georgia' },
-  ...{ HI: 'Hawaii', ID: 'Idaho', IL: 'Illinois', IN: 'Indiana', IA: 'Iowa', KS: 'Kansas', KY: 'Kentucky' },
-  ...{ LA: 'Louisiana', ME: 'Maine', MD: 'Maryland', MA: 'Massachusetts', MI: 'Michigan', MN: 'Minnesota' },
-  ...{ MS: 'Mississippi', MO: 'Missouri', MT: 'Montana', NE: 'Nebraska', NV: 'Nevada', NH: 'New Hampshire' },
-  ...{ NJ: 'New Jersey', NM: 'New Mexico', NY: 'New York', NC: 'North Carolina', ND: 'North Dakota' },
-  ...{ OH: 'Ohio', OK: 'Oklahoma', OR: 'Oregon', PA: 'Pennsylvania', RI: 'Rhode Island' },
-  ...{ SC: 'South Carolina', SD: 'South Dakota', TN: 'Tennessee', TX: 'Texas', UT: 'Utah', VT: 'Vermont' },
-  ...{ VA: 'Virginia', WA: 'Washington', WV: 'West Virginia', WI: 'Wisconsin', WY: 'Wyoming' },
-};
+export const US_STATES: Record<string, string> = Object.fromEntries(
+  wordsOf('us states').map((state) => [state.slice(0, 2), state.slice(3)]),
+);
 
 const PARTS = ['North', 'South', 'East', 'West', 'Centre', 'Coast', 'Highlands', 'Lakes', 'Islands'];
 
@@ -29,12 +22,7 @@ const COUNTRIES = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(
 );
 
 /** The countries with enough searches for a keyword. */
-const MARKETS = new Set(
-  (
-    'AE AR AT AU BD BE BR CA CH CL CN CO CZ DE DK EG ES FI FR GB GR HK HU ID IE IL IN IT JP KE KR LK MA MX MY NG ' +
-    'NL NO NZ PE PH PK PL PT RO RU SA SE SG TH TR TW UA US VN ZA'
-  ).split(' '),
-);
+const MARKETS = new Set(wordsOf('search markets'));
 
 /** Returns whether a country has enough searches for a keyword. */
 export function isMarket(code: string | null): boolean {

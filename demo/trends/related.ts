@@ -1,12 +1,10 @@
 import { fraction, hash } from '../catalog/random.ts';
 import { overlap } from '../reports/vocabulary.ts';
+import { wordsOf } from '../words.ts';
 import { leafAbout } from './interest.ts';
 
-const AROUND =
-  'near me, best, recipe, price, reviews, for sale, how to, cheap, online, delivery, vs, size, homemade, sale, set, meaning, small, ideas, store, brand'.split(
-    ', ',
-  );
-const NEWS = '2026, movie, trend, recall, hack, challenge, tiktok, shortage, festival, app'.split(', ');
+const AROUND = wordsOf('related words');
+const NEWS = wordsOf('related news');
 const KINDS = ['Topic', 'Product', 'Company', 'Dish', 'Film', 'Website', 'Service'];
 
 /** The words of AROUND that stand before the keyword. */

@@ -1,4 +1,5 @@
 import { fraction, hash, pick } from '../catalog/random.ts';
+import { wordsOf } from '../words.ts';
 
 export interface DemoTrend {
   title: string;
@@ -18,12 +19,12 @@ const VOLUMES = [
   100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
 ];
 const GROWTHS = [50, 75, 100, 200, 300, 400, 500, 1000] as const;
-const FIRST = 'Avery, Blake, Casey, Devon, Emery, Finley, Harper, Jordan, Morgan, Riley'.split(', ');
-const LAST = 'Ashdown, Birch, Calloway, Denby, Ellery, Farrow, Gale, Hollis, Marlow, Quill'.split(', ');
-const TEAMS = 'Herons, Comets, Rovers, Otters, Falcons, Miners, Harbour, Foxes, Pilots'.split(', ');
-const THINGS = 'phone case, headphones, action camera, tablet, electric kettle, smart watch'.split(', ');
-const PLACES = 'harbour, valley, coast, airport, stadium, bridge, island'.split(', ');
-const PAPERS = 'The Morning Ledger, Daily Beacon, Northern Post, City Wire, The Observer Hub'.split(', ');
+const FIRST = wordsOf('trend first names');
+const LAST = wordsOf('trend last names');
+const TEAMS = wordsOf('trend teams');
+const THINGS = wordsOf('trend things');
+const PLACES = wordsOf('trend places');
+const PAPERS = wordsOf('trend papers');
 
 /** The types of trends, with their titles and upstream's topics. */
 const KINDS: [topics: number[], title: (...seed: (string | number)[]) => string][] = [

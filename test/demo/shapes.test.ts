@@ -37,228 +37,48 @@ const generated = [true, false]
   )
   .map((product) => product ?? {});
 
+const namesOf = (text: string) => text.trim().split(/\s+/);
+
 /** The fields of the provider's models of July 2026, without variationCSV and imagesCSV, which answers no longer have. */
-const PRODUCT_FIELDS = [
-  ...[
-    'asin',
-    'domainId',
-    'parentAsin',
-    'parentAsinHistory',
-    'upcList',
-    'eanList',
-    'gtinList',
-    'bundleItems',
-    'historicalVariations',
-    'images',
-    'categories',
-    'rootCategory',
-    'manufacturer',
-    'title',
-    'trackingSince',
-    'listedSince',
-    'brand',
-    'productGroup',
-    'partNumber',
-    'model',
-    'color',
-    'size',
-    'edition',
-    'format',
-    'author',
-    'binding',
-    'categoryTree',
-    'numberOfItems',
-    'numberOfPages',
-    'publicationDate',
-    'releaseDate',
-    'languages',
-    'contributors',
-    'features',
-    'description',
-    'packageHeight',
-    'packageLength',
-    'packageWidth',
-    'packageWeight',
-    'packageQuantity',
-    'itemHeight',
-    'itemLength',
-    'itemWidth',
-    'itemWeight',
-    'ebayListingIds',
-    'isAdultProduct',
-    'isEligibleForTradeIn',
-    'referralFeePercent',
-    'variableClosingFee',
-    'urlSlug',
-    'ingredients',
-    'isHaul',
-    'referralFeePercentage',
-    'lastSoldUpdate',
-    'monthlySold',
-    'monthlySoldHistory',
-    'isEligibleForSuperSaverShipping',
-    'lastUpdate',
-    'lastPriceChange',
-    'lastEbayUpdate',
-    'lastStockUpdate',
-    'lastRatingUpdate',
-    'productType',
-    'type',
-    'hasReviews',
-    'reviews',
-    'stats',
-    'offers',
-    'liveOffersOrder',
-    'buyBoxSellerIdHistory',
-    'buyBoxUsedHistory',
-    'isRedirectASIN',
-    'isSNS',
-    'suggestedLowerPrice',
-    'competitivePriceThreshold',
-    'buyBoxEligibleOfferCounts',
-    'hazardousMaterials',
-    'offersSuccessful',
-    'frequentlyBoughtTogether',
-    'isMerchOnDemand',
-    'isHeatSensitive',
-    'returnRate',
-    'promotions',
-    'variations',
-    'availabilityAmazon',
-    'coupon',
-    'couponHistory',
-    'newPriceIsMAP',
-    'fbaFees',
-    'salesRanks',
-    'salesRankReference',
-    'salesRankReferenceHistory',
-    'availabilityAmazonDelay',
-    'audienceRating',
-    'unitCount',
-    'scent',
-    'shortDescription',
-    'activeIngredients',
-    'specialIngredients',
-    'itemForm',
-    'itemTypeKeyword',
-    'recommendedUsesForProduct',
-    'pattern',
-    'brandStoreName',
-    'brandStoreUrl',
-    'brandStoreUrlName',
-    'videos',
-    'aPlus',
-    'specificUsesForProduct',
-    'websiteDisplayGroupName',
-    'websiteDisplayGroup',
-    'formats',
-    'businessDiscount',
-    'lastBusinessDiscountUpdate',
-    'safetyWarning',
-    'productBenefit',
-    'batteriesRequired',
-    'batteriesIncluded',
-    'targetAudienceKeyword',
-    'style',
-    'includedComponents',
-    'materials',
-    'material',
-    'specialFeatures',
-    'deals',
-    'csv',
-  ],
-];
-const STATS_FIELDS = [
-  'current',
-  'avg',
-  'avg30',
-  'avg90',
-  'avg180',
-  'avg365',
-  'atIntervalStart',
-  'min',
-  'minInInterval',
-  'max',
-  'maxInInterval',
-  'isLowest',
-  'isLowest90',
-  'outOfStockCountAmazon30',
-  'outOfStockCountAmazon90',
-  'deltaPercent90_monthlySold',
-  'outOfStockPercentageInInterval',
-  'outOfStockPercentage90',
-  'outOfStockPercentage30',
-  'lightningDealInfo',
-  'totalOfferCount',
-  'lastOffersUpdate',
-  'stockPerCondition3rdFBA',
-  'stockPerConditionFBM',
-  'stockAmazon',
-  'stockBuyBox',
-  'retrievedOfferCount',
-  'buyBoxPrice',
-  'buyBoxShipping',
-  'buyBoxIsUnqualified',
-  'buyBoxIsShippable',
-  'buyBoxIsPreorder',
-  'buyBoxIsFBA',
-  'lastBuyBoxUpdate',
-  'buyBoxIsUsed',
-  'buyBoxIsBackorder',
-  'buyBoxIsAmazon',
-  'buyBoxIsMAP',
-  'buyBoxMinOrderQuantity',
-  'buyBoxMaxOrderQuantity',
-  'buyBoxAvailabilityMessage',
-  'buyBoxSellerId',
-  'buyBoxShippingCountry',
-  'buyBoxIsPrimeExclusive',
-  'buyBoxIsFreeShippingEligible',
-  'buyBoxIsPrimeEligible',
-  'buyBoxIsPrimePantry',
-  'buyBoxStats',
-  'buyBoxSavingBasis',
-  'buyBoxSavingBasisType',
-  'buyBoxSavingPercentage',
-  'buyBoxUsedPrice',
-  'buyBoxUsedShipping',
-  'buyBoxUsedSellerId',
-  'buyBoxUsedIsFBA',
-  'buyBoxUsedCondition',
-  'buyBoxUsedStats',
-  'isAddonItem',
-  'sellerIdsLowestFBA',
-  'sellerIdsLowestFBM',
-  'offerCountFBA',
-  'offerCountFBM',
-  'salesRankDrops30',
-  'salesRankDrops90',
-  'salesRankDrops180',
-  'salesRankDrops365',
-];
-const OFFER_FIELDS = [
-  'offerId',
-  'lastSeen',
-  'sellerId',
-  'offerCSV',
-  'condition',
-  'conditionComment',
-  'isPrime',
-  'isMAP',
-  'isShippable',
-  'isPreorder',
-  'isWarehouseDeal',
-  'shipsFromChina',
-  'isAmazon',
-  'isFBA',
-  'isPrimeExcl',
-  'primeExclCSV',
-  'stockCSV',
-  'minOrderQty',
-  'coupon',
-  'couponHistory',
-  'offerDuplicates',
-];
+const PRODUCT_FIELDS = namesOf(`
+  asin domainId parentAsin parentAsinHistory upcList eanList gtinList bundleItems historicalVariations
+  images categories rootCategory manufacturer title trackingSince listedSince brand productGroup
+  partNumber model color size edition format author binding categoryTree numberOfItems numberOfPages
+  publicationDate releaseDate languages contributors features description packageHeight packageLength
+  packageWidth packageWeight packageQuantity itemHeight itemLength itemWidth itemWeight ebayListingIds
+  isAdultProduct isEligibleForTradeIn referralFeePercent variableClosingFee urlSlug ingredients isHaul
+  referralFeePercentage lastSoldUpdate monthlySold monthlySoldHistory isEligibleForSuperSaverShipping
+  lastUpdate lastPriceChange lastEbayUpdate lastStockUpdate lastRatingUpdate productType type hasReviews
+  reviews stats offers liveOffersOrder buyBoxSellerIdHistory buyBoxUsedHistory isRedirectASIN isSNS
+  suggestedLowerPrice competitivePriceThreshold buyBoxEligibleOfferCounts hazardousMaterials
+  offersSuccessful frequentlyBoughtTogether isMerchOnDemand isHeatSensitive returnRate promotions
+  variations availabilityAmazon coupon couponHistory newPriceIsMAP fbaFees salesRanks salesRankReference
+  salesRankReferenceHistory availabilityAmazonDelay audienceRating unitCount scent shortDescription
+  activeIngredients specialIngredients itemForm itemTypeKeyword recommendedUsesForProduct pattern
+  brandStoreName brandStoreUrl brandStoreUrlName videos aPlus specificUsesForProduct
+  websiteDisplayGroupName websiteDisplayGroup formats businessDiscount lastBusinessDiscountUpdate
+  safetyWarning productBenefit batteriesRequired batteriesIncluded targetAudienceKeyword style
+  includedComponents materials material specialFeatures deals csv
+`);
+const STATS_FIELDS = namesOf(`
+  current avg avg30 avg90 avg180 avg365 atIntervalStart min minInInterval max maxInInterval isLowest
+  isLowest90 outOfStockCountAmazon30 outOfStockCountAmazon90 deltaPercent90_monthlySold
+  outOfStockPercentageInInterval outOfStockPercentage90 outOfStockPercentage30 lightningDealInfo
+  totalOfferCount lastOffersUpdate stockPerCondition3rdFBA stockPerConditionFBM stockAmazon stockBuyBox
+  retrievedOfferCount buyBoxPrice buyBoxShipping buyBoxIsUnqualified buyBoxIsShippable buyBoxIsPreorder
+  buyBoxIsFBA lastBuyBoxUpdate buyBoxIsUsed buyBoxIsBackorder buyBoxIsAmazon buyBoxIsMAP
+  buyBoxMinOrderQuantity buyBoxMaxOrderQuantity buyBoxAvailabilityMessage buyBoxSellerId
+  buyBoxShippingCountry buyBoxIsPrimeExclusive buyBoxIsFreeShippingEligible buyBoxIsPrimeEligible
+  buyBoxIsPrimePantry buyBoxStats buyBoxSavingBasis buyBoxSavingBasisType buyBoxSavingPercentage
+  buyBoxUsedPrice buyBoxUsedShipping buyBoxUsedSellerId buyBoxUsedIsFBA buyBoxUsedCondition
+  buyBoxUsedStats isAddonItem sellerIdsLowestFBA sellerIdsLowestFBM offerCountFBA offerCountFBM
+  salesRankDrops30 salesRankDrops90 salesRankDrops180 salesRankDrops365
+`);
+const OFFER_FIELDS = namesOf(`
+  offerId lastSeen sellerId offerCSV condition conditionComment isPrime isMAP isShippable isPreorder
+  isWarehouseDeal shipsFromChina isAmazon isFBA isPrimeExcl primeExclCSV stockCSV minOrderQty coupon
+  couponHistory offerDuplicates
+`);
 
 test.each([
   ['product', PRODUCT_FIELDS, (product: Fields) => [product]],
