@@ -106,7 +106,7 @@ export function saleOf(
   const hasCoupon = hash('coupon', asin) % 5 === 0;
   const isSns = hash('sns', facts.familySeed) % 4 === 0;
   // The promotion of the first offer, if it is live.
-  const { market } = product.source.popularity;
+  const { market } = product.popularity;
   const [offer] = quotesAt(market, nowMinutes);
   const isBestDeal =
     offer !== undefined && offer.listing.id === 1 && spanAt(offer.listing.promotions, nowMinutes) >= 0;

@@ -12,7 +12,7 @@ const LONGEST_DAYS = 365;
 /** Returns the fields that an offers call adds: live and past offers, and the order of the live ones on the page. */
 export function offersOf(product: ProductSketch, request: ProductRequest): Record<string, unknown> {
   const { nowMinutes, onlyLiveOffers, stock, days } = request;
-  const { market } = product.source.popularity;
+  const { market } = product.popularity;
   const from = Math.max(trackingSince(product.facts), nowMinutes - (days ?? LONGEST_DAYS) * DAY);
   const found = market.listings
     .map((listing) => ({ listing, ...pricesOf(market, listing, from, nowMinutes) }))

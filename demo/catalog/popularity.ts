@@ -1,6 +1,6 @@
 import type { AsinFacts } from './asins.ts';
 import { type Beat, beatOf, lastBeat, timeOf } from './beats.ts';
-import { type Market, priceAt, YEAR_MINUTES } from './market.ts';
+import { type Market, marketOf, priceAt, YEAR_MINUTES } from './market.ts';
 import { curveAt, fractionOf, hash, plus, stateAfter } from './random.ts';
 import { demandAt } from './seasons.ts';
 
@@ -11,6 +11,7 @@ const FIRST_TRACKING = 5_400_000;
 
 /** How often a product is bought and reviewed on a site. */
 export interface Popularity {
+  facts: AsinFacts;
   market: Market;
   /** Hash states of the family and the product. */
   family: number;
@@ -34,12 +35,15 @@ function familySince(familySeed: string): number {
   return FIRST_TRACKING + (hash('tracking', familySeed) % 2_000_000);
 }
 
-export function popularityOf({ familySeed }: AsinFacts, domain: number, market: Market): Popularity {
+export function popularityOf(facts: AsinFacts, domain: number): Popularity {
+  const { familySeed } = facts;
+  const market = marketOf(facts, domain);
   const family = stateAfter('family', domain, familySeed);
   const own = plus(market.state, 110);
   // The products of a family sell about equally well.
   const baseRank = 50 * 8000 ** fractionOf(family) * (0.85 + 0.3 * fractionOf(own));
   return {
+    facts,
     market,
     family,
     own,

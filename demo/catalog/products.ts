@@ -42,9 +42,9 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
   if (facts.kind === 'unknown') return null;
   const { nowMinutes, domain } = request;
   if (facts.kind === 'gone') return goneProduct(asin, request);
-  const { popularity } = product.source;
+  const { popularity } = product;
   const since = trackingSince(facts);
-  const history = historyOf(product.source, since, nowMinutes);
+  const history = historyOf(product.popularity, since, nowMinutes);
   const csv = csvOf(history, request);
   const path = pathOfLeaf(facts.leaf);
   const rootRank = csv[3] ?? [];
@@ -123,7 +123,7 @@ function fullStats(product: ProductSketch, history: History, request: ProductReq
   if (offers === 0) return stats;
   const [newFba, newFbm, usedFba, usedFbm] = offerCounts(product, nowMinutes);
   const stockBy = (listing: Listing | undefined) => (stock && listing ? stockOf(listing, nowMinutes) : -2);
-  const live = quotesAt(product.source.popularity.market, nowMinutes);
+  const live = quotesAt(product.popularity.market, nowMinutes);
   return {
     ...stats,
     lastOffersUpdate: nowMinutes,
@@ -136,8 +136,8 @@ function fullStats(product: ProductSketch, history: History, request: ProductReq
 }
 
 /** Returns the numbers of live offers: new and sent by the site, new and sent by sellers, and the same for used. */
-function offerCounts({ source }: ProductSketch, nowMinutes: number): [number, number, number, number] {
-  const live = quotesAt(source.popularity.market, nowMinutes).map(({ listing }) => listing);
+function offerCounts({ popularity }: ProductSketch, nowMinutes: number): [number, number, number, number] {
+  const live = quotesAt(popularity.market, nowMinutes).map(({ listing }) => listing);
   const count = (isUsed: boolean, isSent: boolean) =>
     live.filter(({ condition, isFBA }) => condition > 1 === isUsed && isFBA === isSent).length;
   return [count(false, true), count(false, false), count(true, true), count(true, false)];

@@ -1,22 +1,7 @@
 import type { AsinFacts } from './asins.ts';
 import { timesBetween } from './beats.ts';
-import {
-  changesOf,
-  MARKET_SERIES,
-  type Market,
-  marketOf,
-  type Quote,
-  quoteAt,
-  quotesAt,
-  stateOf,
-} from './market.ts';
+import { changesOf, MARKET_SERIES, type Market, type Quote, quoteAt, quotesAt, stateOf } from './market.ts';
 import { type Popularity, popularityOf, rankAt, ratingAt, reviewsAt } from './popularity.ts';
-
-/** What a product's series are calculated from. Its series are those of upstream after an offers call. */
-export interface Source {
-  facts: AsinFacts;
-  popularity: Popularity;
-}
 
 export interface History {
   /** Points [time, value] or [time, price, shipping] at which a value changed, by csv index; null for no series. */
@@ -31,16 +16,12 @@ export interface BoxChange {
   quote: Quote | null;
 }
 
-export function sourceOf(facts: AsinFacts, domain: number): Source {
-  return { facts, popularity: popularityOf(facts, domain, marketOf(facts, domain)) };
-}
-
 /**
  * Returns the history of a period; it begins with the values that were valid then.
  * @param only the csv index of the one series that is needed, to save time; others may be missing.
  */
-export function historyOf({ facts, popularity }: Source, from: number, to: number, only?: number): History {
-  const { market, ranked, reviewed } = popularity;
+export function historyOf(popularity: Popularity, from: number, to: number, only?: number): History {
+  const { facts, market, ranked, reviewed } = popularity;
   const history: History = { csv: Array<null>(36).fill(null), boxes: [], usedBoxes: [] };
   const { csv } = history;
   if (only === undefined || only === 3)
@@ -97,10 +78,10 @@ function add(csv: History['csv'], index: number, time: number, values: readonly 
 }
 
 /** Returns the values of all series at a time, by csv index, with price and shipping as one number; -1 means no value. */
-export function valuesAt({ facts, popularity }: Source, minutes: number): number[] {
+export function valuesAt(popularity: Popularity, minutes: number): number[] {
   const values = Array<number>(36).fill(-1);
   values[3] = rankAt(popularity, minutes);
-  if (facts.kind !== 'product') return values;
+  if (popularity.facts.kind !== 'product') return values;
   values[4] = popularity.market.listPrice;
   values[16] = ratingAt(popularity, minutes);
   values[17] = reviewsAt(popularity, minutes);
@@ -113,7 +94,7 @@ export function valuesAt({ facts, popularity }: Source, minutes: number): number
 
 /** Returns the rank of a product in its root category at a time, without its other series. */
 export function rootRank(facts: AsinFacts, domain: number, minutes: number): number {
-  return rankAt(sourceOf(facts, domain).popularity, minutes);
+  return rankAt(popularityOf(facts, domain), minutes);
 }
 
 /** Returns the rank of a product in a category of its path; deeper categories have better ranks. */

@@ -2,9 +2,9 @@ import { wordsOf } from '../words.ts';
 import { type AsinFacts, factsOf } from './asins.ts';
 import { leafAt, pathOfLeaf } from './categories.ts';
 import { pictureName } from './picture-names.ts';
-import { trackingSince } from './popularity.ts';
+import { type Popularity, popularityOf, trackingSince } from './popularity.ts';
 import { hash, pick } from './random.ts';
-import { historyOf, type Source, sourceOf, valuesAt } from './series.ts';
+import { historyOf, valuesAt } from './series.ts';
 import { mean, type Point, rankDropsOf, toPoints } from './stats.ts';
 
 const DAY = 1440;
@@ -16,7 +16,7 @@ const WINDOW = 90 * DAY;
 export interface ProductSketch extends Label {
   asin: string;
   facts: AsinFacts;
-  readonly source: Source;
+  readonly popularity: Popularity;
   /** Root first. */
   categoryIds: number[];
   /** Returns the value of a csv series at a time; -1 means no value. */
@@ -76,10 +76,10 @@ export function sketch(asin: string, domain: number): ProductSketch {
   const facts = factsOf(asin);
   const since = trackingSince(facts);
   // Created on demand, because lists do not need the values of most products.
-  let source: Source | undefined;
+  let popularity: Popularity | undefined;
   let row: { at: number; values: number[] } | undefined;
   const points = (index: number, from: number, to: number): Point[] => {
-    const { csv } = historyOf(product.source, Math.max(from, since), to, index);
+    const { csv } = historyOf(product.popularity, Math.max(from, since), to, index);
     return toPoints(csv[index] ?? null, index);
   };
   /** Returns the newest point before a time that fits. */
@@ -95,12 +95,12 @@ export function sketch(asin: string, domain: number): ProductSketch {
     facts,
     ...labelOf(facts),
     categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
-    get source() {
-      source ??= sourceOf(facts, domain);
-      return source;
+    get popularity() {
+      popularity ??= popularityOf(facts, domain);
+      return popularity;
     },
     current(index, at) {
-      if (row?.at !== at) row = { at, values: valuesAt(product.source, at) };
+      if (row?.at !== at) row = { at, values: valuesAt(product.popularity, at) };
       return row.values[index] ?? -1;
     },
     previous: (index, at) => newest(index, at, (value) => value !== product.current(index, at))?.[1] ?? -1,

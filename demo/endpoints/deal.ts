@@ -33,10 +33,8 @@ export const deal: Endpoint = (request) => {
   const sortType = wholeNumber(selection.sortType ?? 4, -4, 4);
   const { nowMinutes } = request;
 
-  const candidates = candidatesOf({ domain, priceType, dateRange, nowMinutes }).filter(
-    (found) =>
-      passesRanges(selection, found, priceType, nowMinutes) &&
-      passesFilters(selection, found, priceType, nowMinutes),
+  const candidates = candidatesOf(domain, priceType, dateRange, nowMinutes).filter(
+    (found) => passesRanges(selection, found) && passesFilters(selection, found, nowMinutes),
   );
   const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
   const isSingle = selection.isFilterEnabled === true && selection.singleVariation === true;
@@ -68,8 +66,11 @@ function wholeNumber(value: unknown, min: number, max: number): number {
 
 interface Candidate {
   product: ProductSketch;
+  priceType: number;
   now: number;
   drop: number;
+  /** Returns the last change. */
+  lastDrop(): number;
   percent: number;
   rank: number;
 }
@@ -77,39 +78,26 @@ interface Candidate {
 /** The candidates of the selections that were asked for last, by site, price type, date range and minute. */
 const candidateLists = new LRUCache<string, readonly Candidate[]>({ max: 8 });
 
-function candidatesOf(of: {
-  domain: number;
-  priceType: number;
-  dateRange: number;
-  nowMinutes: number;
-}): readonly Candidate[] {
-  const { domain, priceType, dateRange, nowMinutes } = of;
-  const name = [domain, priceType, dateRange, nowMinutes].join();
+function candidatesOf(
+  domain: number,
+  priceType: number,
+  dateRange: number,
+  at: number,
+): readonly Candidate[] {
+  const name = [domain, priceType, dateRange, at].join();
+  const before = at - (SPANS[dateRange] ?? 7) * DAY;
   const found =
     candidateLists.get(name) ??
     listedProducts(domain, POOL_SIZE)
-      .map((product) => candidate(product, priceType, dateRange, nowMinutes))
+      .map((product) => {
+        const [was, now] = [product.current(priceType, before), product.current(priceType, at)];
+        const [drop, rank] = [difference(was, now), product.current(3, at)];
+        const lastDrop = () => difference(product.previous(priceType, at), now);
+        return { product, priceType, now, drop, lastDrop, percent: was > 0 ? (100 * drop) / was : 0, rank };
+      })
       .filter(({ now, drop }) => now > 0 && drop > 0);
   candidateLists.set(name, found);
   return found;
-}
-
-function candidate(
-  product: ProductSketch,
-  priceType: number,
-  dateRange: number,
-  nowMinutes: number,
-): Candidate {
-  const now = product.current(priceType, nowMinutes);
-  const before = product.current(priceType, nowMinutes - (SPANS[dateRange] ?? 7) * DAY);
-  const drop = difference(before, now);
-  return {
-    product,
-    now,
-    drop,
-    percent: before > 0 ? (100 * drop) / before : 0,
-    rank: product.current(3, nowMinutes),
-  };
 }
 
 /** Returns the earlier minus the current value: positive means cheaper, or a better rank. 0 if one is unknown. */
@@ -117,27 +105,21 @@ function difference(before: number, now: number): number {
   return before > 0 && now > 0 ? before - now : 0;
 }
 
-function passesRanges(
-  selection: Record<string, unknown>,
-  { product, now, drop, percent, rank }: Candidate,
-  priceType: number,
-  nowMinutes: number,
-): boolean {
+function passesRanges(selection: Record<string, unknown>, found: Candidate): boolean {
+  const { now, drop, lastDrop, percent, rank } = found;
   if (selection.isRangeEnabled !== true) return true;
   return (
     within(selection.currentRange, now) &&
     within(selection.deltaRange, drop) &&
     within(selection.deltaPercentRange, percent) &&
     within(selection.salesRankRange, rank) &&
-    (!Array.isArray(selection.deltaLastRange) ||
-      within(selection.deltaLastRange, difference(product.previous(priceType, nowMinutes), now)))
+    (!Array.isArray(selection.deltaLastRange) || within(selection.deltaLastRange, lastDrop()))
   );
 }
 
 function passesFilters(
   selection: Record<string, unknown>,
-  { product, now }: Candidate,
-  priceType: number,
+  { product, priceType, now }: Candidate,
   nowMinutes: number,
 ): boolean {
   const words =
@@ -193,9 +175,9 @@ function orderOf(sortType: number): (a: Candidate, b: Candidate) => number {
 }
 
 function dealRecord(product: ProductSketch, now: number): Record<string, unknown> {
-  const { asin, title, categoryIds, imageName, facts, source } = product;
+  const { asin, title, categoryIds, imageName, facts, popularity } = product;
   const from = Math.max(trackingSince(facts), now - YEAR_DAYS * DAY);
-  const points = historyOf(source, from, now).csv.map((series, index) => toPoints(series, index));
+  const points = historyOf(popularity, from, now).csv.map((series, index) => toPoints(series, index));
   const current = points.map((of) => of.at(-1)?.[1] ?? -1);
   const before = SPANS.map((span) => points.map((of) => valueAtTime(of, now - span * DAY)));
   const drops = (earlier: readonly number[]) =>

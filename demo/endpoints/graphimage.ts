@@ -74,7 +74,7 @@ function chart(
   const product = sketch(asin, domain);
   const isProduct = product.facts.kind === 'product';
   const begin = Math.max(from, trackingSince(product.facts));
-  const csv = isProduct ? historyOf(product.source, begin, to).csv : [];
+  const csv = isProduct ? historyOf(product.popularity, begin, to).csv : [];
   const margin = { left: 52, right: 12, top: 24, bottom: 22 };
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
   const drawn = CURVES.filter(([parameter, , , , isDefault]) =>

@@ -129,7 +129,7 @@ function fieldValue(product: ProductSketch, field: string, now: number): number 
       ? Math.round((100 * (mean - current)) / Math.max(1, mean))
       : mean - current;
   }
-  if (field === 'monthlySold') return monthlySoldAt(product.source.popularity, now) ?? -1;
+  if (field === 'monthlySold') return monthlySoldAt(product.popularity, now) ?? -1;
   const drops = /^salesRankDrops(\d+)$/.exec(field);
   if (drops) return product.rankDrops(Number(drops[1]), now);
   if (field === 'title') return product.title;
