@@ -96,8 +96,11 @@ function chart(
   const lines = drawn.map(({ points, series, colour }) => {
     const values = points.map(([, value]) => value);
     const [min, max] = series === 3 ? [0, Math.max(...values) * 1.1] : [low, high];
+    // Each value has two corners; a new line begins after a time without a value.
+    const isBreak = (i: number) => i % 2 === 0 && points[i - 1]?.[0] !== points[i]?.[0];
     const path = points.map(
-      ([time, value], i) => `${i === 0 ? 'M' : 'L'}${x(time).toFixed(1)} ${yOf(value, min, max).toFixed(1)}`,
+      ([time, value], i) =>
+        `${isBreak(i) ? 'M' : 'L'}${x(time).toFixed(1)} ${yOf(value, min, max).toFixed(1)}`,
     );
     return `<path d="${path.join('')}" fill="none" stroke="#${colour}" stroke-width="1.5"/>`;
   });

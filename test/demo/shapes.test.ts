@@ -7,15 +7,7 @@ const recordings = recordingsOf('product-').map(({ file, answer }) => ({
   product: (answer.products as Fields[] | undefined)?.[0] ?? answer,
 }));
 
-const ASINS = [
-  'B08N5WRWNX',
-  'B0AA11BB22',
-  'B0CC11BB22',
-  'B0C3CDEF01',
-  'B0D410AB30',
-  'B0D510AB30',
-  'B0D612AB30',
-];
+const ASINS = 'B08N5WRWNX B0AA11BB22 B0CC11BB22 B0C3CDEF01 B0D410AB30 B0D510AB30 B0D612AB30'.split(' ');
 
 /** Products with all that can be asked for, and with as little as possible. */
 const generated = [true, false]
