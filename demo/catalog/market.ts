@@ -82,14 +82,14 @@ export function marketOf(
     if (listings.some((other) => other.seller === sellerIndex)) return;
     const own = plus(state, listings.length);
     const isSent = sellerIndex < 2 || fractionOf(plus(own, 1)) < 0.6;
-    const dearer = habits === RIVAL ? 0.98 + 0.3 * fractionOf(plus(own, 2)) ** 2 : 1;
+    const dearer = habits === RIVAL ? 0.3 * fractionOf(plus(own, 2)) ** 2 : 0.02;
     listings.push({
       id: listings.length + 1,
       seller: sellerIndex,
       condition,
       isFBA: isSent,
       shipping: isSent || fractionOf(plus(own, 3)) < 0.5 ? 0 : 399,
-      level: condition === 1 ? dearer : dearer * (USED_LEVELS[condition - 2] ?? 1),
+      level: condition === 1 ? 0.98 + dearer : (USED_LEVELS[condition - 2] ?? 1) - dearer / 3,
       reprices: beatOf(plus(own, 4), habits.repriceDays * (0.6 + fractionOf(plus(own, 5)))),
       promotions: spansOf(plus(own, 6), habits.promotions),
       absences: spansOf(plus(own, 7), habits.absences),
