@@ -51,7 +51,7 @@ test('the endpoints of keys answer as documented', async ({ souk, account }) => 
   }
 });
 
-test('the endpoints of jobs answer as documented', async ({ souk, client }) => {
+test('the endpoints of jobs answer as documented', async ({ souk, client, redis }) => {
   const call = (asin = newAsin()) => client.get(`/api/market/product?domain=1&asins=${asin}&async=1`);
   const named = { operation: 'market.product', params: { domain: 1, asins: [newAsin()] } };
   expect((await client.post('/api/jobs/quote', named)).json.data).toMatchObject({ units: 1, admitted: true });
@@ -72,6 +72,12 @@ test('the endpoints of jobs answer as documented', async ({ souk, client }) => {
   expect((await client.get('/api/jobs?limit=1')).json.data.jobs).toHaveLength(1);
   expect((await client.get('/api/jobs?state=dreaming')).status).toBe(400);
   expect((await client.get('/api/jobs/x/result')).json.code).toBe('JOB_NOT_FOUND');
+
+  const cached = `/api/market/product?domain=1&asins=${newAsin()}`;
+  await (await souk.client()).get(cached);
+  const expired = (await client.get(cached)).headers['x-job-id'];
+  await redis.del(...(await redis.keys(`${souk.redisNamespace}:answer:*`)));
+  expect((await client.get(`/api/jobs/${expired}/result`)).json.code).toBe('RESULT_EXPIRED');
 
   for (const end of ['', '/events']) {
     expect((await client.get(`/api/jobs/${UNKNOWN}${end}`)).json.code).toBe('JOB_NOT_FOUND');

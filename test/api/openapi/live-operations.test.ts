@@ -130,10 +130,12 @@ describe('with the demo of the provider', () => {
     const client = await demoSouk.client({ plan: { minuteLimit: 100_000 } });
     for (const name of address.names) {
       for (const sample of OPERATION_SAMPLES[name] ?? []) {
+        const input = canonicalOf(name, sample);
+        const { table } = queuedOperation(name) ?? {};
+        if (table?.lacks?.(input)) continue;
         const reply = await send(client, address, sample, { name, query: { format: 'csv' } });
         expect([reply.status, reply.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8']);
-        const input = canonicalOf(name, sample);
-        const columns = queuedOperation(name)?.table?.columns(input) ?? [];
+        const columns = table?.columns(input) ?? [];
         expect(reply.text.split('\n')[0]).toBe(columns.join(','));
       }
     }
