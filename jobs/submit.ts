@@ -150,19 +150,13 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       deadlineAt,
       background,
     };
+    const traceparent = span?.traceparent;
     try {
       await onAdmitted?.(admission);
       const submission =
         admission.kind === 'joined'
           ? await join(deps, request, pool, admission)
-          : await begin(deps, request, {
-              pool,
-              admission,
-              call,
-              presentationId,
-              cached,
-              traceparent: span?.traceparent,
-            });
+          : await begin(deps, request, { pool, admission, call, presentationId, cached, traceparent });
       span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': callId });
       return submission;
     } catch (error) {
