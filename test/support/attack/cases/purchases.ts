@@ -9,7 +9,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 export const purchases: AttackCase = {
   name: 'P1',
-  what: `starts ${REQUESTS} purchases with a new id each, over 200 connections, and pays none`,
+  what: `starts ${REQUESTS} purchases with a new id each, over 100 connections, and pays none`,
   async prepare({ target, attacker }) {
     const { database, gateway } = target;
     await ensureStandardPlans(database);
@@ -24,7 +24,7 @@ export const purchases: AttackCase = {
     return {
       attack: () =>
         attacker.flood({
-          ...{ gateway, connections: 200, amount: REQUESTS },
+          ...{ gateway, connections: 100, amount: REQUESTS },
           requests: [
             {
               ...{ method: 'POST', path: '/account/checkout' },
