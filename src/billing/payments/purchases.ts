@@ -3,15 +3,17 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
-import {
-  grantPack,
-  grantSubscriptionIn,
-  nextSubscriptionStart,
-  startSubscription,
-  subscriptionTimes,
-} from '../grants.ts';
+import { grantPack, grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
+import {
+  PurchaseRefused,
+  refuseBesideOthers,
+  refuseBesideRenewal,
+  refuseManyUnfinished,
+  refuseSecondFreeOne,
+  UNFINISHED_KEPT_DAYS,
+} from './purchase-refusals.ts';
 
 export type ProviderName = 'demo' | 'manual' | 'stripe';
 
@@ -54,16 +56,7 @@ export interface NewPurchase {
   provider: ProviderName;
 }
 
-/** An invalid purchase. The message is for the buyer. */
-export class PurchaseRefused extends Error {}
-
 const DAY_MS = 86_400_000;
-
-/** A payment that Stripe reports later than this finds no purchase. Its pages expire after a day; bank transfers take two weeks. */
-const UNFINISHED_KEPT_DAYS = 30;
-
-/** The most purchases of an account that are pending or cancelled. Cancelled ones are deleted after a while. */
-export const UNFINISHED_PURCHASES = 100;
 
 /** The highest amount that Stripe accepts in one payment. */
 const LARGEST_AMOUNT_CENTS = 99_999_999;
@@ -113,81 +106,6 @@ export function createPurchase(
     );
     return only(rows);
   });
-}
-
-/** A purchase that is not paid leaves a row, and costs nothing. */
-async function refuseManyUnfinished(client: ClientBase, accountId: number): Promise<void> {
-  const { rows } = await client.query<{ unfinished: number }>(
-    `select count(*)::int as unfinished from orders where account_id = $1 and state <> 'granted'`,
-    [accountId],
-  );
-  if ((rows[0]?.unfinished ?? 0) >= UNFINISHED_PURCHASES)
-    throw new PurchaseRefused(
-      `Your account has ${UNFINISHED_PURCHASES} purchases that were not paid. Pay one of those that are pending, or try again later: unpaid purchases are deleted after ${UNFINISHED_KEPT_DAYS} days.`,
-    );
-}
-
-/** Each account can have a free offer once, for one month. */
-async function refuseSecondFreeOne(
-  client: ClientBase,
-  accountId: number,
-  offer: Offer,
-  { quantity, months }: NewPurchase,
-): Promise<void> {
-  if (quantity > 1 || months > 1)
-    throw new PurchaseRefused(`${offer.name} can be bought once, for one month.`);
-  const { rowCount } = await client.query(
-    `select 1 from orders where account_id = $1 and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
-    [accountId, offer.kind, offer.code],
-  );
-  if (rowCount)
-    throw new PurchaseRefused(`You have already used ${offer.name}. Each account can have it once.`);
-}
-
-/** A free plan that waited for a paid one would later delay the next paid one. */
-async function refuseBesideOthers(
-  client: ClientBase,
-  { accountId, wallet, name }: { accountId: number; wallet: Wallet; name: string },
-  now: number,
-): Promise<void> {
-  const present = await presentPlans(client, accountId, wallet, now);
-  if (present !== null) throw new PurchaseRefused(`${name} is for accounts without a plan. ${present}`);
-}
-
-/** A plan that renews has its wallet for itself: Stripe charges for its months as they come. */
-async function refuseBesideRenewal(
-  client: ClientBase,
-  { accountId, wallet, renews }: { accountId: number; wallet: Wallet; renews: boolean },
-  now: number,
-): Promise<void> {
-  const { rowCount: renewing } = await client.query(
-    `select 1 from renewing_plans where account_id = $1 and wallet = $2 and state <> 'ended'`,
-    [accountId, wallet],
-  );
-  if (renewing)
-    throw new PurchaseRefused(
-      'This wallet has a plan that renews. Change that plan instead, or let it end first.',
-    );
-  if (!renews) return;
-  const startsAt = await nextSubscriptionStart(client, { accountId, wallet, isPaid: true }, now);
-  if (startsAt.getTime() > now)
-    throw new PurchaseRefused(
-      `${await presentPlans(client, accountId, wallet, now)} A plan that renews can be bought after that. To get more units before that, buy a pack.`,
-    );
-}
-
-/** Returns a text that says how long the plans of a wallet run; null if it has none. */
-async function presentPlans(
-  client: ClientBase,
-  accountId: number,
-  wallet: Wallet,
-  now: number,
-): Promise<string | null> {
-  const plans = (await subscriptionTimes(client, accountId, now)).filter((plan) => plan.wallet === wallet);
-  if (plans.length === 0) return null;
-  return plans
-    .map(({ planName, endsAt }) => `Your plan ${planName} runs until ${endsAt.toISOString()}.`)
-    .join(' ');
 }
 
 /**

@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import { nextSubscriptionStart, subscriptionTimes } from '../../billing/grants.ts';
 import { findOffer, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
-import { createPurchase, PurchaseRefused } from '../../billing/payments/purchases.ts';
+import { PurchaseRefused } from '../../billing/payments/purchase-refusals.ts';
+import { createPurchase } from '../../billing/payments/purchases.ts';
 import { trialRefusal } from '../../billing/payments/trials.ts';
 import { SoukError } from '../../platform/errors.ts';
 import {

@@ -1,5 +1,5 @@
 import { beginSession } from '../../../../src/accounts/sessions.ts';
-import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchases.ts';
+import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchase-refusals.ts';
 import { ensureStandardPlans } from '../../../../src/billing/standard-plans.ts';
 import { SESSION_COOKIES } from '../../../../src/site/session.ts';
 import type { AttackCase } from '../attack-case.ts';
