@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const LONGEST_FILE = 300;
+const LONGEST_FILE = 400;
 
 /**
  * The rooms of the project, in order: a file imports only from its own room and from the rooms above it in this list. Type
