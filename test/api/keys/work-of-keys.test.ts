@@ -189,7 +189,7 @@ describe('a schedule', () => {
     },
   );
 
-  test('does not change hands by a change that is refused or only asks for the price, nor by a skipped run', async ({
+  test('does not change hands by a change that is refused or only asks for the price, nor by a run that cannot start', async ({
     souk,
     account,
     client,
@@ -202,12 +202,12 @@ describe('a schedule', () => {
     });
     expect(dry.json.data.dryRun).toBe(true);
     const open = (await client.post(schedule.links.run, '')).json.data;
-    const started = await capped.client.post(schedule.links.run, '');
-    expect(started.json.data.run.state).toBe('skipped');
+    const refused = await capped.client.post(schedule.links.run, '');
+    expect([refused.status, refused.json.code]).toEqual([409, 'BATCH_STATE']);
     await batchOnce(souk, client, open.batch, isFinished, 100);
     await revoke(souk, account.accountId, capped);
     passHour(souk);
-    expect((await runsMade(souk, client, schedule, 3))[0]).toMatchObject({ trigger: 'tick', reason: null });
+    expect((await runsMade(souk, client, schedule, 2))[0]).toMatchObject({ trigger: 'tick', reason: null });
   });
 
   test('of a key with a cap belongs to the key without limits that changes it', async ({
