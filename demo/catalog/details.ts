@@ -22,13 +22,13 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
     isParent ? null : (product.attributes.find((one) => one.dimension === dimension)?.value ?? null);
   const isMedia = looks.dimension === 'Format';
   const isBook = path[0].name === 'Books';
-  const model = `${brand.slice(0, 3).toUpperCase()}-${hash('model', asin) % 10_000}`;
+  const model = modelOf(product);
   const material = isMedia ? null : pick(MATERIALS, 'material', facts.familySeed);
   const slug = title.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 60);
   return {
     type: noun.toUpperCase().replaceAll(' ', '_'),
     title,
-    ...{ brand, manufacturer: brand, model: isMedia ? null : model, partNumber: isMedia ? null : model },
+    ...{ brand, manufacturer: brand, model, partNumber: model },
     productGroup: path[0].name,
     color: attribute('Color'),
     size: attribute('Size'),
@@ -59,6 +59,12 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
     ...{ brandStoreName: brand, brandStoreUrl: `/stores/${slug.split('-')[0]}`, brandStoreUrlName: brand },
     ...measuresOf(asin),
   };
+}
+
+/** Returns the model number, which is the part number too; null for films, series and books. */
+export function modelOf({ asin, brand, facts }: ProductSketch): string | null {
+  if (leafAt(facts.leaf).looks.dimension === 'Format') return null;
+  return `${brand.slice(0, 3).toUpperCase()}-${hash('model', asin) % 10_000}`;
 }
 
 function mediaFields(product: ProductSketch, isMedia: boolean, isBook: boolean): Record<string, unknown> {

@@ -29,6 +29,8 @@ export interface ProductSketch extends Label {
   isLowest(index: number, atMinutes: number): boolean;
   /** Returns how often the rank became clearly better in the preceding days. */
   rankDrops(days: number, atMinutes: number): number;
+  /** Returns whether the value is the highest so far. */
+  isHighest(index: number, atMinutes: number): boolean;
 }
 
 const ADJECTIVES = wordsOf('title adjectives');
@@ -108,6 +110,10 @@ export function sketch(asin: string, domain: number): ProductSketch {
     isLowest(index, at) {
       const present = product.current(index, at);
       return present >= 0 && !newest(index, at, (value) => value >= 0 && value < present);
+    },
+    isHighest(index, at) {
+      const present = product.current(index, at);
+      return present >= 0 && !newest(index, at, (value) => value > present);
     },
     rankDrops: (days, at) => rankDropsOf(points(3, at - days * DAY, at), at - days * DAY),
   };

@@ -1,4 +1,5 @@
 import { LEAF_COUNT } from '../catalog/categories.ts';
+import { modelOf } from '../catalog/details.ts';
 import { listedProducts } from '../catalog/listed.ts';
 import { monthlySoldAt } from '../catalog/popularity.ts';
 import { sellerAt } from '../catalog/sellers.ts';
@@ -105,9 +106,18 @@ function passes(product: ProductSketch, field: string, wanted: unknown, now: num
     case 'sellerIds':
     case 'buyBoxSellerId':
       return list.includes(sellerAt(product.facts.seller).sellerId);
+    case 'model':
+    case 'mpn':
+    case 'partNumber':
+      return list.some((name) => String(name).toLowerCase() === modelOf(product)?.toLowerCase());
+    case 'department':
+      // No product of the demo has a department.
+      return false;
     default: {
-      const index = SERIES[/^isLowest_(.+)$/.exec(field)?.[1] ?? ''];
-      return index === undefined || product.isLowest(index, now) === wanted;
+      const [, extreme, name = ''] = /^is(Lowest|Highest)_(.+)$/.exec(field) ?? [];
+      const index = SERIES[name];
+      if (index === undefined) return true;
+      return (extreme === 'Lowest' ? product.isLowest(index, now) : product.isHighest(index, now)) === wanted;
     }
   }
 }
@@ -129,6 +139,8 @@ function fieldValue(product: ProductSketch, field: string, now: number): number 
       ? Math.round((100 * (mean - current)) / Math.max(1, mean))
       : mean - current;
   }
+  // No product has a coupon for subscriptions or a dangerous material.
+  if (field === 'couponSNSAbsolute' || field === 'hazardousMaterialType') return -1;
   if (field === 'monthlySold') return monthlySoldAt(product.popularity, now) ?? -1;
   const drops = /^salesRankDrops(\d+)$/.exec(field);
   if (drops) return product.rankDrops(Number(drops[1]), now);

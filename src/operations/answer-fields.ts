@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { didYouMean } from './params/nearest-name.ts';
 import { isRecord } from './params/request.ts';
 
 /** The records of an answer: products, rows, deals. */
@@ -39,17 +40,29 @@ export function fieldProblem(of: FieldsOf, name: string): string | null {
   const where = records ? `a field of ${records.path}` : 'a field of the answer';
   const known = namesOf(schema);
   const [first = ''] = name.split('.');
-  const surrounds = records && Object.hasOwn(answer.shape, first) && !known.includes(first);
-  const isListed = known.includes(first) || (records?.providerFields?.includes(first) ?? true);
-  if (!surrounds && isListed && hasField(schema, name.split('.'))) return null;
+  const isListed = known.includes(first) || records?.providerFields?.includes(first);
+  const surrounds = records && Object.hasOwn(answer.shape, first) && !isListed;
+  if (!surrounds && (isListed ?? true) && hasField(schema, name.split('.'))) return null;
   return `must be ${where}, such as ${known.slice(0, SHOWN_NAMES).join(', ')}`;
 }
 
 const SHOWN_NAMES = 12;
 
-/** Returns whether the records hold fields of the provider, most of which few callers need. */
-export function isOpen(of: FieldsOf): boolean {
-  return hasField(selectable(of), ['any']);
+/** Returns the known fields that are nearest to the first unknown part of a name, as `; did you mean a?`, or ''. */
+export function nearField(of: FieldsOf, name: string): string {
+  const parts = name.split('.');
+  const records = selectable(of);
+  for (const [depth, part] of parts.entries()) {
+    const above = parts.slice(0, depth);
+    const known = [...namesAt(records, above), ...(depth === 0 ? (of.records?.providerFields ?? []) : [])];
+    if (known.includes(part)) continue;
+    const prefix = above.map((one) => `${one}.`).join('');
+    return didYouMean(
+      `${prefix}${part}`,
+      known.map((one) => `${prefix}${one}`),
+    );
+  }
+  return '';
 }
 
 /** Returns the names of the known fields of a record, or of the answer. */
@@ -133,6 +146,17 @@ function bare(schema: z.core.$ZodType): z.core.$ZodType {
 function namesOf(schema: z.core.$ZodType): string[] {
   const inner = bare(schema);
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+}
+
+/** Returns the known fields of a value below another one. Lists have the fields of their items. */
+function namesAt(schema: z.core.$ZodType, path: readonly string[]): string[] {
+  const [name, ...rest] = path;
+  const inner = bare(schema);
+  if (inner instanceof z.ZodArray) return namesAt(inner.element, path);
+  if (name === undefined) return namesOf(inner);
+  if (inner instanceof z.ZodRecord) return namesAt(inner.valueType, rest);
+  const below = inner instanceof z.ZodObject && Object.hasOwn(inner.shape, name) ? inner.shape[name] : null;
+  return below ? namesAt(below, rest) : [];
 }
 
 /** Returns whether a value may have a field. Lists have the fields of their items. */

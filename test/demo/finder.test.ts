@@ -6,6 +6,7 @@ interface Found {
   asin: string;
   title: string;
   brand: string;
+  partNumber: string | null;
   rootCategory: number;
   categoryTree: { catId: number }[];
   monthlySold: number | null;
@@ -63,6 +64,7 @@ describe('applies filters to every product found:', () => {
       { isLowest_BUY_BOX_SHIPPING: true },
       ({ stats }) => stats.isLowest?.[18] === true,
     ],
+    ['isHighest_NEW', { isHighest_NEW: true }, ({ stats }) => stats.max?.[1]?.[1] === stats.current?.[1]],
     [
       'deltaPercent30_BUY_BOX_SHIPPING, cheaper',
       { deltaPercent30_BUY_BOX_SHIPPING_gte: 15 },
@@ -103,6 +105,20 @@ describe('applies filters to every product found:', () => {
     const parents = (await products(demo, asinList)).flatMap(({ parentAsin }) => parentAsin ?? []);
     expect(new Set(parents).size).toBe(parents.length);
   });
+
+  test('finds a product by its part number', async ({ demo }) => {
+    const [first] = await products(demo, (await find(demo, { title: 'tent' })).asinList);
+    const { asinList } = await find(demo, { mpn: [String(first?.partNumber).toLowerCase()] });
+    expect(asinList).toContain(first?.asin);
+    for (const found of await products(demo, asinList)) expect(found.partNumber).toBe(first?.partNumber);
+  });
+
+  test.for([{ department: 'Kitchen' }, { couponSNSAbsolute_gte: 1 }, { hazardousMaterialType_gte: 0 }])(
+    'finds nothing for %j, of which no product has data',
+    async (filter, { demo }) => {
+      expect((await find(demo, { title: 'tent', ...filter })).totalResults).toBe(0);
+    },
+  );
 
   test('finds only ordinary products', async ({ demo }) => {
     expect((await find(demo, { productType: [5] })).asinList).toEqual([]);

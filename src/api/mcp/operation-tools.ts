@@ -1,5 +1,4 @@
-import { isOpen } from '../../operations/answer-fields.ts';
-import { jsonAnswerOf, type Operation, type Route } from '../../operations/define.ts';
+import type { Operation, Route } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { isAlwaysRequired, isStrict, parametersOf } from '../openapi/parameters.ts';
@@ -8,7 +7,7 @@ import { scopesOfOperation } from '../scopes.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { type Arguments, type ObjectSchema, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
-import { compactInput, compactOutput } from './tool-schemas.ts';
+import { compactFilters, compactInput, compactOutput } from './tool-schemas.ts';
 
 /** Parameters of every tool. The instructions of the server explain them once for all tools. */
 export const OPTIONS: Record<string, JsonSchema> = {
@@ -46,11 +45,12 @@ export function operationTools(): Tool[] {
 }
 
 function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
-  const { name, tool, toolset, toolDefaults = {} } = operation;
+  const { name, tool, toolset, toolHint, toolDefaults = {} } = operation;
   const group = name.split('.')[0] ?? name;
   const parameters = parametersOf(operation.params);
   const names = parameters.map((parameter) => parameter.name);
   const isDecodable = names.includes('decode');
+  const hasFilters = parameters.some(({ spread }) => spread);
   const known = new Set([
     ...names,
     ...parameters.flatMap(({ forms }) => forms.map((form) => form.name)),
@@ -66,7 +66,7 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
     listed: {
       name: tool,
       title: titleOf(tool),
-      description: `${operation.summary} Units: ${operation.kind === 'queued' ? operation.price.text : '0'}.`,
+      description: `${operation.summary}${toolHint ? ` ${toolHint}` : ''} Units: ${operation.kind === 'queued' ? operation.price.text : '0'}.`,
       inputSchema: inputOf(operation),
       ...(isPicture ? {} : { outputSchema: compactOutput(...(data ? [data] : [])) }),
       annotations: {
@@ -79,8 +79,8 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
     hasSeries: (args) => isDecodable && (Boolean(args.decode) || isLimited(args)),
     narrowing: NARROWING.filter((name) => shown.includes(name)),
     requestOf(args) {
-      // A strict operation refuses unknown fields itself.
-      if (!isStrict(operation.params)) refuseUnknown(args, known, shown);
+      // These operations refuse unknown fields themselves.
+      if (!isStrict(operation.params) && !hasFilters) refuseUnknown(args, known, shown);
       if (!isDecodable || !isLimited(args))
         return requestOf(route, { ...toolDefaults, ...withoutNulls(args) });
       // The level that tools have by default has no histories.
@@ -97,11 +97,14 @@ function inputOf(operation: Operation): ObjectSchema {
   const properties: Record<string, JsonSchema> = {};
   const parameters = parametersOf(params);
   const defaults: Record<string, unknown> = toolDefaults;
-  for (const { name, description, schema } of parameters) {
+  for (const { name, description, schema, spread } of parameters) {
+    if (spread) {
+      Object.assign(properties, compactFilters(schema));
+      continue;
+    }
     if (name === 'fields') {
-      // Every tool accepts it. The instructions of the server explain it once.
-      const answer = jsonAnswerOf(operation);
-      if (answer && isOpen(answer)) properties.fields = { type: 'string' };
+      // The instructions of the server explain it once.
+      properties.fields = { type: 'string' };
       continue;
     }
     if (name === 'decode') {
@@ -115,12 +118,16 @@ function inputOf(operation: Operation): ObjectSchema {
       ...(preset === undefined ? {} : { default: preset as JsonSchema['default'] }),
     } as JsonSchema);
   }
-  const required = parameters.filter(isAlwaysRequired).map(({ name }) => name);
+  const spread = parameters.find((parameter) => parameter.spread);
+  const required = parameters
+    .filter((parameter) => isAlwaysRequired(parameter) && parameter !== spread)
+    .map(({ name }) => name);
   return {
     type: 'object',
     properties: { ...properties, ...OPTIONS },
     ...(required.length > 0 ? { required } : {}),
-    additionalProperties: false,
+    // Most filters of the provider are known by patterns of their names only, so they are not listed.
+    additionalProperties: spread !== undefined,
   };
 }
 

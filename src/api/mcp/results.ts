@@ -170,7 +170,8 @@ function errorResult(
   const retryAfter = answer.header('retry-after');
   const jobId = answer.header('x-job-id');
   const error = {
-    code,
+    // The finder's own code is for its addresses: invalid arguments of tools have one code.
+    code: code === ERRORS.SELECTION_INVALID.code ? ERRORS.VALIDATION_FAILED.code : code,
     message: shortened(msg, LONGEST_MESSAGE),
     status: answer.status,
     ...(metadata ? { metadata: { ...metadata, ...fewErrors(metadata.errors) } } : {}),

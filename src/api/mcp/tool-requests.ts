@@ -1,3 +1,4 @@
+import { didYouMean } from '../../operations/params/nearest-name.ts';
 import { got } from '../../operations/params/shown-value.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
@@ -47,9 +48,14 @@ export function textOf(value: unknown): string {
 export function refuseUnknown(args: Arguments, known: ReadonlySet<string>, shown: readonly string[]): void {
   const unknown = Object.keys(args).filter((name) => !known.has(name));
   if (unknown.length === 0) return;
-  const problem = `is not an argument of this tool; its arguments are ${shown.join(', ')}`;
-  // Limits the answer to a request with very many unknown arguments.
-  throw invalidParameters(unknown.slice(0, 10).map((name) => ({ parameter: name.slice(0, 100), problem })));
+  const accepted = `its arguments are ${shown.join(', ')}`;
+  throw invalidParameters(
+    // Limits the answer to a request with very many unknown arguments.
+    unknown.slice(0, 10).map((name) => ({
+      parameter: name.slice(0, 100),
+      problem: `is not an argument of this tool${didYouMean(name, known) || `; ${accepted}`}`,
+    })),
+  );
 }
 
 /** Splits the arguments into those with one of these names, and the others. */

@@ -29,7 +29,6 @@ export function compactInput(schema: JsonSchema): JsonSchema {
   }
   const [first] = schema.prefixItems ?? [];
   if (isSchema(first)) result.items = { type: first.type } as JsonSchema;
-  if (schema.patternProperties) return byName(schema);
   if (isSchema(result.additionalProperties)) delete result.additionalProperties;
   return result;
 }
@@ -41,19 +40,17 @@ function entryOf(schema: JsonSchema): JsonSchema {
 
 const BOUND = /_(?:gte|lte)$/;
 
-/** Describes an object with very many fields: its description lists the usual ones; all are accepted. */
-function byName({ description = '', properties = {} }: JsonSchema): JsonSchema {
-  const meanings = new Map<string, string>();
-  for (const [name, schema] of Object.entries(properties)) {
-    const meaning = isSchema(schema) ? (schema.description ?? '') : '';
-    const isRange = BOUND.test(name);
-    meanings.set(
-      isRange ? name.replace(BOUND, '_gte/_lte') : name,
-      isRange ? meaning.replace(/; (?:min|max)imum$/, '') : meaning,
-    );
-  }
-  const usual = [...meanings].map(([name, meaning]) => `${name}: ${meaning}`).join('. ');
-  return { type: 'object', description: `${description}. ${usual}` };
+/** Returns the schemas of the usual filters by name. The description of their tool explains bounds, which are most of them. */
+export function compactFilters({ properties = {} }: JsonSchema): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, JsonSchema>).map(([name, schema]) => {
+      const { description: _, ...bound } = schema;
+      // A list has one value or several.
+      const { anyOf: [, several] = [], ...one } = schema;
+      if (BOUND.test(name)) return [name, compactInput(bound)];
+      return [name, compactInput(isSchema(several) ? { ...several, ...one } : schema)];
+    }),
+  );
 }
 
 function compactProperties(properties: object): Record<string, JsonSchema> {
@@ -120,7 +117,7 @@ const INSTEAD_OF_DATA: Record<string, JsonSchema> = {
   resource: { type: 'string' },
 };
 
-const OF_EVERY_ANSWER = new Set(['fromCache', 'links']);
+const OF_EVERY_ANSWER = new Set(['country', 'domainId', 'fromCache', 'links']);
 
 function shape({ type, anyOf }: JsonSchema): JsonSchema {
   const types = anyOf?.map((option) => (isSchema(option) ? option.type : undefined)) ?? [type];

@@ -151,9 +151,11 @@ function requestOf(
   }
   const schema = { $ref: `#/components/schemas/${parametersNameOf(operation)}` };
   const example = exampleOf(parameterObject(parameters, isStrict(operation.params)));
+  // A query has the fields of every answer; a body and a selection may have them instead.
+  const fields = queryParameters(parameters.filter(({ name }) => name === 'fields'));
   if (!route.jsonParameter) {
     return {
-      parameters: options.map(option),
+      parameters: [...fields, ...options.map(option)],
       requestBody: {
         description: 'Parameters of the operation',
         required: true,
@@ -169,7 +171,7 @@ function requestOf(
     schema: { type: 'string', contentMediaType: 'application/json', ...JSON_TEXT },
     example: stringifyJson(example),
   };
-  return { parameters: [json, ...options.map(option)] };
+  return { parameters: [json, ...fields, ...options.map(option)] };
 }
 
 /** Bounds of JSON in a query: addresses are limited to 64 KiB. */

@@ -56,7 +56,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     { domain: DOMAIN_NAMES },
     {
       domain: domainExcept([12], 'has no best-seller lists'),
-      category: categoryId().meta({ description: 'Category node id', examples: [1055398] }),
+      category: categoryId().meta({ description: 'Category node id', examples: [100000] }),
       range: oneOfNumbers(RANK_DAYS)
         .default(0)
         .describe('Rank: 0 current, otherwise the mean over this many days'),

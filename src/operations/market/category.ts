@@ -6,6 +6,7 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { categoryId, type ExactInteger } from '../params/exact-integer.ts';
 import { request } from '../params/request.ts';
 import { boolean } from '../params/scalars.ts';
+import { PROVIDER_CATEGORY_FIELDS } from '../products/provider-fields.ts';
 
 export interface CategoryInput {
   domain: Domain;
@@ -41,7 +42,7 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
       domain: domain(),
       category: categoryId().meta({
         description: 'Category node id; 0: all root categories',
-        examples: [1055398],
+        examples: [100000],
       }),
       parents: boolean().default(false).describe('Include the parent categories'),
       children: boolean()
@@ -69,7 +70,7 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
   },
   respond: {
     type: 'json',
-    records: { path: 'categories' },
+    records: { path: 'categories', providerFields: PROVIDER_CATEGORY_FIELDS },
     answer: z.object({
       ...site(),
       categories: z.record(z.string(), categoryRecord).describe('Categories by id'),

@@ -9,6 +9,7 @@ import { categoryId, integerOf } from '../params/exact-integer.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, listProblem, oneOfNumbers, text } from '../params/scalars.ts';
 import { selectionRoutes } from '../params/selection.ts';
+import { PROVIDER_DEAL_FIELDS } from '../products/provider-fields.ts';
 
 const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
 
@@ -97,7 +98,7 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   },
   respond: {
     type: 'json',
-    records: { path: 'deals.dr' },
+    records: { path: 'deals.dr', providerFields: PROVIDER_DEAL_FIELDS },
     answer: z.object({ ...site(), deals }),
     present: (found, { domainId }) => ({
       data: { country: SITES[domainId], domainId, deals: found.get('') ?? { dr: [] } },
@@ -134,7 +135,7 @@ function categories(description: string) {
     .max(500, fault)
     .transform((ids) => [...new Set(ids)].sort((a, b) => (integerOf(a) < integerOf(b) ? -1 : 1)))
     .optional()
-    .meta({ description, examples: [[1055398, 165796011]] });
+    .meta({ description, examples: [[100000, 200000]] });
 }
 
 function range(description: string) {

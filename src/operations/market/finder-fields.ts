@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import { GROUP_DOCUMENTATION } from '../params/documentation.ts';
 import { type ExactInteger, exactInteger, integerOf } from '../params/exact-integer.ts';
+import { didYouMean } from '../params/nearest-name.ts';
 import { isRecord } from '../params/request.ts';
 import { listProblem, PRINTABLE, problem } from '../params/scalars.ts';
 import { got } from '../params/shown-value.ts';
-import { isSortable, type Kind, kindOf, LIST_MOST, TEXT_MOST } from './finder-names.ts';
+import { finderNames, isSortable, type Kind, kindOf, LIST_MOST, TEXT_MOST } from './finder-names.ts';
 import { FILTERS_SCHEMA, SORT_FIELD_PATTERN } from './finder-schema.ts';
 
 /**
  * The filter fields of a selection, which are those of the provider's finder. The canonical input holds the values that
  * are sent upstream: numbers as numbers, lists unique and sorted.
+ * @param parameters names beside the filters, to suggest them for misspelt names.
  */
-export function filters() {
+export function filters(parameters: Iterable<string>) {
   const description = 'Filter fields; bounds of ranges end in _gte or _lte';
   const field = z
     .unknown()
@@ -26,6 +28,7 @@ export function filters() {
         return z.NEVER;
       }
       const result: [string, FilterValue][] = [];
+      let suggestions = 0;
       for (const [name, value] of entries) {
         const kind = kindOf(name);
         const parsed = kind && KINDS[kind].parse(value);
@@ -33,7 +36,7 @@ export function filters() {
         else {
           const message = kind
             ? got(`must be ${KINDS[kind].wanted}`, value)
-            : 'is not a field of the selection';
+            : `is not a field of the selection${suggestions++ < MOST_SUGGESTIONS ? didYouMean(name, [...parameters, ...finderNames()]) : ''}`;
           context.issues.push({ code: 'custom', message, input: value, path: [name] });
         }
       }
@@ -43,6 +46,9 @@ export function filters() {
   GROUP_DOCUMENTATION.add(field, { description, required: true, schema: FILTERS_SCHEMA, spread: true });
   return field;
 }
+
+/** Suggestions compare a name with a thousand others, and a selection may have a thousand fields. */
+const MOST_SUGGESTIONS = 3;
 
 export type FilterValue = number | boolean | string | (number | string)[];
 

@@ -33,13 +33,34 @@ const TYPES = [
   ...['RATING', 'COUNT_REVIEWS', 'BUY_BOX_SHIPPING', 'USED_NEW_SHIPPING', 'USED_VERY_GOOD_SHIPPING'],
   ...['USED_GOOD_SHIPPING', 'USED_ACCEPTABLE_SHIPPING', 'REFURBISHED_SHIPPING', 'EBAY_NEW_SHIPPING'],
   ...['EBAY_USED_SHIPPING', 'TRADE_IN', 'RENT', 'BUY_BOX_USED_SHIPPING', 'PRIME_EXCL'],
-].join('|');
+];
 
-export const RANGE_METRIC = new RegExp(
-  `^(current|avg(1|7|30|90|180|365)|delta(1|7|30|90)|deltaPercent(1|7|30|90)|deltaLast|lastPriceChange)_(${TYPES})$`,
-);
-export const SWITCH_METRIC = new RegExp(`^(backInStock|isLowest|isLowest90)_(${TYPES})$`);
+const RANGE_METRICS = [
+  ...[
+    'current',
+    'avg1',
+    'avg7',
+    'avg30',
+    'avg90',
+    'avg180',
+    'avg365',
+    'delta1',
+    'delta7',
+    'delta30',
+    'delta90',
+  ],
+  ...['deltaPercent1', 'deltaPercent7', 'deltaPercent30', 'deltaPercent90', 'deltaLast', 'lastPriceChange'],
+];
+
+const SWITCH_METRICS = ['backInStock', 'isLowest', 'isLowest90', 'isHighest'];
+
+export const RANGE_METRIC = metricOf(RANGE_METRICS);
+export const SWITCH_METRIC = metricOf(SWITCH_METRICS);
 export const MONTHLY_RANK = /^srAvg[0-2](0\d|1[01])$/;
+
+function metricOf(metrics: readonly string[]): RegExp {
+  return new RegExp(`^(${metrics.join('|')})_(${TYPES.join('|')})$`);
+}
 
 const words = (text: string) => new Set(text.trim().split(/\s+/));
 
@@ -58,10 +79,12 @@ export const RANGES: ReadonlySet<string> = words(`
   buyBoxStatsSellerCount30 buyBoxStatsSellerCount90 buyBoxStatsSellerCount180 buyBoxStatsSellerCount365
   buyBoxStandardDeviation30 buyBoxStandardDeviation90 buyBoxStandardDeviation365 flipability30 flipability90
   flipability365
-  variationReviewCount variationRatingCount couponOneTimeAbsolute couponOneTimePercent couponSNSPercent
+  variationReviewCount variationRatingCount couponOneTimeAbsolute couponOneTimePercent couponSNSAbsolute
+  couponSNSPercent
   businessDiscount fbaFees
   packageHeight packageLength packageWidth packageWeight packageDimension packageQuantity itemHeight itemLength
-  itemWidth itemWeight itemDimension numberOfItems numberOfPages unitValue variationCount imageCount videoCount`);
+  itemWidth itemWeight itemDimension numberOfItems numberOfPages unitValue variationCount imageCount videoCount
+  hazardousMaterialType`);
 
 export const SWITCHES: ReadonlySet<string> = words(`
   buyBoxIsAmazon buyBoxIsFBA buyBoxIsUnqualified buyBoxIsPreorder buyBoxIsBackorder buyBoxIsPrimeExclusive
@@ -79,13 +102,27 @@ export const NUMBER_LISTS: ReadonlySet<string> = words(`
 export const TEXTS: ReadonlySet<string> = words('title title_flag historicalParentASIN buyBoxUsedSellerId');
 
 export const TEXT_LISTS: ReadonlySet<string> = words(`
-  author binding brand color edition format genre label languages manufacturer model partNumber platform productGroup
+  author binding brand color department edition format genre label languages manufacturer model mpn partNumber platform productGroup
   publisher size studio type itemTypeKeyword targetAudienceKeyword itemForm activeIngredients specialIngredients
   brandStoreName brandStoreUrlName websiteDisplayGroup websiteDisplayGroupName dealType buyBoxShippingCountry scent
   unitType pattern style material
   buyBoxSellerId sellerIds sellerIdsLowestFBA sellerIdsLowestFBM sellerIdsFBA sellerIdsFBM historicalSellerIds
   buyBoxStatsTopSellerId30 buyBoxStatsTopSellerId90 buyBoxStatsTopSellerId180 buyBoxStatsTopSellerId365
   frequentlyBoughtTogether`);
+
+/** Returns every name but those of the monthly ranks, to suggest one for a misspelt name. */
+export function* finderNames(): Generator<string> {
+  for (const type of TYPES) {
+    for (const metric of RANGE_METRICS) yield* boundsOf(`${metric}_${type}`);
+    for (const metric of SWITCH_METRICS) yield `${metric}_${type}`;
+  }
+  for (const name of RANGES) yield* boundsOf(name);
+  for (const names of [SWITCHES, NUMBERS, NUMBER_LISTS, TEXTS, TEXT_LISTS]) yield* names;
+}
+
+function boundsOf(name: string): string[] {
+  return [`${name}_gte`, `${name}_lte`];
+}
 
 /** Maximum items in a list, and characters in a text. */
 export const LIST_MOST = 50;

@@ -48,6 +48,7 @@ const params = request(
     yzoom: boolean().default(true).describe('Fit the vertical axis to the curves'),
     ...curves,
     ...colours,
+    fields: z.never({ error: 'must not be sent: the answer is a picture' }).optional(),
   },
 );
 

@@ -8,6 +8,7 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { isRecord, request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import { toKeepaMinutes } from '../products/keepa-time.ts';
+import { PROVIDER_LIGHTNING_DEAL_FIELDS } from '../products/provider-fields.ts';
 
 export const DEAL_STATES = [
   'AVAILABLE',
@@ -88,7 +89,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   },
   respond: {
     type: 'json',
-    records: { path: 'lightningDeals' },
+    records: { path: 'lightningDeals', providerFields: PROVIDER_LIGHTNING_DEAL_FIELDS },
     answer: z.object({ ...site(), lightningDeals: z.array(lightningDealRecord) }),
     present(found, { domain, asin, state }, { now }) {
       const nowMinutes = toKeepaMinutes(now);

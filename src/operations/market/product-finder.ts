@@ -31,7 +31,7 @@ const params = z.preprocess(
         .describe('ASINs per page'),
       sort: sortOrder(),
       stats: oneOfNumbers([0, 1]).default(0).describe('1: include searchInsights'),
-      selection: filters(),
+      selection: filters([...NAMED, 'fields']),
     },
   ).refine(({ page, perPage }) => (page + 1) * perPage <= LARGEST_RESULT, {
     path: ['page'],
@@ -53,6 +53,7 @@ export interface FinderPage {
 export const productFinder = defineQueued<'market.productfinder', ProductFinderInput, FinderPage>({
   name: 'market.productfinder',
   summary: 'Finds products that match filters.',
+  toolHint: 'Prices are in cents, ratings stars x 10. Other filters of the provider are accepted.',
   tool: 'market_find_products',
   toolset: 'products',
   routes: selectionRoutes('/api/market/productfinder', '/api/market/query'),

@@ -11,6 +11,7 @@ import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts
 import { Fault, request } from '../params/request.ts';
 import { boolean, integer } from '../params/scalars.ts';
 import { cutSeries, lastDays } from '../products/history-window.ts';
+import { PROVIDER_SELLER_FIELDS } from '../products/provider-fields.ts';
 
 export interface SellerInput extends Paging {
   domain: Domain;
@@ -125,7 +126,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   },
   respond: {
     type: 'json',
-    records: { path: 'sellers' },
+    records: { path: 'sellers', providerFields: PROVIDER_SELLER_FIELDS },
     answer: z.object({
       ...site(),
       sellers: z.record(z.string(), sellerRecord).describe('Sellers by id; unknown sellers are absent'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldsOf, fieldProblem, knownFields, relativeName } from '../answer-fields.ts';
+import { type FieldsOf, fieldProblem, knownFields, nearField, relativeName } from '../answer-fields.ts';
 import { PARAMETER_PARTS } from './documentation.ts';
 import { list } from './lists.ts';
 import { Fault, isRecord, request } from './request.ts';
@@ -86,7 +86,7 @@ function fieldsOf(of: FieldsOf) {
           name.length > LONGEST_NAME
             ? `must be at most ${LONGEST_NAME} characters`
             : fieldProblem(of, relative);
-        return problem === null ? relative : new Fault(problem);
+        return problem === null ? relative : new Fault(problem, nearField(of, relative));
       },
       sorted: true,
     },

@@ -73,7 +73,8 @@ function resolve(given: Group, rule: ListRule): string[] | Fault {
       if (item === '') continue;
       position += 1;
       const value = rule.parse(item);
-      if (value instanceof Fault) return new Fault(got(`item ${position} ${value.problem}`, item));
+      if (value instanceof Fault)
+        return new Fault(`${got(`item ${position} ${value.problem}`, item)}${value.hint}`);
       items.add(value);
     }
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unknownKeys } from '../faults.ts';
 import { GROUP_DOCUMENTATION, type GroupDocumentation, REQUEST_GROUPS } from './documentation.ts';
 
 /**
@@ -12,7 +13,12 @@ export function request<Shape extends z.ZodRawShape>(
   shape: Shape,
   { strict = false } = {},
 ) {
-  const object = (strict ? z.strictObject : z.object)(shape, 'must be a JSON object');
+  const object = (strict ? z.strictObject : z.object)(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownKeys(issue.keys, [...Object.keys(shape), 'fields'])
+        : 'must be a JSON object',
+  });
   REQUEST_GROUPS.add(object, groups);
   const group = grouper(groups);
   return z.preprocess((raw) => (isRecord(raw) ? group(raw) : raw), object);
@@ -44,9 +50,12 @@ export function grouped<T>(
 
 export class Fault {
   readonly problem: string;
+  /** Stands after the value in the text. */
+  readonly hint: string;
 
-  constructor(problem: string) {
+  constructor(problem: string, hint = '') {
     this.problem = problem;
+    this.hint = hint;
   }
 }
 

@@ -201,6 +201,43 @@ describe('with an upstream that knows every product', () => {
     expect(data.error.metadata.errors).toMatchObject([{ parameter }]);
   });
 
+  test('the finder takes filters as arguments, listed or not, and within selection', async ({
+    souk,
+    client,
+  }) => {
+    souk.upstream.on('query', () => ({ json: { asinList: ['B0FLATARG1'], totalResults: 1 } }));
+    const agent = await connectAgent(client);
+    const { tools } = await agent.client.listTools();
+    const { inputSchema } = tools.find(({ name }) => name === 'market_find_products') ?? {};
+    expect(inputSchema?.properties).toHaveProperty('title');
+    expect(inputSchema?.properties).toHaveProperty('current_NEW_lte');
+    for (const args of [
+      { domain: 1, title: 'flat', isHighest_NEW: true },
+      { domain: 1, selection: { title: 'nested', isHighest_NEW: true } },
+    ]) {
+      const { isError, data } = await agent.call('market_find_products', args);
+      expect([isError, data.asinList]).toEqual([false, ['B0FLATARG1']]);
+    }
+    expect(souk.upstream.callsTo('query').map(({ body }) => JSON.parse(body))).toMatchObject([
+      { title: 'flat', isHighest_NEW: true },
+      { title: 'nested', isHighest_NEW: true },
+    ]);
+  });
+
+  test.for<[string, Record<string, unknown>, string]>([
+    ['market_find_products', { domain: 1, current_NEW_let: 5 }, 'current_NEW_lte'],
+    ['market_find_products', { domain: 1, title: 'x', perpage: 50 }, 'perPage'],
+    ['market_find_deals', { domainId: 1, daterange: 1 }, 'dateRange'],
+    ['market_get_product', { domain: 1, asin: ['B000000001'] }, 'asins'],
+    ['jobs_get', { jobid: 'x' }, 'id'],
+  ])('%s refuses %j with one code, and names %s', async ([tool, args, nearest], { client }) => {
+    const agent = await connectAgent(client, { toolsets: 'all' });
+    const { isError, data } = await agent.call(tool, args);
+    expect(isError).toBe(true);
+    expect(data.error).toMatchObject({ code: 'VALIDATION_FAILED', status: 400 });
+    expect(data.error.message).toContain(nearest);
+  });
+
   test('treats null as a missing argument', async ({ client }) => {
     const agent = await connectAgent(client);
     const args = { domain: 1, asins: [newAsin()], days: null, maxUnits: null, dryRun: null };
@@ -213,7 +250,7 @@ describe('with an upstream that knows every product', () => {
     const { isError, content, data } = await agent.call('market_find_products', { domain: 1, selection });
     expect(isError).toBe(true);
     expect(data.error).toMatchObject({
-      code: '4000',
+      code: 'VALIDATION_FAILED',
       status: 400,
       message: expect.stringMatching(/colour_0.*\.\.\.$/),
     });

@@ -46,6 +46,11 @@ describe('the grammar of a selection', () => {
     ['lastPriceChange_AMAZON_gte', 7_000_000],
     ['backInStock_NEW', false],
     ['isLowest90_AMAZON', 1],
+    ['isHighest_BUY_BOX_SHIPPING', true],
+    ['department', 'Kitchen'],
+    ['mpn', ['AB-1', 'AB-2']],
+    ['couponSNSAbsolute_gte', 100],
+    ['hazardousMaterialType_lte', 3],
     ['srAvg011_lte', 1000],
     ['unitValue_gte', 1.5],
     ['buyBoxSellerId', 'ASELLER00001'],
@@ -56,17 +61,25 @@ describe('the grammar of a selection', () => {
   });
 
   test.each([
-    ['current_SALES', 5],
-    ['current_NOTHING_gte', 5],
-    ['avg31_SALES_gte', 5],
-    ['monthlySold', 5],
-    ['key', 'x'],
-    ['domain_id', 1],
-    ['srAvg312_lte', 5],
-  ])('refuses the unknown field %s, and names it', (name, value) => {
+    ['current_SALES', 5, '; did you mean current_SALES_gte or current_SALES_lte?'],
+    ['current_NEW_let', 5, '; did you mean current_NEW_lte?'],
+    ['avg31_SALES_gte', 5, '; did you mean avg1_SALES_gte or avg30_SALES_gte?'],
+    ['monthlySold', 5, '; did you mean monthlySold_gte or monthlySold_lte?'],
+    ['perPages', 50, '; did you mean perPage?'],
+    ['manufacturers', 'x', '; did you mean manufacturer?'],
+    ['key', 'x', ''],
+    ['srAvg312_lte', 5, ''],
+  ])('refuses the unknown field %s, names it and suggests the nearest', (name, value, suggestion) => {
     expect(problems({ title: 'x', [name]: value })).toEqual({
-      [`selection.${name}`]: 'is not a field of the selection',
+      [`selection.${name}`]: `is not a field of the selection${suggestion}`,
     });
+  });
+
+  test('suggests names for the first three of many unknown fields', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`titl${i % 10}${i}`, 1]));
+    const found = Object.values(problems({ title: 'x', titel: 1, brnad: 1, ...unknown }));
+    expect(found).toHaveLength(502);
+    expect(found.filter((problem) => problem.includes('did you mean'))).toHaveLength(3);
   });
 
   test.each([
