@@ -2,16 +2,21 @@ import { z } from 'zod';
 import { integer, text } from '../../operations/params/scalars.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { parseJson, stringifyJson } from '../../platform/json.ts';
-import { inTurns, stringifyJsonBytes } from '../../platform/json-bytes.ts';
-import { outlineOf } from '../../results/outline.ts';
+import { inTurns, parseJsonBytes, stringifyJsonBytes } from '../../platform/json-bytes.ts';
+import { type Entry, entriesAt, kindAt, type ValueKind } from '../../platform/json-entries.ts';
+import { isTurnOver, nextTurn } from '../../platform/turn.ts';
+import { outlineOf, shortened } from '../../results/outline.ts';
 import { parseAs } from '../request-input.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
 import type { Arguments } from './tool.ts';
 
 /** Parts of stored answers, for agents whose program cannot read resources. */
 
-/** The largest answer that a gateway parses for a part. */
-export const DIVISIBLE_BYTES = 2_097_152;
+/** The largest value that a gateway parses for a part. A larger answer is searched for the part, but not parsed. */
+export const PARSED_BYTES = 2_097_152;
+
+/** The largest answer that has parts. */
+export const DIVISIBLE_BYTES = 67_108_864;
 
 const partSchema = z.object({
   path: text({ maxLength: 300 })
@@ -42,33 +47,78 @@ export function partOf({ path, offset, fields }: Arguments): Part | null {
 
 /**
  * Returns a part of an answer that fits a size: entries of a list from an offset, or one value. A value that is still too
- * large is returned as an outline. While it reads a large value, other work has its turns.
+ * large is returned as an outline. While it reads a large answer, other work has its turns.
+ * @param answer the JSON text of an envelope.
  * @throws SoukError VALIDATION_FAILED for a path that does not exist.
  */
 export async function takePart(
-  data: unknown,
+  answer: Buffer,
   { path, offset, fields, series }: Part & { series: SeriesLimits },
   limitBytes: number,
 ): Promise<Record<string, unknown>> {
-  const found = valueAt(data, path);
-  const shown = (value: unknown) => inTurns(compactSeries(picked(value, fields), series));
-  const value = Array.isArray(found) ? found : await shown(found);
+  const found = await valueAt(answer, path);
   const about = path === '' ? {} : { path };
-  if (!Array.isArray(value)) return { ...about, ...(await fitting(value, limitBytes)) };
+  const itemAt = async ({ start, end }: Entry): Promise<Item> => {
+    const value =
+      end - start > PARSED_BYTES
+        ? await pickedAt(answer, start, fields)
+        : await parseJsonBytes(answer.subarray(start, end));
+    if (value === TOO_LARGE) return { outline: await sizesIn(answer, start) };
+    return { value: await inTurns(compactSeries(picked(value, fields), series)) };
+  };
+  if (kindAt(answer, found.start) === 'list')
+    return {
+      ...about,
+      ...(await pageOf(entriesOf(answer, found.start), itemAt, { path, offset, limitBytes })),
+    };
+  const item = await itemAt(found);
+  if ('outline' in item) return { ...about, ...item, hint: deeper('the outline') };
+  const { value } = item;
+  // A history becomes a list of points.
+  if (Array.isArray(value))
+    return {
+      ...about,
+      ...(await pageOf(value, async (one) => ({ value: one }), { path, offset, limitBytes })),
+    };
+  return { ...about, ...(await fitting(value, limitBytes)) };
+}
+
+/** A value to show, or the outline of one that is too large to be parsed. */
+type Item = { value: unknown } | { outline: unknown };
+
+/** Returns the entries of a list from an offset that fit the size. */
+async function pageOf<Source>(
+  list: AsyncIterable<Source> | Iterable<Source>,
+  itemAt: (source: Source) => Promise<Item>,
+  { path, offset, limitBytes }: { path: string; offset: number; limitBytes: number },
+): Promise<Record<string, unknown>> {
   const items: unknown[] = [];
-  let bytes = 0;
-  for (const entry of value.slice(offset)) {
-    const item = await shown(entry);
-    bytes += stringifyJson(item).length + 1;
-    if (bytes > limitBytes) break;
-    items.push(item);
+  let left = limitBytes;
+  let total = 0;
+  /** The first entry that does not fit. */
+  let next: Item | null = null;
+  for await (const source of list) {
+    total += 1;
+    if (total <= offset || next) continue;
+    const item = await itemAt(source);
+    left -= 'outline' in item ? limitBytes : stringifyJson(item.value).length + 1;
+    if (left < 0 || 'outline' in item) next = item;
+    else items.push(item.value);
   }
   const end = offset + items.length;
-  const counts = { total: value.length, offset, next: end < value.length ? end : null };
-  if (items.length > 0 || offset >= value.length) return { ...about, ...counts, items };
+  const counts = { total, offset, next: next ? end : null };
+  if (items.length > 0 || !next) return { ...counts, items };
   const at = [...(path === '' ? [] : [path]), String(offset)].join('.');
-  const outline = parseJson(outlineOf(await shown(value[offset])));
-  return { ...about, ...counts, next: offset + 1, outline, hint: deeper(at) };
+  const outline = 'outline' in next ? next.outline : parseJson(outlineOf(next.value));
+  return { ...counts, next: offset + 1, outline, hint: deeper(at) };
+}
+
+/** Yields the entries of a list or an object. Other work has its turns meanwhile. */
+async function* entriesOf(answer: Buffer, start: number): AsyncGenerator<Entry> {
+  for (const entry of entriesAt(answer, start)) {
+    if (isTurnOver()) await nextTurn();
+    if (entry) yield entry;
+  }
 }
 
 async function fitting(value: unknown, limitBytes: number): Promise<Record<string, unknown>> {
@@ -76,8 +126,37 @@ async function fitting(value: unknown, limitBytes: number): Promise<Record<strin
   return { outline: parseJson(outlineOf(value)), hint: deeper('the outline') };
 }
 
+/** The most names that an outline by sizes or an error has. */
+const MOST_NAMES = 30;
+
+/** Returns the outline of a value that is too large to be parsed: the sizes of its first entries. */
+async function sizesIn(answer: Buffer, at: number): Promise<Record<string, string>> {
+  const sizes: [string, string][] = [];
+  for await (const { name, start, end } of entriesOf(answer, at)) {
+    sizes.push([shortened(name, 100), `${kindAt(answer, start)} of ${end - start} bytes`]);
+    if (sizes.length === MOST_NAMES) break;
+  }
+  return Object.fromEntries(sizes);
+}
+
 function deeper(place: string): string {
   return `The value is too large: request a path below ${place}, or fewer fields.`;
+}
+
+/** Instead of a value that is too large to be parsed. */
+const TOO_LARGE = Symbol('too large');
+
+/** Returns the object at a position with only these fields. */
+async function pickedAt(answer: Buffer, at: number, fields: readonly string[]): Promise<unknown> {
+  const found: Entry[] = [];
+  if (kindAt(answer, at) === 'object')
+    for await (const entry of entriesOf(answer, at)) if (fields.includes(entry.name)) found.push(entry);
+  const length = found.reduce((sum, { start, end }) => sum + end - start, 0);
+  if (found.length === 0 || length > PARSED_BYTES) return TOO_LARGE;
+  const result: [string, unknown][] = [];
+  for (const { name, start, end } of found)
+    result.push([name, await parseJsonBytes(answer.subarray(start, end))]);
+  return Object.fromEntries(result);
 }
 
 function picked(value: unknown, fields: readonly string[]): unknown {
@@ -87,23 +166,33 @@ function picked(value: unknown, fields: readonly string[]): unknown {
   );
 }
 
-function valueAt(data: unknown, path: string): unknown {
-  let value = data;
-  for (const [i, name] of (path === '' ? [] : path.split('.')).entries()) {
-    if (isObject(value) && Object.hasOwn(value, name)) {
-      value = value[name];
-      continue;
+async function valueAt(answer: Buffer, path: string): Promise<Entry> {
+  const names = path === '' ? [] : path.split('.');
+  let value: Entry = { name: '', start: 0, end: answer.length };
+  for (const [i, name] of ['data', ...names].entries()) {
+    let found: Entry | null = null;
+    const shown: string[] = [];
+    let count = 0;
+    for await (const entry of entriesOf(answer, value.start)) {
+      count += 1;
+      if (shown.length < MOST_NAMES) shown.push(shortened(entry.name, 100));
+      if (entry.name !== name) continue;
+      found = entry;
+      break;
     }
-    const place = path.split('.').slice(0, i).join('.') || 'the answer';
-    const problem = `${place} has no ${name}; it has ${namesIn(value)}`;
-    throw invalidParameters([{ parameter: 'path', problem }]);
+    if (!found) {
+      const place = names.slice(0, i - 1).join('.') || 'the answer';
+      const problem = `${place} has no ${name}; it has ${namesIn(kindAt(answer, value.start), count, shown)}`;
+      throw invalidParameters([{ parameter: 'path', problem }]);
+    }
+    value = found;
   }
   return value;
 }
 
-function namesIn(value: unknown): string {
-  if (Array.isArray(value)) return `${value.length} entries`;
-  return isObject(value) ? Object.keys(value).slice(0, 30).join(', ') : 'no fields';
+function namesIn(kind: ValueKind, count: number, names: readonly string[]): string {
+  if (kind === 'list') return `${count} entries`;
+  return kind === 'object' ? names.join(', ') : 'no fields';
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

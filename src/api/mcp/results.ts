@@ -6,7 +6,7 @@ import { errorBody } from '../../results/envelope.ts';
 import { outlineOf, shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
-import { DIVISIBLE_BYTES, type Part, takePart } from './parts.ts';
+import { DIVISIBLE_BYTES, PARSED_BYTES, type Part, takePart } from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 
 /** Approximate bytes of JSON per token. */
@@ -71,7 +71,7 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
 /** Histories become much shorter, so that a large answer with some of their points may fit. */
 function readableBytes({ series }: ResultContext): number {
   return series && Object.values(series).some((limit) => limit !== undefined)
-    ? DIVISIBLE_BYTES
+    ? PARSED_BYTES
     : INLINE_LIMIT_BYTES;
 }
 
@@ -87,14 +87,26 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }
 
-/** Returns a part of an answer. An answer that is too large to be parsed here is returned as an outline. */
+/** Returns a part of an answer. Parts of large answers are taken one after the other, so that one of them is in memory. */
 async function partResult(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
+  if (answer.size !== null && answer.size <= PARSED_BYTES) return takenPart(answer, part, context);
+  const taken = lastLargePart.then(() => takenPart(answer, part, context));
+  lastLargePart = taken.then(
+    () => undefined,
+    () => undefined,
+  );
+  return taken;
+}
+
+/** The end of the last part of a large answer. */
+let lastLargePart: Promise<void> = Promise.resolve();
+
+async function takenPart(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
   if (!isWhole) return largeResult(answer, bytes, context);
-  const { data } = (await parseJsonBytes(bytes)) as { data: unknown };
   // The result has some fields besides the part.
   const limitBytes = budgetBytes(context.budgetTokens) - 500;
-  const taken = await takePart(data, { ...part, series: context.series ?? {} }, limitBytes);
+  const taken = await takePart(bytes, { ...part, series: context.series ?? {} }, limitBytes);
   return structured({ ...taken, _call: context.call });
 }
 
@@ -116,7 +128,9 @@ async function outlined(outline: unknown, bytes: number | null, context: ResultC
   const less =
     narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items at once';
   const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
-  const parts = jobId ? `, or get parts: jobs_get_result with id ${jobId}, path, offset and fields` : '';
+  const hasParts = bytes === null || bytes <= DIVISIBLE_BYTES;
+  const parts =
+    jobId && hasParts ? `, or get parts: jobs_get_result with id ${jobId}, path, offset and fields` : '';
   const whole = resource ? `${parts}, or read ${resource} in slices` : '';
   const value = {
     outline,

@@ -228,7 +228,7 @@ describe('with an upstream that knows every product', () => {
     ['market_find_products', { domain: 1, current_NEW_let: 5 }, 'current_NEW_lte'],
     ['market_find_products', { domain: 1, title: 'x', perpage: 50 }, 'perPage'],
     ['market_find_deals', { domainId: 1, daterange: 1 }, 'dateRange'],
-    ['market_get_product', { domain: 1, asin: ['B000000001'] }, 'asins'],
+    ['market_get_product', { domain: 1, asinz: ['B000000001'] }, 'asins'],
     ['jobs_get', { jobid: 'x' }, 'id'],
   ])('%s refuses %j with one code, and names %s', async ([tool, args, nearest], { client }) => {
     const agent = await connectAgent(client, { toolsets: 'all' });

@@ -113,7 +113,11 @@ test.each([{ from: 'yesterday' }, { to: '2026-02-30' }, { points: 3 }, { points:
 test('a part at the path of a history is a list of points, and a column stays a list of values', async () => {
   const data = { products: [{ history: { new: { time: days(9), value: [1, 2, 3, 4, 5, 6, 7, 8, 9] } } }] };
   const part = (path: string, offset = 0) =>
-    takePart(data, { path, offset, fields: [], series: { to: '2026-01-08', points: 4 } }, 1_000);
+    takePart(
+      Buffer.from(JSON.stringify({ data })),
+      { path, offset, fields: [], series: { to: '2026-01-08', points: 4 } },
+      1_000,
+    );
   expect(await part('products.0.history.new', 1)).toEqual({
     path: 'products.0.history.new',
     ...{ total: 4, offset: 1, next: null },

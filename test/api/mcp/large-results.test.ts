@@ -107,6 +107,44 @@ test('returns parts of a large answer by path, offset and fields', async ({ souk
   expect((await part({ offset: -1 })).data.error.code).toBe('VALIDATION_FAILED');
 });
 
+test('returns parts of an answer that is too large to be parsed at once', async ({ souk }) => {
+  const text = (length: number) => randomBytes(length / 2).toString('hex');
+  souk.upstream.on('product', ({ params }) => ({
+    json: {
+      products: (params.asin ?? '').split(',').map((asin, i) => ({
+        asin,
+        domainId: 1,
+        productType: 0,
+        title: `Thing ${i}`,
+        features: Array.from({ length: 20 }, () => text(i === 0 ? 150_000 : 50_000)),
+      })),
+    },
+  }));
+  const agent = await connectAgent(await souk.client());
+  const asins = [newAsin(), newAsin(), newAsin()].sort();
+  const { data } = await agent.call('market_get_product', { domain: 1, asins, detailLevel: 'full' });
+  expect(data.size.bytes).toBeGreaterThan(4_194_304);
+  const part = (args: object) => agent.call('jobs_get_result', { id: data._call.jobId, ...args });
+  const { data: list } = await part({ path: 'products', fields: ['asin', 'title'] });
+  expect(list).toMatchObject({ total: 3, offset: 0, next: null });
+  expect(list.items).toEqual([0, 1, 2].map((i) => ({ asin: asins[i], title: `Thing ${i}` })));
+  expect((await part({ path: 'products.2.title' })).data.value).toBe('Thing 2');
+  // The first product is itself too large to be parsed.
+  for (const args of [{ path: 'products' }, { path: 'products.0' }]) {
+    const { data: large } = await part(args);
+    expect(large.outline).toMatchObject({ features: expect.stringMatching(/^list of 30\d{5} bytes$/) });
+    expect(large.hint).toContain('request a path below');
+  }
+  const { data: features } = await part({ path: 'products.0.features', offset: 19 });
+  expect(features).toMatchObject({ total: 20, offset: 19 });
+  expect((await part({ path: 'products.0.moon' })).data.error.message).toContain(
+    'products.0 has no moon; it has',
+  );
+  expect((await part({ path: 'products.3' })).data.error.message).toContain(
+    'products has no 3; it has 3 entries',
+  );
+});
+
 test('returns the same outline for cached answers and results of jobs', async ({ souk, redis }) => {
   const first = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data: cached } = await first.call('market_get_lightning_deals', { domain: 1 });

@@ -3,7 +3,8 @@ import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { QUEUED } from '../../../src/operations/index.ts';
 import { GUIDES, guideText, renderGuide } from '../../../src/site/docs/guides.ts';
-import { createClient } from '../../support/client.ts';
+import { resultsOf } from '../../support/batches.ts';
+import { type Client, createClient } from '../../support/client.ts';
 import { testReportsLoaded } from '../../support/reports.ts';
 import { curlRequests, shellExamples } from '../../support/shell-examples.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -72,6 +73,34 @@ test('the price table has every operation that costs units', () => {
   }
 });
 
+/** Returns the data that an example leads to: the answer of an operation, of its job, or of the items of a batch. */
+async function answersOf(client: Client, url: string, data: Record<string, unknown>): Promise<object[]> {
+  const { jobId, batchId } = data;
+  if (typeof batchId === 'string') {
+    const view = () => client.get(`/api/batches/${batchId}`).then(({ json }) => json.data);
+    await expect.poll(async () => (await view()).finishedAt ?? null, { timeout: 60_000 }).not.toBeNull();
+    return resultsOf(client, { batchId }).then((items) => items.map((item) => item.data ?? {}));
+  }
+  if (typeof jobId === 'string') {
+    const result = () => client.get(`/api/jobs/${jobId}/result?wait=30`);
+    await expect.poll(async () => (await result()).status, { timeout: 60_000 }).toBe(200);
+    const { headers, json } = await result();
+    return headers['content-type']?.startsWith('application/json') ? [json.data] : [];
+  }
+  return OPERATION_PATHS.has(new URL(url).pathname) ? [data] : [];
+}
+
+const OPERATION_PATHS = new Set(QUEUED.flatMap(({ routes }) => routes.map(({ path }) => path)));
+
+/** Returns the names of the lists of an answer that are empty. A list of errors should be. */
+function emptyListsIn(data: object): string[] {
+  return Object.entries(data).flatMap(([name, value]) => {
+    if (name === 'errors' || typeof value !== 'object' || value === null) return [];
+    if (Array.isArray(value)) return value.length === 0 ? [name] : [];
+    return name.endsWith('List') || name === 'deals' ? emptyListsIn(value) : [];
+  });
+}
+
 describe('examples', () => {
   let souk: Souk;
   test.beforeAll(async ({ souk: opened }) => {
@@ -100,6 +129,8 @@ describe('examples', () => {
         // Later examples use the ids as $JOB, $BATCH, $SCHEDULE and $TRACKER.
         if (!headers['content-type']?.startsWith('application/json')) continue;
         const { data } = JSON.parse(text) as { data?: Record<string, string> };
+        for (const answer of await answersOf(souk.clientOf(key), url, data ?? {}))
+          expect(emptyListsIn(answer), script).toEqual([]);
         for (const name of ['JOB', 'BATCH', 'SCHEDULE', 'TRACKER'])
           env[name] = data?.[`${name.toLowerCase()}Id`] ?? env[name] ?? '';
       }
