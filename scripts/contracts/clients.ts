@@ -117,6 +117,10 @@ import { ok } from '@oazapfts/runtime';
 import { defaults, getJob, getProducts, postProducts } from './souk.ts';
 
 Object.assign(defaults, { baseUrl, headers });
+const answer = await getProducts(1, { asins, detailLevel: 'summary' });
+// A 200 has one type.
+const one: string | undefined = answer.status === 200 ? answer.data.data.products[0]?.asin : undefined;
+if (one !== asins[0]) throw new Error(one);
 const found = await ok(getProducts(1, { asins, detailLevel: 'summary' }));
 const posted = await ok(postProducts({ domain: 1, asins: asins.slice(1) }));
 const refused = await getJob('x');

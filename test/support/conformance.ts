@@ -53,9 +53,10 @@ export function createConformance(document: OpenApiDocument): Conformance {
       const found = described(method, address);
       if (!found) return [`${method} ${address} is not in the document`];
       const { operation, path } = found;
-      // The default response is that of a call that has not ended.
-      const status = reply.status === 202 && !operation.responses[202] ? 'default' : String(reply.status);
-      const stated = operation.responses[status];
+      const status = String(reply.status);
+      // A call that has not ended is no response of its own.
+      const stated =
+        operation.responses[status] ?? (reply.status === 202 ? operation['x-unfinished'] : undefined);
       if (!stated)
         return [
           `${operation.operationId} does not say that it answers ${status}: ${reply.text.slice(0, 200)}`,

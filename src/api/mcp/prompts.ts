@@ -23,10 +23,9 @@ export const PROMPTS: readonly Prompt[] = [
     arguments: [{ name: 'asin', description: 'ASIN of the product', required: true }, COUNTRY],
     text: (values) =>
       `Report on the product ${values.asin} of the site ${site(values)}.
-1. Call market_get_product with this ASIN, stats=90 and detailLevel=summary.
-2. State title, current price, lowest and average price of 90 days, sales rank, rating, and whether now is a good time to buy.
-3. If the answer is an outline, read only the parts you need with jobs_get_result, path and fields.
-4. Offer to create a daily schedule with schedules_create, and state its price with dryRun first.`,
+1. Call market_get_product with country, asins, detailLevel=lite, stats=90, rating=true, decode=true and fields=title,statistics.
+2. State title, current price, lowest and average price of 90 days, sales rank, rating, number of offers, and whether now is a good time to buy. statistics.current, statistics.avg90 and statistics.minInInterval have them by name; a name without data is absent.
+3. If the answer is an outline, read only the parts you need with jobs_get_result, path and fields.`,
   },
   {
     name: 'research_keyword',

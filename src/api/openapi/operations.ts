@@ -5,6 +5,7 @@ import { POOLS } from '../../operations/pools.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import { acceptedSchema } from '../job-view.ts';
+import { ANSWER_EXAMPLES } from './answer-examples.ts';
 import { CALL_OPTIONS, option } from './call-options.ts';
 import { operationIdOf } from './operation-ids.ts';
 import { isStrict, parametersOf } from './parameters.ts';
@@ -51,6 +52,7 @@ function describe({ operation, route }: Served, path: string): OperationObject {
     ...(isAlias ? { deprecated: true as const } : {}),
     ...requestOf({ operation, route }, path),
     responses: { ...answersOf(operation), ...errorResponses(errorsOf({ operation, route })) },
+    ...(operation.kind === 'queued' ? { 'x-unfinished': UNFINISHED } : {}),
     'x-operation': name,
     ...(isAlias ? { 'x-alias-of': canonical.path } : {}),
     'x-units': operation.kind === 'queued' ? operation.price.text : '0',
@@ -101,7 +103,10 @@ function shared(served: readonly [Served, ...Served[]], path: string): Operation
   };
   const data = served.map(({ operation }) => reference(dataOf(operation.name)));
   const { 200: _, ...responses } = Object.assign({}, ...all.map(({ described }) => described.responses));
-  const answer = enveloped('The answer', { anyOf: data } as JsonSchema, ...ANSWER_HEADERS);
+  const answer = answerOf(
+    served.map(({ operation }) => operation),
+    { anyOf: data } as JsonSchema,
+  );
   return {
     ...first.described,
     summary: served.map(({ operation }) => operation.summary).join(' '),
@@ -136,7 +141,13 @@ function descriptionOf(operation: Operation, canonicalPath: string | null): stri
     .map((pool) => `pool \`${pool}\` for at most ${POOLS[pool].timeoutMs / 1000} seconds`)
     .join(', or in the ');
   const table = operation.table ? ['With `format=csv` the answer is a table, text/csv.'] : [];
-  return [operation.summary, ...alias, `Units: ${price.text}. Runs in the ${where}.`, ...table].join(' ');
+  const unfinished = 'If it has not ended in time, or the request asks for a job, the status is 202.';
+  return [
+    operation.summary,
+    ...alias,
+    `Units: ${price.text}. Runs in the ${where}. ${unfinished}`,
+    ...table,
+  ].join(' ');
 }
 
 function requestOf(
@@ -201,17 +212,32 @@ const ANSWER_HEADERS = [
 ] as const;
 
 /**
- * A 200 is always the answer. The job of a call that has not ended (202) is the default response, because generated clients
- * would otherwise type each answer as "the answer or a job".
+ * A 200 is the only success. The job of a call that has not ended (202) is described under `x-unfinished`: as a response of its
+ * own or the default one, generated clients would type each answer as "the answer or a job".
  */
 function answersOf(operation: Operation): Record<string, ResponseObject | Reference> {
   const { name } = operation;
-  if (operation.kind === 'local') return { 200: enveloped('The answer', dataOf(name)) };
+  if (operation.kind === 'local')
+    return { 200: withExamples([operation], enveloped('The answer', dataOf(name))) };
   const { respond } = operation;
   return {
-    200: respond.type === 'json' ? enveloped('The answer', dataOf(name), ...ANSWER_HEADERS) : PICTURE,
-    default: UNFINISHED,
+    200: respond.type === 'json' ? answerOf([operation], dataOf(name)) : PICTURE,
   };
+}
+
+function answerOf(operations: readonly Operation[], data: Parameters<typeof enveloped>[1]): ResponseObject {
+  return withExamples(operations, enveloped('The answer', data, ...ANSWER_HEADERS));
+}
+
+/** Adds an example of the answer of each operation, by the name of the operation. */
+function withExamples(operations: readonly Operation[], response: ResponseObject): ResponseObject {
+  const examples = operations.flatMap(({ name }) => {
+    const data = ANSWER_EXAMPLES[name];
+    return data ? [[name, { value: { code: '0000', msg: 'success', data } }] as const] : [];
+  });
+  const { schema } = response.content?.['application/json'] ?? {};
+  if (!schema) return response;
+  return { ...response, content: { 'application/json': { schema, examples: Object.fromEntries(examples) } } };
 }
 
 const PICTURE: ResponseObject = {

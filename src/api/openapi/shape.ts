@@ -54,6 +54,8 @@ export interface OperationObject {
   responses: Record<string, ResponseObject | Reference>;
   /** Empty if no key is needed. */
   security?: readonly [];
+  /** The response to a call that has not ended, with status 202. */
+  'x-unfinished'?: Reference;
   [extension: `x-${string}`]: unknown;
 }
 

@@ -160,12 +160,14 @@ test('a parameter with several names is documented once, and required if every r
   expect(schemas.MarketProductParameters?.required).toEqual(['domain']);
 });
 
-test('a 200 is the answer; a job is the default response, and a quote has an address of its own', () => {
+test('a 200 is the only success of a call; an unfinished one is described beside, and a quote has an address of its own', () => {
   for (const { path, operation } of operations.filter((one) => one.operation['x-operation'])) {
     expect(JSON.stringify(operation.responses['200']), path).not.toMatch(/Quote|AcceptedJob/);
     expect(operation.responses, path).not.toHaveProperty('202');
     const isCharged = operation['x-pool'] !== undefined || operation['x-alias-of'] !== undefined;
-    if (isCharged && operation['x-units'] !== '0') expect(operation.responses).toHaveProperty('default');
+    expect(operation.responses, path).not.toHaveProperty('default');
+    if (isCharged && operation['x-units'] !== '0')
+      expect(operation['x-unfinished']).toEqual({ $ref: '#/components/responses/UnfinishedCall' });
     const names = operation.parameters?.map((one) => ('name' in one ? one.name : one.$ref));
     expect(names?.join(' '), path).not.toMatch(/dryRun|async|Prefer/);
   }
