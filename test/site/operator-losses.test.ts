@@ -31,8 +31,9 @@ test('the console warns of operations whose units were sold for less than their 
   // 110 units were paid with 110 cents. An older purchase, a pending one, and one in another currency do not count.
   await souk.database.query(
     `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, amount_cents, currency, provider,
-       state, created_at, ended_at)
-     select gen_random_uuid(), $1, 'pack', 'pack', 'Pack', 'general', 1, cents, currency, 'demo', state, ended_at, ended_at
+       state, created_at, ended_at, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+     select gen_random_uuid(), $1, 'pack', 'pack', 'Pack', 'general', 1, cents, currency, 'demo', state, ended_at,
+       case when state = 'granted' then ended_at end, 100, 10, 30
      from (values (110, 'usd', 'granted', $2::timestamptz), (5000, 'usd', 'granted', $2::timestamptz - interval '40 days'),
        (5000, 'usd', 'pending', $2::timestamptz), (5000, 'eur', 'granted', $2::timestamptz)) as v (cents, currency, state, ended_at)`,
     [account.accountId, new Date(now)],
@@ -43,8 +44,8 @@ test('the console warns of operations whose units were sold for less than their 
   for (const path of ['/admin', '/admin/upstream']) {
     const [, warning = ''] =
       /Sold below the cost of their tokens:(.*?)Cached answers/.exec((await visitor.get(path)).text) ?? [];
-    expect(warning).toContain('market.bestseller (units for $0.30 , tokens for $1.00 )');
-    expect(warning).toContain('market.product (units for $0.80 , tokens for $0.90 )');
+    expect(warning).toContain('market.bestseller (units for $0.30, tokens for $1.00)');
+    expect(warning).toContain('market.product (units for $0.80, tokens for $0.90)');
   }
   const usage = await usageByOperation(souk.database, { from: now - 1, to: now });
   const losses = (tokenPrice: number | null) =>

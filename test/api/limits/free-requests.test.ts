@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { createKey } from '../../../src/accounts/keys.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { test } from '../../support/souk-test.ts';
@@ -43,34 +42,6 @@ test('answers the tool for the quota after the limit of free requests is reached
   const replies = await send('market_get_quota');
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   expect(replies[0]?.text).toContain('activeBillingTrack');
-});
-
-test('shows the units of a call within a second, however often the quota is read', async ({
-  souk,
-  client,
-}) => {
-  const read = async () => (await client.get('/api/quota')).json.data;
-  const { general: before } = await read();
-  await many(client, '/api/quota');
-  await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
-  await many(client, '/api/quota');
-  souk.clock.advance(1_001);
-  const { general: after, serverTime } = await read();
-  expect(after.daily.used - before.daily.used).toBe(1);
-  expect(Date.parse(serverTime)).toBe(souk.clock.now());
-});
-
-test('shows each key of an account its own limits beyond the rate', async ({ souk, client, account }) => {
-  const key = await createKey(souk.database, account.accountId, souk.clock.now());
-  await many(client, '/api/quota');
-  const prefixes = await Promise.all(
-    [client, souk.clientOf(key), client, souk.clientOf(key)].map(
-      async (one) => (await one.get('/api/quota')).json.data.key.prefix,
-    ),
-  );
-  expect(prefixes.map((prefix, n) => [client.key, key][n % 2]?.startsWith(prefix))).toEqual(
-    Array(4).fill(true),
-  );
 });
 
 test('counts over all gateways', async ({ souk, account }) => {
