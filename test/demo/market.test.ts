@@ -34,7 +34,11 @@ function product(asin: string, domain = 1, nowMinutes = NOW) {
 }
 
 const anyAsin = fc
-  .string({ unit: fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'), minLength: 8, maxLength: 8 })
+  .string({
+    unit: fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')),
+    minLength: 8,
+    maxLength: 8,
+  })
   .map((rest) => `B0${rest}`);
 const anyCall = fc.record({
   asin: anyAsin,
