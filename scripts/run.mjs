@@ -1,6 +1,5 @@
 // Runs a program of the project in this process, so that signals reach it directly: node scripts/run.mjs FILE.ts [ARGUMENTS]
 // Programs of the service are compiled first if a source has changed; scripts run as TypeScript.
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { compiledFile, PROGRAMS, programsOf } from './dist.mjs';
