@@ -53,8 +53,8 @@ function stateOf(checkout) {
   for (const path of [...SOURCES, ...COPIED, 'package-lock.json', 'tsconfig.json', 'scripts']) {
     const top = join(checkout, path);
     if (!existsSync(top)) continue;
-    const entries = statSync(top).isDirectory() ? readdirSync(top, { recursive: true }).sort() : [''];
-    for (const entry of entries) {
+    const entries = statSync(top).isDirectory() ? readdirSync(top, { recursive: true }).map(String) : [''];
+    for (const entry of entries.sort()) {
       const { size, mtimeMs } = statSync(join(top, entry));
       hash.update(`${path}/${entry} ${size} ${mtimeMs}\n`);
     }
