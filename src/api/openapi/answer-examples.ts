@@ -654,6 +654,7 @@ export const ANSWER_EXAMPLES: Record<string, object> = {
     wordId: 33,
     keyword: 'desk lamp',
     country: 'us',
+    titles: {},
     history: [
       {
         reportDate: '2026-04-04',
