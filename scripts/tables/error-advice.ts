@@ -115,8 +115,10 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
       'Use a new key for a new request. A request with the same items and settings gets the same batch, also in another form.',
   },
   BATCH_STATE: {
-    cause: 'You asked to retry a batch that has not finished, or one without failed items.',
-    solution: 'Wait until the batch has `finishedAt`, and check its counts for failed items.',
+    cause:
+      'You asked to retry a batch that has not finished, or one without failed items; or you started a schedule or tracker while its previous run has not finished.',
+    solution:
+      'Wait until the batch has `finishedAt`, and check its counts for failed items. `GET /api/batches?scheduleId=` lists the batches of a schedule.',
   },
   PAYLOAD_TOO_LARGE: {
     cause:
