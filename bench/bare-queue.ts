@@ -3,7 +3,7 @@ import { Queue, QueueEvents } from 'bullmq';
 import { Redis } from 'ioredis';
 
 /** The BullMQ baseline: adds a job and waits for its event, without Souk. */
-export interface BareQueue {
+interface BareQueue {
   /** Returns what the worker returned. */
   runJob(data?: object): Promise<string>;
   close(): Promise<void>;

@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { lightningdeal } from '../demo/endpoints/lightningdeal.ts';
-import { toKeepaMinutes } from '../src/operations/products/keepa-time.ts';
-import { type Packed, packAfter } from '../src/results/compression.ts';
+import { toKeepaMinutes } from '../src/operations/products/history.ts';
+import type { Packed } from '../src/results/compression.ts';
 
 /** The bodies of the provider's answers, after the token fields at their beginning. */
 export type BodyName = 'small' | 'recorded' | 'lightning';
 
 /** An answer body that is compressed once: only its beginning differs from answer to answer. */
-export type BodyAfter = (beginning: string) => Packed;
+type BodyAfter = (beginning: string) => Packed;
 
 /** Recorded answers of the provider, beside the checkout. */
 const RECORDED = ['../shared', '../../shared'].map(
@@ -20,15 +21,23 @@ const RECORDED_BYTES = 207_000;
 const LIGHTNING_DEALS = 24_000;
 
 /** Prepares a body. A product begins with its ASIN, which the beginning contains: `... "products":[{"asin":"B000000000"`. */
-export function prepareBody(name: BodyName): Promise<BodyAfter> {
+export function prepareBody(name: BodyName): BodyAfter {
   const rest = { small: smallProduct, recorded: recordedProduct, lightning: lightningList }[name]();
   return packed(rest);
 }
 
-async function packed(rest: string): Promise<BodyAfter> {
+/** An answer is two gzip members, which clients of zlib read as one: its beginning, and the rest, compressed once. */
+function packed(rest: string): BodyAfter {
+  if (rest.length < SMALLEST_COMPRESSED) return (beginning) => plain(`${beginning}${rest}`);
   // Servers of providers compress at this level.
-  const pack = await packAfter(Buffer.from(rest), { level: 6 });
-  return (beginning) => pack(Buffer.from(beginning));
+  const compressed = gzipSync(rest, { level: 6 });
+  return (beginning) => ({ encoding: 'gzip', bytes: Buffer.concat([gzipSync(beginning), compressed]) });
+}
+
+const SMALLEST_COMPRESSED = 4096;
+
+function plain(text: string): Packed {
+  return { encoding: 'identity', bytes: Buffer.from(text) };
 }
 
 function smallProduct(): string {
@@ -57,7 +66,10 @@ function generatedProduct(): Record<string, unknown> {
   const series = (n: number) =>
     Array.from({ length: points }, (_, i) => [4_000_000 + 3_000 * i, 1_000 + ((i * 7 + n) % 8_999)]).flat();
   return {
-    ...{ domainId: 1, title: 'A product with a long history', brand: 'Bench', productType: 0 },
+    domainId: 1,
+    title: 'A product with a long history',
+    brand: 'Bench',
+    productType: 0,
     csv: Array.from({ length: SERIES }, (_, n) => series(n)),
   };
 }
@@ -71,7 +83,10 @@ function restOf(product: Record<string, unknown>): string {
 /** A site's list, in which one integer has 16 digits. */
 function lightningList(): string {
   const list = lightningdeal(LIGHTNING_DEALS)({
-    ...{ params: { domain: '1' }, body: null, now: 0, nowMinutes: 8_000_000 },
+    params: { domain: '1' },
+    body: null,
+    now: 0,
+    nowMinutes: 8_000_000,
   }) as { payloadText: string };
   return `,${list.payloadText.replace(/"totalReviews":\d+/, '"totalReviews":9007199254740993')}}`;
 }

@@ -10,7 +10,7 @@ import { type BodyName, prepareBody } from './bodies.ts';
 await runProcess('instant upstream', async (env) => {
   const latencyMs = Number(env.LATENCY_MS ?? 0);
   const name = (env.BODY ?? 'small') as BodyName;
-  const body = await prepareBody(name);
+  const body = prepareBody(name);
   let timestamp = 0;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://upstream');

@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import { type Sample, type Side, SOUK } from './rounds.ts';
 
 /** A request of a load. */
-export interface LoadRequest {
+interface LoadRequest {
   path: string;
   headers?: Record<string, string>;
 }

@@ -5,14 +5,10 @@ import { batchRows } from './rows/batch.ts';
 import { bodyRows } from './rows/bodies.ts';
 import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
-import { chartRows } from './rows/chart.ts';
 import { clusterRows } from './rows/cluster.ts';
-import { fairnessRows } from './rows/fairness.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
-import { largeBodyRows } from './rows/large-bodies.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { latencyRows } from './rows/latency.ts';
-import { queuedJobsRows } from './rows/queued-jobs.ts';
 import { uncachedRows } from './rows/uncached.ts';
 import { openServices, type Services } from './services.ts';
 
@@ -24,18 +20,14 @@ const DEFAULT_GROUPS: Record<string, Group> = {
   uncached: uncachedRows,
   bodies: bodyRows,
   latency: latencyRows,
-  'large-bodies': largeBodyRows,
   'large-list': largeListRows,
   admission: admissionRows,
-  fairness: fairnessRows,
 };
 
-/** The groups that need Chromium or take several minutes each. They run by their names. */
+/** The groups that take several minutes each. They run by their names. */
 const LONG_GROUPS: Record<string, Group> = {
   batch: batchRows,
   cluster: clusterRows,
-  'queued-jobs': queuedJobsRows,
-  chart: chartRows,
   aba: brandAnalyticsRows,
   history: historyRows,
   'long-history': longHistoryRows,

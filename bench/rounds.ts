@@ -93,7 +93,7 @@ function roundsOf(samples: readonly Sample[], usedMs: Record<string, number>): R
 }
 
 /** Returns the ratio of two sides, and its spread over the rounds. */
-export function ratioOf(ours: Rounds, baseline: Rounds, figure: Figure): Pick<Row, 'ratio' | 'spread'> {
+function ratioOf(ours: Rounds, baseline: Rounds, figure: Figure): Pick<Row, 'ratio' | 'spread'> {
   const ratios = ours.samples.map(
     (sample, round) => sample[figure] / (baseline.samples[round]?.[figure] ?? 0),
   );

@@ -3,9 +3,8 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ensureAccount } from '../src/accounts/accounts.ts';
-import { createKey } from '../src/accounts/keys.ts';
+import { createKey } from '../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
-import { LIMITS } from '../src/config/limits.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import { startPostgres } from '../src/platform/embedded/postgres.ts';
@@ -13,6 +12,7 @@ import { startRedis } from '../src/platform/embedded/redis.ts';
 import { createLogger } from '../src/platform/log.ts';
 import type { ProcessMessage } from '../src/platform/process.ts';
 import { programArguments } from '../src/platform/project.ts';
+import { unlimited } from '../test/support/unlimited.ts';
 
 /** The services of a benchmark, in separate processes. */
 export interface Services {
@@ -36,7 +36,7 @@ export interface Services {
 
 const PROBE = 'bench/probe.ts';
 
-export interface StartOptions {
+interface StartOptions {
   env?: NodeJS.ProcessEnv;
   /** Default: the file. */
   name?: string;
@@ -110,7 +110,7 @@ export async function openServices(options: { postgresFolder?: string | undefine
         // The worker would generate reports for test keys during the first measurement.
         TEST_MODE: 'off',
         // A few accounts send everything.
-        ...Object.fromEntries(Object.keys(LIMITS).map((limit) => [limit, '1000000000'])),
+        ...unlimited(),
         ...more,
       };
       const worker = await start('workers/main.ts', { env, name: `worker${name}`, preload: PROBE });

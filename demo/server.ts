@@ -1,5 +1,5 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { toKeepaMinutes } from '../src/operations/products/keepa-time.ts';
+import { toKeepaMinutes } from '../src/operations/products/history.ts';
 import { type Clock, sleep } from '../src/platform/clock.ts';
 import { bestsellers } from './endpoints/bestsellers.ts';
 import { category } from './endpoints/category.ts';

@@ -4,7 +4,7 @@ const TICK_MS = 60_000;
 const CAPACITY_MINUTES = 60;
 
 /** The token fields of every answer. */
-export interface BucketState {
+interface BucketState {
   tokensLeft: number;
   refillIn: number;
   refillRate: number;

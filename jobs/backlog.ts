@@ -4,28 +4,24 @@ import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import type { CompletionMessage } from './completion-message.ts';
-import { countMoreUrgent, type PoolQueue, type Queues } from './queues.ts';
-import { readMeanDuration } from './run-times.ts';
+import type { CompletionMessage } from './end-call.ts';
+import { countMoreUrgent, type Queues } from './queues.ts';
+import { readMeanDuration, SMOOTHING } from './run-times.ts';
 
 /** How long a worker counts as alive after its last report. */
 export const WORKER_LIFETIME_MS = 15_000;
 
 const SAMPLE_EVERY_MS = 1_000;
 
-/** The weight of one job in the mean duration of its pool. */
-const SMOOTHING = 0.1;
-
 /** Estimates, in every gateway, how long a job submitted now would wait. */
 export interface Backlog {
   /**
    * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive now.
-   * @param priority as in fairness.ts: a job waits for those of the same or a lower number.
-   * @param accountId null: in the queue with the longest wait.
+   * @param priority as in `queues.ts`: a job waits for those of the same or a lower number.
    */
-  estimateWaitMs(pool: PoolName, priority: number, accountId: number | null): Promise<number>;
-  /** Returns the milliseconds that a job with this many jobs before it in the queue of its account would wait. */
-  estimateWaitBehindMs(pool: PoolName, ahead: number, accountId: number): number;
+  estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
+  /** Returns the milliseconds that a job with this many jobs before it would wait. */
+  estimateWaitBehindMs(pool: PoolName, ahead: number): number;
   /** Returns the mean run time of the pool's jobs; 0 before the first one has ended. */
   meanDurationMs(pool: PoolName): number;
   sample(): Promise<void>;
@@ -33,17 +29,10 @@ export interface Backlog {
 }
 
 interface PoolState {
-  /** Each queue of the pool. */
-  queues: Map<PoolQueue, QueueState>;
+  /** Waiting jobs of priority 0. */
+  first: number;
   capacity: number;
   meanDurationMs: number;
-}
-
-interface QueueState {
-  /** Jobs of priority 0. */
-  first: number;
-  /** All waiting jobs. */
-  waiting: number;
 }
 
 export async function openBacklog(deps: {
@@ -56,10 +45,7 @@ export async function openBacklog(deps: {
 }): Promise<Backlog> {
   const { redis, keys, queues, clock, log } = deps;
   const pools = Object.fromEntries(
-    POOL_NAMES.map((pool) => [
-      pool,
-      { queues: new Map(), capacity: 0, meanDurationMs: 0 } satisfies PoolState,
-    ]),
+    POOL_NAMES.map((pool) => [pool, { first: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState]),
   ) as Record<PoolName, PoolState>;
 
   // The calls of this gateway, until a worker reports those of all.
@@ -74,13 +60,13 @@ export async function openBacklog(deps: {
   }
 
   async function sample(): Promise<void> {
-    await queues.refresh(clock.now());
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const ofPool = queues.all(pool);
-        const [states, capacity] = await Promise.all([Promise.all(ofPool.map(stateOf)), capacityOf(pool)]);
-        pools[pool].queues = new Map(ofPool.map((queue, i) => [queue, states[i] ?? NOTHING]));
-        pools[pool].capacity = capacity;
+        const [first, capacity] = await Promise.all([
+          redis.llen(queues.of(pool).toKey('wait')),
+          capacityOf(pool),
+        ]);
+        Object.assign(pools[pool], { first, capacity });
         const reportedMs = await readMeanDuration(redis, keys, pool);
         if (reportedMs !== null) pools[pool].meanDurationMs = reportedMs;
       }),
@@ -92,42 +78,25 @@ export async function openBacklog(deps: {
     sample().catch((error) => log.warn({ err: error }, 'failed to sample the queues')),
   );
 
-  /** Workers take the jobs of a pool's queues in turn, so a job waits for as many of another queue as of its own at most. */
-  function waitBehindMs(pool: PoolName, queue: PoolQueue, ahead: number): number {
+  function waitBehindMs(pool: PoolName, ahead: number): number {
     const { capacity, meanDurationMs } = pools[pool];
-    if (capacity === 0) return Number.POSITIVE_INFINITY;
-    let before = ahead;
-    for (const [other, { waiting }] of pools[pool].queues)
-      if (other !== queue) before += Math.min(waiting, ahead);
-    return (before * meanDurationMs) / capacity;
-  }
-
-  async function waitMs(pool: PoolName, queue: PoolQueue, priority: number): Promise<number> {
-    // A worker may have reported since the last sample, such as after Redis has lost its data.
-    if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(pool);
-    // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
-    // for each call.
-    const before = priority === 0 ? 0 : await countMoreUrgent(redis, queue, priority + 1);
-    return waitBehindMs(pool, queue, (pools[pool].queues.get(queue)?.first ?? 0) + before);
+    return capacity === 0 ? Number.POSITIVE_INFINITY : (ahead * meanDurationMs) / capacity;
   }
 
   return {
-    async estimateWaitMs(pool, priority, accountId) {
-      if (accountId !== null) return waitMs(pool, queues.of(pool, accountId), priority);
-      return Math.max(...(await Promise.all(queues.all(pool).map((queue) => waitMs(pool, queue, priority)))));
+    async estimateWaitMs(pool, priority) {
+      // A worker may have reported since the last sample, such as after Redis has lost its data.
+      if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(pool);
+      // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
+      // for each call.
+      const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues.of(pool), priority + 1);
+      return waitBehindMs(pool, pools[pool].first + before);
     },
-    estimateWaitBehindMs: (pool, ahead, accountId) => waitBehindMs(pool, queues.of(pool, accountId), ahead),
+    estimateWaitBehindMs: waitBehindMs,
     meanDurationMs: (pool) => pools[pool].meanDurationMs,
     sample,
     close: stop,
   };
-}
-
-const NOTHING: QueueState = { first: 0, waiting: 0 };
-
-async function stateOf(queue: PoolQueue): Promise<QueueState> {
-  const { wait = 0, prioritized = 0 } = await queue.getJobCounts('wait', 'prioritized');
-  return { first: wait, waiting: wait + prioritized };
 }
 
 /** Counts the live worker processes of a pool. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { listen } from '../src/platform/channel.ts';
 import type { Logger } from '../src/platform/log.ts';
-import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
@@ -11,7 +11,7 @@ export interface Control {
 }
 
 /** A message on the control channel. */
-export const controlSchema = z.object({
+const controlSchema = z.object({
   action: z.enum(['cancel', 'promote']),
   callId: z.string(),
 });

@@ -3,9 +3,8 @@ import type { Call } from '../src/billing/calls.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import { POOLS, QUEUE_ALLOWANCE_MS } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
-import { poolOf } from './mode.ts';
-import { payloadOf } from './payload.ts';
-import { addJob, findJob, type Queues } from './queues.ts';
+import { payloadOf, poolOf } from './payload.ts';
+import { addJob, type Queues } from './queues.ts';
 
 /** Queues the job of a settled call again to recreate its answer, at no charge. */
 export async function enqueueAgain(
@@ -27,8 +26,6 @@ export async function enqueueAgain(
     deadlineAt,
     background,
   };
-  // After QUEUE_SHARDS has changed, the job may be in an earlier queue.
-  if (await findJob(queues, { pool, accountId, callId })) return;
   await addJob(queues, pool, payloadOf(call, { completionChannel }));
 }
 

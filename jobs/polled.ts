@@ -5,7 +5,7 @@ import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { AnswerStore } from '../src/results/answer-store.ts';
 
-export interface PolledDeps {
+interface PolledDeps {
   answers: Pick<AnswerStore, 'keep'>;
   database: Database;
   clock: ServiceClock;

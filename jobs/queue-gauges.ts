@@ -1,14 +1,17 @@
-import { sum } from 'd3-array';
+import type { Queue } from 'bullmq';
 import { Gauge, type Registry } from 'prom-client';
-import { POOL_NAMES, WORKER_POOL_NAMES, type WorkerPoolName } from '../src/operations/pools.ts';
-import type { Providers } from '../src/operations/providers.ts';
+import {
+  POOL_NAMES,
+  type Providers,
+  WORKER_POOL_NAMES,
+  type WorkerPoolName,
+} from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { readTokens } from '../src/upstream/token-bucket.ts';
 import { type Backlog, countAlive } from './backlog.ts';
-import type { BatchQueue } from './batch-queue.ts';
 import type { PoolQueue, Queues } from './queues.ts';
 
 /**
@@ -42,7 +45,7 @@ export function createQueueGauges(
     redis: Redis;
     keys: RedisKeys;
     queues: Queues;
-    batchQueue: BatchQueue;
+    batchQueue: Queue;
     backlog: Pick<Backlog, 'estimateWaitMs'>;
     providers: Providers;
     clock: Clock;
@@ -69,23 +72,17 @@ export function createQueueGauges(
     [],
   );
 
-  async function countJobs(ofPool: readonly (PoolQueue | BatchQueue)[]): Promise<PoolReading['jobs']> {
-    const counts = await Promise.all(
-      ofPool.map((queue) => queue.getJobCounts('wait', 'prioritized', 'active', 'delayed')),
-    );
-    const total = (...states: string[]) => sum(counts, (one) => sum(states, (state) => one[state]));
-    return {
-      waiting: total('wait', 'prioritized'),
-      running: total('active'),
-      delayed: total('delayed'),
-    };
+  async function countJobs(queue: PoolQueue | Queue): Promise<PoolReading['jobs']> {
+    const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
+    const { wait = 0, prioritized = 0, active = 0, delayed = 0 } = counts;
+    return { waiting: wait + prioritized, running: active, delayed };
   }
 
   async function read(): Promise<QueueReading> {
     const [counts, alive, waitsMs, tokens] = await Promise.all([
-      Promise.all([...POOL_NAMES.map(queues.all), [batchQueue]].map(countJobs)),
+      Promise.all([...POOL_NAMES.map(queues.of), batchQueue].map(countJobs)),
       Promise.all(WORKER_POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
-      Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0, null))),
+      Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
       readTokens(redis, keys.tokens(providers.products), clock.now()),
     ]);
     const pools = WORKER_POOL_NAMES.map((pool, i) => ({

@@ -1,103 +1,45 @@
-import { type Job, Queue } from 'bullmq';
-import { group } from 'd3-array';
+import { Queue } from 'bullmq';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
+import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { BACKGROUND_PRIORITY } from './fairness.ts';
 import type { Payload } from './payload.ts';
-import { forgetQueueCount, type QueueCount, reportQueueCount, shardOf } from './queue-counts.ts';
 
-/** One of the queues of a pool. */
+/** The queue of a pool. */
 export type PoolQueue = Queue<Payload>;
 
-/**
- * The queues of all pools. The jobs of a pool are spread over several queues by account: all jobs of an account are in the same
- * queue. After the setting QUEUE_SHARDS has changed, older jobs may be in other queues.
- */
+/** The queues of all pools. */
 export interface Queues {
-  /** Returns the queue to which the jobs of an account are added. */
-  of(pool: PoolName, accountId: number): PoolQueue;
-  /** Returns the queues that may hold a job of an account: the one of this process first, then those of other numbers of queues. */
-  thatMayHold(pool: PoolName, accountId: number): PoolQueue[];
-  /** Returns all queues of a pool, by their numbers. The first ones are those to which jobs are added. */
-  all(pool: PoolName): PoolQueue[];
-  /** Returns how many queues of each pool receive jobs from any process. */
-  inUse(now: number): number;
-  /** Reports the number of queues of this process and learns those of others. Must be repeated while it runs. */
-  refresh(now: number): Promise<void>;
-  /** Forgets numbers of queues that were in use long ago, if their queues are empty. */
-  forgetUnused(now: number): Promise<void>;
+  of(pool: PoolName): PoolQueue;
   waitUntilReady(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A process that has not reported its number of queues for this long adds no more jobs. */
-const IN_USE_MS = 60_000;
-
-/** Jobs are looked up under an earlier number of queues for this long. */
-const KNOWN_MS = 7 * 86_400_000;
-
-/** @param count into how many queues this process spreads the jobs of a pool. */
-export function openQueues(redis: Redis, keys: RedisKeys, log: Logger, count = 1): Queues {
-  const opened = Object.fromEntries(POOL_NAMES.map((pool) => [pool, [] as PoolQueue[]])) as Record<
-    PoolName,
-    PoolQueue[]
-  >;
-  /** Of other processes, now or earlier. */
-  let others: QueueCount[] = [];
-
-  function queueOf(pool: PoolName, shard: number): PoolQueue {
-    opened[pool][shard] ??= openQueue(redis, keys, log, pool, shard);
-    return opened[pool][shard];
-  }
-  const range = (pool: PoolName, end: number) =>
-    Array.from({ length: end }, (_, shard) => queueOf(pool, shard));
-  const all = (pool: PoolName) => range(pool, Math.max(count, ...others.map((other) => other.count)));
-  const ours = POOL_NAMES.flatMap((pool) => range(pool, count));
-
+export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
+  const queues = new Map(POOL_NAMES.map((pool) => [pool, openQueue(redis, keys, log, pool)]));
+  const each = async (run: (queue: PoolQueue) => Promise<unknown>) => {
+    await Promise.all([...queues.values()].map(run));
+  };
   return {
-    of: (pool, accountId) => queueOf(pool, shardOf(accountId, count)),
-    thatMayHold(pool, accountId) {
-      const counts = [count, ...others.map((other) => other.count)];
-      return [...new Set(counts.map((one) => shardOf(accountId, one)))].map((shard) => queueOf(pool, shard));
+    of(pool) {
+      const queue = queues.get(pool);
+      if (!queue) throw new Error(`no pool ${pool}`);
+      return queue;
     },
-    all,
-    inUse: (now) => Math.max(count, ...others.filter(isInUse(now)).map((other) => other.count)),
-    async refresh(now) {
-      const reported = await reportQueueCount(redis, keys, count, now);
-      others = reported.filter((other) => other.count !== count);
-    },
-    async forgetUnused(now) {
-      for (const old of others.filter(({ reportedAt }) => reportedAt < now - KNOWN_MS)) {
-        const needed = Math.max(
-          count,
-          ...others.filter((other) => other !== old).map((other) => other.count),
-        );
-        const beyond = POOL_NAMES.flatMap((pool) => range(pool, old.count).slice(needed));
-        const held = await Promise.all(beyond.map(holdsJobs));
-        if (!held.includes(true)) await forgetQueueCount(redis, keys, old.count);
-      }
-    },
-    async waitUntilReady() {
-      await Promise.all(ours.map((queue) => queue.waitUntilReady()));
-    },
-    async close() {
-      await Promise.all(Object.values(opened).flatMap((queues) => queues.map((queue) => queue.close())));
-    },
+    waitUntilReady: () => each((queue) => queue.waitUntilReady()),
+    close: () => each((queue) => queue.close()),
   };
 }
-
-const isInUse = (now: number) => (count: QueueCount) => count.reportedAt > now - IN_USE_MS;
 
 /**
  * Opens a queue for submission. A job is removed when it has ended: PostgreSQL has the state of its call, and the answer store
  * has the answer.
  */
-function openQueue(redis: Redis, keys: RedisKeys, log: Logger, pool: PoolName, shard: number): PoolQueue {
-  const queue = new Queue<Payload>(queueName(pool, shard), {
+function openQueue(redis: Redis, keys: RedisKeys, log: Logger, pool: PoolName): PoolQueue {
+  const queue = new Queue<Payload>(pool, {
     connection: redis,
-    prefix: keys.queuePrefix(pool, shard),
+    prefix: keys.queuePrefix(pool),
     // The event stream has no readers, because the service publishes completion messages on its own channel.
     streams: { events: { maxLen: 100 } },
     defaultJobOptions: {
@@ -110,30 +52,8 @@ function openQueue(redis: Redis, keys: RedisKeys, log: Logger, pool: PoolName, s
       sizeLimit: 64 * 1024,
     },
   });
-  queue.on('error', (error) => log.warn({ err: error, pool, shard }, 'queue connection error'));
+  queue.on('error', (error) => log.warn({ err: error, pool }, 'queue connection error'));
   return queue;
-}
-
-/** Returns the name of a queue: that of its pool, and for further queues their number. */
-export function queueName(pool: PoolName, shard: number): string {
-  return shard === 0 ? pool : `${pool}-${shard}`;
-}
-
-/** Returns whether a queue has jobs in any state. */
-export async function holdsJobs(queue: PoolQueue): Promise<boolean> {
-  return (await queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed')) > 0;
-}
-
-/** Finds the job of a call that has not ended, with its queue. */
-export async function findJob(
-  queues: Queues,
-  { pool, accountId, callId }: { pool: PoolName; accountId: number; callId: string },
-): Promise<{ job: Job<Payload>; queue: PoolQueue } | null> {
-  for (const queue of queues.thatMayHold(pool, accountId)) {
-    const job = await queue.getJob(callId);
-    if (job) return { job, queue };
-  }
-  return null;
 }
 
 const PRIORITY_STEP = 2 ** 32;
@@ -155,7 +75,7 @@ export async function countAhead(redis: Redis, queue: Queue, jobId: string): Pro
   return later === null ? null : first + later;
 }
 
-/** Adds the job of a call to the queue of its account. A job that is already there does not change. */
+/** Adds the job of a call to the queue of its pool. A job that is already there does not change. */
 export async function addJob(
   queues: Queues,
   pool: PoolName,
@@ -163,18 +83,103 @@ export async function addJob(
   priority?: number,
 ): Promise<void> {
   const { name, data, opts } = jobOf(payload, priority);
-  await queues.of(pool, payload.accountId).add(name, data, opts);
+  await queues.of(pool).add(name, data, opts);
 }
 
-/** Does the same for several jobs of a pool, in one round trip for each queue. */
+/** Does the same for several jobs of a pool, in one round trip. */
 export async function addJobs(queues: Queues, pool: PoolName, payloads: readonly Payload[]): Promise<void> {
-  const byQueue = group(payloads, ({ accountId }) => queues.of(pool, accountId));
-  await Promise.all(
-    [...byQueue].map(([queue, some]) => queue.addBulk(some.map((payload) => jobOf(payload)))),
-  );
+  await queues.of(pool).addBulk(payloads.map((payload) => jobOf(payload)));
 }
 
 function jobOf(payload: Payload, priority = payload.background ? BACKGROUND_PRIORITY : 0) {
   const { callId: jobId, operation: name } = payload;
   return { name, data: payload, opts: priority === 0 ? { jobId } : { jobId, priority } };
+}
+
+/**
+ * The priority of calls of batches, which is the lowest. The order between batches is decided before they are
+ * queued.
+ */
+export const BACKGROUND_PRIORITY = 1_000_000;
+
+/**
+ * The number of an account's calls with priority 0. Further ones are queued behind accounts with fewer calls under
+ * way.
+ */
+const CALLS_GOING_FIRST = 4;
+
+/** The calls of an account are counted by pool, synchronous and asynchronous ones separately. */
+export interface CallGroup {
+  pool: PoolName;
+  waiting: 'caller' | 'poller';
+}
+
+/**
+ * Orders calls between accounts: the more calls an account has under way, the further back its next one is queued. Ten
+ * thousand calls of one account delay that account and no other.
+ */
+export interface Fairness {
+  /**
+   * Counts a call that is being queued and returns its priority: 0 goes first, higher numbers later.
+   * @param key names the API key of the request.
+   */
+  take(call: CallGroup & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
+  /** Returns the priority that `take` would return, without counting a call; 0 for a key without an earlier call. */
+  peek(group: CallGroup & { key: string }): number;
+  /** Removes a call that has ended. */
+  end(callId: string): void;
+}
+
+const SWEEP_EVERY_CALLS = 1_000;
+
+const KEYS_KNOWN = 10_000;
+
+/** Counts the calls that this gateway has queued. Each gateway counts by itself. */
+export function createFairness(now: () => number): Fairness {
+  /** Number of calls under way, by group. */
+  const underWay = new Map<string, number>();
+  const calls = new Map<string, { group: string; deadlineAt: number }>();
+  const accounts = recentlyUsed<string, number>(KEYS_KNOWN);
+  let sinceSweep = 0;
+
+  const nameOf = ({ pool, waiting }: CallGroup, accountId: number) => `${pool}/${waiting}/${accountId}`;
+
+  function end(callId: string): void {
+    const call = calls.get(callId);
+    if (!call) return;
+    calls.delete(callId);
+    const left = (underWay.get(call.group) ?? 0) - 1;
+    if (left > 0) underWay.set(call.group, left);
+    else underWay.delete(call.group);
+  }
+
+  /** Removes calls after their deadline, because completion messages may be lost. */
+  function sweep(): void {
+    sinceSweep = 0;
+    for (const [callId, { deadlineAt }] of calls) if (deadlineAt < now()) end(callId);
+  }
+
+  return {
+    take({ accountId, key, callId, deadlineAt, ...place }) {
+      sinceSweep += 1;
+      if (sinceSweep > SWEEP_EVERY_CALLS) sweep();
+      end(callId);
+      accounts.set(key, accountId);
+      const group = nameOf(place, accountId);
+      const nth = (underWay.get(group) ?? 0) + 1;
+      underWay.set(group, nth);
+      calls.set(callId, { group, deadlineAt });
+      return priorityOf(nth);
+    },
+    peek({ key, ...place }) {
+      const accountId = accounts.get(key);
+      return accountId === undefined ? 0 : priorityOf((underWay.get(nameOf(place, accountId)) ?? 0) + 1);
+    },
+    end,
+  };
+}
+
+/** @param nth the number of calls of its group under way, including this one. */
+function priorityOf(nth: number): number {
+  return nth <= CALLS_GOING_FIRST ? 0 : Math.min(nth, BACKGROUND_PRIORITY - 1);
 }

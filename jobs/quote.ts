@@ -1,11 +1,10 @@
 import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { GrantKind, Wallet } from '../src/billing/wallets.ts';
-import { requireRightClock } from '../src/platform/db/database-clock.ts';
+import { requireRightClock } from '../src/platform/db/pool.ts';
 import { SoukError } from '../src/platform/errors.ts';
-import { identifyCall } from './identity.ts';
-import { poolOf } from './mode.ts';
-import { admittedAs, type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
+import { identifyCall, poolOf } from './payload.ts';
+import { type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
 
 /** The outcome of a call if it were submitted now. */
 export interface Quote {
@@ -27,7 +26,7 @@ export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise
   // submitted, so it does not lower the quote.
   const needed = cached?.meta.units ?? units;
   // Admission checks the key first, so the quote does the same and reports the same error.
-  const prediction = await deps.admissions.predict(admittedAs(caller), needed);
+  const prediction = await deps.admissions.predict(caller, needed);
   const acceptedAfter = deps.clock.now() - DEDUPLICATION_SECONDS * 1000;
   const deduplicated =
     caller.keyHash !== undefined &&

@@ -1,15 +1,13 @@
 import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import { every, type ServiceClock } from '../src/platform/clock.ts';
-import { isClockRight } from '../src/platform/db/database-clock.ts';
 import { type Renew, withLease } from '../src/platform/db/lease.ts';
-import type { Database } from '../src/platform/db/pool.ts';
+import { type Database, isClockRight } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import { publishCompletion } from './completion-channel.ts';
-import { completionMessage } from './completion-message.ts';
+import { completionMessage, publishCompletion } from './end-call.ts';
 import type { Queues } from './queues.ts';
 import { requeueLostJobs } from './requeue.ts';
 
@@ -18,7 +16,7 @@ const RECONCILE_EVERY_MS = 5_000;
 /** The pause is shorter than the interval, so that no run is left out when two timers differ by some milliseconds. */
 const PAUSE_MS = 4_000;
 
-export interface ReconcileDeps {
+interface ReconcileDeps {
   database: Database;
   redis: Redis;
   keys: RedisKeys;
@@ -75,10 +73,8 @@ async function releaseAndExpire(deps: ReconcileDeps): Promise<void> {
 }
 
 async function requeue(deps: ReconcileDeps, renew?: Renew): Promise<void> {
-  const { queues, clock, log } = deps;
+  const { clock, log } = deps;
   if (!isClockRight(clock)) return;
-  await queues.refresh(clock.now());
   const lostJobs = await requeueLostJobs(deps, clock.now(), renew);
   if (lostJobs > 0) log.warn({ lostJobs }, 'put lost jobs back into their queues');
-  await queues.forgetUnused(clock.now());
 }

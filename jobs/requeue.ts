@@ -25,7 +25,10 @@ export async function requeueLostJobs(
   let after: WaitingCall | null = null;
   for (;;) {
     const page: WaitingCall[] = await listWaitingCalls(database, {
-      ...{ acceptedBefore: now - SETTLED_IN_MS, deadlineAfter: now, after, limit: PAGE },
+      acceptedBefore: now - SETTLED_IN_MS,
+      deadlineAfter: now,
+      after,
+      limit: PAGE,
     });
     const lost = await withoutJob(redis, queues, page);
     // A job is removed after its call has ended, so those that ended meanwhile are not lost.
@@ -47,9 +50,7 @@ async function withoutJob(
   calls: readonly WaitingCall[],
 ): Promise<WaitingCall[]> {
   const found = await Promise.all(
-    calls.map(({ pool, accountId, callId }) =>
-      Promise.all(queues.thatMayHold(pool, accountId).map((queue) => redis.exists(queue.toKey(callId)))),
-    ),
+    calls.map(({ pool, callId }) => redis.exists(queues.of(pool).toKey(callId))),
   );
-  return calls.filter((_call, i) => !found[i]?.includes(1));
+  return calls.filter((_call, i) => found[i] === 0);
 }

@@ -1,11 +1,12 @@
-import { type Clock, every } from '../src/platform/clock.ts';
+import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEventSink } from '../src/platform/telemetry/call-events.ts';
+import { writeBehind } from '../src/platform/write-behind.ts';
 
-/** The weight of one job in the mean run time of its pool. */
-const SMOOTHING = 0.1;
+/** The weight of one job in the mean duration of its pool. */
+export const SMOOTHING = 0.1;
 
 const REPORT_EVERY_MS = 3_000;
 
@@ -13,7 +14,7 @@ const REPORT_EVERY_MS = 3_000;
 const LIFETIME_MS = 3_600_000;
 
 /** Reports the mean run times of the jobs of a worker, by pool, to all gateways: none of them receives the ends of all jobs. */
-export interface RunTimes {
+interface RunTimes {
   onEvent: CallEventSink;
   close(): Promise<void>;
 }
@@ -21,27 +22,28 @@ export interface RunTimes {
 export function createRunTimes(deps: { redis: Redis; keys: RedisKeys; clock: Clock; log: Logger }): RunTimes {
   const { redis, keys, clock, log } = deps;
   const means = new Map<string, number>();
-  const changed = new Set<string>();
-
-  async function report(): Promise<void> {
-    const pools = [...changed];
-    changed.clear();
-    await Promise.all(
-      pools.map((pool) => redis.set(keys.meanDuration(pool), means.get(pool) ?? 0, 'PX', LIFETIME_MS)),
-    ).catch((error: unknown) => log.warn({ err: error }, 'failed to report run times'));
-  }
+  const reports = writeBehind<string, number>(clock, log, {
+    what: 'run times',
+    everyMs: REPORT_EVERY_MS,
+    most: Number.POSITIVE_INFINITY,
+    write: (changed) =>
+      Promise.all(
+        [...changed].map(([pool, mean]) => redis.set(keys.meanDuration(pool), mean, 'PX', LIFETIME_MS)),
+      ),
+  });
 
   return {
     onEvent(event) {
       if (event.type !== 'job.ended') return;
       const { pool, durationMs } = event;
-      const mean = means.get(pool);
-      means.set(pool, mean === undefined ? durationMs : mean + (durationMs - mean) * SMOOTHING);
-      changed.add(pool);
+      const before = means.get(pool);
+      const mean = before === undefined ? durationMs : before + (durationMs - before) * SMOOTHING;
+      means.set(pool, mean);
+      reports.add(pool, mean);
       // Gateways know nothing about a pool before its first job has ended.
-      if (mean === undefined) void report();
+      if (before === undefined) void reports.flush();
     },
-    close: every(clock, REPORT_EVERY_MS, report),
+    close: reports.close,
   };
 }
 

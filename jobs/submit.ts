@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
 import {
   type Admission,
+  type AdmissionRequest,
   type Admissions,
+  type Caller,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
 } from '../src/billing/admission.ts';
-import type { Caller } from '../src/billing/admission-request.ts';
 import { hasJoinableCall, notePolled } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
@@ -13,28 +14,29 @@ import {
   ASYNC_QUEUE_ALLOWANCE_MS,
   POOLS,
   type PoolName,
+  type Providers,
   QUEUE_ALLOWANCE_MS,
 } from '../src/operations/pools.ts';
-import type { Providers } from '../src/operations/providers.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
-import { requireRightClock } from '../src/platform/db/database-clock.ts';
-import type { Database } from '../src/platform/db/pool.ts';
+import { type Database, requireRightClock } from '../src/platform/db/pool.ts';
 import { toRecord } from '../src/platform/error-record.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
-import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../src/platform/outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
-import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
-import { admit } from './admit.ts';
+import {
+  type Answer,
+  type AnswerStore,
+  OWN_ANSWER,
+  sharedAnswerRef,
+  unitsPaidOf,
+} from '../src/results/answer-store.ts';
 import { type Backlog, busyError } from './backlog.ts';
 import { endCall } from './end-call.ts';
-import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
-import { giveBack } from './give-back.ts';
-import { identifyCall } from './identity.ts';
-import { poolOf, type Reports } from './mode.ts';
-import { type Payload, payloadOf } from './payload.ts';
-import { addJob, type Queues } from './queues.ts';
+import { type GiveBackDeps, giveBack, giveBackLater } from './give-back.ts';
+import { identifyCall, type Payload, payloadOf, poolOf, type Reports } from './payload.ts';
+import { addJob, BACKGROUND_PRIORITY, type Fairness, type Queues } from './queues.ts';
 
 /** A valid request for a call, before admission. */
 export interface CallRequest {
@@ -42,14 +44,7 @@ export interface CallRequest {
   /** Canonical input. */
   input: unknown;
   /** The account, and its key if a request makes the call. The account decides which data the call gets; admission checks the key. */
-  caller: {
-    accountId: number;
-    keyHash?: Buffer;
-    /** The version of the key whose limits have been checked. */
-    keyVersion?: number;
-    /** The key that created the batch of the call. */
-    batchKeyHash?: Buffer | null;
-  };
+  caller: Caller;
   /** The most units the caller will pay; null: any number. */
   maxUnits: number | null;
   waiting: Waiting;
@@ -58,7 +53,7 @@ export interface CallRequest {
 }
 
 /** Who waits for the answer: a request, a caller that polls the job, or a batch, whose deadline is `batchUntil`. */
-export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
+type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
 
 /** The outcome of a call request. Units were reserved or charged unless it was joined. */
 export type Submission =
@@ -122,7 +117,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     const background = typeof waiting === 'object';
     const deadlineAt = deadlineOf(waiting, pool, clock.now());
     const { admission, unitsReserved, unitsPaid } = await admit(deps, caller.accountId, {
-      caller: admittedAs(caller),
+      caller,
       callId: background ? waiting.callId : uuid(),
       operation: operation.name,
       chargeId,
@@ -164,6 +159,87 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       throw error;
     }
   });
+}
+
+/** The most times that an admission is repeated because it finds another identical call with a partial answer. */
+const MOST_CONTINUATIONS = 5;
+
+/**
+ * Admits a call. If an identical call has a partial answer, this one continues it: its price is what the account has not paid
+ * for that answer. @returns the admission, the units reserved for a call that was not joined, and the units paid for that answer.
+ */
+export async function admit(
+  deps: Pick<SubmitDeps, 'admissions' | keyof GiveBackDeps>,
+  accountId: number,
+  request: AdmissionRequest,
+): Promise<{ admission: Admission; unitsReserved: number; unitsPaid: number }> {
+  let asked = request;
+  for (let attempt = 0; ; attempt += 1) {
+    const { callId, units, unitsPaid = 0 } = asked;
+    const admission = await admitOnce(deps, accountId, asked);
+    const paid = admission.kind === 'joined' && admission.finished ? unitsPaidOf(admission.answer) : null;
+    // A repeated admission of a batch's call finds the call itself.
+    if (paid === null || admission.callId === callId || attempt === MOST_CONTINUATIONS) {
+      noteAdmission(deps, request, admission, units);
+      return { admission, unitsReserved: units, unitsPaid };
+    }
+    asked = {
+      ...request,
+      callId: request.background ? callId : uuid(),
+      units: Math.max(0, request.units - paid),
+      continues: admission.callId,
+      unitsPaid: paid,
+    };
+  }
+}
+
+function noteAdmission(
+  { events }: Pick<SubmitDeps, 'events'>,
+  { operation, caller }: AdmissionRequest,
+  { kind, accountId, callId }: Admission,
+  units: number,
+): void {
+  if (caller.keyHash) events.emit({ type: 'key.accepted', keyHash: caller.keyHash });
+  if (kind === 'cached') events.emit({ type: 'call.cached', operation, accountId, callId, units });
+  else events.emit({ type: `call.${kind}`, operation, accountId, callId });
+}
+
+/**
+ * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
+ * so the repetition may join the first attempt. It has an id of its own, because the first call may have failed meanwhile.
+ * A call of a batch keeps its id, which the batch has stored. Other attempts whose outcome is unknown are given back, unless the
+ * result is their call. Emits the event of a refusal.
+ */
+async function admitOnce(
+  deps: Pick<SubmitDeps, 'admissions' | keyof GiveBackDeps>,
+  accountId: number,
+  request: AdmissionRequest,
+): Promise<Admission> {
+  const { admissions, clock, events } = deps;
+  const { background, operation } = request;
+  const tried: AdmissionRequest[] = [];
+  let admittedId: string | null = null;
+  try {
+    const admission = await retryDuringOutage(clock, () => {
+      const asked = tried.length === 0 || background ? request : { ...request, callId: uuid() };
+      tried.push(asked);
+      return admissions.admit(asked);
+    });
+    const { kind, callId } = admission;
+    admittedId = callId;
+    const isOwn = kind === 'joined' && tried.some((attempt) => attempt.callId === callId);
+    if (!isOwn || (background && admission.finished)) return admission;
+    return { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
+  } catch (error) {
+    if (error instanceof SoukError) events.emit({ type: 'call.refused', operation, error: error.kind });
+    throw error;
+  } finally {
+    for (const attempt of background ? [] : tried) {
+      const { callId } = attempt;
+      const undecidedMs = callId === admittedId ? null : admissions.undecidedForMs(attempt);
+      if (undecidedMs !== null) void giveBackLater(deps, { accountId, callId, operation }, undecidedMs);
+    }
+  }
 }
 
 async function join(
@@ -226,11 +302,11 @@ export async function refuseWhenBusy(
   pool: PoolName,
   chargeId: string,
 ): Promise<void> {
-  const { accountId, keyHash } = caller;
+  const { keyHash } = caller;
   if (typeof waiting === 'object' || !keyHash) return;
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   const priority = fairness.peek({ pool, waiting, key: nameOf(caller) });
-  const busy = busyError(await backlog.estimateWaitMs(pool, priority, accountId), allowedMs);
+  const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
   // A call can join one that is under way or recent even if the pool is busy.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
   if (busy && !(await hasJoinableCall(database, keyHash, chargeId, acceptedAfter))) throw busy;
@@ -296,9 +372,4 @@ async function enqueue(
 
 function nameOf({ keyHash, accountId }: CallRequest['caller']): string {
   return keyHash ? keyHash.toString('latin1') : String(accountId);
-}
-
-/** Returns how a call is admitted: by its key, which may have been revoked a moment ago, or without one for its account. */
-export function admittedAs({ keyHash, keyVersion = 0, ...ofBatch }: CallRequest['caller']): Caller {
-  return keyHash ? { keyHash, keyVersion, keyAccountId: ofBatch.accountId } : ofBatch;
 }

@@ -6,11 +6,15 @@ import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import { openCompletionChannel, type ReceivedSink } from './completion-channel.ts';
-import { type CompletionMessage, completionMessage } from './completion-message.ts';
+import {
+  type CompletionMessage,
+  completionMessage,
+  openCompletionChannel,
+  type ReceivedSink,
+} from './end-call.ts';
 
 /** A call to wait for. */
-export interface Awaited {
+interface Awaited {
   accountId: number;
   callId: string;
 }

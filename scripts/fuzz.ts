@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { fuzz } from '../test/support/fuzz/fuzz.ts';
-import { UNLIMITED } from '../test/support/fuzz/unlimited.ts';
 import { openOwnServers } from '../test/support/own-servers.ts';
 import { openTarget } from '../test/support/target.ts';
+import { unlimited } from '../test/support/unlimited.ts';
 import { buildPrograms } from './build.mjs';
 
 /**
@@ -21,7 +21,7 @@ const programs = await buildPrograms();
 const servers = await openOwnServers();
 const startedAt = performance.now();
 try {
-  const target = await openTarget({ programs, ...servers, env: UNLIMITED });
+  const target = await openTarget({ programs, ...servers, env: unlimited() });
   try {
     const say = (line: string) =>
       console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);

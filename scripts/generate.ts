@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeClient } from './client/files.ts';
-import { asYaml, kubernetesFiles } from './kubernetes.ts';
 import { maps } from './maps.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
 import {
@@ -12,11 +11,11 @@ import {
   timeoutTable,
   toolTable,
 } from './tables/operations.ts';
-import { settingsTable } from './tables/settings.ts';
+import { limitsTable, settingsTable } from './tables/settings.ts';
 
 /**
- * `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, the manifests for
- * Kubernetes, the maps of the pages, and the types and methods of the TypeScript client.
+ * `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, the
+ * maps of the pages, and the types and methods of the TypeScript client.
  */
 export const PARTS: Record<string, () => string> = {
   operations: operationsTable,
@@ -28,6 +27,7 @@ export const PARTS: Record<string, () => string> = {
   errors: errorsTable,
   'error sections': errorSections,
   settings: settingsTable,
+  limits: limitsTable,
 };
 
 /** Returns the paths of the documents with generated parts. */
@@ -63,8 +63,6 @@ if (process.argv[1]?.endsWith('generate.ts')) {
     const generated = withParts(text);
     if (generated !== text) writeFileSync(path, generated);
   }
-  for (const [name, manifests] of Object.entries(kubernetesFiles()))
-    writeFileSync(join('deploy/kubernetes', name), asYaml(manifests));
   for (const [name, map] of Object.entries(maps())) writeFileSync(join('src/site/assets', name), map);
   writeClient();
 }

@@ -77,7 +77,12 @@ function drawing(title: string, { path, shapes, codeOf, dots = [] }: MapParts): 
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${x} ${y} ${Math.ceil(right) - x} ${Math.ceil(bottom) - y}">`,
     `<title>${title}</title>`,
-    ...['<g id="land">', ...paths, '</g>', ...dots, '</svg>', ''],
+    '<g id="land">',
+    ...paths,
+    '</g>',
+    ...dots,
+    '</svg>',
+    '',
   ].join('\n');
 }
 

@@ -49,7 +49,7 @@ export function unplainWords() {
 }
 
 /** Returns the uses in a file. @param text the content of the file at `path`. */
-export function usesIn(path, text) {
+function usesIn(path, text) {
   const lines = text.split('\n');
   return lines.flatMap((line, i) => {
     if (line.includes(ALLOWED) || lines[i - 1]?.includes(ALLOWED)) return [];

@@ -7,7 +7,7 @@ import { buildPrograms } from './build.mjs';
 import { printReport } from './print-report.ts';
 
 const USAGE = `Usage: npm run soak -- [SEED] [SECONDS]
-       npm run soak -- --standby named|moving [SEED] [SECONDS]
+       npm run soak -- --standby [SEED] [SECONDS]
        npm run soak -- --calls N [--kills N] [--seed N] [--minutes N]`;
 
 /**
@@ -22,12 +22,12 @@ function settings() {
       kills: { type: 'string' },
       seed: { type: 'string' },
       minutes: { type: 'string', default: '90' },
-      standby: { type: 'string' },
+      standby: { type: 'boolean' },
     },
   });
   const seed = positive(values.seed ?? positionals[0] ?? String(randomInt(1, 2 ** 31)));
   const seconds = positive(positionals[1] ?? '120');
-  if (values.standby !== undefined) return forFailOvers(seed, seconds, values.standby);
+  if (values.standby) return forFailOvers(seed, seconds);
   if (values.calls === undefined) return forTime(seed, seconds);
   const calls = positive(values.calls);
   const strikes = positive(values.kills ?? String(Math.ceil(calls / 1_000)));
@@ -42,16 +42,15 @@ function forTime(seed: number, seconds: number) {
 }
 
 /** PostgreSQL has a standby, which becomes the primary again and again. */
-function forFailOvers(seed: number, seconds: number, standby: string) {
-  if (standby !== 'named' && standby !== 'moving') throw new Error(`${standby} is no form of a standby`);
+function forFailOvers(seed: number, seconds: number) {
   const amount = { seconds, pauseMs: 6_000 };
-  const load = { gateways: 2, clients: 24, mix: EVEN_MIX, standby } as const;
+  const load = { gateways: 2, clients: 24, mix: EVEN_MIX, standby: true };
   return {
     seed,
     amount,
     ...load,
     plan: { round: FAIL_OVERS, pairs: 0 },
-    again: `--standby ${standby} ${seed} ${seconds}`,
+    again: `--standby ${seed} ${seconds}`,
   };
 }
 
@@ -80,7 +79,10 @@ const { again, ...options } = settingsOrExit();
 console.log(`To repeat: npm run soak -- ${again}`);
 const programs = await buildPrograms();
 const report = await soak({
-  ...{ ...options, programs, rounds: 3, drainSeconds: 180 },
+  ...options,
+  programs,
+  rounds: 3,
+  drainSeconds: 180,
   say: (line) => console.log(line),
 });
 printReport(report);

@@ -1,4 +1,4 @@
-import { runCommand } from './cli/run-command.ts';
+import { runCommand } from './cli/program.ts';
 
 /** `npm run souk -- <command>`. Exits with 0 after success, 1 with a message after a failure, and 2 for an invalid command line. */
 const { argv, env, stdout, stderr } = process;

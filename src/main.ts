@@ -1,12 +1,12 @@
 import { collectDefaultMetrics } from 'prom-client';
+import { pictureRoutes } from '../demo/pictures/routes.ts';
 import { parseWindow } from './billing/wallets.ts';
-import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
+import { mcpSettings, readConfig, readPayments, requireSettings, testModeOf } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
 import { mailOf } from './config/mail.ts';
 import { hasDemoPictures, providersOf } from './config/providers.ts';
-import { testModeOf } from './config/test-mode.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
-import { databaseClock } from './platform/db/database-clock.ts';
+import { databaseClock } from './platform/db/pool.ts';
 import { createLogger } from './platform/log.ts';
 import { runProcess } from './platform/process.ts';
 import { ConfigError } from './platform/settings.ts';
@@ -27,7 +27,6 @@ await runProcess('gateway', async (env) => {
       cacheRedisUrl: config.CACHE_REDIS_URL,
       redisNamespace: config.REDIS_NAMESPACE,
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
-      queueShards: config.QUEUE_SHARDS,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       providers: providersOf(config),
       links: {
@@ -48,6 +47,7 @@ await runProcess('gateway', async (env) => {
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
         trials: config.TRIALS,
         hasDemoPictures: hasDemoPictures(config),
+        pictureRoutes,
         mail: mailOf(config),
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },

@@ -4,11 +4,10 @@ import { ensureStandardPlans } from './billing/standard-plans.ts';
 import { type Config, readConfig } from './config/config.ts';
 import { CONSOLE, isLoopback } from './config/mail.ts';
 import { systemClock } from './platform/clock.ts';
-import { readTime } from './platform/db/database-clock.ts';
 import { migrate } from './platform/db/migrate.ts';
-import { openDatabase } from './platform/db/pool.ts';
+import { openDatabase, readTime } from './platform/db/pool.ts';
+import { postgresBinaries } from './platform/embedded/binaries.ts';
 import { startPostgres } from './platform/embedded/postgres.ts';
-import { postgresBinaries } from './platform/embedded/postgres-binaries.ts';
 import { startRedis } from './platform/embedded/redis.ts';
 import { createLogger } from './platform/log.ts';
 import { ConfigError } from './platform/settings.ts';
@@ -172,7 +171,11 @@ function mailsInConsole({ HOST, SMTP_URL, MAIL_FROM }: Config): NodeJS.ProcessEn
 
 function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
   const started = startChild({
-    ...{ name, file, env, say, onLaunch },
+    name,
+    file,
+    env,
+    say,
+    onLaunch,
     logFile: join(dataDir, `${name}.log`),
   });
   undo.push(started.stop);

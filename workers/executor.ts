@@ -1,11 +1,19 @@
-import { publishCompletion } from '../jobs/completion-channel.ts';
-import { type CompletionMessage, completionMessage, withAnswer } from '../jobs/completion-message.ts';
+import { setMaxListeners } from 'node:events';
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { Control } from '../jobs/control.ts';
-import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
+import {
+  type Attempts,
+  type CompletionMessage,
+  completionMessage,
+  endCall,
+  endFailedCall,
+  publishCompletion,
+} from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
-import { type Mode, modeOf } from '../src/accounts/test-accounts.ts';
+import { type Mode, modeOf } from '../src/accounts/authentication.ts';
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
+import { type Clock, sleep } from '../src/platform/clock.ts';
 import { type ErrorRecord, toRecord } from '../src/platform/error-record.ts';
 import { ERRORS, SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
@@ -13,11 +21,113 @@ import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
-import { endOfTurn } from '../src/platform/turn.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
-import { deadlineSignal } from './deadline.ts';
 import { type ProduceDeps, type Produced, produceAnswer } from './produce.ts';
-import { createRun, type Run, type RunningJob } from './run.ts';
+
+/** The deadline of a job, with a signal for everything that waits. */
+export interface Deadline {
+  signal: AbortSignal;
+  deadlineAt: number;
+  /** Ends the timer. @param isComplete false aborts the requests of the call that are still under way. */
+  end(isComplete: boolean): void;
+}
+
+/** Returns a signal that aborts at a time of the clock, or with another signal. */
+function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
+  const controller = new AbortController();
+  // Each source of a large batch adds a listener.
+  setMaxListeners(0, controller.signal);
+  const abort = (reason: unknown) =>
+    controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
+  const onOther = () => abort(other.reason);
+  const remainingMs = deadlineAt - clock.now();
+  const expired = () => abort(new SoukError('UPSTREAM_TIMEOUT'));
+  const cancel = remainingMs > 0 ? clock.after(remainingMs, expired) : () => {};
+  if (remainingMs <= 0) expired();
+  other.addEventListener('abort', onOther, { once: true });
+  return {
+    signal: controller.signal,
+    deadlineAt,
+    end(isComplete) {
+      cancel();
+      other.removeEventListener('abort', onOther);
+      // A call that failed may have other requests under way, which nothing else would end.
+      if (!isComplete) abort(new Error('the call has ended'));
+    },
+  };
+}
+
+/** A job that this process runs. */
+export interface RunningJob {
+  pool: PoolName;
+  payload: Payload;
+  run: Run;
+  /** Unix milliseconds. */
+  startedAt: number;
+  onProgress(percent: number): void;
+  log: Logger;
+}
+
+/** Stops, pauses and promotes a running job. */
+interface Run {
+  /** Aborts when the job is returned to the queue because the process stops. */
+  signal: AbortSignal;
+  /** Aborts when the job is cancelled: nothing more is sent, and what was sent runs to its end. */
+  cancelled: AbortSignal;
+  /** True if no request waits for the job. */
+  readonly background: boolean;
+  /** Waits, but ends early if a request starts to wait for the job. Rejects if the job stops. */
+  pause(durationMs: number): Promise<void>;
+  /** Total milliseconds of pauses. */
+  readonly pausedMs: number;
+  /** Ends the pause, because a request now waits for the job. */
+  promote(): void;
+  cancel(): void;
+}
+
+/** @param signal aborts when the process stops running the job. */
+function createRun(clock: Clock, signal: AbortSignal, isBackground: boolean): Run {
+  const cancellation = new AbortController();
+  const { signal: cancelled } = cancellation;
+  // Each source of a large call adds a listener.
+  setMaxListeners(0, cancelled);
+  let background = isBackground;
+  let pausedMs = 0;
+  let wake = () => {};
+  return {
+    signal,
+    cancelled,
+    get background() {
+      return background;
+    },
+    get pausedMs() {
+      return pausedMs;
+    },
+    async pause(durationMs) {
+      if (!background) return;
+      const pausedAt = clock.now();
+      const promoted = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const enough = new AbortController();
+      const over = AbortSignal.any([signal, cancelled, enough.signal]);
+      const rested = sleep(clock, durationMs, over, 'token pause');
+      // Prevents an unhandled rejection if the race ends before this rejects.
+      rested.catch(() => {});
+      try {
+        await Promise.race([rested, promoted]);
+      } finally {
+        enough.abort();
+        pausedMs += clock.now() - pausedAt;
+      }
+    },
+    promote() {
+      background = false;
+      wake();
+    },
+    cancel: () => cancellation.abort(new SoukError('CANCELLED')),
+  };
+}
 
 export interface ExecutorDeps extends ProduceDeps {
   redis: Redis;
@@ -86,37 +196,59 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     });
   }
 
+  /** Runs a job and ends its call, whether it succeeds or fails. */
   async function runJob(payload: Payload, attempt: Attempt): Promise<CompletionMessage> {
-    const { pool, number, waitedMs, signal, onProgress } = attempt;
-    const { callId, accountId, operation, background } = payload;
+    const { callId, accountId, operation, background, completionChannel } = payload;
+    const { pool, number, waitedMs, signal } = attempt;
     const job = { pool, callId, accountId, operation };
-    const jobLog = log.child({ callId, operation });
     const startedAt = clock.now();
     events.emit({ type: 'job.started', ...job, attempt: number, waitedMs });
-    const run = createRun(clock, signal, payload.background);
+    const run = createRun(clock, signal, background);
     run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...job }));
     runs.set(callId, run);
     let result: Produced | SoukError;
     try {
-      if (cancelled.has(callId) || (number > 1 && (await redis.exists(keys.cancelled(callId))))) run.cancel();
-      // A request may have joined the job since it was queued.
-      if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
-      const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
-      result = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
-      for (const failure of result.failures) emitFailure(deps, failure, payload);
-    } catch (error) {
-      // This process stops running the job. Another attempt may succeed.
-      if (signal.aborted || error instanceof TokensAwaited) throw error;
-      result = publicError(error, jobLog);
-      emitFailure(deps, result, payload);
+      result = await resultOf(payload, attempt, run, startedAt);
     } finally {
       runs.delete(callId);
     }
-    return complete(deps, { ...job, background, completionChannel: payload.completionChannel }, result, {
-      startedAt,
-      attempts: number,
-      pausedMs: run.pausedMs,
-    });
+    const times = { startedAt, attempts: number, pausedMs: run.pausedMs };
+    return complete(deps, { ...job, completionChannel }, result, times);
+  }
+
+  /**
+   * Returns the answer of a job, or the error with which its call ends.
+   * @throws if this process stops running the job. Another attempt may succeed.
+   */
+  async function resultOf(
+    payload: Payload,
+    { pool, number, signal, onProgress }: Attempt,
+    run: Run,
+    startedAt: number,
+  ): Promise<Produced | SoukError> {
+    const { callId, accountId, operation } = payload;
+    const jobLog = log.child({ callId, operation });
+    const job = { pool, callId, accountId, operation };
+    try {
+      await catchUp(run, callId, number);
+      const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
+      const produced = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
+      for (const failure of produced.failures) emitFailure(deps, failure, payload);
+      return produced;
+    } catch (error) {
+      if (signal.aborted || error instanceof TokensAwaited) throw error;
+      const known = publicError(error, jobLog);
+      emitFailure(deps, known, payload);
+      return known;
+    }
+  }
+
+  /** Follows what was published about a job before this process ran it. */
+  async function catchUp(run: Run, callId: string, attemptNumber: number): Promise<void> {
+    const isRetried = attemptNumber > 1;
+    if (cancelled.has(callId) || (isRetried && (await redis.exists(keys.cancelled(callId))))) run.cancel();
+    // A request may have joined the job since it was queued.
+    if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
   }
 
   /**
@@ -193,7 +325,7 @@ async function produceInTurn(
 /** Settles or releases the call of a job and publishes its end. */
 async function complete(
   deps: ExecutorDeps,
-  { background, completionChannel, ...job }: JobIds & Pick<Payload, 'background' | 'completionChannel'>,
+  { completionChannel, ...job }: JobIds & Pick<Payload, 'completionChannel'>,
   result: Produced | SoukError,
   { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
@@ -207,14 +339,12 @@ async function complete(
   events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });
   // If the call was released meanwhile (cancelled or overdue), its completion message has already been published.
   if (ended && !ended.endedNow && ended.state === 'released') return completion;
-  const isAwaited = !background && ended?.state === 'settled' && !(result instanceof SoukError);
-  const message = isAwaited ? withAnswer(completion, result.answer) : completion;
   // The job does not wait for this: a gateway that misses the message looks the call up.
-  publishCompletion(redis, keys, message, completionChannel).catch((error: unknown) => {
+  publishCompletion(redis, keys, completion, completionChannel).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
   // The request that waits for the message does not wait for what the queue does next.
-  await endOfTurn();
+  await nextImmediate();
   return completion;
 }
 

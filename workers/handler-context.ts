@@ -5,13 +5,12 @@ import {
   type QueuedOperation,
   type Source,
 } from '../src/operations/define.ts';
-import { type Providers, providerOf } from '../src/operations/providers.ts';
+import { type Providers, providerOf } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { SoukError } from '../src/platform/errors.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline, RunningJob } from './executor.ts';
 import type { HandlerContext, Upstreams } from './handlers/handler.ts';
-import type { RunningJob } from './run.ts';
 import type { Obtained, Sources } from './sources.ts';
 
 export interface HandlerContextDeps {
@@ -23,7 +22,7 @@ export interface HandlerContextDeps {
 }
 
 /** A job with its operation, ready for its handler. */
-export interface HandledJob extends RunningJob {
+interface HandledJob extends RunningJob {
   operation: QueuedOperation;
   input: unknown;
   deadline: Deadline;

@@ -1,26 +1,27 @@
-import type { CompletionMessage } from '../jobs/completion-message.ts';
-import { ACCOUNT_LIMITS, type AccountLimits, directBytes } from '../src/batches/account-limits.ts';
+import type { CompletionMessage } from '../jobs/end-call.ts';
+import { ACCOUNT_LIMITS, type AccountLimits, directBytes } from '../src/batches/limits.ts';
 import { createSettlements, type Settlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
-import type { Providers } from '../src/operations/providers.ts';
-import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
-import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
+import type { Providers } from '../src/operations/pools.ts';
+import {
+  type Database,
+  type DatabaseClock,
+  openDatabase,
+  STATEMENT_LIMITS,
+} from '../src/platform/db/pool.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../src/platform/outage.ts';
 import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../src/platform/redis-keys.ts';
-import { endWhenAway } from '../src/platform/redis-watch.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { type Cache, openCache } from '../src/results/cache.ts';
-import { createHttpClient } from '../src/upstream/http-client.ts';
-import { createProductLookUps, LOOK_UP_WINDOW_MS } from '../src/upstream/keepa/look-ups.ts';
+import { createHttpClient, tracedHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
-import { openTrends } from '../src/upstream/trends/open-trends.ts';
-import { tracedHttpClient } from '../src/upstream/upstream-spans.ts';
+import { openTrends } from '../src/upstream/trends/trends.ts';
 import { type Attempt, createExecutor, type Executor, type ExecutorDeps } from './executor.ts';
 import type { Upstreams } from './handlers/handler.ts';
 import { openSingleFlight } from './single-flight.ts';
@@ -32,21 +33,19 @@ export interface JobSettings {
   redisUrl: string;
   /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
   cacheRedisUrl?: string | undefined;
-  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data, and while the worker stops. Jobs wait for the other stores. */
+  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data, and when the worker stops. Jobs wait for the other stores. */
   answerLimitMs?: number;
   redisNamespace: string;
   keepaBaseUrl: string;
   keepaKey: string;
   trendsBaseUrl: string;
   providers: Providers;
-  /** See `createProductLookUps`. Default: `LOOK_UP_WINDOW_MS`. */
-  lookUpWindowMs?: number;
   /** Default: `ACCOUNT_LIMITS`. */
   accountLimits?: AccountLimits | undefined;
 }
 
 /** The connections of a thread that runs jobs. */
-export interface JobStores {
+interface JobStores {
   keys: RedisKeys;
   database: Database;
   money: Database;
@@ -55,13 +54,11 @@ export interface JobStores {
   cache: Cache;
   /** Listens on the Redis of the cache. */
   flightsSubscriber: Redis;
-  /** Ends the connections to Redis, and others to the same one, if it is away while the thread stops. See `endWhenAway`. */
-  endWhenAway(others: readonly Redis[], onAway: () => void): () => void;
   close(): Promise<void>;
 }
 
 /** The most connections to PostgreSQL. */
-export interface JobConnections {
+interface JobConnections {
   requests: number;
   money: number;
 }
@@ -87,7 +84,8 @@ export async function openJobStores(
 ): Promise<JobStores> {
   const open = (purpose: keyof JobConnections) =>
     openDatabase(databaseUrl, log, {
-      ...{ max: connections[purpose], limits: STATEMENT_LIMITS[purpose] },
+      max: connections[purpose],
+      limits: STATEMENT_LIMITS[purpose],
       onError: onError.postgresql,
     });
   const [database, money] = [open('requests'), open('money')];
@@ -98,8 +96,13 @@ export async function openJobStores(
     ? await connectRedis(cacheRedisUrl, 'listening', log, { isOptional: true })
     : subscriber;
   return {
-    ...{ keys: redisKeys(redisNamespace), database, money, redis, subscriber, cache, flightsSubscriber },
-    endWhenAway: (others, onAway) => endWhenAway([redis, subscriber, ...others], answerLimitMs, onAway),
+    keys: redisKeys(redisNamespace),
+    database,
+    money,
+    redis,
+    subscriber,
+    cache,
+    flightsSubscriber,
     async close() {
       await closeRedis(redis, subscriber, ...(cache.isOwn ? [cache.redis, flightsSubscriber] : []));
       await Promise.all([database.end(), money.end()]);
@@ -108,7 +111,7 @@ export async function openJobStores(
 }
 
 /** What the jobs of live calls and of test calls need. */
-export type Executing = Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'>;
+type Executing = Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'>;
 
 /** Runs the jobs of live calls. */
 export interface LiveJobs {
@@ -125,14 +128,7 @@ export interface LiveJobs {
 const LOCK_PATIENCE_MS = 10_000;
 
 export async function openLiveJobs(
-  {
-    keepaBaseUrl,
-    keepaKey,
-    trendsBaseUrl,
-    providers,
-    lookUpWindowMs = LOOK_UP_WINDOW_MS,
-    accountLimits = ACCOUNT_LIMITS,
-  }: JobSettings,
+  { keepaBaseUrl, keepaKey, trendsBaseUrl, providers, accountLimits = ACCOUNT_LIMITS }: JobSettings,
   stores: JobStores & { reports: Database },
   deps: Pick<ExecutorDeps, 'pausingShare'> & {
     events: CallEvents;
@@ -155,7 +151,6 @@ export async function openLiveJobs(
   );
   const upstream: Upstreams = {
     keepa,
-    products: createProductLookUps(keepa, clock, lookUpWindowMs),
     trends: openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock }),
     reports: { database: reports, provider: providers.reports },
   };
@@ -163,7 +158,9 @@ export async function openLiveJobs(
   const live = { ...executing, upstream, providers, mode: 'live' } as const;
   return {
     executor: createExecutor(live),
-    ...{ executing, settlements, keepa },
+    executing,
+    settlements,
+    keepa,
     fail(attempt, cause) {
       const obtain = () => Promise.reject(new SoukError('INTERNAL', { cause }));
       return createExecutor({ ...live, sources: { obtain } }).execute(attempt);

@@ -1,13 +1,11 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
-import { readConfig, requireSettings, stripeSettings } from '../src/config/config.ts';
-import { accountLimits, webhookLimits } from '../src/config/limits.ts';
+import { readConfig, requireSettings, stripeSettings, testModeOf } from '../src/config/config.ts';
+import { accountLimits, retentionSettings, webhookLimits } from '../src/config/limits.ts';
 import { mailSenderOf } from '../src/config/mail.ts';
 import { providersOf } from '../src/config/providers.ts';
-import { retentionSettings } from '../src/config/retention.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
-import { testModeOf } from '../src/config/test-mode.ts';
-import { databaseClock } from '../src/platform/db/database-clock.ts';
+import { databaseClock } from '../src/platform/db/pool.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { runProcess } from '../src/platform/process.ts';
 import { openTracing } from '../src/platform/telemetry/tracing.ts';
@@ -32,7 +30,6 @@ await runProcess('worker', async (env) => {
       cacheRedisUrl: config.CACHE_REDIS_URL,
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       redisNamespace: config.REDIS_NAMESPACE,
-      queueShards: config.QUEUE_SHARDS,
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,
       trendsBaseUrl: config.TRENDS_BASE_URL,
@@ -66,6 +63,7 @@ await runProcess('worker', async (env) => {
       await metrics?.close();
       await tracing?.close();
     },
+    leaveWithoutRedis: () => worker.leaveWithoutRedis(),
     ready: `Worker ready: ${config.WORKER_POOLS.join(', ')}`,
   };
 });

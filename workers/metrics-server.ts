@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { createMetricsCheck } from '../src/accounts/metrics-access.ts';
-import { TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
+import { createMetricsCheck, TOKEN_CHALLENGE } from '../src/accounts/operator-sign-in.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
-import { clockFault, isClockRight } from '../src/platform/db/database-clock.ts';
+import { clockFault, isClockRight } from '../src/platform/db/pool.ts';
 import { ConfigError } from '../src/platform/settings.ts';
 
 export interface MetricsServer {

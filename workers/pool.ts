@@ -1,20 +1,62 @@
 import { randomUUID } from 'node:crypto';
-import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
+import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import { isRunnable, type Payload } from '../jobs/payload.ts';
-import { holdsJobs, type Queues, queueName } from '../jobs/queues.ts';
-import { POOLS, type PoolName } from '../src/operations/pools.ts';
+import { POOLS, type PoolName, type WorkerPoolName } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import { startWorkLoop } from '../src/platform/work-loop.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
-import { startHeartbeat } from './heartbeat.ts';
-import { createPlaces } from './places.ts';
-import { ShardWorker } from './shard-worker.ts';
+
+/** How often this process reports that it serves its pool. */
+const REPORT_EVERY_MS = WORKER_LIFETIME_MS / 5;
+
+interface HeartbeatDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Reports that this process serves a pool, until it is closed.
+ * @param workerId of this process.
+ */
+export async function startHeartbeat(
+  { redis, keys, clock, log }: HeartbeatDeps,
+  pool: WorkerPoolName,
+  workerId: string,
+): Promise<{ close(): Promise<void> }> {
+  /** Reports again if Redis took the report late, because it counts from the time that it names. */
+  async function alive(): Promise<void> {
+    let reportedAt: number;
+    do {
+      reportedAt = clock.now();
+      await reportAlive(redis, keys, pool, workerId, reportedAt);
+    } while (clock.now() - reportedAt >= REPORT_EVERY_MS);
+  }
+
+  await alive();
+  const reporting = startWorkLoop(clock, `${pool} worker report`, REPORT_EVERY_MS, () =>
+    alive().catch((error) => log.warn({ err: error, pool }, 'reporting failed')),
+  );
+  // Redis may have come back without its data, and gateways refuse calls of a pool without workers.
+  redis.on('ready', reporting.wake);
+
+  return {
+    async close() {
+      redis.off('ready', reporting.wake);
+      await reporting.close();
+      await reportGone(redis, keys, pool, workerId).catch(() => {});
+    },
+  };
+}
 
 /** Runs the jobs of one pool in this process. */
-export interface PoolWorker {
+interface PoolWorker {
   /** Takes no more jobs, waits some time for running jobs, then returns the rest to the queue. */
   close(): Promise<void>;
   /**
@@ -26,7 +68,7 @@ export interface PoolWorker {
 }
 
 /** How long running jobs may continue when the process stops. */
-const GRACE_MS = 10_000;
+export const GRACE_MS = 10_000;
 
 /**
  * The lock of a running job expires after HOLD_MS unless its process renews it, which it does twice in that time. Every
@@ -38,22 +80,25 @@ const ABANDONED_CHECK_MS = 5_000;
 /** How long a job that this process cannot run waits for another worker. */
 const HANDED_BACK_MS = 1_000;
 
+const PAUSE_AFTER_ERROR_MS = 500;
+
 export async function openPoolWorker(deps: {
   pool: PoolName;
   redis: Redis;
   /** For the queue's commands; the worker duplicates it for its blocking reads. */
   pulling: Redis;
   keys: RedisKeys;
-  queues: Queues;
   execute: Executor['execute'];
   clock: Clock;
   log: Logger;
 }): Promise<PoolWorker> {
-  const { pool, redis, pulling, keys, queues, execute, clock, log } = deps;
+  const { pool, redis, pulling, keys, execute, clock, log } = deps;
   const workerId = randomUUID();
+  let isAbandoned = false;
+  /** By the calls of the jobs. */
+  const running = new Map<string, Promise<void>>();
 
-  // BullMQ passes the signal only to a function that declares three parameters.
-  const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
+  async function attempt(job: Job<Payload>, token: string | undefined, signal: AbortSignal): Promise<void> {
     if (isAbandoned) throw new Error('the worker stops');
     if (!isRunnable(job.data)) return handBack(job, token);
     // The job ends without a value: the completion message says how its call ended.
@@ -62,7 +107,7 @@ export async function openPoolWorker(deps: {
       data: job.data,
       number: job.attemptsStarted,
       waitedMs: job.attemptsStarted === 1 && job.processedOn ? job.processedOn - job.timestamp : null,
-      signal: signal ?? new AbortController().signal,
+      signal,
       onProgress: (percent) => {
         // Progress is informative only, so errors are ignored.
         job.updateProgress(percent).catch(() => {});
@@ -71,12 +116,25 @@ export async function openPoolWorker(deps: {
       if (error instanceof TokensAwaited) return later(job, token, error.waitMs);
       throw error;
     });
+  }
+  // BullMQ passes the signal only to a function that declares three parameters.
+  const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
+    const { id = '' } = job;
+    const attempted = attempt(job, token, signal ?? new AbortController().signal);
+    running.set(id, attempted);
+    try {
+      await attempted;
+    } finally {
+      // After its lock was lost, the job may run here again already.
+      if (running.get(id) === attempted) running.delete(id);
+    }
   };
   /** Returns a job that cannot continue to the queue for a while. */
   const later = async (job: Job<Payload>, token: string | undefined, waitMs: number): Promise<never> => {
     await job.moveToDelayed(Date.now() + waitMs, token);
     // If a request promoted the job before it was delayed, it is promoted here.
-    if (await redis.exists(keys.joined(job.data.callId))) await job.promote();
+    // BullMQ refuses it if that request comes in between and promotes the job itself.
+    if (await redis.exists(keys.joined(job.data.callId))) await job.promote().catch(() => {});
     throw new DelayedError();
   };
   let isLogged = false;
@@ -87,76 +145,36 @@ export async function openPoolWorker(deps: {
     if (clock.now() > job.data.deadlineAt) throw new UnrecoverableError('no worker could run this job');
     return later(job, token, HANDED_BACK_MS);
   };
-  const places = createPlaces(POOLS[pool].concurrency);
-  /** By the number of the queue. */
-  const workers = new Map<number, ShardWorker>();
-  const closing = new Map<ShardWorker, Promise<void>>();
-  let isClosing = false;
-  let isAbandoned = false;
 
-  async function openShard(shard: number): Promise<void> {
-    const worker = new ShardWorker(queueName(pool, shard), process, {
-      connection: pulling,
-      prefix: keys.queuePrefix(pool, shard),
-      lockDuration: HOLD_MS,
-      stalledInterval: ABANDONED_CHECK_MS,
-      places,
-    });
-    worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
-    worker.on('failed', (job, error) =>
-      log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'),
-    );
-    // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
-    worker.on('lockRenewalFailed', (jobIds) => {
-      for (const id of jobIds) worker.cancelJob(id, 'lock lost');
-    });
-    await worker.waitUntilReady();
-    workers.set(shard, worker);
-    if (isClosing) closeShard(shard, worker);
-    else void worker.run();
-  }
-
-  function closeShard(shard: number, worker: ShardWorker): void {
-    workers.delete(shard);
-    closing.set(
-      worker,
-      worker.close().finally(() => closing.delete(worker)),
-    );
-  }
+  const worker = new Worker<Payload>(pool, process, {
+    connection: pulling,
+    prefix: keys.queuePrefix(pool),
+    concurrency: POOLS[pool].concurrency,
+    lockDuration: HOLD_MS,
+    stalledInterval: ABANDONED_CHECK_MS,
+    runRetryDelay: PAUSE_AFTER_ERROR_MS,
+  });
+  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
+  worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));
+  // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const id of jobIds) worker.cancelJob(id, 'lock lost');
+  });
+  await worker.waitUntilReady();
+  const heartbeat = await startHeartbeat({ redis, keys, clock, log }, pool, workerId);
 
   function abandon(): string[] {
     isAbandoned = true;
-    const stopping = [...closing.keys(), ...workers.values()];
-    const held = stopping.flatMap((worker) => worker.heldJobs);
-    for (const worker of stopping) worker.cancelAllJobs('the worker stops');
-    return held;
+    worker.cancelAllJobs('the worker stops');
+    return [...running.keys()];
   }
-
-  /** Serves the queues to which jobs are added, and those of an earlier number of queues until they are empty. */
-  async function serve(): Promise<void> {
-    const now = clock.now();
-    await queues.refresh(now);
-    const inUse = queues.inUse(now);
-    await Promise.all(
-      queues.all(pool).map(async (queue, shard) => {
-        const isNeeded = shard < inUse || (await holdsJobs(queue));
-        const worker = workers.get(shard);
-        if (isNeeded && !worker) await openShard(shard);
-        if (!isNeeded && worker) closeShard(shard, worker);
-      }),
-    );
-  }
-
-  const heartbeat = await startHeartbeat({ redis, keys, clock, log }, pool, workerId, serve);
 
   return {
     async close() {
-      isClosing = true;
-      const gone = heartbeat.close();
-      for (const [shard, worker] of workers) closeShard(shard, worker);
       const cancelGrace = clock.after(GRACE_MS, abandon, `${pool} worker grace`);
-      await gone;
-      await Promise.all(closing.values());
+      await Promise.all([heartbeat.close(), worker.close()]);
+      // BullMQ does not wait for them if it fails to disconnect.
+      await Promise.allSettled(running.values());
       cancelGrace();
     },
     abandon,

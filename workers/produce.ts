@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { presentationIdOf } from '../jobs/identity.ts';
-import type { Payload } from '../jobs/payload.ts';
-import { modeOf } from '../src/accounts/test-accounts.ts';
-import { CACHE_LIFETIME_MS, inputOn, type QueuedOperation } from '../src/operations/define.ts';
+import { type Payload, presentationIdOf } from '../jobs/payload.ts';
+import { type Mode, modeOf } from '../src/accounts/authentication.ts';
+import { project } from '../src/operations/answer-fields.ts';
+import {
+  CACHE_LIFETIME_MS,
+  inputOn,
+  type Presented,
+  type QueuedOperation,
+  type Table,
+} from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
-import { parseStored, withoutForm } from '../src/operations/params/answer-form.ts';
-import { providerOf } from '../src/operations/providers.ts';
+import { formOf, parseStored, withoutForm } from '../src/operations/params/answer-form.ts';
+import { providerOf } from '../src/operations/pools.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
+import { joinObjects, stringifyJson } from '../src/platform/json.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
-import { newVersion } from '../src/results/answer.ts';
 import {
   type Answer,
   type AnswerRef,
@@ -17,12 +23,111 @@ import {
   OWN_ANSWER,
   partialAnswerRef,
 } from '../src/results/answer-store.ts';
-import { type Content, packed, present } from './content.ts';
-import type { Deadline } from './deadline.ts';
+import { type AnswerMeta, INLINE_LIMIT_BYTES, newVersion } from '../src/results/cache.ts';
+import { pack } from '../src/results/compression.ts';
+import { csvOf } from '../src/results/csv.ts';
+import { inMode, JSON_TYPE, okText } from '../src/results/envelope.ts';
+import { outlineOf } from '../src/results/outline.ts';
+import type { Deadline, RunningJob } from './executor.ts';
 import { createHandlerContext, type Gathered, type HandlerContextDeps } from './handler-context.ts';
 import type { Handler } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
-import type { RunningJob } from './run.ts';
+
+/** The answer of an operation, ready to be stored. */
+interface Content {
+  contentType: string;
+  isCompressible: boolean;
+  units: number;
+  /** Returns the body. JSON says whether all of the data came from the cache. */
+  body(fromCache: boolean): Buffer;
+  /** An outline of the data. */
+  outline?(): string;
+}
+
+/** What an answer depends on besides its input and data. */
+interface Circumstances {
+  mode: Mode;
+  /** Unix milliseconds. */
+  now: number;
+  /** When stale data were fetched; Unix milliseconds. */
+  staleSince: number | null;
+  /** The errors of sources that the answer lacks, by key. */
+  failures: ReadonlyMap<string, ErrorKind>;
+}
+
+/** Writes what an operation presents. */
+export function present(
+  operation: QueuedOperation,
+  input: unknown,
+  found: ReadonlyMap<string, unknown>,
+  circumstances: Circumstances,
+): Content {
+  const { respond, price, table } = operation;
+  if (respond.type === 'png') {
+    const [picture] = found.values();
+    return pictureContent(picture as Buffer, price.quote(input));
+  }
+  const presented = respond.present(found, input, circumstances);
+  const units = price.settle ? price.settle(input, presented) : price.quote(input);
+  const { fields, format } = formOf(input);
+  if (format === 'csv' && table) return tableContent(table, input, presented, units);
+  const data = fields ? project(respond, presented.data, fields) : presented.data;
+  return jsonContent({ ...presented, data }, circumstances, units);
+}
+
+function pictureContent(picture: Buffer, units: number): Content {
+  return { contentType: 'image/png', isCompressible: false, units, body: () => picture };
+}
+
+function tableContent(
+  { columns, rows }: Table<unknown>,
+  input: unknown,
+  { data }: Presented,
+  units: number,
+): Content {
+  const names = columns(input);
+  const lines = rows(data, input).map((row) => names.map((name) => row[name]));
+  const csv = Buffer.from(csvOf([names, ...lines]));
+  return { contentType: 'text/csv; charset=utf-8', isCompressible: true, units, body: () => csv };
+}
+
+function jsonContent({ data, metadata }: Presented, circumstances: Circumstances, units: number): Content {
+  const { mode, now, staleSince } = circumstances;
+  const allMetadata = { ...metadata, ...(staleSince === null ? {} : staleness(staleSince, now)) };
+  const metadataText = Object.keys(allMetadata).length > 0 ? stringifyJson(allMetadata) : null;
+  // Large data are written once for both variants of the body.
+  const dataText = stringifyJson(data);
+  return {
+    contentType: JSON_TYPE,
+    isCompressible: true,
+    units,
+    body(fromCache) {
+      const envelope = okText(joinObjects(`{"fromCache":${fromCache}}`, dataText), metadataText);
+      return Buffer.from(inMode(mode, envelope));
+    },
+    outline: () => outlineOf(data),
+  };
+}
+
+type AnswerFacts = Pick<AnswerMeta, 'version' | 'fetchedAt' | 'updatedAt' | 'fromCache' | 'units' | 'tokens'>;
+
+/** Creates the stored answer from its metadata, compressed if that saves space. */
+async function packed(content: Content, facts: AnswerFacts): Promise<Answer> {
+  const { contentType, isCompressible, outline } = content;
+  const body = content.body(facts.fromCache);
+  const { encoding, bytes } = isCompressible
+    ? await pack(body)
+    : { encoding: 'identity' as const, bytes: body };
+  // Gateways do not parse large answers, so the worker writes their outlines.
+  const summary = outline && body.length > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
+  return { meta: { ...facts, contentType, encoding, size: body.length, ...summary }, body: bytes };
+}
+
+/** Returns the fields that an answer with stale data has. */
+function staleness(fetchedAt: number, now: number): Record<string, unknown> {
+  const ageSeconds = Math.floor((now - fetchedAt) / 1000);
+  return { stale: true, fetchedAt: new Date(fetchedAt).toISOString(), ageSeconds };
+}
 
 export interface ProduceDeps extends HandlerContextDeps {
   answers: AnswerStore;
@@ -86,7 +191,7 @@ async function storeAnswer(
   const { clock } = deps;
   const age = ageOf(operation, gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
-  const content = await presentable(log, () =>
+  const content = presentable(log, () =>
     present(operation, input, found, {
       mode: modeOf(payload.accountId),
       now: clock.now(),
@@ -144,26 +249,27 @@ async function store(
   const { units } = content;
   const version = newVersion(fetchedAt);
   const tokens = gathered.obtained.reduce((sum, source) => sum + source.tokens, 0);
-  const answerOf = await packed(content);
-  const answerWith = (cached: boolean) => answerOf({ version, ...times, fromCache: cached, units, tokens });
   // An answer with missing data may be complete in a minute, and stale data is for this caller only: neither is
   // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared. A call without
   // a charge reserves units like any other, which a shared answer would not.
   const isShared = gathered.complete && !stale && !background && units > 0;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
-  const own = answerWith(fromCache);
-  const shared = fromCache || !isShared ? own : answerWith(true);
+  const facts = { version, ...times, units, tokens };
+  const [own, cached] = await Promise.all([
+    packed(content, { ...facts, fromCache }),
+    isShared && !fromCache ? packed(content, { ...facts, fromCache: true }) : null,
+  ]);
   await Promise.all([
     answers.putOwn({ accountId, callId, background }, own),
-    isShared && answers.putShared(presentationId, shared, freshForMs),
+    isShared && answers.putShared(presentationId, cached ?? own, freshForMs),
   ]);
   return own;
 }
 
 /** Presenting only reads what upstream sent, so an unexpected error there means malformed data. */
-async function presentable(log: Logger, presenting: () => Promise<Content>): Promise<Content> {
+function presentable(log: Logger, presenting: () => Content): Content {
   try {
-    return await presenting();
+    return presenting();
   } catch (cause) {
     if (cause instanceof SoukError) throw cause;
     const errorId = randomUUID();

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { Result } from 'ioredis';
 import { z } from 'zod';
+import { listen } from '../src/platform/channel.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
 import { type ErrorRecord, errorRecordSchema, fromRecord, toRecord } from '../src/platform/error-record.ts';
 import type { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
-import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { Cache } from '../src/results/cache.ts';
-import {
-  decodeSource,
-  encodeSource,
-  type ReadAnswer,
-  type StoredSource,
-} from '../src/results/stored-source.ts';
+import { decodeSource, encodeSource, type ReadAnswer, type StoredSource } from '../src/results/cache.ts';
 
 /**
  * The fetch of one source. A forced flight must return fresher data than an ordinary one, so it does not follow
@@ -27,7 +23,7 @@ export interface Flight {
 }
 
 /** Says that a flight has ended, for processes whose calls follow it. */
-export const flightSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
+const flightSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
 
 /**
  * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
@@ -52,7 +48,7 @@ export interface SingleFlight {
   close(): Promise<void>;
 }
 
-export interface Following {
+interface Following {
   /** Resolves when the leader may have ended. @throws SoukError the leader's error, or the signal's reason. */
   ended(): Promise<void>;
   /** Stops listening. Required if the caller does not wait for the end. */
@@ -93,6 +89,14 @@ const FINISH = `
 const RENEW = `
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    soukTakeFlightBuffer(...args: (string | number)[]): Result<unknown, Context>;
+    soukFinishFlight(...args: (string | number | Buffer)[]): Result<unknown, Context>;
+    soukRenewFlight(...args: (string | number)[]): Result<unknown, Context>;
+  }
+}
+
 /** @param subscriber a connection to the Redis of the cache for subscriptions only. */
 export async function openSingleFlight(deps: {
   cache: Cache;
@@ -102,7 +106,10 @@ export async function openSingleFlight(deps: {
   log: Logger;
 }): Promise<SingleFlight> {
   const { cache, keys, clock, log } = deps;
-  const scripts = registerScripts(cache.redis);
+  const { redis } = cache;
+  redis.defineCommand('soukTakeFlight', { numberOfKeys: 3, lua: TAKE });
+  redis.defineCommand('soukFinishFlight', { numberOfKeys: 3, lua: FINISH });
+  redis.defineCommand('soukRenewFlight', { numberOfKeys: 1, lua: RENEW });
   const leaderId = randomUUID();
   /** Keys of the flights that this process leads. */
   const leading = new Set<string>();
@@ -115,7 +122,8 @@ export async function openSingleFlight(deps: {
   else listening.catch((error: unknown) => log.warn({ err: error }, 'failed to listen for flights'));
 
   const stopRenewing = every(clock, RENEW_EVERY_MS, async () => {
-    const renew = (flight: string) => cache.attempt(() => scripts.renew(flight, leaderId, LEASE_MS), null);
+    const renew = (flight: string) =>
+      cache.attempt(() => redis.soukRenewFlight(flight, leaderId, LEASE_MS), null);
     const renewals = [...leading].map(renew);
     await Promise.all(renewals).catch((error) => log.warn({ err: error }, 'failed to renew leases'));
   });
@@ -125,7 +133,7 @@ export async function openSingleFlight(deps: {
       const flight = keys.flight(identity, forced);
       const places = [keys.source(identity), flight, followed(flight)];
       const taken = await cache.attempt(
-        () => scripts.take(...places, leaderId, LEASE_MS, newerThan),
+        () => redis.soukTakeFlightBuffer(...places, leaderId, LEASE_MS, newerThan),
         WITHOUT_CACHE,
       );
       if (Buffer.isBuffer(taken)) return decodeSource(taken, read);
@@ -149,7 +157,7 @@ export async function openSingleFlight(deps: {
       const message = JSON.stringify({ flight, error });
       const places = [keys.source(identity), flight, followed(flight)];
       const end = (source: Buffer) =>
-        scripts.finish(...places, leaderId, keys.flightsChannel, message, source, lifetimeMs);
+        redis.soukFinishFlight(...places, leaderId, keys.flightsChannel, message, source, lifetimeMs);
       await cache.attempt(async () => {
         if (stored.length < LARGE_BYTES) return end(stored);
         // Redis copies the arguments of a script several times, and those of this command not at all.
@@ -202,22 +210,5 @@ function createFollowers(clock: Clock) {
       ended.catch(() => {});
       return { ended: () => ended, stop };
     },
-  };
-}
-
-type Script = (...args: (string | number | Buffer)[]) => Promise<unknown>;
-
-function registerScripts(redis: Redis): { take: Script; finish: Script; renew: Script } {
-  redis.defineCommand('soukTakeFlight', { numberOfKeys: 3, lua: TAKE });
-  redis.defineCommand('soukFinishFlight', { numberOfKeys: 3, lua: FINISH });
-  redis.defineCommand('soukRenewFlight', { numberOfKeys: 1, lua: RENEW });
-  const commands = redis as unknown as Record<
-    'soukTakeFlightBuffer' | 'soukFinishFlight' | 'soukRenewFlight',
-    Script
-  >;
-  return {
-    take: (...args) => commands.soukTakeFlightBuffer(...args),
-    finish: (...args) => commands.soukFinishFlight(...args),
-    renew: (...args) => commands.soukRenewFlight(...args),
   };
 }

@@ -3,8 +3,8 @@ import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import type { CallEvents, OfSource } from '../src/platform/telemetry/call-events.ts';
-import type { StoredSource } from '../src/results/stored-source.ts';
-import { RequestRejected } from '../src/upstream/request-rejected.ts';
+import type { StoredSource } from '../src/results/cache.ts';
+import { RequestRejected } from '../src/upstream/http-client.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
 
@@ -21,7 +21,7 @@ export interface Obtained {
   tokens: number;
 }
 
-export interface ObtainRequest {
+interface ObtainRequest {
   call: OfSource;
   sources: readonly Source[];
   /** Only data up to this age is accepted. 0 always fetches from upstream. */

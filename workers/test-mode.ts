@@ -1,10 +1,9 @@
-import { TEST_PROVIDERS } from '../src/operations/providers.ts';
+import { TEST_PROVIDERS } from '../src/operations/pools.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
-import { createProductLookUps } from '../src/upstream/keepa/look-ups.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
-import { openTrends } from '../src/upstream/trends/open-trends.ts';
+import { openTrends } from '../src/upstream/trends/trends.ts';
 import { createExecutor, type Executor, type ExecutorDeps } from './executor.ts';
 import type { Upstreams } from './handlers/handler.ts';
 
@@ -17,13 +16,11 @@ export interface TestProvider {
   stop(): Promise<void>;
 }
 
-export interface TestModeDeps extends Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'> {
+interface TestModeDeps extends Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'> {
   /** Starts the demo provider. */
   start: () => Promise<TestProvider>;
   /** Connections to the generated reports. */
   reports: Database;
-  /** See `createProductLookUps`. */
-  lookUpWindowMs: number;
 }
 
 /** The demo provider accepts any key of this length. */
@@ -35,7 +32,7 @@ const KEY = 'test-test-test-test';
  * by the next call.
  */
 export function createTestMode(deps: TestModeDeps): Executor & { close(): Promise<void> } {
-  const { redis, keys, clock, log, start, reports, lookUpWindowMs } = deps;
+  const { redis, keys, clock, log, start, reports } = deps;
   const http = createHttpClient();
   let running: Promise<{ executor: Executor; provider: TestProvider }> | null = null;
   let current: Executor | null = null;
@@ -56,7 +53,6 @@ export function createTestMode(deps: TestModeDeps): Executor & { close(): Promis
     const keepa = createKeepaTransport({ baseUrl, key: KEY, http, tokens, clock, log });
     return {
       keepa,
-      products: createProductLookUps(keepa, clock, lookUpWindowMs),
       trends: openTrends({ baseUrl, provider: trends, http, redis, keys, clock }),
       reports: { database: reports, provider },
     };

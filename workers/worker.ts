@@ -1,36 +1,42 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { onControl } from '../jobs/control.ts';
 import { openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createRunTimes } from '../jobs/run-times.ts';
-import { TEST_REPORTS } from '../src/brand-analytics/test-reports.ts';
+import { TEST_REPORTS } from '../src/brand-analytics/weeks.ts';
 import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
-import { createFailureLog } from '../src/operator/failure-log.ts';
-import { ofLiveCalls } from '../src/operator/live-calls.ts';
+import { createFailureLog, createUsageStatistics, ofLiveCalls } from '../src/operator/call-records.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
-import { RETENTION, type RetentionSettings } from '../src/operator/retention-settings.ts';
-import { createStatusMinutes } from '../src/operator/status/status-minutes.ts';
-import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
+import { RETENTION, type RetentionSettings } from '../src/operator/retention.ts';
+import { createStatusMinutes } from '../src/operator/status/incidents.ts';
 import type { Clock } from '../src/platform/clock.ts';
-import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
-import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
+import { CANCELLABLE } from '../src/platform/db/cancellable.ts';
+import {
+  type Database,
+  type DatabaseClock,
+  openDatabase,
+  STATEMENT_LIMITS,
+} from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
-import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
+import { STORE_ANSWER_LIMIT_MS } from '../src/platform/outage.ts';
+import { closeRedis, connectRedis, type Redis, takesWrites } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { createCacheFailures } from '../src/platform/telemetry/cache-failures.ts';
-import { type CallEventSink, createCallEvents } from '../src/platform/telemetry/call-events.ts';
-import { createCallMetrics } from '../src/platform/telemetry/call-metrics.ts';
-import { createJobMetrics } from '../src/platform/telemetry/job-metrics.ts';
+import {
+  type CallEventSink,
+  createCallEvents,
+  createCallMetrics,
+  createJobMetrics,
+} from '../src/platform/telemetry/call-events.ts';
 import { createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
-import { LOOK_UP_WINDOW_MS } from '../src/upstream/keepa/look-ups.ts';
 import type { KeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { type BackgroundSettings, openBackground } from './background/open-background.ts';
 import { openTestReports, type TestReportsSize } from './background/test-reports.ts';
 import type { Executor } from './executor.ts';
-import { PAUSING_SHARE } from './large-jobs/connections.ts';
 import { createLargeJobs, isLarge } from './large-jobs/large-jobs.ts';
-import type { ThreadSetup } from './large-jobs/messages.ts';
+import { PAUSING_SHARE, type ThreadSetup } from './large-jobs/messages.ts';
 import { type JobSettings, openJobStores, openLiveJobs } from './live-jobs.ts';
 import { openPoolWorker } from './pool.ts';
 import { createTestMode, type TestProvider } from './test-mode.ts';
@@ -38,8 +44,6 @@ import { createTestMode, type TestProvider } from './test-mode.ts';
 export interface WorkerSettings extends BackgroundSettings, JobSettings {
   /** Fewer connections in each pool of the database. Default: `CONNECTIONS`. */
   maxConnections?: number | undefined;
-  /** The setting QUEUE_SHARDS. Default: 1. */
-  queueShards?: number | undefined;
   pools: readonly WorkerPoolName[];
   /** Runs large jobs in a thread of their own. Default: beside the others. */
   largeJobs?: Pick<ThreadSetup, 'logLevel' | 'tracesUrl'>;
@@ -60,9 +64,17 @@ export interface SoukWorker {
   /** Runs the reconciler once. It also runs every few seconds. */
   reconcile(): Promise<void>;
   close(): Promise<void>;
+  /**
+   * Stops the running jobs if Redis is away, for a process that exits: other workers run them again. `close` waits for Redis.
+   * @returns whether Redis is away.
+   */
+  leaveWithoutRedis(): Promise<boolean>;
 }
 
 const TOKEN_QUESTION_MS = 10_000;
+
+/** How long a worker that leaves without Redis takes to store its statistics. */
+const LEAVE_LIMIT_MS = 1_000;
 
 /** The most connections of each pool. */
 const CONNECTIONS = { requests: 8, money: 4, reports: 8, testReports: 4, upkeep: 2 } as const;
@@ -80,27 +92,14 @@ export async function openWorker(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<SoukWorker> {
-  const { databaseUrl, redisUrl, providers } = settings;
+  const { databaseUrl, providers } = settings;
   const registry = new Registry();
   const timeLimits = createTimeLimitMetrics(registry);
   const onError = { postgresql: timeLimits.postgresql, cache: createCacheFailures(registry) };
-  const most = (purpose: keyof typeof CONNECTIONS) =>
-    Math.min(CONNECTIONS[purpose], settings.maxConnections ?? Number.POSITIVE_INFINITY);
-  const connections = { requests: most('requests'), money: most('money') };
-  const stores = await openJobStores(settings, connections, onError, log);
+  const opened = await openWorkerStores(settings, clock, onError, log);
+  const { stores, upkeep, reports, pulling } = opened;
   const { keys, database, money, redis, subscriber } = stores;
-  const open = (purpose: 'reports' | 'upkeep', max: number, session = {}) =>
-    openDatabase(databaseUrl, log, {
-      ...{ max, limits: STATEMENT_LIMITS[purpose], session, onError: timeLimits.postgresql },
-    });
-  const upkeep = open('upkeep', most('upkeep'));
-  const reports = {
-    live: open('reports', most('reports')),
-    test: open('reports', most('testReports'), TEST_REPORTS),
-  };
-  const stopFollowing = await clock.follow(upkeep, log);
-  const pulling = await connectRedis(redisUrl, 'pulling', log);
-  const queues = openQueues(pulling, keys, log, settings.queueShards);
+  const queues = openQueues(pulling, keys, log);
   const sinks = openSinks({ database, redis, keys, registry, clock, log }, onEvent);
   const { events } = sinks;
 
@@ -114,13 +113,18 @@ export async function openWorker(
   const { answers } = executing;
   const large = largeJobs
     ? createLargeJobs(threadSetup(settings, largeJobs), {
-        ...{ fail: live.fail, pools: settings.pools, events, onError, clock, log },
+        fail: live.fail,
+        pools: settings.pools,
+        events,
+        onError,
+        clock,
+        log,
       })
     : null;
   const executeLive: Executor['execute'] = (attempt) =>
     large && isLarge(attempt.data) ? large.execute(attempt) : executor.execute(attempt);
-  const { startTestProvider: start, lookUpWindowMs = LOOK_UP_WINDOW_MS } = settings;
-  const test = start ? createTestMode({ ...executing, reports: reports.test, start, lookUpWindowMs }) : null;
+  const { startTestProvider: start } = settings;
+  const test = start ? createTestMode({ ...executing, reports: reports.test, start }) : null;
   await onControl({ subscriber, log }, keys, (control) => {
     executor.control(control);
     test?.control(control);
@@ -130,13 +134,27 @@ export async function openWorker(
     settings.pools.flatMap((pool) => {
       if (pool === BATCH_POOL) return [];
       const execute = pool === TEST_POOL ? test?.execute : executeLive;
-      return execute ? [openPoolWorker({ pool, redis, pulling, keys, queues, execute, clock, log })] : [];
+      return execute ? [openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })] : [];
     }),
   );
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
-        ...{ database, money, reports, redis, subscriber, pulling, keys, queues, settlements, answers },
-        ...{ providers, events, registry, tracing, clock, log },
+        database,
+        money,
+        reports,
+        redis,
+        subscriber,
+        pulling,
+        keys,
+        queues,
+        settlements,
+        answers,
+        providers,
+        events,
+        registry,
+        tracing,
+        clock,
+        log,
       })
     : null;
   const { testReports: size } = settings;
@@ -145,7 +163,13 @@ export async function openWorker(
       ? openTestReports({ databaseUrl, database: upkeep, reports: reports.test, size, clock, log })
       : null;
   const stopMaintenance = startMaintenance({
-    ...{ database: upkeep, redis, keys, providers, clock, log, retention: settings.retention ?? RETENTION },
+    database: upkeep,
+    redis,
+    keys,
+    providers,
+    clock,
+    log,
+    retention: settings.retention ?? RETENTION,
   });
   const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);
@@ -155,12 +179,6 @@ export async function openWorker(
     learnTokens: () => learnTokens(keepa, clock, log),
     reconcile: () => reconcile(reconciling),
     async close() {
-      const stopWatching = stores.endWhenAway([pulling], () => {
-        const callIds = pools.flatMap((pool) => pool.abandon());
-        log.warn({ callIds }, 'stopping without Redis, which is away: other workers run these jobs again');
-        void large?.close();
-      });
-      // They stop together, because each of them may wait for Redis.
       await Promise.all([stopReconciling(), background?.close(), ...pools.map((pool) => pool.close())]);
       await large?.close();
       await test?.close();
@@ -169,7 +187,49 @@ export async function openWorker(
       await sinks.close();
       await live.close();
       await queues.close();
-      stopWatching();
+      await opened.close();
+    },
+    async leaveWithoutRedis() {
+      if (await takesWrites(redis, settings.answerLimitMs ?? STORE_ANSWER_LIMIT_MS)) return false;
+      const callIds = pools.flatMap((pool) => pool.abandon());
+      log.warn({ callIds }, 'stopping without Redis, which is away: other workers run these jobs again');
+      await Promise.race([sinks.close(), pause(LEAVE_LIMIT_MS)]);
+      return true;
+    },
+  };
+}
+
+/** Connects to the stores of a worker, and follows the clock of PostgreSQL. */
+async function openWorkerStores(
+  settings: WorkerSettings,
+  clock: DatabaseClock,
+  onError: Parameters<typeof openJobStores>[2],
+  log: Logger,
+) {
+  const most = (purpose: keyof typeof CONNECTIONS) =>
+    Math.min(CONNECTIONS[purpose], settings.maxConnections ?? Number.POSITIVE_INFINITY);
+  const connections = { requests: most('requests'), money: most('money') };
+  const stores = await openJobStores(settings, connections, onError, log);
+  const open = (purpose: 'reports' | 'upkeep', max: number, session = {}) =>
+    openDatabase(settings.databaseUrl, log, {
+      max,
+      limits: STATEMENT_LIMITS[purpose],
+      session: { ...CANCELLABLE, ...session },
+      onError: onError.postgresql,
+    });
+  const upkeep = open('upkeep', most('upkeep'));
+  const reports = {
+    live: open('reports', most('reports')),
+    test: open('reports', most('testReports'), TEST_REPORTS),
+  };
+  const stopFollowing = await clock.follow(upkeep, log);
+  const pulling = await connectRedis(settings.redisUrl, 'pulling', log);
+  return {
+    stores,
+    upkeep,
+    reports,
+    pulling,
+    async close() {
       await closeRedis(pulling);
       await stopFollowing();
       await Promise.all([reports.live, reports.test, upkeep].map((pool) => pool.end()));
@@ -190,10 +250,7 @@ function openSinks(
   const runTimes = createRunTimes(deps);
   const ofLive = [createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent];
   return {
-    events: createCallEvents(log, [
-      ...ofLive.map(ofLiveCalls),
-      ...[failures.onEvent, runTimes.onEvent, onEvent],
-    ]),
+    events: createCallEvents(log, [...ofLive.map(ofLiveCalls), failures.onEvent, runTimes.onEvent, onEvent]),
     close: () => Promise.all([usage, minutes, failures, runTimes].map((sink) => sink.close())),
   };
 }
@@ -210,16 +267,22 @@ function threadSetup(
     keepaKey,
     trendsBaseUrl,
     providers,
-    lookUpWindowMs,
     accountLimits,
   }: JobSettings,
   largeJobs: Pick<ThreadSetup, 'logLevel' | 'tracesUrl'>,
 ): ThreadSetup {
   return {
-    ...{ databaseUrl, redisUrl, cacheRedisUrl, redisNamespace, providers },
-    ...{ keepaBaseUrl, keepaKey, trendsBaseUrl, accountLimits, ...largeJobs },
+    databaseUrl,
+    redisUrl,
+    cacheRedisUrl,
+    redisNamespace,
+    providers,
+    keepaBaseUrl,
+    keepaKey,
+    trendsBaseUrl,
+    accountLimits,
+    ...largeJobs,
     ...(answerLimitMs !== undefined && { answerLimitMs }),
-    ...(lookUpWindowMs !== undefined && { lookUpWindowMs }),
   };
 }
 

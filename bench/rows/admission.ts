@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
-import { hashKey } from '../../src/accounts/keys.ts';
-import { type Admissions, createAdmissions } from '../../src/billing/admission.ts';
+import { hashKey } from '../../src/accounts/authentication.ts';
+import { type Admissions, type Caller, createAdmissions } from '../../src/billing/admission.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import { fingerprint } from '../../src/platform/fingerprint.ts';
 import { BARE_ACCOUNTS, createBareAccounts, updateBareAccount } from '../bare-account.ts';
 import { timed } from '../load.ts';
@@ -15,7 +16,7 @@ const ACCOUNTS = BARE_ACCOUNTS;
 /** Compares admissions of charged calls, as in a gateway process, with one plain row update for each. */
 export async function admissionRows(services: Services): Promise<Row[]> {
   const { database } = services;
-  const keyHashes = (await services.keys(ACCOUNTS)).map(hashKey);
+  const callers = await callersOf(database, await services.keys(ACCOUNTS));
   await createBareAccounts(database);
   const admissions = createAdmissions(database, Date.now, {
     start: '19:00',
@@ -37,7 +38,7 @@ export async function admissionRows(services: Services): Promise<Row[]> {
         }),
     });
     const { sides, busy } = await alternate(services, {
-      ours: side((i) => admitOne(admissions, keyHashes[i % accounts] as Buffer, i, accounts)),
+      ours: side((i) => admitOne(admissions, callers[i % accounts] as Caller, i, accounts)),
       baseline: side((i) => updateBareAccount(database, (i % accounts) + 1)),
     });
     const row = {
@@ -49,15 +50,23 @@ export async function admissionRows(services: Services): Promise<Row[]> {
   return rows;
 }
 
+async function callersOf(database: Database, keys: readonly string[]): Promise<Caller[]> {
+  const { rows } = await database.query<{ accountId: number; keyHash: Buffer }>(
+    'select account_id as "accountId", hash as "keyHash" from api_keys where hash = any($1)',
+    [keys.map(hashKey)],
+  );
+  return rows;
+}
+
 /** Admits a unique call, which is charged at once as a cache hit. */
 async function admitOne(
   admissions: Admissions,
-  keyHash: Buffer,
+  caller: Caller,
   i: number,
   accounts: number,
 ): Promise<boolean> {
   const { kind } = await admissions.admit({
-    caller: { keyHash },
+    caller,
     callId: uuid(),
     operation: 'market.product',
     chargeId: fingerprint('bench', accounts, i),

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import type { BatchView } from '../../src/batches/view.ts';
+import type { BatchView } from '../../src/batches/batch.ts';
 import type { MeterReport } from '../metered-upstream.ts';
 import { type ProbeReport, reportOf } from '../probe-report.ts';
 import type { Row } from '../row.ts';

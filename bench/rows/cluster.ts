@@ -10,14 +10,13 @@ import { alternate, type Side, throughputRow } from '../rounds.ts';
 import type { Row } from '../row.ts';
 import { newAsin, type Services } from '../services.ts';
 
-/** Gateways, workers, masters and queues of each pool. */
+/** Gateways, workers and masters. */
 const COUNT = 3;
 const CONNECTIONS = 16;
 const ACCOUNTS = 99;
 
 /**
- * Measures uncached calls through three gateways and three workers: on a cluster of three masters with three queues a pool, and on
- * one Redis with one queue. Neither keeps an append-only file. BENCH_SECONDS and BENCH_ROUNDS change the lengths.
+ * Measures uncached calls through three gateways and three workers: on a cluster of three masters, and on one Redis. Neither keeps an append-only file. BENCH_SECONDS and BENCH_ROUNDS change the lengths.
  */
 export async function clusterRows(services: Services): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-bench-redis-'));
@@ -27,13 +26,8 @@ export async function clusterRows(services: Services): Promise<Row[]> {
   try {
     const upstream = await services.start('bench/instant-upstream.ts');
     const keys = await services.keys(ACCOUNTS);
-    const spread = { REDIS_URL: cluster.url, QUEUE_SHARDS: String(COUNT) };
-    const ours = await side(services, upstream.ready, {
-      name: 'on the cluster',
-      env: spread,
-      keys,
-      children,
-    });
+    const many = { REDIS_URL: cluster.url };
+    const ours = await side(services, upstream.ready, { name: 'on the cluster', env: many, keys, children });
     const one = { REDIS_URL: single.url };
     const baseline = await side(services, upstream.ready, { name: 'on one Redis', env: one, keys, children });
     const lengths = {

@@ -55,7 +55,6 @@ async function compareWithHistory(emptyServices: Services, calls: number): Promi
     const rows: Row[] = [];
     for (const kind of ['cached', 'uncached'] as const)
       rows.push(...(await compare(kind, calls, filled, empty)));
-    rows.push(await compareHotTables(calls, filled, empty));
     return rows;
   } finally {
     await filledServices.close();
@@ -71,7 +70,9 @@ async function openSide(services: Services, keys: string[]): Promise<Side> {
   const { rows } = await services.database.query<{ pid: number }>('select pg_backend_pid() as pid');
   const postgresPid = await parentOf(rows[0]?.pid ?? 0);
   return {
-    ...{ services, keys, gatewayUrl: url },
+    services,
+    keys,
+    gatewayUrl: url,
     pids: [gateway.pid ?? 0, worker.pid ?? 0, redisPid, postgresPid],
   };
 }
@@ -157,28 +158,6 @@ async function counters({ database }: Services): Promise<Counters> {
   return rows[0] as Counters;
 }
 
-async function compareHotTables(calls: number, filled: Side, empty: Side): Promise<Row> {
-  const [ours, baseline] = [await hotTableSizes(filled), await hotTableSizes(empty)];
-  const total = (sizes: Record<string, number>) =>
-    Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0);
-  const text = (sizes: Record<string, number>) =>
-    Object.entries(sizes)
-      .map(([name, bytes]) => `${name} ${(bytes / 1e6).toFixed(1)} MB`)
-      .join(', ');
-  return {
-    what: `tables of open calls and claims with ${calls.toLocaleString('en')} finished calls / with none`,
-    ...{ ours: text(ours), baseline: text(baseline), aim: 'at least 0.9', failures: 0 },
-    ratio: total(baseline) / total(ours),
-  };
-}
-
-async function hotTableSizes({ services }: Side): Promise<Record<string, number>> {
-  const { rows } = await services.database.query<{ name: string; bytes: number }>(
-    `select name, pg_total_relation_size(name::regclass) as bytes from unnest(array['open_calls', 'call_claims']) as name`,
-  );
-  return Object.fromEntries(rows.map(({ name, bytes }) => [name, bytes]));
-}
-
 function textOf({ perSecond, cpuMs, postgresMs, walBytes, blocks }: Figures): string {
   return `${perSecond.toFixed(0)}/s, CPU ${cpuMs.toFixed(2)} ms (PostgreSQL ${postgresMs.toFixed(2)}), ${(walBytes / 1000).toFixed(1)} KB WAL, ${blocks.toFixed(0)} blocks`;
 }
@@ -187,8 +166,11 @@ function textOf({ perSecond, cpuMs, postgresMs, walBytes, blocks }: Figures): st
 function medians(rounds: readonly Figures[]): Figures {
   const of = (name: keyof Figures) => median(rounds.map((round) => round[name]));
   return {
-    ...{ perSecond: of('perSecond'), cpuMs: of('cpuMs'), postgresMs: of('postgresMs') },
-    ...{ walBytes: of('walBytes'), blocks: of('blocks') },
+    perSecond: of('perSecond'),
+    cpuMs: of('cpuMs'),
+    postgresMs: of('postgresMs'),
+    walBytes: of('walBytes'),
+    blocks: of('blocks'),
     failures: rounds.reduce((sum, { failures }) => sum + failures, 0),
   };
 }

@@ -1,4 +1,4 @@
-import { gtinCheckDigit } from '../../src/operations/params/product-code.ts';
+import { gtinCheckDigit } from '../../src/operations/params/lists.ts';
 
 /**
  * An EAN encodes the ASIN of its product, so that the product is found again: after the first digit, it has the number that
@@ -10,7 +10,7 @@ const CHARACTERS = 8;
 const DIGITS = 11;
 
 /** Returns the EAN of a product; null for a product without one. */
-export function eanOf(asin: string): string | null {
+function eanOf(asin: string): string | null {
   const [, category, seller, anything, position] = asin.match(/../g) ?? [];
   const number = Number.parseInt(`${anything}${category}${seller}${position}`, 36);
   if (!asin.startsWith('B0') || number >= 10 ** DIGITS) return null;

@@ -28,7 +28,10 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
   return {
     type: noun.toUpperCase().replaceAll(' ', '_'),
     title,
-    ...{ brand, manufacturer: brand, model, partNumber: model },
+    brand,
+    manufacturer: brand,
+    model,
+    partNumber: model,
     productGroup: path[0].name,
     color: attribute('Color'),
     size: attribute('Size'),
@@ -50,13 +53,17 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
       `Available in ${looks.values.length} looks and ${sizes.length} sizes.`,
     ],
     description: `<p>The ${title} by ${brand}.</p>`,
-    ...{ material, materials: material === null ? null : [material] },
+    material,
+    materials: material === null ? null : [material],
     includedComponents: noun,
     itemTypeKeyword: (words[0] ?? '').replaceAll(' ', '-'),
     targetAudienceKeyword: path[0].name === 'Baby' ? 'baby' : 'unisex-adult',
-    ...{ websiteDisplayGroup: displayGroup(path[0].name), websiteDisplayGroupName: path[0].name },
+    websiteDisplayGroup: displayGroup(path[0].name),
+    websiteDisplayGroupName: path[0].name,
     salesRankDisplayGroup: displayGroup(path[0].name),
-    ...{ brandStoreName: brand, brandStoreUrl: `/stores/${slug.split('-')[0]}`, brandStoreUrlName: brand },
+    brandStoreName: brand,
+    brandStoreUrl: `/stores/${slug.split('-')[0]}`,
+    brandStoreUrlName: brand,
     ...measuresOf(asin),
   };
 }
@@ -77,7 +84,8 @@ function mediaFields(product: ProductSketch, isMedia: boolean, isBook: boolean):
     contributors: isMedia ? [[author, isBook ? 'Author' : 'Director']] : null,
     languages: isMedia ? [['English', 'Original Language']] : null,
     numberOfPages: isBook ? 120 + (hash('pages', familySeed) % 500) : -1,
-    ...{ publicationDate: isBook ? released : -1, releaseDate: released },
+    publicationDate: isBook ? released : -1,
+    releaseDate: released,
     audienceRating: isMedia && !isBook ? 'PG (Parental Guidance Suggested)' : null,
     formats: null,
   };
@@ -94,9 +102,17 @@ function measuresOf(asin: string): Record<string, unknown> {
   const width = 30 + (hash('width', asin) % 400);
   const weight = 50 + (hash('weight', asin) % 5000);
   return {
-    ...{ packageHeight: height, packageLength: length, packageWidth: width, packageWeight: weight },
-    ...{ itemHeight: height - 10, itemLength: length - 15, itemWidth: width - 10, itemWeight: weight - 30 },
-    ...{ packageQuantity: 1, numberOfItems: 1, unitCount: { unitValue: 1, unitType: 'Count' } },
+    packageHeight: height,
+    packageLength: length,
+    packageWidth: width,
+    packageWeight: weight,
+    itemHeight: height - 10,
+    itemLength: length - 15,
+    itemWidth: width - 10,
+    itemWeight: weight - 30,
+    packageQuantity: 1,
+    numberOfItems: 1,
+    unitCount: { unitValue: 1, unitType: 'Count' },
   };
 }
 
@@ -161,7 +177,9 @@ function boughtWith(leaf: number, asin: string): string[] {
 /** Returns the videos of a product. */
 export function videosOf({ asin, title, brand, imageName }: ProductSketch): Record<string, unknown>[] {
   return Array.from({ length: hash('videos', asin) % 3 }, (_, i) => ({
-    ...{ title: `${title}, part ${i + 1}`, image: imageName, name: brand },
+    title: `${title}, part ${i + 1}`,
+    image: imageName,
+    name: brand,
     duration: 20 + (hash('duration', asin, i) % 100),
     creator: i === 0 ? 'Main' : 'Vendor',
     url: `https://videos.example.com/${asin}/${i}.m3u8`,

@@ -166,7 +166,7 @@ export function stockOf({ reprices }: Listing, minutes: number): number {
 export const MARKET_SERIES = [0, 1, 2, 7, 10, 11, 12, 18, 32, 34, 35] as const;
 
 /** The live offers of a time as the site shows them. */
-export interface MarketState {
+interface MarketState {
   /** The values of MARKET_SERIES: a price and its shipping for some, otherwise one number. */
   values: readonly (readonly number[])[];
   /** The offers in the buy boxes of new and used items. */

@@ -24,7 +24,10 @@ export function readPictureName(name: string): (Pictured & { sizePixels: number 
     (digits) => Number.parseInt(digits ?? '', 36),
   );
   return {
-    ...{ leaf: leafNumber, look: lookNumber, seed: seedNumber, variant: variantNumber },
+    leaf: leafNumber,
+    look: lookNumber,
+    seed: seedNumber,
+    variant: variantNumber,
     sizePixels: size === 'L' ? 1500 : 500,
   };
 }

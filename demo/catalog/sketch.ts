@@ -40,7 +40,7 @@ const QUALITIES = wordsOf('title qualities');
 const SUBJECTS = wordsOf('title subjects');
 
 /** The texts of a product, which are the same on all sites. */
-export interface Label {
+interface Label {
   title: string;
   brand: string;
   /** How the product differs from the other members of its family, such as `Color: Black` and `Size: Large`. */

@@ -63,9 +63,15 @@ function leafOf(line: string, lists: ReadonlyMap<string, List>, season: Season):
       ? { dimension: 'Scent', values: scent }
       : COLOURS;
   return {
-    ...{ noun, picture, season, looks },
+    noun,
+    picture,
+    season,
+    looks,
     words: [noun.toLowerCase(), ...words.split(', ').filter(Boolean)],
     prices: [lowest, highest],
-    ...{ brands: list('brands'), sizes: list('sizes'), before: list('before'), after: list('after') },
+    brands: list('brands'),
+    sizes: list('sizes'),
+    before: list('before'),
+    after: list('after'),
   };
 }

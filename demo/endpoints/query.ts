@@ -10,18 +10,18 @@ const ASINS_A_LEAF = 40;
 
 /** Series indices by the finder's names. */
 const SERIES: Record<string, number> = {
-  ...{
-    AMAZON: 0,
-    NEW: 1,
-    USED: 2,
-    SALES: 3,
-    LISTPRICE: 4,
-    NEW_FBM_SHIPPING: 7,
-    NEW_FBA: 10,
-    COUNT_NEW: 11,
-    COUNT_USED: 12,
-  },
-  ...{ RATING: 16, COUNT_REVIEWS: 17, BUY_BOX_SHIPPING: 18 },
+  AMAZON: 0,
+  NEW: 1,
+  USED: 2,
+  SALES: 3,
+  LISTPRICE: 4,
+  NEW_FBM_SHIPPING: 7,
+  NEW_FBA: 10,
+  COUNT_NEW: 11,
+  COUNT_USED: 12,
+  RATING: 16,
+  COUNT_REVIEWS: 17,
+  BUY_BOX_SHIPPING: 18,
 };
 
 const SETTINGS = new Set(['page', 'perPage', 'sort']);

@@ -16,14 +16,15 @@ const DRAWINGS = new Map(
 
 /** Colours by name, as in the names of the products: hue, saturation and lightness. */
 const COLOURS: Record<string, readonly [number, number, number]> = {
-  ...{
-    Black: [225, 8, 22],
-    White: [40, 12, 90],
-    Blue: [214, 62, 45],
-    Red: [2, 66, 46],
-    Green: [145, 38, 36],
-  },
-  ...{ Grey: [215, 6, 52], Beige: [36, 36, 72], Pink: [340, 62, 74], Silver: [210, 10, 74] },
+  Black: [225, 8, 22],
+  White: [40, 12, 90],
+  Blue: [214, 62, 45],
+  Red: [2, 66, 46],
+  Green: [145, 38, 36],
+  Grey: [215, 6, 52],
+  Beige: [36, 36, 72],
+  Pink: [340, 62, 74],
+  Silver: [210, 10, 74],
 };
 
 /** Draws a product on white, as shops show it. The same name always gives the same picture. */
@@ -32,7 +33,11 @@ export function drawingOf({ leaf, look, seed, variant }: Pictured, sizePixels: n
   const [hue, saturation, light] = COLOURS[looks.values[look] ?? ''] ?? [(seed * 47) % 360, 45, 48];
   const colour = (lightness: number) => `hsl(${hue} ${saturation}% ${Math.min(96, Math.max(6, lightness))}%)`;
   const palette: Record<string, string> = {
-    ...{ C: colour(light), D: colour(light - 14), L: colour(light + 24), K: '#23262d', W: '#fbfaf7' },
+    C: colour(light),
+    D: colour(light - 14),
+    L: colour(light + 24),
+    K: '#23262d',
+    W: '#fbfaf7',
   };
   const body = (DRAWINGS.get(picture) ?? '').replaceAll(
     /(fill|stroke)="([CDLKW])"/g,

@@ -39,8 +39,11 @@ function field(text: string): string {
 }
 
 const COLUMNS = [
-  ...['Search Frequency Rank', 'Search Term'],
-  ...['Top Clicked Brand #1', 'Top Clicked Brands #2', 'Top Clicked Brands #3'],
+  'Search Frequency Rank',
+  'Search Term',
+  'Top Clicked Brand #1',
+  'Top Clicked Brands #2',
+  'Top Clicked Brands #3',
   ...[1, 2, 3].map((place) => `Top Clicked Category #${place}`),
   ...[1, 2, 3].flatMap((place) =>
     ['ASIN', 'Product Title', 'Click Share', 'Conversion Share'].map(

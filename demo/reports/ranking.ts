@@ -14,7 +14,7 @@ export interface RankedTerm {
   products: { asin: string; title: string; click: number; conversion: number | null }[];
 }
 
-export interface RankingRequest {
+interface RankingRequest {
   site: string;
   /** Number of the week since 1970. */
   week: number;

@@ -71,7 +71,7 @@ const optionsOf = ({ property, category }: Asked) => ({ property, backend: 'IZG'
 const USER = { userType: 'USER_TYPE_SCRAPER' };
 
 /** Returns `{}`, or the geo under the name of its type. */
-export function geoObject(geo: string): Record<string, string> {
+function geoObject(geo: string): Record<string, string> {
   if (geo === '') return {};
   return { [['country', 'region', 'dma'][geo.split('-').length - 1] ?? 'dma']: geo };
 }

@@ -1,7 +1,7 @@
 import { fraction, hash } from '../catalog/random.ts';
 import { wordsOf } from '../words.ts';
 
-export interface DemoRegion {
+interface DemoRegion {
   /** null for a city. */
   code: string | null;
   name: string;

@@ -10,7 +10,7 @@ const STEP_SECONDS: Record<Exclude<Step, 'MONTH'>, number> = {
 };
 
 /** A window, requested as `2026-01-01 2026-02-28`; in Unix seconds, end exclusive. */
-export interface TimeWindow {
+interface TimeWindow {
   from: number;
   to: number;
 }

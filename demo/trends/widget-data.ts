@@ -8,7 +8,7 @@ const geo = z.record(z.string(), z.string()).transform((names) => Object.values(
 const restriction = z.object({ keyword: z.array(z.object({ value: z.string() })).min(1) });
 const options = z.object({ property: z.string(), category: z.number() });
 
-export interface WidgetContext {
+interface WidgetContext {
   hl: string;
   tz: number;
   nowMs: number;

@@ -5,8 +5,8 @@ import type {
   ParameterObject,
   Reference,
   ResponseObject,
-} from '../../src/api/openapi/shape.ts';
-import type { JsonSchema } from '../../src/operations/params/documentation.ts';
+} from '../../src/api/openapi/schemas.ts';
+import type { JsonSchema } from '../../src/operations/params/request.ts';
 import { BY_HAND, ENDPOINT_METHODS, operationMethod } from './method-names.ts';
 
 /** A method of the client. */
@@ -39,7 +39,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = DOCUMENT.components
 /** The time beyond the limit of an operation after which the client gives up. */
 const MARGIN_SECONDS = 15;
 const FREE_SECONDS = 30;
-/** A worker may take a minute to read an upload. */
+/** A worker may take a minute to read a batch, and a gateway some time for a large schedule. */
 const UPLOAD_SECONDS = 90;
 
 /** Endpoints by POST that change nothing, repeat a call, or recognise a repetition by its key. */

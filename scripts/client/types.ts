@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { pascalCase } from '../../src/api/openapi/schemas.ts';
-import type { JsonSchema } from '../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../src/operations/params/request.ts';
 import { type ClientMethod, clientMethods, DOCUMENT, SCHEMAS } from './methods.ts';
 
 /** The head of a generated file. @param mark of what it was generated from. */

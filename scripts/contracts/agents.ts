@@ -41,7 +41,10 @@ async function callByCommand(folder: string, service: Service): Promise<void> {
   const { command, args, env } = mcpServers.souk;
   const inherited = process.env as Record<string, string>;
   const transport = new StdioClientTransport({
-    ...{ command, args, stderr: 'pipe', cwd: folder },
+    command,
+    args,
+    stderr: 'pipe',
+    cwd: folder,
     env: { ...inherited, MCP_REMOTE_CONFIG_DIR: folder, ...env },
   });
   let printed = '';

@@ -46,9 +46,15 @@ export async function tool(
 
 const TSCONFIG = {
   compilerOptions: {
-    ...{ target: 'es2023', lib: ['es2023', 'dom', 'dom.iterable'], types: [], strict: true, noEmit: true },
-    ...{ module: 'preserve', moduleResolution: 'bundler', allowImportingTsExtensions: true },
-    ...{ skipLibCheck: true },
+    target: 'es2023',
+    lib: ['es2023', 'dom', 'dom.iterable'],
+    types: [],
+    strict: true,
+    noEmit: true,
+    module: 'preserve',
+    moduleResolution: 'bundler',
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
   },
   include: ['program.ts'],
 };

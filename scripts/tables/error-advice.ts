@@ -1,7 +1,7 @@
 import type { ErrorKind } from '../../src/platform/errors.ts';
 
 /** Cause and solution of an error for the documentation, in Markdown. */
-export interface ErrorAdvice {
+interface ErrorAdvice {
   /** When the error occurs. */
   cause: string;
   /** What the caller can do. */
@@ -122,7 +122,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   PAYLOAD_TOO_LARGE: {
     cause:
-      'The body exceeds the limit of the address (64 KiB; more for batches and schedules), or the address and headers together exceed 64 KiB.',
+      'The body exceeds the limit of the address (64 KiB; 1 MiB for schedules and trackers, 16 MiB for batches), or the address and headers together exceed 64 KiB.',
     solution:
       'Request fewer items at once, send lists in the body of a POST, or create a [batch](batches-and-schedules.md).',
   },

@@ -1,16 +1,16 @@
 import type { ClientBase } from 'pg';
-import type { Queryable } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 import { lockAccount } from './accounts.ts';
+import { createKey, hashKey, insertKey, isWellFormed } from './authentication.ts';
 import type { KeySettings } from './key-settings.ts';
-import { hashKey, insertKey, isWellFormed } from './keys.ts';
 
 /** How long the previous keys of an account still work after a reset. */
 export const ROTATION_MS = 30 * 60_000;
 
 /** Keys of an account that work at the same time, keys that are created in a day, and keys in all: a key that has been used is never deleted. */
-export const MOST_KEYS = 100;
+const MOST_KEYS = 100;
 const MOST_NEW_KEYS = 200;
 const MOST_KEPT_KEYS = 5_000;
 
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 const WORKS = '(revoked_at is null and coalesce(expires_at > $2, true))';
 
 /** `rotated`: works until `expiresAt`, because a newer key has replaced it. */
-export type KeyState = 'active' | 'rotated' | 'expired' | 'revoked';
+type KeyState = 'active' | 'rotated' | 'expired' | 'revoked';
 
 /** A key without its secret part. */
 export interface AccountKey extends KeySettings {
@@ -201,3 +201,25 @@ function stateOf({ expiresAt, revokedAt, rotatedAt }: Omit<AccountKey, 'state'>,
 const COLUMNS = `id, prefix, name, scopes, cap_day as "capDay", cap_month as "capMonth", networks,
   created_at as "createdAt", created_by as "createdBy", last_used_at as "lastUsedAt", expires_at as "expiresAt",
   rotated_at as "rotatedAt", revoked_at as "revokedAt"`;
+
+/** Whether an account has a grant and has never had a key. */
+export async function isKeyDue(database: Database, accountId: number): Promise<boolean> {
+  const { rows } = await database.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
+  return rows[0]?.due ?? false;
+}
+
+/**
+ * Creates the key that comes with the first purchase.
+ * @returns the key, which is not stored; null if the account already had a key or has no grant.
+ */
+export function createFirstKey(database: Database, accountId: number, now: number): Promise<string | null> {
+  return inTransaction(database, async (client) => {
+    // Of two concurrent requests only one receives the key.
+    await lockAccount(client, accountId);
+    const { rows } = await client.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
+    return rows[0]?.due ? createKey(client, accountId, now) : null;
+  });
+}
+
+const IS_DUE = `not exists (select 1 from api_keys where account_id = $1 and purpose = 'customer') and
+  (exists (select 1 from subscriptions where account_id = $1) or exists (select 1 from packs where account_id = $1))`;

@@ -4,6 +4,7 @@ import type { RedisKeys } from '../platform/redis-keys.ts';
 import { neighbourhoodOf, networkOf } from './networks.ts';
 
 const QUARTER_SECONDS = 15 * 60;
+
 const HOUR_SECONDS = 3_600;
 
 /** Attempts in 15 minutes: for one account from one network or known device, and for any account from one network. */
@@ -25,7 +26,7 @@ const PAYMENTS = 30;
 export const SIGN_UPS_PER_HOUR = 5;
 
 /** An attempt to sign in with a password. */
-export interface Attempt {
+interface Attempt {
   address: string;
   email: string;
   /** The browser has signed in to this account before; its attempts are counted apart from those of other browsers. */

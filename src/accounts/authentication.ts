@@ -1,10 +1,207 @@
+import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import { recentlyUsed } from '../platform/recently-used.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
+import {
+  isInScope,
+  type KeyScopes,
+  type KeySettings,
+  type Scope,
+  scopeMissing,
+  WITHOUT_LIMITS,
+} from './key-settings.ts';
 import { isInNetworks, type Network, networksOf } from './networks.ts';
-import { isInScope, type KeyScopes, type Scope, scopeMissing } from './scopes.ts';
+
+/** The places of a request that may carry the API key. A header sent twice arrives joined by a comma, a parameter as a list. */
+export interface KeyPlaces {
+  apiKeyHeader: string | readonly string[] | undefined;
+  authorizationHeader: string | undefined;
+  keyParameter: unknown;
+}
+
+/**
+ * The digest of the request's API key.
+ * @throws SoukError KEY_INVALID when it is missing, malformed, or given in several places with different values.
+ */
+export function credentialsOf(places: KeyPlaces): Buffer {
+  const given = keysIn(places);
+  if (given.length === 0) {
+    throw new SoukError('KEY_INVALID', {
+      message:
+        'The request has no API key. Send it in the X-API-Key header, as Authorization: Bearer, or in the key parameter.',
+    });
+  }
+  const first = digestOf(given[0]);
+  const others = given.slice(1).map(digestOf);
+  if (others.some((other) => !timingSafeEqual(first, other))) {
+    throw new SoukError('KEY_INVALID', {
+      message: 'The request has several different API keys. Send one key.',
+    });
+  }
+  return first;
+}
+
+function digestOf(given: unknown): Buffer {
+  const key = typeof given === 'string' ? given.trim() : '';
+  if (isWellFormed(key)) return hashKey(key);
+  throw new SoukError('KEY_INVALID', {
+    message: 'The API key is malformed. A key is km_ or km_test_ followed by 32 letters or digits.',
+  });
+}
+
+/** All values that were sent as keys, valid or not. */
+export function keysIn(places: KeyPlaces): unknown[] {
+  const { apiKeyHeader, authorizationHeader, keyParameter } = places;
+  // Most requests have one key, in its header.
+  const isOne = typeof apiKeyHeader === 'string' && !apiKeyHeader.includes(',');
+  if (isOne && authorizationHeader === undefined && keyParameter === undefined) return [apiKeyHeader];
+  return [
+    ...[apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
+    ...(authorizationHeader?.split(',').flatMap(bearerToken) ?? []),
+    ...[keyParameter ?? []].flat(),
+  ];
+}
+
+/** The token of an Authorization header. Other schemes are ignored. */
+function bearerToken(header: string): string[] {
+  const match = /^bearer(?:\s+(.*))?$/is.exec(header.trim());
+  return match ? [match[1] ?? ''] : [];
+}
+
+const PREFIXES: Record<Mode, string> = { live: 'km_', test: 'km_test_' };
+const LENGTH = 32;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const FORM = /^(?:km_|km_test_)[A-Za-z0-9]{32}$/;
+
+/** A new API key from a secure source: `km_` or `km_test_`, and 32 letters or digits. It is shown once and never stored. */
+export function newKey(mode: Mode = 'live'): string {
+  return PREFIXES[mode] + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+/** Derives an API key from a digest of 64 bytes. */
+export function keyFromDigest(digest: Buffer, mode: Mode = 'live'): string {
+  // 2^16 is large enough compared to 62 that no character is noticeably more likely.
+  return (
+    PREFIXES[mode] +
+    Array.from({ length: LENGTH }, (_, i) => ALPHABET[digest.readUInt16LE(2 * i) % 62]).join('')
+  );
+}
+
+export function isWellFormed(key: string): boolean {
+  return FORM.test(key);
+}
+
+/**
+ * The digest of a key that is stored and looked up. A key has 190 random bits, so a fast digest is as safe as a slow one,
+ * and the duration of a look-up by digest reveals nothing about the key. By way of a text, because Node.js allocates memory outside
+ * its heap for a digest in a buffer, which takes three times as long as the digest.
+ */
+export function hashKey(key: string): Buffer {
+  return Buffer.from(hash('sha256', key, 'binary'), 'binary');
+}
+
+/** The mode of a well-formed key. */
+export function modeOfKey(key: string): Mode {
+  return key.startsWith(PREFIXES.test) ? 'test' : 'live';
+}
+
+/** The start of a key, by which its owner recognises it in lists. */
+export function keyPrefix(key: string): string {
+  return key.slice(0, PREFIXES[modeOfKey(key)].length + 4);
+}
+
+/** Creates a key without limits for an account: a test key for a test account. @returns the key, which is not stored. */
+export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
+  const { key } = await insertKey(database, accountId, { now });
+  return key;
+}
+
+/** Creates a key for an account. @returns its id, and the key, which is not stored. */
+export async function insertKey(
+  database: Queryable,
+  accountId: number,
+  about: { settings?: KeySettings; createdBy?: number | null; now: number },
+): Promise<{ key: string; id: number }> {
+  const { settings = WITHOUT_LIMITS, createdBy = null, now } = about;
+  const { name, scopes, capDay, capMonth, expiresAt, networks } = settings;
+  const key = newKey(modeOf(accountId));
+  const { rows } = await database.query<{ id: number }>(
+    `insert into api_keys (hash, account_id, prefix, created_at, created_by, name, scopes, cap_day, cap_month, expires_at,
+       networks)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id`,
+    [
+      hashKey(key),
+      accountId,
+      keyPrefix(key),
+      new Date(now),
+      createdBy,
+      name,
+      scopes,
+      capDay,
+      capMonth,
+      expiresAt,
+      networks,
+    ],
+  );
+  return { key, id: rows[0]?.id ?? 0 };
+}
+
+/** Live calls get data of the providers and are paid for; test calls get data of the demo provider and are free. */
+export type Mode = 'live' | 'test';
+
+/**
+ * The id of a test account is this number plus the id of its live account. The mode is part of the id, so that each part of the
+ * service that knows the account of a call knows its mode too, without a look-up. A constraint of the table ensures it.
+ */
+const FIRST_ID = 1_000_000_000_000;
+
+export function isTestAccount(accountId: number): boolean {
+  return accountId >= FIRST_ID;
+}
+
+export function modeOf(accountId: number): Mode {
+  return isTestAccount(accountId) ? 'test' : 'live';
+}
+
+/** Returns the id that the test account of a live account has, whether it exists or not. */
+export function testAccountOf(liveAccountId: number): number {
+  return FIRST_ID + liveAccountId;
+}
+
+/** Returns the live account of a test account; a live account is its own. */
+export function liveAccountOf(accountId: number): number {
+  return isTestAccount(accountId) ? accountId - FIRST_ID : accountId;
+}
+
+/** Returns whether an account has a test account. */
+export async function hasTestAccount(database: Queryable, liveAccountId: number): Promise<boolean> {
+  const { rowCount } = await database.query('select from accounts where id = $1', [
+    testAccountOf(liveAccountId),
+  ]);
+  return rowCount !== 0;
+}
+
+/**
+ * Creates the test account of a live account, unless it exists. It has no e-mail address, so it cannot sign in; the column holds
+ * a text that is not an address and is never confirmed, so that no notices are sent to it.
+ */
+export async function ensureTestAccount(
+  database: Queryable,
+  liveAccountId: number,
+  now: number,
+): Promise<number> {
+  const id = testAccountOf(liveAccountId);
+  await database.query(
+    `insert into accounts (id, live_account_id, email, name, state, created_at)
+     overriding system value
+     select $1, l.id, 'test account of ' || l.id, l.name, l.state, $3 from accounts l where l.id = $2
+     on conflict (id) do nothing`,
+    [id, liveAccountId, new Date(now)],
+  );
+  return id;
+}
 
 /** Limits memory use. A key that is evicted is looked up again. */
 const MAX_KNOWN_KEYS = 50_000;

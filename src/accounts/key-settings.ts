@@ -1,8 +1,104 @@
 import { z } from 'zod';
 import { integer, listProblem, oneOf, text } from '../operations/params/scalars.ts';
-import { invalidParameters, type ParameterFault } from '../platform/errors.ts';
-import { normalNetwork } from './networks.ts';
-import { SCOPES, type Scope } from './scopes.ts';
+import { invalidParameters, type ParameterFault, SoukError } from '../platform/errors.ts';
+import { areInNetworks, networksOf, normalNetwork } from './networks.ts';
+
+/** Groups of operations, which are also toolsets. A key with one of them may make these calls and read their jobs. */
+export const OPERATION_SCOPES = [
+  'products',
+  'categories',
+  'sellers',
+  'deals',
+  'visuals',
+  'aba',
+  'trends',
+] as const;
+
+/** What a key may be allowed to do. `read` is everything that charges nothing and changes nothing. */
+export const SCOPES = [
+  'read',
+  ...OPERATION_SCOPES,
+  'batches',
+  'schedules',
+  'trackers',
+  'webhooks',
+  'keys',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** The scopes of a key; null: all but `keys`. */
+export type KeyScopes = readonly Scope[] | null;
+
+export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
+  read: 'Read jobs, batches, schedules, trackers, webhooks, usage and the ledger',
+  products: 'Products, searches and the product finder',
+  categories: 'Categories and best sellers',
+  sellers: 'Sellers',
+  deals: 'Deals',
+  visuals: 'Charts and pictures',
+  aba: 'Search terms of Brand Analytics',
+  trends: 'Search trends',
+  batches: 'Create, cancel and read batches',
+  schedules: 'Create, change and read schedules',
+  trackers: 'Create, change and read trackers',
+  webhooks: 'Change the signing secret, test and replay webhooks',
+  keys: 'Create, change and revoke API keys',
+};
+
+/** Returns whether a key has one of some scopes. An empty list requires none. */
+export function isInScope(scopes: KeyScopes, anyOf: readonly Scope[]): boolean {
+  return anyOf.length === 0 || anyOf.some((scope) => (scopes ? scopes.includes(scope) : scope !== 'keys'));
+}
+
+/** Returns whether a key with the scopes `own` has every one of these. */
+function areWithin(scopes: KeyScopes, own: KeyScopes): boolean {
+  return (scopes ?? SCOPES.filter((scope) => scope !== 'keys')).every((scope) => isInScope(own, [scope]));
+}
+
+/** Returns a text as the scope of that name. */
+export function scopeNamed(name: string): Scope {
+  const scope = SCOPES.find((one) => one === name);
+  if (scope) return scope;
+  throw new Error(`${name} is not a scope`);
+}
+
+/** @throws SoukError KEY_SCOPE_MISSING. */
+export function requireScope(scopes: KeyScopes, anyOf: readonly Scope[]): void {
+  if (!isInScope(scopes, anyOf)) throw scopeMissing(anyOf);
+}
+
+export function scopeMissing(anyOf: readonly Scope[]): SoukError {
+  const named = anyOf.length === 1 ? `the scope ${anyOf[0]}` : `one of the scopes ${anyOf.join(', ')}`;
+  return new SoukError('KEY_SCOPE_MISSING', {
+    message: `This API key lacks ${named}.`,
+    metadata: { requiredScopes: anyOf },
+  });
+}
+
+/**
+ * Requires that a key gives another one only rights that it has itself. Caps are not compared, because a key that manages keys
+ * has none. @throws SoukError KEY_RIGHTS_EXCEEDED that names the setting.
+ */
+export function requireWithin(settings: KeySettings, own: KeySettings): void {
+  const { scopes, expiresAt, networks } = settings;
+  if (!areWithin(scopes, own.scopes))
+    throw exceeded('scopes', `must be among those of the key itself: ${own.scopes?.join(', ')}`);
+  if (own.expiresAt && (expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) > own.expiresAt.getTime())
+    throw exceeded(
+      'expiresAt',
+      `must not be later than that of the key itself, ${own.expiresAt.toISOString()}`,
+    );
+  if (own.networks && !(networks && areInNetworks(networksOf(networks), networksOf(own.networks))))
+    throw exceeded('networks', `must be parts of those of the key itself: ${own.networks.join(', ')}`);
+}
+
+function exceeded(parameter: string, problem: string): SoukError {
+  return new SoukError('KEY_RIGHTS_EXCEEDED', {
+    message: `${parameter}: ${problem}`,
+    metadata: { errors: [{ parameter, problem }] },
+  });
+}
 
 const MOST_NETWORKS = 50;
 const MOST_UNITS = 1_000_000_000_000;
@@ -104,4 +200,55 @@ function faultsOf(
       problem: 'must not have keys with a cap: the key could use more units by the keys that it creates',
     });
   return faults;
+}
+
+/** Settings of a key as text, from a form or a command. Lists are separated by commas or spaces. Empty: without this limit. */
+type KeySettingsText = Partial<Record<keyof KeySettings, string>>;
+
+/**
+ * Reads settings from text. An absent field leaves the setting as it is.
+ * @returns the settings, or the first fault of each field.
+ */
+export function readKeySettings(
+  present: KeySettings,
+  text: KeySettingsText,
+  now: number,
+): { settings: KeySettings } | { faults: Partial<Record<string, string>> } {
+  const sent = Object.fromEntries(
+    Object.entries(text).map(([name, value]) => [name, sentValue(name as keyof KeySettings, value.trim())]),
+  );
+  const parsed = keySettingsSchema.safeParse(sent);
+  if (!parsed.success)
+    return { faults: firstOf(parsed.error.issues.map(({ path, message }) => [String(path[0]), message])) };
+  try {
+    return { settings: changedSettings(present, parsed.data, now) };
+  } catch (error) {
+    if (!(error instanceof SoukError) || error.kind !== 'VALIDATION_FAILED') throw error;
+    const { errors } = error.metadata as { errors: { parameter: string; problem: string }[] };
+    return { faults: firstOf(errors.map(({ parameter, problem }) => [parameter, problem])) };
+  }
+}
+
+/** Returns settings as text that can be read again. */
+export function textOfSettings(settings: KeySettings): Required<KeySettingsText> {
+  const { name, scopes, capDay, capMonth, expiresAt, networks } = settings;
+  return {
+    name: name ?? '',
+    scopes: scopes?.join(', ') ?? '',
+    capDay: capDay?.toString() ?? '',
+    capMonth: capMonth?.toString() ?? '',
+    expiresAt: expiresAt?.toISOString() ?? '',
+    networks: networks?.join(', ') ?? '',
+  };
+}
+
+function sentValue(name: keyof KeySettings, text: string): unknown {
+  if (text === '') return null;
+  if (name === 'scopes' || name === 'networks') return text.split(/[\s,]+/).filter(Boolean);
+  if (name === 'expiresAt' && /^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00Z`;
+  return text;
+}
+
+function firstOf(faults: readonly (readonly [string, string])[]): Partial<Record<string, string>> {
+  return Object.fromEntries(faults.toReversed());
 }

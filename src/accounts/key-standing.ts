@@ -1,6 +1,6 @@
 import type { Queryable } from '../platform/db/pool.ts';
 import { revokedKey } from './authentication.ts';
-import { isInScope, type KeyScopes, requireScope, scopeNamed } from './scopes.ts';
+import { isInScope, type KeyScopes, requireScope, scopeNamed } from './key-settings.ts';
 
 interface Standing {
   prefix: string;

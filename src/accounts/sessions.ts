@@ -1,16 +1,31 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
-import { hashKey, keyFromDigest } from './keys.ts';
-import { type Mode, testAccountOf } from './test-accounts.ts';
+import { digestOf } from '../platform/fingerprint.ts';
+import { hashKey, keyFromDigest, type Mode, testAccountOf } from './authentication.ts';
+
+/**
+ * The cookie value of a browser that has signed in. It is derived from a secret, so the database stores nothing for it, and it
+ * becomes invalid when the secret changes.
+ * @param secret the stored digest of a password, or the operator's token.
+ */
+export function deviceToken(secret: string): string {
+  return createHmac('sha256', secret).update('known device').digest('base64url');
+}
+
+/** Whether a browser has sent the cookie value of this secret. */
+export function isKnownDevice(token: string | undefined, secret: string): boolean {
+  const [given, expected] = [Buffer.from(token ?? ''), Buffer.from(deviceToken(secret))];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
 
 /** A session ends after this time without a request. */
-export const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as const;
+const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as const;
 
 /** A session ends at the latest this long after its start. */
-export const LONGEST_MS = 30 * 86_400_000;
+const LONGEST_MS = 30 * 86_400_000;
 
 /** The most sessions of one customer. A further one ends the session that has been unused for longest. */
 export const MOST_SESSIONS = 20;
@@ -43,7 +58,7 @@ export type Session =
     };
 
 /** The owner of a new session: a customer, or an operator, who may view the pages of a customer. */
-export type Beginner =
+type Beginner =
   /** `passwordDigest`: the stored password that was verified. */
   { accountId: number; passwordDigest?: string } | { accountId?: number; credential: Buffer };
 
@@ -74,7 +89,7 @@ export async function beginSession(database: Transactable, who: Beginner, now: n
     await client.query(
       `insert into web_sessions (token_hash, account_id, key_hash, is_operator, created_at, seen_at, expires_at, credential)
        values ($1, $2, $3, $4, $5, $5, $6, $7)`,
-      [...[digestOf(token), accountId, keyHash, isOperator], ...[new Date(now), expiresAt, credential]],
+      [digestOf(token), accountId, keyHash, isOperator, new Date(now), expiresAt, credential],
     );
     if (accountId !== null && !isOperator) await endUnused(client, accountId, digestOf(token));
   });
@@ -161,7 +176,9 @@ export async function setSessionMode(
       [keyHash, accountId, new Date(now), session.expiresAt],
     );
     await client.query('update web_sessions set is_test = $2, key_hash = $3 where token_hash = $1', [
-      ...[digestOf(token), mode === 'test', keyHash],
+      digestOf(token),
+      mode === 'test',
+      keyHash,
     ]);
     await client.query('delete from api_keys where hash = $1', [session.keyHash]);
   });
@@ -222,10 +239,6 @@ interface SessionRow {
   email: string | null;
   name: string | null;
   state: string | null;
-}
-
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }
 
 /** Derives the key from the token, so that it need not be stored. The token cannot be derived from the key. */

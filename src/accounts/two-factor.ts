@@ -1,15 +1,96 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
+import { digestOf } from '../platform/fingerprint.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
+import type { StoredPassword } from './passwords.ts';
 import { endOtherSessions } from './sessions.ts';
-import {
-  type GivenCode,
-  newRecoveryCodes,
-  newTotpSecret,
-  recoveryDigest,
-  totpStep,
-  totpUri,
-} from './two-factor-codes.ts';
+
+const STEP_MS = 30_000;
+
+/** Codes of the step before and after the present one are accepted, because clocks of telephones differ. */
+const STEPS_AROUND = 1;
+
+const RECOVERY_CODES = 10;
+const RECOVERY_BYTES = 8;
+
+/** A code that a user enters, and the time of its check. */
+export interface GivenCode {
+  code: string;
+  now: number;
+}
+
+/** Returns a new secret in Base32: 32 characters. */
+export function newTotpSecret(): string {
+  return new Secret({ size: 20 }).base32;
+}
+
+/** Returns the address from which an app reads a secret. */
+export function totpUri(secret: string, label: string): string {
+  return totpOf(secret, label).toString();
+}
+
+/** Returns the time step that a code of the app belongs to; null if it belongs to none around now. */
+export function totpStep(secret: string, { code, now }: GivenCode): number | null {
+  const token = code.replaceAll(' ', '');
+  const delta = totpOf(secret, '').validate({ token, timestamp: now, window: STEPS_AROUND });
+  return delta === null ? null : Math.floor(now / STEP_MS) + delta;
+}
+
+export function newRecoveryCodes(): string[] {
+  return Array.from({ length: RECOVERY_CODES }, () => {
+    const text = randomBytes(RECOVERY_BYTES).toString('hex');
+    return `${text.slice(0, 8)}-${text.slice(8)}`;
+  });
+}
+
+/** The stored form of a recovery code. The code has 64 random bits, so a fast digest is as safe as a slow one. */
+export function recoveryDigest(owner: number | 'operator', code: string): Buffer {
+  const text = code.toLowerCase().replaceAll(/[\s-]/g, '');
+  return createHash('sha256').update(`recovery code of ${owner}: ${text}`).digest();
+}
+
+function totpOf(secret: string, label: string): TOTP {
+  return new TOTP({ issuer: 'Souk', label, secret: Secret.fromBase32(secret) });
+}
+
+/** How long after the password the code may follow. */
+export const PENDING_SECONDS = 300;
+
+/** Notes that a visitor has entered the password of an account with a second factor. @returns the token for the visitor's cookie. */
+export async function beginPendingSignIn(
+  database: Database,
+  { accountId, digest }: StoredPassword,
+  now: number,
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  await database.query('delete from pending_sign_ins where expires_at <= $1', [new Date(now)]);
+  await database.query(
+    'insert into pending_sign_ins (token_hash, account_id, password_digest, expires_at) values ($1, $2, $3, $4)',
+    [digestOf(token), accountId, digest, new Date(now + PENDING_SECONDS * 1000)],
+  );
+  return token;
+}
+
+/** Returns the account and the verified password of a token; null if it is unknown or expired, or the account is not active. */
+export async function findPendingSignIn(
+  database: Database,
+  token: string,
+  now: number,
+): Promise<(StoredPassword & { email: string }) | null> {
+  const { rows } = await database.query<StoredPassword & { email: string }>(
+    `select p.account_id as "accountId", p.password_digest as digest, a.email
+     from pending_sign_ins p join accounts a on a.id = p.account_id
+     where p.token_hash = $1 and p.expires_at > $2 and a.state = 'active'`,
+    [digestOf(token), new Date(now)],
+  );
+  return rows[0] ?? null;
+}
+
+export async function endPendingSignIn(database: Database, token: string): Promise<void> {
+  await database.query('delete from pending_sign_ins where token_hash = $1', [digestOf(token)]);
+}
 
 /** Whether an account requires a code to sign in. */
 export async function hasTwoFactor(database: Queryable, accountId: number): Promise<boolean> {
@@ -113,7 +194,9 @@ export async function sealTwoFactor(database: Database, box: SecretBox): Promise
     const opened = box.open(secret, purposeOf(accountId));
     if (opened === null) continue;
     await database.query('update two_factor set secret = $3 where account_id = $1 and secret = $2', [
-      ...[accountId, secret, box.seal(opened, purposeOf(accountId))],
+      accountId,
+      secret,
+      box.seal(opened, purposeOf(accountId)),
     ]);
   }
 }

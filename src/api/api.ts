@@ -3,17 +3,17 @@ import { quota } from '../operations/account/quota.ts';
 import { LOCAL } from '../operations/index.ts';
 import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
-import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
-import { BILLING_ENDPOINTS } from './endpoints/billing/index.ts';
+import { BATCH_ENDPOINTS } from './endpoints/batches.ts';
+import { BILLING_ENDPOINTS } from './endpoints/billing.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
-import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs/index.ts';
-import { KEY_ENDPOINTS } from './endpoints/keys/index.ts';
+import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs.ts';
+import { KEY_ENDPOINTS } from './endpoints/keys.ts';
 import { registerEndpoints } from './endpoints/register.ts';
-import { SCHEDULE_ENDPOINTS } from './endpoints/schedules/index.ts';
-import { getMetrics } from './endpoints/service/get-metrics.ts';
-import { SERVICE_ENDPOINTS } from './endpoints/service/index.ts';
-import { TRACKER_ENDPOINTS } from './endpoints/trackers/index.ts';
-import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks/index.ts';
+import { SCHEDULE_ENDPOINTS } from './endpoints/schedules.ts';
+import { getMetrics, SERVICE_ENDPOINTS } from './endpoints/service.ts';
+import { TRACKER_ENDPOINTS } from './endpoints/trackers.ts';
+import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks.ts';
+import { versionOf } from './envelope.ts';
 import { limitCalls, limitFreeRequests, type RequestLimits } from './limits/limits.ts';
 import { type McpDeps, registerMcp } from './mcp/index.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -28,7 +28,6 @@ import {
 } from './plugins/authentication.ts';
 import { refusingOtherMethods } from './plugins/other-methods.ts';
 import { requireMetricsAccess } from './require-token.ts';
-import { versionOf } from './version.ts';
 
 /** Dependencies of the groups of endpoints. */
 export interface ApiDeps {

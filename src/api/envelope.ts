@@ -1,7 +1,46 @@
-import type { FastifyReply } from 'fastify';
-import { type Mode, modeOf } from '../accounts/test-accounts.ts';
+import { createHash } from 'node:crypto';
+import { createGunzip, gzipSync } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
+import { type Mode, modeOf } from '../accounts/authentication.ts';
 import { type CallRate, ERRORS, type SoukError } from '../platform/errors.ts';
+import type { Answer } from '../results/answer-store.ts';
+import { INLINE_LIMIT_BYTES } from '../results/cache.ts';
+import { gunzip } from '../results/compression.ts';
 import { ACCEPTED_CODE, errorBody, inMode, JSON_TYPE, okBody } from '../results/envelope.ts';
+
+/** Bytes that change only with a new version of the service. */
+export interface Version {
+  bytes: Buffer;
+  /** The bytes as gzip. */
+  gzip: Buffer;
+  contentType: string;
+  etag: string;
+}
+
+export function versionOf(text: string, contentType: string): Version {
+  const bytes = Buffer.from(text);
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 24)}"`;
+  return { bytes, gzip: gzipSync(bytes), contentType, etag };
+}
+
+/** Sends the bytes, or `304` to a client that has them. */
+export function sendVersion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, gzip, contentType, etag }: Version,
+): FastifyReply {
+  reply.header('etag', etag).header('cache-control', 'no-cache');
+  if (names(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  reply.header('content-type', contentType).header('vary', 'Accept-Encoding');
+  return acceptsGzip(reply) ? reply.header('content-encoding', 'gzip').send(gzip) : reply.send(bytes);
+}
+
+/** Returns whether an If-None-Match header names a version. Weak tags count, because proxies that compress make tags weak. */
+function names(header: string | undefined, etag: string): boolean {
+  const listed = (header ?? '').split(',').map((entry) => entry.trim().replace(/^W\//, ''));
+  return listed.includes(etag) || listed.includes('*');
+}
 
 /** Facts about a call that headers of the answer state. */
 export interface CallFacts {
@@ -70,4 +109,36 @@ export function sendError(reply: FastifyReply, error: SoukError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   const body = inMode(modeOfReply(reply), errorBody(error));
   return reply.code(ERRORS[error.kind].status).header('content-type', JSON_TYPE).send(body);
+}
+
+/** Sends a stored answer, decompressed for a client that does not accept gzip; a large one as a stream. Returns a promise if it decompresses. */
+export function sendAnswer(
+  reply: FastifyReply,
+  { meta, body }: Answer,
+  facts: CallFacts,
+): FastifyReply | Promise<FastifyReply> {
+  setFacts(reply, facts);
+  reply.code(200).header('content-type', meta.contentType);
+  if (meta.encoding === 'identity')
+    return reply.send(isShortText(meta.contentType, body) ? body.toString() : body);
+  if (acceptsGzip(reply)) return reply.header('content-encoding', 'gzip').send(body);
+  reply.header('content-length', meta.size);
+  if (meta.size <= INLINE_LIMIT_BYTES) return gunzip(body).then((bytes) => reply.send(bytes));
+  const inflate = createGunzip();
+  inflate.end(body);
+  return reply.send(inflate);
+}
+
+/** Texts up to this size are sent as strings, because Node.js writes a string together with the headers. */
+const SHORT_BYTES = 8_192;
+
+function isShortText(contentType: string, { length }: Buffer): boolean {
+  return length <= SHORT_BYTES && contentType.endsWith('charset=utf-8');
+}
+
+/** Returns whether the client prefers gzip. */
+export function acceptsGzip({ request }: FastifyReply): boolean {
+  const accepted = request.headers['accept-encoding'];
+  if (accepted === undefined) return false;
+  return new Negotiator(request.raw).encoding(['gzip', 'identity']) === 'gzip';
 }

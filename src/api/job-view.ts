@@ -1,10 +1,19 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Backlog } from '../../jobs/backlog.ts';
 import { countAhead, type Queues } from '../../jobs/queues.ts';
-import type { Call } from '../billing/calls.ts';
-import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
-import { ERRORS } from '../platform/errors.ts';
+import type { CompletionMap } from '../../jobs/wait.ts';
+import { type Call, findCall } from '../billing/calls.ts';
+import { SCHEMA_NAMES } from '../operations/answers.ts';
+import { fromDigits, problem } from '../operations/params/scalars.ts';
+import type { Clock } from '../platform/clock.ts';
+import { iso } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { ERRORS, SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
+import { POLL_LIFETIME_MS } from '../results/cache.ts';
+import { ACCEPTED, sendEnvelope } from './envelope.ts';
+import { type Account, requireUse } from './plugins/authentication.ts';
 
 /** The header Retry-After for a job that has not ended, in seconds. */
 export const PENDING_RETRY_SECONDS = 1;
@@ -101,20 +110,20 @@ interface Progress {
 }
 
 async function onItsWay({ redis, queues, backlog }: JobViewDeps, call: Call): Promise<Progress> {
-  const { pool, accountId, callId } = call;
-  const looks = await Promise.all(
-    queues
-      .thatMayHold(pool, accountId)
-      .map((queue) => Promise.all([queue.getJob(callId), countAhead(redis, queue, callId)])),
-  );
-  const [job, position] = looks.find(([found]) => found) ?? [undefined, null];
+  const { pool, callId } = call;
+  const queue = queues.of(pool);
+  const [job, position] = await Promise.all([queue.getJob(callId), countAhead(redis, queue, callId)]);
   const startedAt = job?.processedOn ?? null;
   const attempts = job?.attemptsStarted ?? 0;
   const meanMs = backlog.meanDurationMs(pool);
   if (position !== null) {
-    const etaMs = meanMs > 0 ? backlog.estimateWaitBehindMs(pool, position, accountId) + meanMs : null;
+    const etaMs = meanMs > 0 ? backlog.estimateWaitBehindMs(pool, position) + meanMs : null;
     return {
-      ...{ state: 'queued', progress: 0, position, startedAt, attempts },
+      state: 'queued',
+      progress: 0,
+      position,
+      startedAt,
+      attempts,
       etaMs: etaMs !== null && Number.isFinite(etaMs) ? Math.ceil(etaMs) : null,
     };
   }
@@ -136,6 +145,60 @@ function ended({ state, error, startedAt, attempts }: Call): Progress {
   return { ...finished, progress: 0, state: error?.kind === 'CANCELLED' ? 'cancelled' : 'failed' };
 }
 
-function iso(unixMs: number): string {
-  return new Date(unixMs).toISOString();
+/** Dependencies for reading an account's jobs. Jobs of other accounts, and jobs older than stored results, are not found. */
+export interface OwnJobDeps {
+  database: Database;
+  clock: Clock;
+}
+
+export const jobId = { of: 'the job', unknown: 'JOB_NOT_FOUND' } as const;
+
+/** Returns a job of the account that its key may use. @throws SoukError JOB_NOT_FOUND or KEY_SCOPE_MISSING. */
+export async function ownJob(
+  { database, clock }: OwnJobDeps,
+  account: Account,
+  id: string,
+  use: 'read' | 'change' = 'read',
+): Promise<Call> {
+  const call = await findCall(database, account.accountId, id);
+  if (!call || clock.now() - call.acceptedAt > POLL_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
+  requireUse(account, call.operation, use);
+  return call;
+}
+
+/** Maximum of the parameter `wait`, in seconds. */
+export const LONGEST_POLL_SECONDS = 60;
+
+const WAIT_FAULT = problem(`must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds`);
+
+export const waitQuery = z.object({
+  wait: z
+    .preprocess(fromDigits, z.int(WAIT_FAULT).min(0, WAIT_FAULT).max(LONGEST_POLL_SECONDS, WAIT_FAULT))
+    .optional()
+    .meta({ description: 'Seconds to wait for the job to end', examples: [30] }),
+});
+
+/** Returns the job when it has ended, or after `wait` seconds. */
+export async function awaitedJob(
+  deps: OwnJobDeps & { completions: CompletionMap },
+  account: Account,
+  id: string,
+  wait = 0,
+): Promise<Call> {
+  const call = await ownJob(deps, account, id);
+  if (call.state !== 'reserved' || wait === 0) return call;
+  await deps.completions.wait({ accountId: account.accountId, callId: id }, wait * 1000, false);
+  return ownJob(deps, account, id);
+}
+
+export async function sendJob(
+  deps: JobViewDeps,
+  reply: FastifyReply,
+  call: Call,
+  status: 200 | 202 = 200,
+): Promise<FastifyReply> {
+  if (call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
+  const facts = { unitsConsumed: 0, jobId: call.callId };
+  const envelope = status === 202 ? ACCEPTED : {};
+  return sendEnvelope(reply, status, await jobView(deps, call), { ...envelope, facts });
 }

@@ -1,13 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { BatchQueue } from '../../jobs/batch-queue.ts';
 import type { Queues } from '../../jobs/queues.ts';
 import type { Attempts } from '../accounts/attempts.ts';
-import { createOperatorGuard } from '../accounts/operator-guard.ts';
-import { findOperator, OPERATOR_COOKIE, OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
+import {
+  createOperatorGuard,
+  findOperator,
+  OPERATOR_COOKIE,
+  OPERATOR_DEVICE_COOKIE,
+} from '../accounts/operator-sign-in.ts';
+import type { BatchQueue } from '../batches/uploads.ts';
 import { toFaults } from '../operations/faults.ts';
 import { POOL_NAMES } from '../operations/pools.ts';
-import { holderOf, writeLine, writeRefusal } from '../operator/audit/audit-log.ts';
+import { holderOf, writeLine, writeRefusal } from '../operator/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../platform/errors.ts';
@@ -46,7 +50,7 @@ export function registerQueueBoard(
       const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
       const { FastifyAdapter } = await import('@bull-board/fastify');
       const serverAdapter = new FastifyAdapter();
-      const boards = [...POOL_NAMES.flatMap(queues.all), batchQueue];
+      const boards = [...POOL_NAMES.map(queues.of), batchQueue];
       createBullBoard({
         queues: boards.map((queue) => new BullMQAdapter(queue)),
         serverAdapter,
@@ -80,7 +84,14 @@ export function registerQueueBoard(
 }
 
 const STATUSES = [
-  ...['latest', 'active', 'waiting', 'waiting-children', 'prioritized', 'completed', 'failed', 'delayed'],
+  'latest',
+  'active',
+  'waiting',
+  'waiting-children',
+  'prioritized',
+  'completed',
+  'failed',
+  'delayed',
   'paused',
 ];
 

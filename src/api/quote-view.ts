@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Quote } from '../../jobs/quote.ts';
 import { TRACKS } from '../billing/quota.ts';
-import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
+import { SCHEMA_NAMES } from '../operations/answers.ts';
 import type { LocalOperation, QueuedOperation } from '../operations/define.ts';
 import { ERRORS } from '../platform/errors.ts';
 

@@ -1,11 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { createMetricsCheck } from '../accounts/metrics-access.ts';
-import type { Verdict } from '../accounts/operator-guard.ts';
-import { createTokenCheck, TOKEN_CHALLENGE } from '../accounts/operator-token.ts';
+import {
+  createMetricsCheck,
+  createTokenCheck,
+  TOKEN_CHALLENGE,
+  type Verdict,
+} from '../accounts/operator-sign-in.ts';
 import { SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
 
-export interface TokenOptions {
+interface TokenOptions {
   /** Accepts requests without the token, too. */
   isSignedIn?: (request: FastifyRequest) => Promise<boolean>;
   /** Decides whether the token is accepted. Default: a correct token always is. */

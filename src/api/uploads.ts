@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
-import type { BatchJob, BatchQueue } from '../../jobs/batch-queue.ts';
-import { dropUpload, putUpload, type Replies } from '../../jobs/replies.ts';
+import { type BatchJob, type BatchQueue, dropUpload, putUpload, type Replies } from '../batches/uploads.ts';
 import { boolean } from '../operations/params/scalars.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
@@ -11,8 +10,7 @@ import type { RedisKeys } from '../platform/redis-keys.ts';
 import { inMode, JSON_TYPE } from '../results/envelope.ts';
 import type { EndpointCall } from './endpoints/endpoint.ts';
 import { modeOfReply, setFacts } from './envelope.ts';
-import type { UploadPace } from './limits/upload-pace.ts';
-import type { UploadTurns } from './limits/upload-turns.ts';
+import type { UploadPace, UploadTurns } from './limits/upload-limits.ts';
 
 /** Maximum size of a body that a worker parses: 100,000 items of 160 bytes. */
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -26,16 +24,31 @@ export const dryRunQuery = z.object({
     .describe('Validate the request and return its price, without creating anything'),
 });
 
-export interface UploadDeps {
-  redis: Redis;
-  keys: RedisKeys;
-  batchQueue: BatchQueue;
-  replies: Replies;
+interface DocumentDeps {
   uploadPace: UploadPace;
   uploadTurns: UploadTurns;
 }
 
+export interface UploadDeps extends DocumentDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  batchQueue: BatchQueue;
+  replies: Replies;
+}
+
 type UploadCall = Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>;
+
+/** Returns the body of a schedule or a tracker, which the gateway parses. @throws SoukError TOO_MANY_REQUESTS. */
+export async function readDocument(
+  { uploadPace, uploadTurns }: DocumentDeps,
+  { account, request }: Pick<UploadCall, 'account' | 'request'>,
+): Promise<string> {
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  await uploadTurns.require(account.accountId);
+  await uploadTurns.take(account.accountId, body.length);
+  await uploadPace.take(body.length);
+  return body.toString('utf8');
+}
 
 /** Stores the body of a request for a worker, piece by piece. @returns its bytes. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
 async function receiveUpload(

@@ -1,10 +1,20 @@
 import type { ClientBase } from 'pg';
+import { type CancelDeps, cancelJob } from '../../jobs/cancel.ts';
+import { findCall } from '../billing/calls.ts';
+import { enqueue } from '../outbox/webhooks/deliveries.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
 import { SoukError } from '../platform/errors.ts';
-import { type BatchState, RESULTS_LIFETIME_MS, TEST_RESULTS_LIFETIME_MS } from './batch.ts';
-import type { FedCall } from './feeding.ts';
+import {
+  type BatchState,
+  batchView,
+  findBatchById,
+  RESULTS_LIFETIME_MS,
+  TEST_RESULTS_LIFETIME_MS,
+} from './batch.ts';
+import { callsToCancel, type FedCall } from './batch-calls.ts';
 
 /** How a call of a batch ended. */
 export type CallEnding =
@@ -65,7 +75,11 @@ export async function endCall(
     `update batch_calls set state = $3, end_no = $4, ended_at = $5, lines = $6, table_rows = $7, error = $8
      where batch_id = $1 and first_item = $2`,
     [
-      ...[batchId, firstItem, ending.state, rows[0]?.ends, new Date(now)],
+      batchId,
+      firstItem,
+      ending.state,
+      rows[0]?.ends,
+      new Date(now),
       ...(done ? [ending.lines, ending.tableRows, null] : [null, null, JSON.stringify(ending.error)]),
     ],
   );
@@ -202,7 +216,7 @@ const BATCHES_DROPPED_TOGETHER = 20;
 /** Deletes batches whose results have expired: those of test accounts after TEST_RESULTS_LIFETIME_MS. */
 export async function dropOldBatches(database: Database, now: number): Promise<void> {
   await dropEndedBatches(database, now - RESULTS_LIFETIME_MS, '');
-  // The number is that of an index; see src/accounts/test-accounts.ts.
+  // The number is that of an index; see src/accounts/authentication.ts.
   await dropEndedBatches(database, now - TEST_RESULTS_LIFETIME_MS, 'and account_id >= 1000000000000');
 }
 
@@ -264,4 +278,44 @@ async function finishIfDone(
     [batchId, new Date(now)],
   );
   if (rowCount === 1) await onFinished(client, batchId);
+}
+
+/** Creates the delivery for the webhook of a finished batch, in the transaction that finishes the batch. */
+export function createBatchNotifier(clock: Clock): OnFinished {
+  return async (client, batchId) => {
+    const batch = await findBatchById(client, batchId);
+    if (!batch?.webhook) return;
+    const { accountId, webhook: url } = batch;
+    await enqueue(client, { accountId, url, type: 'batch.completed', data: batchView(batch) }, clock.now());
+  };
+}
+
+interface CancelFedDeps extends CancelDeps {
+  database: Database;
+  onFinished: OnFinished;
+}
+
+/** Cancels the calls under way of batches that were cancelled. */
+export async function cancelFedCalls(deps: CancelFedDeps): Promise<void> {
+  for (const fed of await callsToCancel(deps.database)) {
+    if (fed.joined) {
+      await leaveJoined(deps, fed);
+      continue;
+    }
+    const call = await findCall(deps.database, fed.accountId, fed.callId);
+    if (call?.state !== 'reserved') continue;
+    await cancelJob(deps, call).catch((error: unknown) => {
+      // A request waits for this call, so the call continues.
+      if (!(error instanceof SoukError && error.kind === 'JOB_SHARED')) throw error;
+    });
+  }
+}
+
+/** Ends a call of the batch that has joined the call of another request. The call of the other request continues. */
+async function leaveJoined({ database, clock, onFinished }: CancelFedDeps, fed: FedCall): Promise<void> {
+  const error = toRecord(new SoukError('CANCELLED'));
+  await inTransaction(database, async (client) => {
+    if (await lockCall(client, fed))
+      await endCall(client, fed, { state: 'cancelled', error }, clock.now(), onFinished);
+  });
 }

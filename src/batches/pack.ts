@@ -1,6 +1,12 @@
+import type { ClientBase } from 'pg';
 import type { Pack, QueuedOperation } from '../operations/define.ts';
 import type { PoolName } from '../operations/pools.ts';
+import type { ErrorKind } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
+import { stringifyJson } from '../platform/json.ts';
+import type { FedCall } from './batch-calls.ts';
+import type { ItemResult } from './results.ts';
+import type { TakeTurns } from './turns.ts';
 
 /** A valid item of a batch. */
 export interface Item {
@@ -38,6 +44,22 @@ export function* packItems(
     index += 1;
   }
   if (open) yield close(operation, open);
+}
+
+/** Packs all items of a request. */
+export async function packAll(
+  operation: QueuedOperation,
+  items: readonly Item[],
+  takeTurns: TakeTurns,
+): Promise<{ calls: PackedCall[]; units: number }> {
+  const calls: PackedCall[] = [];
+  let units = 0;
+  for (const call of packItems(operation, items)) {
+    calls.push(call);
+    units += call.units;
+    await takeTurns();
+  }
+  return { calls, units };
 }
 
 interface OpenCall {
@@ -108,4 +130,62 @@ function sharedPart(pack: Pack<unknown>, input: Record<string, unknown>): string
   const field = fieldOf(pack, input);
   const { [field]: _, ...shared } = input;
   return fingerprint({ field, shared });
+}
+
+/** Neighbouring items of a call with one outcome. */
+interface Run {
+  results: ItemResult[];
+  /** The error of items whose data could not be fetched; null for items with a result. */
+  failure: ErrorKind | null;
+}
+
+/** Divides the results of a call with a partial answer into runs. A call whose items all have a result is one run. */
+export function runsOf({ partial }: QueuedOperation, results: readonly ItemResult[]): Run[] {
+  const runs: Run[] = [];
+  for (const result of results) {
+    const failure = partial?.failureOf(result.data) ?? null;
+    const last = runs.at(-1);
+    if (last?.failure === failure) last.results.push(result);
+    else runs.push({ results: [result], failure });
+  }
+  return runs;
+}
+
+/**
+ * Divides a locked call that has ended into one call for each run, in the caller's transaction. The parts are in the state of
+ * the call, so that they are ended or returned one by one.
+ */
+export async function splitCall<Call extends FedCall>(
+  client: ClientBase,
+  operation: QueuedOperation,
+  call: Call,
+  runs: readonly Run[],
+): Promise<Call[]> {
+  if (runs.length === 1) return [call];
+  const parts = runs.flatMap((run) => packed(operation, run));
+  await client.query(
+    `with call as (
+       delete from batch_calls where batch_id = $1 and first_item = $2
+       returning batch_id, pool, state, call_id, joined, fed_at, attempts
+     )
+     insert into batch_calls (batch_id, pool, state, call_id, joined, fed_at, attempts, first_item, item_count, units, items, input)
+     select call.*, part.* from call,
+       unnest($3::integer[], $4::integer[], $5::integer[], $6::text[], $7::text[]) as part`,
+    [
+      call.batchId,
+      call.firstItem,
+      parts.map(({ firstItem }) => firstItem),
+      parts.map(({ items }) => items.length),
+      parts.map(({ units }) => units),
+      parts.map(({ items }) => stringifyJson(items)),
+      parts.map(({ input }) => stringifyJson(input)),
+    ],
+  );
+  return parts.map(({ firstItem, items, input, units }) => ({ ...call, firstItem, items, input, units }));
+}
+
+/** Items of one call, and so the items of a run, fit into one call. */
+function packed(operation: QueuedOperation, { results }: Run): PackedCall[] {
+  const items = results.map(({ raw }) => ({ raw, input: operation.params.parse(raw) }));
+  return [...packItems(operation, items, { firstItem: results[0]?.index ?? 0 })];
 }

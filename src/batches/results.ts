@@ -1,10 +1,16 @@
+import { createHash } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import { type QueuedOperation, tableOf } from '../operations/define.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/error-record.ts';
-import { parseJson } from '../platform/json.ts';
+import { ERRORS } from '../platform/errors.ts';
+import { fingerprint } from '../platform/fingerprint.ts';
+import { parseJson, stringifyJson } from '../platform/json.ts';
+import { csvOf } from '../results/csv.ts';
 
 export const RESULT_ORDERS = ['item', 'finished'] as const;
 
-export type ResultOrder = (typeof RESULT_ORDERS)[number];
+type ResultOrder = (typeof RESULT_ORDERS)[number];
 
 /** The results of one call of a batch. */
 export interface CallResults {
@@ -88,4 +94,148 @@ async function nextResult(
     values: [batchId, place],
   });
   return rows[0];
+}
+
+/** The answer to a call of a batch, before it is split into the results of its items. */
+export interface CallAnswer {
+  data: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+}
+
+/** The result of one item. */
+export interface ItemResult {
+  index: number;
+  raw: unknown;
+  data: Record<string, unknown>;
+  metadata: Record<string, unknown> | undefined;
+}
+
+/** Splits the answer to a call: each item gets the answer it would have got by itself. */
+export function itemResults(
+  operation: QueuedOperation,
+  call: { firstItem: number; items: readonly unknown[] },
+  { data, metadata }: CallAnswer,
+): ItemResult[] {
+  const { pack } = operation;
+  return call.items.map((raw, i) => ({
+    index: call.firstItem + i,
+    raw,
+    data: pack && call.items.length > 1 ? pack.pick(data, operation.params.parse(raw)) : data,
+    metadata,
+  }));
+}
+
+/** Returns NDJSON with one line for each item, in the form of its envelope. */
+export function resultLines(results: readonly ItemResult[]): string {
+  return results
+    .map(({ index, raw, data, metadata }) => {
+      const line = { index, params: raw, code: '0000', data };
+      return `${stringifyJson(metadata ? { ...line, metadata } : line)}\n`;
+    })
+    .join('');
+}
+
+/** Returns the same for items without a result. */
+export function failureLines(
+  call: { firstItem: number; items: readonly unknown[] },
+  { kind, message, metadata }: ErrorRecord,
+): string {
+  return call.items
+    .map((raw, i) => {
+      const line = { index: call.firstItem + i, params: raw, code: ERRORS[kind].code, msg: message };
+      return `${stringifyJson(metadata ? { ...line, metadata } : line)}\n`;
+    })
+    .join('');
+}
+
+/** Returns the results as CSV rows without a header; null if they do not form a table. */
+export function resultRows(
+  operation: QueuedOperation,
+  input: unknown,
+  results: readonly ItemResult[],
+): string | null {
+  const table = tableOf(operation, input);
+  if (!table) return null;
+  const columns = table.columns(input);
+  const rows = results.flatMap(({ index, data }) =>
+    table.rows(data, input).map((row) => [index, ...columns.map((column) => row[column])]),
+  );
+  return csvOf(rows);
+}
+
+/** Returns the header of the CSV. */
+export function tableHeader(columns: readonly string[]): string {
+  return csvOf([['index', ...columns]]);
+}
+
+/** Fields that change even if the content does not. */
+const VOLATILE_FIELDS = new Set(['fromCache', 'lastUpdate']);
+
+/** Identifies an item by its parameters. */
+export function itemHash(raw: unknown): Buffer {
+  return createHash('sha256').update(fingerprint(raw)).digest();
+}
+
+/** Identifies the content of an item's result, without the fields that say how fresh it is. */
+export function contentHash(data: Record<string, unknown>): Buffer {
+  return createHash('sha256')
+    .update(fingerprint(withoutVolatile(data)))
+    .digest();
+}
+
+function withoutVolatile(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutVolatile);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) =>
+      VOLATILE_FIELDS.has(name) ? [] : [[name, withoutVolatile(inner)]],
+    ),
+  );
+}
+
+/**
+ * Returns the results of a run whose content differs from that of the previous run, and stores their content hashes
+ * for the next run.
+ */
+export async function storeChanged(
+  client: ClientBase,
+  scheduleId: string,
+  results: readonly ItemResult[],
+): Promise<ItemResult[]> {
+  const { rowCount } = await client.query('select 1 from schedules where id = $1 for key share', [
+    scheduleId,
+  ]);
+  // The schedule was deleted during this run, so there is no previous run and no next one.
+  if (rowCount === 0) return [...results];
+  const hashes = results.map(({ raw, data }) => ({ item: itemHash(raw), content: contentHash(data) }));
+  const { rows } = await client.query<{ hash: Buffer }>(
+    `insert into schedule_contents as s (schedule_id, item_hash, content_hash)
+     select distinct on (i.item) $1, i.item, i.content from unnest($2::bytea[], $3::bytea[]) as i (item, content)
+     on conflict (schedule_id, item_hash) do update set content_hash = excluded.content_hash
+       where s.content_hash <> excluded.content_hash
+     returning item_hash as hash`,
+    [scheduleId, hashes.map(({ item }) => item), hashes.map(({ content }) => content)],
+  );
+  const changed = new Set(rows.map(({ hash }) => hash.toString('hex')));
+  return results.filter((_, i) => changed.has(hashes[i]?.item.toString('hex') ?? ''));
+}
+
+/** Deletes the stored contents of a schedule, so that its next run returns all results. */
+export async function deleteContents(client: ClientBase, scheduleId: string): Promise<void> {
+  await client.query('delete from schedule_contents where schedule_id = $1', [scheduleId]);
+}
+
+/**
+ * Deletes the stored contents of items that the schedule no longer has. @param kept hashes of its present items.
+ */
+export async function deleteContentsOfOtherItems(
+  client: ClientBase,
+  scheduleId: string,
+  kept: readonly Buffer[],
+): Promise<void> {
+  await client.query(
+    `delete from schedule_contents s where schedule_id = $1
+       and not exists (select 1 from unnest($2::bytea[]) as k (item_hash) where k.item_hash = s.item_hash)`,
+    [scheduleId, kept],
+  );
 }

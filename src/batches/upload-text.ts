@@ -1,20 +1,52 @@
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import { toFaults } from '../operations/faults.ts';
-import { recordsJsonFault } from '../platform/caller-json.ts';
+import { CALLER_JSON_LIMITS, callerJsonFault, type JsonFault } from '../platform/caller-json.ts';
+import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { parseJson } from '../platform/json.ts';
-import { inTurns, parseJsonBytes } from '../platform/json-bytes.ts';
-import { BatchFaults } from './batch-faults.ts';
+import type { TakeTurns } from './turns.ts';
 
-/** Parses a JSON document with a schema. While it reads a large one, other work has its turns. @throws BatchFaults. */
+/** A fault of the request, or of one of its items. */
+export type BatchFault = ParameterFault & { index?: number };
+
+/** The message lists this many faults; the metadata has all of them. */
+const FAULTS_IN_MESSAGE = 5;
+
+/** The refusal of a request, with all of its faults. */
+export class BatchFaults extends SoukError {
+  readonly faults: readonly BatchFault[];
+
+  constructor(faults: readonly BatchFault[]) {
+    const listed = faults.slice(0, FAULTS_IN_MESSAGE).map(textOf);
+    const more = faults.length > listed.length ? [`and ${faults.length - listed.length} more`] : [];
+    super('VALIDATION_FAILED', {
+      message: [...listed, ...more].join('; '),
+      metadata: { errors: faults },
+    });
+    this.faults = faults;
+  }
+}
+
+function textOf({ index, parameter, problem }: BatchFault): string {
+  return index === undefined ? `${parameter}: ${problem}` : `items[${index}].${parameter}: ${problem}`;
+}
+
+function recordsFault(text: string): JsonFault | null {
+  return callerJsonFault(text, CALLER_JSON_LIMITS.levelsOfRecords);
+}
+
+/** Parses a JSON document with a schema. Other work runs before and after the document is parsed. @throws BatchFaults. */
 export async function parseBody<Value>(schema: z.ZodType<Value>, body: string): Promise<Value> {
-  const tooLarge = await inTurns(recordsJsonFault(body));
+  const tooLarge = recordsFault(body);
   if (tooLarge) throw new BatchFaults([{ parameter: 'body', ...tooLarge }]);
+  await nextImmediate();
   let document: unknown;
   try {
-    document = await parseJsonBytes(Buffer.from(body));
+    document = parseJson(body);
   } catch {
     throw new BatchFaults([{ parameter: 'body', problem: 'is not valid JSON' }]);
   }
+  await nextImmediate();
   return parseAs(schema, document);
 }
 
@@ -60,8 +92,7 @@ export class Line {
       return new Unreadable(
         `line ${this.#number} must be at most ${LONGEST_LINE} characters, got ${text.length}`,
       );
-    // Without the spaces around it, a line is too short for a pause.
-    const tooLarge = recordsJsonFault(text).next().value;
+    const tooLarge = recordsFault(text);
     if (tooLarge) return new Unreadable(tooLarge.problem);
     try {
       return parseJson(this.#text);
@@ -71,7 +102,7 @@ export class Line {
   }
 }
 
-const LINES_BETWEEN_YIELDS = 10_000;
+const LINES_TOGETHER = 1_000;
 
 /**
  * Divides an upload into its lines without the empty ones, so a file may end with one.
@@ -80,7 +111,7 @@ const LINES_BETWEEN_YIELDS = 10_000;
 export async function linesOf(
   body: string,
   most: number,
-  yieldToEvents: () => Promise<void>,
+  takeTurns: TakeTurns,
 ): Promise<{ lines: Line[]; count: number }> {
   const lines: Line[] = [];
   let count = 0;
@@ -95,7 +126,7 @@ export async function linesOf(
     }
     start = end + 1;
     number += 1;
-    if (number % LINES_BETWEEN_YIELDS === 0) await yieldToEvents();
+    if (number % LINES_TOGETHER === 0) await takeTurns();
   }
   return { lines, count };
 }

@@ -1,16 +1,48 @@
 import pg from 'pg';
 import { KeyChanged } from '../accounts/authentication.ts';
-import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
-import { MicroBatcher } from '../platform/db/micro-batcher.ts';
+import type { PoolName } from '../operations/pools.ts';
+import { LOCKED, LockLane, MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
 import type { ErrorKind, SoukError } from '../platform/errors.ts';
 import { outageOf, STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
-import { type AdmissionInput, type AdmissionRequest, type Caller, encode } from './admission-request.ts';
 import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Within this time, identical calls of an account are one call and charged once. */
 export const DEDUPLICATION_SECONDS = 300;
+
+/** The origin of a call: a request with a key, or a batch of an account. */
+export interface Caller {
+  accountId: number;
+  keyHash?: Buffer | undefined;
+  /** The version of the key whose limits have been checked. Default: that of a key that never had any. */
+  keyVersion?: number | undefined;
+  /** The key for which a call of a batch counts. */
+  batchKeyHash?: Buffer | null | undefined;
+}
+
+/** A call for which admission is requested. */
+export interface AdmissionRequest {
+  caller: Caller;
+  /** UUID proposed by the caller. A joined call returns the id of the call it joined. */
+  callId: string;
+  operation: string;
+  /** Fingerprint of operation and canonical input. Two calls of one account with the same fingerprint are identical. */
+  chargeId: string;
+  units: number;
+  pool: PoolName;
+  deadlineAt: number;
+  /** The canonical input. It is stored with calls that become jobs. */
+  input: unknown;
+  /** Where the answer is stored, on a cache hit: the call is then settled in the same step. */
+  answer: string | null;
+  /** True for a call of a batch, for which no request waits. */
+  background: boolean;
+  /** An identical call that this one does not join but continues, because its answer is partial. */
+  continues?: string | null;
+  /** What the account has paid for that answer, also with earlier calls. */
+  unitsPaid?: number;
+}
 
 /** The minute window after this call; null if the account has no limit of calls per minute. */
 export type MinuteRate = { limit: number; remaining: number; resetAt: number } | null;
@@ -32,7 +64,7 @@ export type Admission =
     };
 
 /** Whether a call would be admitted, and which grant it would draw on first. */
-export type Prediction =
+type Prediction =
   | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; error: SoukError };
 
@@ -62,24 +94,13 @@ export interface AdmissionRow {
   minuteLeft: number;
 }
 
-const COLUMNS = `idx, outcome, account_id as "accountId", joined_state as "joinedState", joined_answer as "joinedAnswer",
-  joined_background as "joinedBackground", reason, remaining, minute_limit as "minuteLimit", minute_left as "minuteLeft"`;
-
-const PARAMETERS = Array.from({ length: 22 }, (_, i) => `$${i + 1}`).join();
-
-/** An admitted call has the id that its caller has proposed. Columns that its caller does not read are null, because reading takes time. */
+/** An admitted call has the id that its caller has proposed, so it is not read back. */
 const ADMIT = {
   name: 'admit',
-  text: `select ${COLUMNS}, case when outcome = 'joined' then call_id end as "callId",
-  case when outcome = 'refused' then wallet end as wallet,
-  case when outcome = 'refused' or minute_limit is not null then reset_at end as "resetAt"
-  from souk_admit_calls(${PARAMETERS})`,
-} as const;
-
-const PREDICT = {
-  name: 'predict',
-  text: `select ${COLUMNS}, call_id as "callId", wallet, source, reset_at as "resetAt"
-  from souk_admit_calls(${PARAMETERS})`,
+  text: `select idx, outcome, account_id as "accountId", call_id as "callId", joined_state as "joinedState",
+    joined_answer as "joinedAnswer", joined_background as "joinedBackground", wallet, source, reason, remaining,
+    reset_at as "resetAt", minute_limit as "minuteLimit", minute_left as "minuteLeft"
+  from souk_admit_calls($1, $2, $3, $4, $5, $6, $7, $8)`,
 } as const;
 
 /** How long a call waits for its own account, which another transaction has locked. */
@@ -106,8 +127,8 @@ export interface Admissions {
 
 /**
  * @param database with connections that no other work uses, because every request of a customer needs one of them.
- * @param answerLimitMs A statement that the server has not ended by then admits nothing. Not more than the time after which a
- * caller of a server that hangs is refused (see hang-watch.ts), so that a call is never charged after its caller was refused.
+ * @param answerLimitMs A statement that the server has not ended by then admits nothing. Less than the time that the
+ * connections of `database` wait for an answer, so that a call is never charged after its caller was refused.
  */
 export function createAdmissions(
   database: Database,
@@ -116,21 +137,23 @@ export function createAdmissions(
   answerLimitMs = STORE_ANSWER_LIMIT_MS,
 ): Admissions {
   /** Calls whose statement was sent, and has neither a result nor an error that undid it; and when it has no effect any more. */
-  const undecided = new WeakMap<AdmissionInput, number>();
+  const undecided = new WeakMap<AdmissionRequest, number>();
 
-  async function ask(
-    calls: readonly AdmissionInput[],
-    statement: typeof ADMIT | typeof PREDICT,
-  ): Promise<AdmissionRow[]> {
+  async function ask(calls: readonly AdmissionRequest[], { dry }: { dry: boolean }): Promise<AdmissionRow[]> {
     const client = await database.connect();
     const endsAt = performance.now() + answerLimitMs;
     try {
       const { rows } = await client.query<AdmissionRow>({
-        ...statement,
+        ...ADMIT,
         values: [
-          ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
+          new Date(now()),
+          DEDUPLICATION_SECONDS,
+          offPeak.start,
+          offPeak.end,
+          offPeak.timezone,
           new Date(serverTime(client) + answerLimitMs),
-          ...encode(calls),
+          dry,
+          JSON.stringify(calls.map(dry ? predictedCall : askedCall)),
         ],
       });
       client.release();
@@ -145,7 +168,7 @@ export function createAdmissions(
       if (!(error instanceof pg.DatabaseError) || outageOf(error) === 'away')
         for (const call of calls) undecided.set(call, endsAt);
       // A new connection reads the time of the server again.
-      client.release(true);
+      client.release(error as Error);
       throw error;
     }
   }
@@ -153,7 +176,7 @@ export function createAdmissions(
   const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
     async (batch) => {
       const { unique, positions } = collapse(batch);
-      const rows = await ask(unique, ADMIT);
+      const rows = await ask(unique, { dry: false });
       return batch.map((call, i) => {
         const position = positions[i] as number;
         const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
@@ -164,7 +187,7 @@ export function createAdmissions(
     { patienceMs: LOCK_PATIENCE_MS },
   );
   // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
-  const predictions = new MicroBatcher<AdmissionInput, AdmissionRow>((calls) => ask(calls, PREDICT));
+  const predictions = new MicroBatcher<AdmissionRequest, AdmissionRow>((calls) => ask(calls, { dry: true }));
 
   return {
     async admit(request) {
@@ -185,7 +208,7 @@ export function createAdmissions(
       return endsAt === undefined ? null : Math.max(0, endsAt - performance.now());
     },
     async predict(caller, units) {
-      const row = await predictions.submit({ ...ANY_CALL, caller, units, dry: true });
+      const row = await predictions.submit({ ...ANY_CALL, caller, units });
       if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
       if (row.outcome === 'key_changed') throw new KeyChanged();
       const error = refusal(row, units, now());
@@ -207,6 +230,36 @@ const ANY_CALL = {
   background: false,
 } as const;
 
+/** Returns the fields of souk_asked_call. */
+function askedCall(call: AdmissionRequest) {
+  const { caller, answer } = call;
+  return {
+    call_id: call.callId,
+    account_id: caller.accountId,
+    key_hash: digest(caller.keyHash),
+    key_version: caller.keyVersion ?? 0,
+    batch_key_hash: digest(caller.batchKeyHash),
+    charge_id: `\\x${call.chargeId}`,
+    operation: call.operation,
+    units: call.units,
+    pool: call.pool,
+    deadline_at: new Date(call.deadlineAt),
+    input: answer === null ? call.input : undefined,
+    answer,
+    background: call.background,
+    continues: call.continues,
+    units_paid: call.unitsPaid ?? 0,
+  };
+}
+
+function predictedCall(call: AdmissionRequest) {
+  return { ...askedCall(call), key_version: call.caller.keyVersion };
+}
+
+function digest(hash: Buffer | null | undefined): string | undefined {
+  return hash ? `\\x${hash.toString('hex')}` : undefined;
+}
+
 /** Keeps only the first of identical calls by the same caller; the others take its result. */
 function collapse(batch: readonly AdmissionRequest[]) {
   const unique: AdmissionRequest[] = [];
@@ -221,8 +274,8 @@ function collapse(batch: readonly AdmissionRequest[]) {
   return { unique, positions };
 }
 
-function nameOf(caller: Caller): string {
-  return 'keyHash' in caller ? caller.keyHash.toString('latin1') : `${caller.accountId}/`;
+function nameOf({ accountId, keyHash }: Caller): string {
+  return `${accountId}/${keyHash?.toString('latin1') ?? ''}/`;
 }
 
 /** The row for the second of two identical calls: it joins if the first was admitted, else it has the same outcome. */

@@ -61,7 +61,7 @@ export async function notePolled(
  */
 export const MOST_CALLS_READ = 20_000;
 
-export interface CallFilter {
+interface CallFilter {
   states: readonly Call['state'][];
   /** Whether to list cancelled calls or other released ones; null: both. */
   cancelled: boolean | null;
@@ -192,8 +192,11 @@ export async function listWaitingCalls(
       where deadline_at > $1 and accepted_at < $2 and (deadline_at, id) > ($3, $4)
       order by deadline_at, id limit $5`,
     values: [
-      ...[new Date(deadlineAfter), new Date(acceptedBefore)],
-      ...[new Date(after?.deadlineAt ?? 0), after?.callId ?? NO_ID, limit],
+      new Date(deadlineAfter),
+      new Date(acceptedBefore),
+      new Date(after?.deadlineAt ?? 0),
+      after?.callId ?? NO_ID,
+      limit,
     ],
   });
   return rows;

@@ -145,7 +145,7 @@ export async function subscriptionTimes(
 }
 
 /** A subscription that is to be granted. */
-export interface NextSubscription {
+interface NextSubscription {
   accountId: number;
   wallet: Wallet;
   /** Ends a free plan that runs. */
@@ -215,8 +215,16 @@ export async function grantPack(database: Queryable, grant: PackGrant, now: numb
      )
      select id from granted`,
     [
-      ...[accountId, wallet, units, rateLimitPerMinute, validFrom, validUntil],
-      ...[window?.start ?? null, window?.end ?? null, window?.timezone ?? null, new Date(now)],
+      accountId,
+      wallet,
+      units,
+      rateLimitPerMinute,
+      validFrom,
+      validUntil,
+      window?.start ?? null,
+      window?.end ?? null,
+      window?.timezone ?? null,
+      new Date(now),
     ],
   );
   return rows[0]?.id ?? 0;

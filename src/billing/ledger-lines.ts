@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
@@ -33,7 +35,7 @@ export interface LedgerLine {
 }
 
 /** Selects lines; absent fields select all. Times are [from, to) in Unix milliseconds. */
-export interface LedgerFilter {
+interface LedgerFilter {
   kind?: LedgerKind | undefined;
   wallet?: Wallet | undefined;
   operation?: string | undefined;
@@ -81,15 +83,15 @@ export async function ledgerLines(
 }
 
 /**
- * Returns the units in the account's packs after each of the given lines of its ledger (the newest first): the
+ * Returns the units in the account's packs after each of the given lines of its ledger, by number, the newest first: the
  * units at present minus the changes by later lines.
  */
 export async function packUnitsAfter(
   database: Database,
   accountId: number,
-  lines: readonly LedgerLine[],
+  lines: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
-  const ids = lines.map(({ id }) => id).toReversed();
+  const ids = lines.toReversed();
   if (ids.length === 0) return new Map();
   // Lines between the given ones count too, so the database adds up the changes of each interval.
   const { rows } = await database.query<{ id: number; packUnits: number }>(
@@ -112,7 +114,7 @@ export async function packUnitsAfter(
 const WALK_LINES = 250;
 
 /** Yields all lines that match a filter, the newest first, page by page. */
-export async function* walkLedger(
+async function* walkLedger(
   database: Database,
   accountId: number,
   filter: LedgerFilter,
@@ -128,4 +130,50 @@ export async function* walkLedger(
 
 function dateOf(unixMs: number | undefined): Date | null {
   return unixMs === undefined ? null : new Date(unixMs);
+}
+
+const COLUMNS = [
+  'line',
+  'at',
+  'kind',
+  'wallet',
+  'source',
+  'sourceId',
+  'callId',
+  'operation',
+  'units',
+  'change',
+  'keyId',
+  'keyPrefix',
+] as const;
+
+/**
+ * An account's ledger as CSV, the newest line first. Pages are read while the file is sent. The column `change` of the
+ * lines of packs adds up to the units left in them.
+ */
+export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Readable {
+  async function* pieces() {
+    let head = `${COLUMNS.join()}\n`;
+    // With the first lines, so that an error before them is answered as an error.
+    for await (const lines of walkLedger(database, accountId, filter)) {
+      yield head + rowsOf(lines);
+      head = '';
+    }
+    if (head !== '') yield head;
+  }
+  return Readable.from(pieces(), { highWaterMark: 1 });
+}
+
+function rowsOf(lines: readonly LedgerLine[]): string {
+  const records = lines.map(({ id: line, at, ...fields }) => ({
+    line,
+    at: new Date(at).toISOString(),
+    ...fields,
+  }));
+  return stringify(records, {
+    columns: [...COLUMNS],
+    // Spreadsheets must not run a field as a formula; numbers stay numbers.
+    escape_formulas: true,
+    cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
+  });
 }

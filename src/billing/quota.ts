@@ -19,7 +19,7 @@ export interface QuotaSnapshot {
   packs: PacksSnapshot;
 }
 
-export type WalletSnapshot = { subscribed: false } | SubscriptionSnapshot;
+type WalletSnapshot = { subscribed: false } | SubscriptionSnapshot;
 
 export interface SubscriptionSnapshot {
   subscribed: true;
@@ -48,7 +48,7 @@ export interface PacksSnapshot {
   items: PackSnapshot[];
 }
 
-export interface PackSnapshot {
+interface PackSnapshot {
   id: number;
   planType: Wallet;
   totalUnits: number;
@@ -71,7 +71,7 @@ export async function quotaSnapshot(
 ): Promise<QuotaSnapshot> {
   const { database, admissions, offPeak } = deps;
   // A dry admission, so that the prediction always equals what the admission does.
-  const prediction = await admissions.predict({ keyHash: caller.keyHash, keyAccountId: caller.accountId }, 1);
+  const prediction = await admissions.predict({ accountId: caller.accountId, keyHash: caller.keyHash }, 1);
   const at = new Date(now);
   const [subscriptions, packRows, endings] = await Promise.all([
     findSubscriptions(database, caller.accountId, at),

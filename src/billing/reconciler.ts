@@ -10,7 +10,7 @@ export const RECONCILE_GRACE_MS = 15_000;
 const BATCH = 500;
 
 /** A pack that ended with units left. */
-export interface ExpiredPack {
+interface ExpiredPack {
   accountId: number;
   packId: number;
   units: number;

@@ -1,9 +1,9 @@
-import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
+import { LOCKED, LockLane } from '../platform/db/micro-batcher.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** How a call ended: `units` settles it, `error` releases it. Exactly one of them is set. */
-export interface Ending {
+interface Ending {
   accountId: number;
   callId: string;
   /** The units to charge. More than the reserved units are never charged. */

@@ -74,7 +74,7 @@ export async function dailyUse(
 }
 
 /** Calls and units of a key on a UTC day. The fields of the key are null for calls of the pages, and of an unknown key. */
-export interface DailyUseOfKey {
+interface DailyUseOfKey {
   day: string;
   keyId: number | null;
   keyPrefix: string | null;

@@ -1,7 +1,6 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../accounts/accounts.ts';
-import { createKey } from '../accounts/keys.ts';
-import { ensureTestAccount } from '../accounts/test-accounts.ts';
+import { createKey, ensureTestAccount } from '../accounts/authentication.ts';
 import { monthsAfter } from '../platform/calendar.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
@@ -33,7 +32,7 @@ export function createTestKey(
  * Creates a test key of a live account and, with the first one, its test account with a free wallet. Units renew each day; there
  * are no payments. @returns the key, which is not stored.
  */
-export async function createTestKeyIn(
+async function createTestKeyIn(
   client: ClientBase,
   liveAccountId: number,
   now: number,

@@ -1,3 +1,6 @@
+import { unixMs } from '../platform/db/columns.ts';
+import type { Queryable } from '../platform/db/pool.ts';
+
 /** When units of a grant can be used: at any time, or in the off-peak window. */
 export type Wallet = 'general' | 'off_peak';
 
@@ -28,4 +31,19 @@ export function windowText({ start, end, timezone }: OffPeakWindow): string {
 export function parseWindow(window: string, timezone: string): OffPeakWindow {
   const [start = '', end = ''] = window.split('-');
   return { start, end, timezone };
+}
+
+/** Returns whether the off-peak window is open at an instant, and when it opens next (Unix milliseconds). */
+export async function offPeakOpening(
+  database: Queryable,
+  { start, end, timezone }: OffPeakWindow,
+  now: number,
+): Promise<{ isOpen: boolean; opensAt: number }> {
+  const { rows } = await database.query<{ isOpen: boolean; opensAt: number | null }>({
+    name: 'off-peak-opening',
+    text: `select souk_in_window($1, $2, $3, $4) as "isOpen",
+      ${unixMs('souk_next_window_start($1, $2, $3, $4)')} as "opensAt"`,
+    values: [new Date(now), start, end, timezone],
+  });
+  return { isOpen: rows[0]?.isOpen ?? false, opensAt: rows[0]?.opensAt ?? now };
 }

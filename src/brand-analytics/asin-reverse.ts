@@ -1,12 +1,10 @@
-import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
-import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import { type Fluctuation, fluctuationOf, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import { asinToNumber } from './asin-number.ts';
-import { percent } from './rank-row.ts';
+import { asinToNumber, percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 /** A search term for which a product was among the three most clicked. */
-export interface ReverseKeyword {
+interface ReverseKeyword {
   wordId: number;
   keyword: string;
   country: ReportSite;

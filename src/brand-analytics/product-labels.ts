@@ -1,14 +1,15 @@
-import { siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
-import type { Product } from '../operations/products/product.ts';
-import { type Clock, every } from '../platform/clock.ts';
+import { siteOfDomain } from '../operations/brand-analytics/keywords.ts';
+import { isRecord } from '../operations/params/request.ts';
+import type { Product } from '../operations/products/detail-level.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
-import { isRecord } from '../upstream/keepa/envelope.ts';
+import { writeBehind } from '../platform/write-behind.ts';
 import type { KeepaTransport } from '../upstream/keepa/transport.ts';
-import { asinToNumber } from './asin-number.ts';
+import { asinToNumber } from './rank-row.ts';
 
 /** Stores brand and category of the products that a worker fetches. */
-export interface ProductLabels {
+interface ProductLabels {
   /** Returns a client that passes the products of its answers on. */
   learningFrom(keepa: KeepaTransport): KeepaTransport;
   close(): Promise<void>;
@@ -20,8 +21,6 @@ interface Labels {
   brand: string | null;
   category: string | null;
 }
-
-const WRITE_EVERY_MS = 5_000;
 
 /** Further products are not learned until the next write. */
 const MOST_WAITING = 20_000;
@@ -36,30 +35,32 @@ export function createProductLabels(
   clock: Clock,
   log: Logger,
 ): ProductLabels {
-  let waiting = new Map<string, Labels>();
+  const found = writeBehind<string, Labels>(clock, log, {
+    what: 'product labels',
+    everyMs: 5_000,
+    most: MOST_WAITING,
+    write(written) {
+      const all = [...written.values()];
+      const column = <Name extends keyof Labels>(name: Name) => all.map((labels) => labels[name]);
+      return database.query(SAVE, [
+        provider,
+        column('site'),
+        column('asin'),
+        column('brand'),
+        column('category'),
+        new Date(clock.now()),
+      ]);
+    },
+  });
 
   function learn(domain: number, products: readonly unknown[]): void {
     if (siteOfDomain(domain) === undefined) return;
     for (const product of products) {
       const labels = labelsOf(domain, product);
-      if (labels && waiting.size < MOST_WAITING) waiting.set(`${domain}/${labels.asin}`, labels);
+      if (labels) found.add(`${domain}/${labels.asin}`, labels);
     }
   }
 
-  async function write(): Promise<void> {
-    if (waiting.size === 0) return;
-    const written = [...waiting.values()];
-    waiting = new Map();
-    const column = <Name extends keyof Labels>(name: Name) => written.map((labels) => labels[name]);
-    await database
-      .query(SAVE, [
-        ...[provider, column('site'), column('asin'), column('brand'), column('category')],
-        new Date(clock.now()),
-      ])
-      .catch((error: unknown) => log.debug({ err: error }, 'failed to write product labels'));
-  }
-
-  const stop = every(clock, WRITE_EVERY_MS, write);
   return {
     learningFrom: (keepa) => ({
       ...keepa,
@@ -69,10 +70,7 @@ export function createProductLabels(
         return envelope;
       },
     }),
-    async close() {
-      await stop();
-      await write();
-    },
+    close: found.close,
   };
 }
 

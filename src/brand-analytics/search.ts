@@ -1,14 +1,16 @@
-import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
-import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import { normaliseTerm } from '../operations/brand-analytics/keywords/term.ts';
+import {
+  type Fluctuation,
+  fluctuationOf,
+  normaliseTerm,
+  type ReportSite,
+} from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import { type KeywordFilter, keywordFilter } from './keyword-filter.ts';
-import { walkRanks } from './rank-walk.ts';
+import { type KeywordFilter, keywordFilter, walkRanks } from './rank-walk.ts';
 import type { LoadedWeek } from './weeks.ts';
 import { findInWeek } from './word.ts';
 
 /** A term of the dictionary. */
-export interface FoundTerm {
+interface FoundTerm {
   wordId: number;
   keyword: string;
   /** In the last week in which the term was ranked. */

@@ -1,8 +1,18 @@
-import { nearestDates } from '../operations/brand-analytics/keywords/report-week.ts';
-import type { ReportsNeeded } from '../operations/brand-analytics/keywords/reports-needed.ts';
-import { REPORT_SITES, type ReportSite, siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
+import {
+  nearestDates,
+  REPORT_SITES,
+  type ReportSite,
+  type ReportsNeeded,
+  siteOfDomain,
+} from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { invalidParameters } from '../platform/errors.ts';
+
+/**
+ * The schema with the generated reports of test keys. Connections for them have only this schema in their search path, so that no
+ * query finds a table of imported reports, or the reverse; see docs/decisions/test-reports-are-a-schema.md.
+ */
+export const TEST_REPORTS = { search_path: 'test_reports' } as const;
 
 /** A loaded week. Its table never changes: a week that is imported again gets a new table. */
 export interface LoadedWeek {

@@ -1,5 +1,4 @@
-import { changeOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
-import { REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import { changeOf, REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import {
   clickSumOf,
@@ -13,6 +12,19 @@ import {
 } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
+/** Returns the ids of search terms by their normalised text. Unknown terms are absent. */
+export async function termIds(
+  database: Queryable,
+  site: ReportSite,
+  terms: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await database.query<{ id: number; term: string }>(
+    `select id, term from aba_terms_${site} where site = ${REPORT_SITES[site].domain} and term = any($1::text[])`,
+    [terms],
+  );
+  return new Map(rows.map(({ id, term }) => [term, id]));
+}
+
 export interface Word {
   wordId: number;
   keyword: string;
@@ -20,7 +32,7 @@ export interface Word {
 }
 
 /** A loaded week in the history of a term. */
-export interface HistoryEntry {
+interface HistoryEntry {
   reportDate: string;
   /** Null if the term was not ranked in that week; then the other fields are null as well. */
   rank: number | null;

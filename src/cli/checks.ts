@@ -1,15 +1,14 @@
-import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Config, readConfig } from '../config/config.ts';
+import { migrationNames } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
-import { projectFile } from '../platform/project.ts';
 import { closeRedis, connectRedis, mastersOf } from '../platform/redis.ts';
 import { checkKeepa, checkPostgres, checkRedis } from '../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../start/own-services.ts';
-import { databaseUrlOf } from './operator-database.ts';
+import { databaseUrlOf } from './terminal.ts';
 
-export interface Check {
+interface Check {
   name:
     | 'settings'
     | 'PostgreSQL'
@@ -27,8 +26,6 @@ export interface Check {
 }
 
 type Result = Omit<Check, 'name' | 'state'> & { state?: Check['state'] };
-
-const MIGRATIONS = projectFile('src/platform/db/migrations/');
 
 /** Checks everything the service needs, in order. Skips checks that depend on a failed one. */
 export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
@@ -91,7 +88,7 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
 }
 
 async function migrations(databaseUrl: string): Promise<{ message: string }> {
-  const names = (await readdir(MIGRATIONS)).map((file) => file.replace(/\.sql$/, '')).sort();
+  const names = migrationNames();
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
   try {
     const { rows: exists } = await database.query<{ table: string | null }>(

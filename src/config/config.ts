@@ -1,29 +1,25 @@
 import { z } from 'zod';
-import { MOST_QUEUE_SHARDS } from '../../jobs/queue-counts.ts';
 import type { PaymentSettings, StripeSettings } from '../billing/payments/payment-port.ts';
+import { TRIAL_RULES } from '../billing/payments/trials.ts';
 import { isDailyWindow } from '../billing/wallets.ts';
-import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
-import { WORKER_POOL_NAMES } from '../operations/pools.ts';
-import { PROVIDER_KINDS } from '../operations/providers.ts';
+import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords.ts';
+import { PROVIDER_KINDS, WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
 import { postgresAddress, redisAddress, webAddress } from './addresses.ts';
-import { CUSTOMERS } from './customers.ts';
-import { LIMITS } from './limits.ts';
+import { limitsSetting } from './limits.ts';
 import { MAIL } from './mail.ts';
 import { onOrOff } from './on-or-off.ts';
 import { PAYMENT_SETTINGS } from './payments.ts';
-import { RETENTION_SETTINGS } from './retention.ts';
-import { TEST_MODE_SETTINGS } from './test-mode.ts';
+import { SELLING_PARTNER } from './selling-partner.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const operatorToken = z
   .string()
   .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
   .optional();
-const refreshToken = (sites: string) =>
-  z.string().optional().describe(`Refresh token of the seller account that may read the reports of ${sites}`);
+
 /**
  * All settings, with meanings and defaults. `npm run generate` writes them into docs/operating/configuration.md.
  * An empty value counts as absent, as in docker-compose files.
@@ -37,7 +33,7 @@ const settings = {
   DATABASE_URL: postgresAddress
     .optional()
     .describe(
-      'PostgreSQL 14 or later with its extension `pg_trgm`: one server, or several of which one is the primary, see [PostgreSQL](postgresql.md). Default under `npm start`: an embedded PostgreSQL',
+      'PostgreSQL 14 or later with its extension `pg_trgm`: the address of one server, or one that leads to the primary, see [PostgreSQL](postgresql.md). Default under `npm start`: an embedded PostgreSQL',
     ),
   REDIS_URL: redisAddress
     .optional()
@@ -56,15 +52,6 @@ const settings = {
     .describe(
       'Prefix of every Redis key; several installations can share one Redis under different prefixes',
     ),
-  QUEUE_SHARDS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(MOST_QUEUE_SHARDS)
-    .default(1)
-    .describe(
-      'Queues that the jobs of each pool are spread over, by account: one on one Redis server; as many as masters on Redis Cluster, see [Scaling](scaling.md#queues-on-redis-cluster). The same for all gateways and workers',
-    ),
   SOUK_DATA_DIR: z.string().default('.souk').describe('Folder for the data, keys and logs of `npm start`'),
   KEEPA_API_KEY: z
     .string()
@@ -75,24 +62,7 @@ const settings = {
   KEEPA_BASE_URL: webAddress
     .default('https://api.keepa.com')
     .describe('Address of the product data provider'),
-  TRENDS_BASE_URL: webAddress
-    .default('https://trends.google.com')
-    .describe(
-      'Address of the search-trend provider. Default under `npm start` with the demo provider: the demo provider',
-    ),
-  SP_API_CLIENT_ID: z
-    .string()
-    .optional()
-    .describe('Client id of the application that fetches search-terms reports from the Selling Partner API'),
-  SP_API_CLIENT_SECRET: z.string().optional().describe('Client secret of that application'),
-  SP_API_REFRESH_TOKEN_NA: refreshToken('us, ca, mx'),
-  SP_API_REFRESH_TOKEN_EU: refreshToken('uk, de, fr, it, es'),
-  SP_API_REFRESH_TOKEN_FE: refreshToken('jp'),
-  SP_API_BASE_URL: webAddress
-    .optional()
-    .describe(
-      "Address that replaces the Selling Partner API and its `/auth/o2/token`. Default: Amazon's addresses",
-    ),
+  ...SELLING_PARTNER,
   DEMO_DATA: z
     .string()
     .default('')
@@ -102,13 +72,6 @@ const settings = {
     .describe(
       'Data that the demo provider supplies: `products`, `trends`, `reports`. They are never shown as data of another provider. `npm start` sets it with the demo provider',
     ),
-  DEMO_REPORT_TERMS: z.coerce
-    .number()
-    .int()
-    .min(100)
-    .max(1_000_000)
-    .default(10_000)
-    .describe('Search terms in each weekly report that `npm start` generates with the demo provider'),
   ABA_FETCH_COUNTRIES: z
     .string()
     .transform((value) => value.split(',').map((code) => code.trim()))
@@ -124,7 +87,6 @@ const settings = {
   CHART_SITE_URL: webAddress
     .default('https://charts.example.com')
     .describe('Site with the price-chart pages, used in links'),
-  IMAGE_CDN_URL: webAddress.default('https://m.media-amazon.com').describe('Image host, used in links'),
   OFF_PEAK_WINDOW: z
     .string()
     .default('19:00-07:00')
@@ -152,8 +114,7 @@ const settings = {
   WEBHOOK_ALLOW_PRIVATE: onOrOff
     .default(false)
     .describe('Allows webhooks to private and loopback addresses; for trials and tests only'),
-  ...LIMITS,
-  ...RETENTION_SETTINGS,
+  LIMITS: limitsSetting,
   TRUST_PROXY: z
     .string()
     .optional()
@@ -166,8 +127,32 @@ const settings = {
       'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
     ),
   ...MAIL,
-  ...CUSTOMERS,
-  ...TEST_MODE_SETTINGS,
+  TRIALS: z
+    .enum(TRIAL_RULES, `must be ${TRIAL_RULES.join(', ')}`)
+    .default('manual')
+    .describe(
+      'Who may take a free plan or pack, once per account: `open` every customer, `confirmed` customers with a confirmed e-mail address, `manual` only customers to whom the operator grants it. Where [mails](mail.md) are sent, `open` requires a confirmed address too. Default under `npm start` with the demo provider: `open`',
+    ),
+  SECRET_KEY: z
+    .string()
+    .transform((value) => value.split(',').map((key) => key.trim()))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^[\x21-\x7e]{32,}$/, 'must be at least 32 letters, digits or signs, without spaces'),
+      ),
+    )
+    .optional()
+    .describe(
+      'Key that encrypts the signing secrets of webhooks in PostgreSQL; the same for all gateways and workers. To change it, put the new key first: `NEW,OLD`. Default: secrets are stored as they are',
+    ),
+  TEST_MODE: z
+    .enum(['on', 'off'], 'must be on or off')
+    .default('on')
+    .describe(
+      'Whether customers may create test keys, whose calls are answered by the demo provider and are free. With `off`, test keys get `401`',
+    ),
   ...PAYMENT_SETTINGS,
   ADMIN_TOKEN: operatorToken.describe(
     'Token for the operator console at `/admin`, to sign in with, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
@@ -188,15 +173,6 @@ const settings = {
       `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`,
     )
     .describe('Toolsets shown at `/mcp` to clients that select none'),
-  MCP_RESULT_TOKENS: z.coerce
-    .number()
-    .int()
-    .min(2_000)
-    .max(16_000)
-    .default(10_000)
-    .describe(
-      'Largest tool result returned whole, in tokens of 4 bytes; larger results are returned as an outline with a link',
-    ),
   MCP_ALLOWED_HOSTS: z
     .string()
     .default('')
@@ -219,10 +195,22 @@ const settings = {
     ),
 } as const;
 
-const schema = z.object(settings);
+/** Set by `npm start` for its demo provider, and by tests for theirs. Operators need the defaults, so no document names them. */
+const OWN_ADDRESSES = {
+  TRENDS_BASE_URL: webAddress.default('https://trends.google.com'),
+  SP_API_BASE_URL: webAddress.optional(),
+  STRIPE_BASE_URL: webAddress.default('https://api.stripe.com'),
+  IMAGE_CDN_URL: webAddress.default('https://m.media-amazon.com'),
+  /** Search terms in each weekly report of the demo provider. */
+  DEMO_REPORT_TERMS: z.coerce.number().int().min(100).max(1_000_000).default(10_000),
+} as const;
+
+/** Limits stand among the other settings. */
+const schema = z
+  .object({ ...settings, ...OWN_ADDRESSES })
+  .transform(({ LIMITS, ...others }) => ({ ...others, ...LIMITS }));
 
 export type Config = z.output<typeof schema>;
-export type SettingName = keyof typeof settings;
 
 /** Reads the settings from environment variables. @throws ConfigError naming all invalid ones. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
@@ -230,7 +218,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 /** Returns the settings that this process requires. @throws ConfigError naming those that are not set. */
-export function requireSettings<Name extends SettingName>(
+export function requireSettings<Name extends keyof Config>(
   config: Config,
   ...names: readonly Name[]
 ): Config & { [N in Name]-?: NonNullable<Config[N]> } {
@@ -279,11 +267,25 @@ export function mcpSettings({
   };
 }
 
+/** Returns the settings of test mode; null if it is off. */
+export function testModeOf(
+  config: Pick<Config, 'TEST_MODE' | 'TEST_UNITS_PER_DAY'>,
+): { unitsPerDay: number } | null {
+  return config.TEST_MODE === 'on' ? { unitsPerDay: config.TEST_UNITS_PER_DAY } : null;
+}
+
 /** Returns name, meaning and default of each setting, for the documentation. */
 export function describeSettings(): { name: string; meaning: string; fallback: string }[] {
+  const defaults: Record<string, unknown> = schema.parse({});
   return Object.entries(settings).map(([name, setting]) => ({
     name,
     meaning: setting.description ?? '',
-    fallback: String(schema.parse({})[name as SettingName] ?? ''),
+    fallback: textOf(defaults[name]),
   }));
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return isText ? String(value) : '';
 }

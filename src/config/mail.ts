@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { MailSettings } from '../mail/mail-settings.ts';
 import { BATCH_POOL } from '../operations/pools.ts';
+import type { MailSettings } from '../outbox/mail/mails.ts';
 import { ConfigError } from '../platform/settings.ts';
 import type { Config } from './config.ts';
 

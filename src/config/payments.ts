@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { PLAN_GRACE_DAYS } from '../billing/payments/stripe/stripe-context.ts';
-import { webAddress } from './addresses.ts';
 import { onOrOff } from './on-or-off.ts';
 
 /** Settings of payments. */
@@ -41,7 +40,6 @@ export const PAYMENT_SETTINGS = {
     .max(30)
     .default(PLAN_GRACE_DAYS)
     .describe('Days for which a plan that renews continues after a failed payment, before it ends'),
-  STRIPE_BASE_URL: webAddress.default('https://api.stripe.com').describe("Address of Stripe's API"),
 } as const;
 
 /** Prices are in cents, in Souk and at payment providers. */

@@ -1,4 +1,4 @@
-import { DEMO, type Providers } from '../operations/providers.ts';
+import { DEMO, type Providers } from '../operations/pools.ts';
 import type { Config } from './config.ts';
 
 const AMAZON = 'amazon';

@@ -1,9 +1,18 @@
 import { parse } from 'node:querystring';
 import { type FastifyInstance, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
 import { v7 as uuid } from 'uuid';
+import type { QueueGauges } from '../../jobs/queue-gauges.ts';
+import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
+import { createAuthentication } from '../accounts/authentication.ts';
+import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import { type ApiDeps, registerApi } from '../api/api.ts';
-import { registerStripeWebhook } from '../api/endpoints/payments/stripe-webhook.ts';
-import { setAnswerHeaders } from '../api/plugins/answer-headers.ts';
+import { createReadiness } from '../api/endpoints/service.ts';
+import { registerStripeWebhook } from '../api/endpoints/stripe-webhook.ts';
+import { createRequestLimits } from '../api/limits/limits.ts';
+import { createUploadPace, createUploadTurns } from '../api/limits/upload-limits.ts';
+import { createParsedRequests } from '../api/operations/call-options.ts';
+import { createQuotaSnapshots } from '../api/operations/local/quota-snapshots.ts';
 import { BODY_LIMIT_BYTES, parseJsonBodies } from '../api/plugins/body-parsing.ts';
 import {
   type ErrorReplyDeps,
@@ -11,22 +20,224 @@ import {
   malformedRequests,
   registerErrorReplies,
 } from '../api/plugins/errors.ts';
-import { finishRequestsOnClose } from '../api/plugins/in-flight.ts';
-import type { RefusalPace } from '../api/plugins/refusal-pace.ts';
-import { registerRequestContext } from '../api/plugins/request-context.ts';
-import { registerRequestEnd } from '../api/plugins/request-end.ts';
-import type { RequestMetrics } from '../api/plugins/request-metrics.ts';
-import { traceRequests } from '../api/plugins/request-spans.ts';
-import { type RequestLimits, refuseSlowBodies, requestTimeouts } from '../api/plugins/slow-requests.ts';
-import { leaveBodiesUnread } from '../api/plugins/unread-bodies.ts';
+import { createRefusalPace, type RefusalPace } from '../api/plugins/refusal-pace.ts';
+import {
+  finishRequestsOnClose,
+  leaveBodiesUnread,
+  REQUEST_LIMITS,
+  type RequestLimits,
+  type RequestMetrics,
+  refuseSlowBodies,
+  registerRequestContext,
+  registerRequestEnd,
+  requestTimeouts,
+  setAnswerHeaders,
+  traceRequests,
+} from '../api/plugins/requests.ts';
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
-import type { StripePayments } from '../billing/payments/stripe.ts';
+import { createBatchNotifier } from '../batches/ending.ts';
+import { ACCOUNT_LIMITS, createStorageCheck, directBytes } from '../batches/limits.ts';
+import { createAdmissions } from '../billing/admission.ts';
+import {
+  createStripePayments,
+  demoPayments,
+  manualPayments,
+  type StripePayments,
+} from '../billing/payments/payment-port.ts';
+import { trialPolicyOf } from '../billing/payments/trials.ts';
+import { createSettlements } from '../billing/settlement.ts';
+import { pollAnnouncements } from '../operator/announcements.ts';
+import { createStatusBoard } from '../operator/status/read-status.ts';
+import { mailWayOf, queuePaymentFailed } from '../outbox/mail/mails.ts';
+import type { ServiceClock } from '../platform/clock.ts';
+import type { Logger } from '../platform/log.ts';
+import { createSecretBox } from '../platform/secret-box.ts';
+import type { CallEvents } from '../platform/telemetry/call-events.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
+import { createAnswerStore } from '../results/answer-store.ts';
 import { sendNotFoundPage } from '../site/kit/error-page.tsx';
 import type { SiteDeps } from '../site/pages.ts';
 import { registerWeb } from '../site/web.ts';
+import type { GatewaySettings, JobEngine, Observers, PageSettings, Stores } from './open-gateway.ts';
 
-export interface AppDeps {
+interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
+  registry: Registry;
+  queueGauges: QueueGauges;
+  events: CallEvents;
+  tracing: Tracing | null;
+  clock: ServiceClock;
+  log: Logger;
+}
+
+/** Returns the dependencies of each group of endpoints. */
+function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
+  const { offPeak, providers, links, webhooks, mcp, operator } = settings;
+  const { database, reports, money: moneyDatabase, redis, cache, keys } = parts;
+  const { clock, log, events, tracing } = parts;
+  const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
+  const authentication = createAuthentication(moneyDatabase, clock.now, events);
+  const wrongKeys = createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute);
+  const hasTestMode = Boolean(settings.testMode);
+  const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
+  const settlements = createSettlements(moneyDatabase, clock.now);
+  const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
+  const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
+  const limits = createRequestLimits(redis, keys, settings.limits);
+  const money = { database, clock, events, admissions, settlements };
+  const { channel: completionChannel } = completions;
+  const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
+  const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
+  const uploadTurns = createUploadTurns(redis, keys, settings.limits.uploadBytesPerMinute);
+  const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace, uploadTurns };
+  const schedules = { ...uploads, database, reports, clock, offPeak, webhooks, accountLimits };
+  return {
+    authentication: { authentication, wrongKeys, hasTestMode },
+    limits,
+    queued: {
+      ...money,
+      ...jobs,
+      fairness,
+      tracing,
+      authentication,
+      webhooks,
+      freeRequests: limits.free,
+      requireStorage: createStorageCheck({ database, redis, keys }, accountLimits, clock),
+      parsed: createParsedRequests(),
+      log,
+    },
+    local: {
+      database,
+      reports,
+      admissions,
+      clock,
+      offPeak,
+      providers,
+      links,
+      quotaSnapshots: createQuotaSnapshots(clock, settings.limits.freePerSecond),
+    },
+    jobs: { ...money, ...jobs },
+    batches: {
+      accountLimits,
+      database,
+      clock,
+      log,
+      ...uploads,
+      onBatchFinished: createBatchNotifier(clock),
+    },
+    schedules,
+    trackers: schedules,
+    billing: { database, clock },
+    keys: { database, clock },
+    webhooks: {
+      database,
+      clock,
+      allowPrivate: webhooks.allowPrivate,
+      limits: webhooks.limits,
+      secretBox: createSecretBox(settings.secretKeys),
+    },
+    service: { readiness: createReadiness({ database: parts.readiness, redis, cache, clock }), clock },
+    metrics: { registry, queueGauges },
+    metricsToken: operator?.metricsToken,
+    hasProxy: settings.trustProxy !== undefined || settings.pages?.publicUrl !== undefined,
+    mcp: {
+      authentication,
+      wrongKeys,
+      hasTestMode,
+      limits,
+      settings: mcp,
+      database,
+      redis,
+      keys,
+      clock,
+      log,
+      completions,
+      answers,
+    },
+  };
+}
+
+type AppParts = ApiParts & Pick<Observers, 'requestMetrics'>;
+
+const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd' } };
+
+/** Returns the dependencies of the HTTP side of a gateway. */
+export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
+  const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
+  const { redis, cache, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
+  const { pages: database, registry, requestMetrics, tracing } = parts;
+  const {
+    publicUrl,
+    trials = 'manual',
+    payments,
+    hasDemoPictures = false,
+    pictureRoutes = null,
+    mail,
+  } = pages;
+  const { adminToken } = operator;
+  const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
+  const stripe =
+    typeof payments.way === 'object'
+      ? createStripePayments(payments.way, {
+          database: parts.database,
+          now: clock.now,
+          log,
+          notify: queuePaymentFailed,
+        })
+      : null;
+  const api = apiDepsOf(settings, parts);
+  return {
+    trustProxy: settings.trustProxy,
+    requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
+    errors: { log, events },
+    requestMetrics,
+    refusalPace: createRefusalPace(registry, clock, settings.limits.refusalsPerSecond),
+    tracing,
+    api,
+    queueBoard:
+      adminToken === undefined
+        ? null
+        : {
+            queues,
+            batchQueue,
+            database,
+            clock,
+            attempts,
+            publicUrl: publicUrl ?? null,
+            token: adminToken,
+          },
+    stripe,
+    site: {
+      database,
+      redis,
+      cache,
+      keys,
+      attempts,
+      clock,
+      log,
+      events,
+      queueGauges,
+      offPeak,
+      providers,
+      currency: payments.currency,
+      publicUrl,
+      adminToken,
+      tokenPrice: pages.tokenPrice ?? null,
+      limits: api.limits,
+      trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
+      testMode: settings.testMode ?? null,
+      imageCdnUrl: settings.links.imageCdnUrl,
+      hasDemoPictures,
+      pictureRoutes,
+      mail: mailWayOf(mail),
+      secretBox: createSecretBox(settings.secretKeys),
+      statusBoard: createStatusBoard({ database, clock, log }),
+      announcements: pollAnnouncements({ database, clock, log }),
+      payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
+    },
+  };
+}
+
+interface AppDeps {
   /** The setting TRUST_PROXY: proxies whose forwarded client addresses are trusted. */
   trustProxy: string | undefined;
   requestLimits: RequestLimits;

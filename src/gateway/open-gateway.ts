@@ -1,32 +1,248 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { Registry } from 'prom-client';
+import { type Backlog, openBacklog } from '../../jobs/backlog.ts';
+import type { ReceivedSink } from '../../jobs/end-call.ts';
+import type { Reports } from '../../jobs/payload.ts';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
+import { createFairness, type Fairness, openQueues, type Queues } from '../../jobs/queues.ts';
 import { startReconciling } from '../../jobs/reconcile.ts';
+import { type CompletionMap, openCompletionMap } from '../../jobs/wait.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
-import type { WebhookSettings } from '../api/operations/call-webhook.ts';
+import type { WebhookSettings } from '../api/operations/call-options.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
-import type { RequestLimits } from '../api/plugins/slow-requests.ts';
-import type { AccountLimits } from '../batches/account-limits.ts';
+import { createRequestMetrics, type RequestLimits, type RequestMetrics } from '../api/plugins/requests.ts';
+import type { AccountLimits } from '../batches/limits.ts';
+import { type BatchQueue, openBatchQueue, openReplies, type Replies } from '../batches/uploads.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import { setTestUnits } from '../billing/test-wallet.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
-import type { MailSettings } from '../mail/mail-settings.ts';
-import type { Providers } from '../operations/providers.ts';
-import type { DatabaseClock } from '../platform/db/database-clock.ts';
+import { TEST_REPORTS } from '../brand-analytics/weeks.ts';
+import type { Providers } from '../operations/pools.ts';
+import {
+  createFailureLog,
+  createKeyUse,
+  createUsageStatistics,
+  ofLiveCalls,
+} from '../operator/call-records.ts';
+import { createStatusMinutes } from '../operator/status/incidents.ts';
+import type { MailSettings } from '../outbox/mail/mails.ts';
+import type { Clock } from '../platform/clock.ts';
+import {
+  type Database,
+  type DatabaseClock,
+  type DatabaseOptions,
+  openDatabase,
+  STATEMENT_LIMITS,
+} from '../platform/db/pool.ts';
+import { watchPrimary } from '../platform/db/primary-watch.ts';
 import type { Logger } from '../platform/log.ts';
-import { createCacheFailures } from '../platform/telemetry/cache-failures.ts';
-import type { CallEventSink } from '../platform/telemetry/call-events.ts';
-import { createCompletionMetrics } from '../platform/telemetry/completion-metrics.ts';
+import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
+import { closeRedis, connectRedis, type Redis } from '../platform/redis.ts';
+import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
+import { type CacheErrorSink, createCacheFailures } from '../platform/telemetry/cache-failures.ts';
+import {
+  type CallEventSink,
+  type CallEvents,
+  createCallEvents,
+  createCallMetrics,
+  createCompletionMetrics,
+} from '../platform/telemetry/call-events.ts';
 import { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
-import { buildApp } from './app.ts';
-import { appDepsOf } from './app-deps.ts';
-import { openJobEngine } from './job-engine.ts';
-import { createObservers } from './observers.ts';
-import { openStores, type StoreSettings } from './stores.ts';
+import { type Cache, openCache } from '../results/cache.ts';
+import { appDepsOf, buildApp } from './app.ts';
+
+export interface StoreSettings {
+  databaseUrl: string;
+  redisUrl: string;
+  /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
+  cacheRedisUrl?: string | undefined;
+  redisNamespace: string;
+  /** The setting STORE_ANSWER_LIMIT_MS. */
+  answerLimitMs?: number;
+  /** Fewer connections in each pool of the database. Default: `CONNECTIONS`. */
+  maxConnections?: number | undefined;
+}
+
+/** The connections of a gateway. */
+export interface Stores {
+  keys: RedisKeys;
+  /** For the API. */
+  database: Database;
+  /** For admission, settlement and key look-ups only, so that no other work can delay them. */
+  money: Database;
+  /** For the pages of customers and operators, with their exports. */
+  pages: Database;
+  /** For the checks whether PostgreSQL answers and accepts writes. */
+  readiness: Database;
+  reports: Reports;
+  redis: Redis;
+  /** For shared answers. */
+  cache: Cache;
+  /** A connection in subscriber mode. */
+  subscriber: Redis;
+  /** For the queues. */
+  submitting: Redis;
+  /** For uploads, so that commands of calls do not wait behind their pieces. */
+  uploading: Redis;
+  close(): Promise<void>;
+}
+
+/** The most connections of each pool. */
+const CONNECTIONS = { money: 6, database: 8, pages: 4, readiness: 1, testReports: 2 } as const;
+
+/** How much longer than an admission may take a gateway waits for its result, so that PostgreSQL says what it did. */
+const ADMISSION_MARGIN_MS = 300;
+
+/** @throws when Redis cannot be reached. */
+export async function openStores(
+  {
+    databaseUrl,
+    redisUrl,
+    cacheRedisUrl,
+    redisNamespace,
+    answerLimitMs = STORE_ANSWER_LIMIT_MS,
+    maxConnections = Number.POSITIVE_INFINITY,
+  }: StoreSettings,
+  log: Logger,
+  onError: ReturnType<typeof createTimeLimitMetrics> & { cache: CacheErrorSink },
+): Promise<Stores> {
+  const open = (purpose: keyof typeof CONNECTIONS, options: DatabaseOptions) =>
+    openDatabase(databaseUrl, log, {
+      ...options,
+      max: Math.min(CONNECTIONS[purpose], maxConnections),
+      connectMs: answerLimitMs,
+      onError: onError.postgresql,
+    });
+  const { money: limits, requests } = STATEMENT_LIMITS;
+  const money = open('money', { limits, answerMs: answerLimitMs + ADMISSION_MARGIN_MS });
+  const readiness = open('readiness', { limits });
+  const database = open('database', { limits: requests });
+  const pages = open('pages', { limits: requests });
+  const test = open('testReports', { limits: requests, session: TEST_REPORTS });
+  const served = [money, database, pages, test];
+  const stopWatching = watchPrimary(readiness, served, answerLimitMs, log);
+  const serving = { answerLimitMs, onCommandError: onError.redis };
+  const redis = await connectRedis(redisUrl, 'serving', log, serving);
+  const subscriber = await connectRedis(redisUrl, 'listening', log);
+  const submitting = await connectRedis(redisUrl, 'submitting', log, serving);
+  const uploading = await connectRedis(redisUrl, 'submitting', log, serving);
+  const cache = await openCache(cacheRedisUrl, redis, log, { answerLimitMs, onError: onError.cache });
+  return {
+    keys: redisKeys(redisNamespace),
+    database,
+    money,
+    pages,
+    readiness,
+    reports: { live: database, test },
+    redis,
+    cache,
+    subscriber,
+    submitting,
+    uploading,
+    async close() {
+      if (cache.isOwn) await closeRedis(cache.redis);
+      await closeRedis(redis, submitting, uploading, subscriber);
+      await stopWatching();
+      await Promise.all([readiness, ...served].map((pool) => pool.end()));
+    },
+  };
+}
+
+/** The call events of a gateway, with their sinks. */
+export interface Observers {
+  events: CallEvents;
+  requestMetrics: RequestMetrics;
+  /** Writes the data that has not been written yet. */
+  close(): Promise<void>;
+}
+
+export function createObservers(
+  registry: Registry,
+  database: Database,
+  clock: Clock,
+  log: Logger,
+  onEvent: CallEventSink,
+): Observers {
+  const usage = createUsageStatistics(database, clock, log);
+  const minutes = createStatusMinutes(database, clock, log);
+  const others = [createKeyUse, createFailureLog].map((create) => create(database, clock, log));
+  const requestMetrics = createRequestMetrics(registry);
+  const events = createCallEvents(log, [
+    ...[createCallMetrics(registry), usage.onEvent, minutes.onEvent].map(ofLiveCalls),
+    requestMetrics.onEvent,
+    ...others.map((record) => record.onEvent),
+    onEvent,
+  ]);
+  return {
+    events,
+    requestMetrics,
+    async close() {
+      await Promise.all([usage, minutes, ...others].map((record) => record.close()));
+    },
+  };
+}
+
+/** The gateway's side of the job engine: queues for submission, and completion messages. */
+export interface JobEngine {
+  queues: Queues;
+  batchQueue: BatchQueue;
+  replies: Replies;
+  completions: CompletionMap;
+  fairness: Fairness;
+  backlog: Backlog;
+  /** Ends all waiting: requests that wait for jobs get a 202 with the job. */
+  stopWaiting(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openJobEngine(
+  { database, redis, subscriber, submitting, keys }: Stores,
+  clock: Clock,
+  log: Logger,
+  events: CallEvents,
+  onReceived: ReceivedSink,
+): Promise<JobEngine> {
+  const queues = openQueues(submitting, keys, log);
+  await queues.waitUntilReady();
+  const batchQueue = openBatchQueue(submitting, keys, log);
+  await batchQueue.waitUntilReady();
+  const replies = await openReplies({ redis, subscriber, keys, clock });
+  const completions = await openCompletionMap({
+    redis,
+    subscriber,
+    keys,
+    database,
+    clock,
+    log,
+    events,
+    onReceived,
+  });
+  const { onEnded } = completions;
+  const fairness = createFairness(clock.now);
+  onEnded(({ callId }) => fairness.end(callId));
+  const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
+  return {
+    queues,
+    batchQueue,
+    replies,
+    completions,
+    fairness,
+    backlog,
+    async stopWaiting() {
+      await completions.close();
+      replies.close();
+    },
+    async close() {
+      await backlog.close();
+      await queues.close();
+      await batchQueue.close();
+    },
+  };
+}
 
 export interface GatewaySettings extends StoreSettings {
   offPeak: OffPeakWindow;
@@ -47,8 +263,6 @@ export interface GatewaySettings extends StoreSettings {
   secretKeys?: readonly string[] | undefined;
   /** Default: `REQUEST_LIMITS`. */
   requestLimits?: RequestLimits;
-  /** The setting QUEUE_SHARDS. Default: 1. */
-  queueShards?: number | undefined;
 }
 
 /** Access of operators. */
@@ -72,6 +286,8 @@ export interface PageSettings {
   trials?: TrialRule;
   /** Whether this gateway serves the pictures of the demo provider; default: browsers load pictures from the image host. */
   hasDemoPictures?: boolean;
+  /** Serves those pictures, and the ones of test mode. */
+  pictureRoutes?: FastifyPluginAsync;
   /** Default: the pages offer nothing that needs mails. */
   mail?: MailSettings | null;
 }
@@ -108,16 +324,29 @@ export async function openGateway(
   const observers = createObservers(registry, stores.database, clock, log, onEvent);
   const { events } = observers;
   const onReceived = createCompletionMetrics(registry);
-  const engine = await openJobEngine(stores, clock, log, events, onReceived, settings.queueShards);
+  const engine = await openJobEngine(stores, clock, log, events, onReceived);
   const { queues, batchQueue, backlog } = engine;
   const { redis, keys, database } = stores;
   const queueGauges = createQueueGauges(registry, {
-    ...{ redis, keys, queues, batchQueue, backlog, providers: settings.providers, clock, log },
+    redis,
+    keys,
+    queues,
+    batchQueue,
+    backlog,
+    providers: settings.providers,
+    clock,
+    log,
   });
   const parts = { ...stores, ...engine, ...observers, registry, queueGauges, tracing, clock, log };
   const app = buildApp(appDepsOf(settings, parts));
   const stopReconciling = startReconciling({
-    ...{ database, redis, keys, queues, events, clock, log },
+    database,
+    redis,
+    keys,
+    queues,
+    events,
+    clock,
+    log,
     // On connections and in batches of its own, so that requests do not wait for it.
     settlements: createSettlements(database, clock.now),
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from './params/nearest-name.ts';
+import { didYouMean } from './faults.ts';
 import { isRecord } from './params/request.ts';
 
 /** The records of an answer: products, rows, deals. */
@@ -22,7 +22,7 @@ export interface FieldsOf {
 }
 
 /** A dotted name of a field. */
-export const FIELD_NAME = /^[\w-]+(?:\.[\w-]+){0,9}$/;
+const FIELD_NAME = /^[\w-]+(?:\.[\w-]+){0,9}$/;
 
 /** Returns the name of a field relative to the records: `products.asin` is `asin`. */
 export function relativeName({ records }: FieldsOf, name: string): string {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorKind } from '../platform/errors.ts';
 import type { FieldsOf, Records } from './answer-fields.ts';
-import type { ReportsNeeded } from './brand-analytics/keywords/reports-needed.ts';
+import type { ReportsNeeded } from './brand-analytics/keywords.ts';
 import { formOf, withFields, withoutForm } from './params/answer-form.ts';
 import type { PoolName } from './pools.ts';
 import type { Toolset } from './toolsets.ts';
@@ -79,7 +79,7 @@ export interface Presented {
   metadata?: Record<string, unknown>;
 }
 
-export interface PresentContext {
+interface PresentContext {
   /** Unix milliseconds. */
   now: number;
   /** The errors of sources that could not be fetched, by key; for an operation with `partial`. */
@@ -136,10 +136,10 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
  * Schema of the envelope's `data` for documentation and tools. `fromCache` is omitted because all answers have it.
  * Answers are not validated against it; objects with fields of the provider are loose.
  */
-export type AnswerData = z.ZodObject;
+type AnswerData = z.ZodObject;
 
 /** The sources that an answer lacks are not charged: `price.settle` leaves them out. */
-export interface PartialAnswer {
+interface PartialAnswer {
   /** Returns the error of an answer that lacks all of its sources: a call for them ends with it. */
   failureOf(data: Record<string, unknown>): ErrorKind | null;
 }
@@ -163,7 +163,7 @@ export interface Table<Input> {
 }
 
 /** Turns raw data into the answer. `found` lacks the sources for which upstream has no data. */
-export type Responder<Input, Raw> =
+type Responder<Input, Raw> =
   | {
       type: 'json';
       answer: AnswerData;

@@ -1,6 +1,57 @@
 import type { z } from 'zod';
 import type { ParameterFault } from '../platform/errors.ts';
-import { didYouMean } from './params/nearest-name.ts';
+
+/** The most corrections of a misspelt name, and the longest name that is compared. */
+const MOST_CORRECTIONS = 4;
+const LONGEST_NAME = 60;
+
+/** The most names that a suggestion has: `current_NEW` is as near to its minimum as to its maximum. */
+const MOST_SUGGESTED = 2;
+
+/** Returns the known names that are nearest to a misspelt one as `; did you mean a or b?`, or '' if none is near. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  if (name.length > LONGEST_NAME) return '';
+  let least = Math.min(MOST_CORRECTIONS, Math.max(1, Math.floor(name.length * 0.4)));
+  let nearest: string[] = [];
+  for (const other of known) {
+    if (Math.abs(other.length - name.length) > least) continue;
+    const corrections = correctionsBetween(name.toLowerCase(), other.toLowerCase(), least);
+    if (corrections > least) continue;
+    if (corrections < least) nearest = [];
+    least = corrections;
+    nearest.push(other);
+  }
+  return nearest.length === 0 ? '' : `; did you mean ${nearest.slice(0, MOST_SUGGESTED).join(' or ')}?`;
+}
+
+/** Returns the number of characters to insert, remove, replace or swap; more than `most` if it is larger. */
+function correctionsBetween(a: string, b: string, most: number): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(
+        Math.min(
+          at(last, j) + 1,
+          at(row, j - 1) + 1,
+          at(last, j - 1) + (isSame ? 0 : 1),
+          isSwapped ? at(beforeLast, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
+    }
+    if (Math.min(...row) > most) return most + 1;
+    beforeLast = last;
+    last = row;
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
+}
 
 const UNKNOWN = 'is not a known field';
 

@@ -1,33 +1,25 @@
 import { quota } from './account/quota.ts';
 import { asinReverse } from './brand-analytics/asin-reverse.ts';
-import { countries } from './brand-analytics/countries.ts';
 import { rank } from './brand-analytics/rank.ts';
-import { reportDates } from './brand-analytics/report-dates.ts';
+import { countries, reportDates } from './brand-analytics/report-dates.ts';
 import { keywordSearch } from './brand-analytics/search.ts';
-import { word } from './brand-analytics/word.ts';
-import { wordGoods } from './brand-analytics/word-goods.ts';
-import { wordHistory } from './brand-analytics/word-history.ts';
+import { word, wordGoods, wordHistory } from './brand-analytics/word.ts';
 import type { LocalOperation, Operation, QueuedOperation } from './define.ts';
-import { bestSellers } from './market/best-sellers.ts';
-import { category } from './market/category.ts';
-import { categorySearch } from './market/category-search.ts';
-import { chartUrl } from './market/chart-url.ts';
+import { bestSellers, topSellers } from './market/best-sellers.ts';
+import { category, categorySearch } from './market/category.ts';
+import { chartUrl, graphImage } from './market/chart.ts';
 import { deal } from './market/deal.ts';
-import { graphImage } from './market/graph-image.ts';
 import { lightningDeal } from './market/lightning-deal.ts';
 import { product } from './market/product.ts';
 import { productFinder } from './market/product-finder.ts';
 import { productSearch } from './market/product-search.ts';
 import { seller } from './market/seller.ts';
-import { topSellers } from './market/top-sellers.ts';
 import { variations } from './market/variations.ts';
 import { imageUrl } from './retail/image-url.ts';
-import { dailyTrends } from './trends/daily-trends.ts';
 import { interestByRegion } from './trends/interest-by-region.ts';
 import { interestOverTime } from './trends/interest-over-time.ts';
-import { realTimeTrends } from './trends/real-time-trends.ts';
-import { relatedQueries } from './trends/related-queries.ts';
-import { relatedTopics } from './trends/related-topics.ts';
+import { relatedQueries, relatedTopics } from './trends/related.ts';
+import { dailyTrends, realTimeTrends } from './trends/trending.ts';
 
 const QUEUED_CONTRACTS = [
   product,

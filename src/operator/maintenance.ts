@@ -1,6 +1,6 @@
 import { deleteOldClaims } from '../billing/claims.ts';
-import { deleteDemoReports } from '../brand-analytics/import/stored-provider.ts';
-import type { Providers } from '../operations/providers.ts';
+import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
+import type { Providers } from '../operations/pools.ts';
 import { type Clock, every } from '../platform/clock.ts';
 import { withLease } from '../platform/db/lease.ts';
 import type { Database } from '../platform/db/pool.ts';
@@ -8,12 +8,12 @@ import type { Logger } from '../platform/log.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { readTokens } from '../upstream/token-bucket.ts';
-import { eraseDueAccounts } from './personal-data/erase-due.ts';
-import { retain } from './retention.ts';
-import type { RetentionSettings } from './retention-settings.ts';
-import { recordIncidents, STATUS_LEASE } from './status/record-incidents.ts';
+import { eraseDueAccounts } from './personal-data/erasure.ts';
+import { DAY_MS, type RetentionSettings, retain } from './retention.ts';
+import { recordIncidents, STATUS_LEASE } from './status/incidents.ts';
 
 const EVERY_MS = 60_000;
+
 const RETAIN_EVERY_MS = 3_600_000;
 
 /** How long the records behind the operator console are kept, in days. */
@@ -34,9 +34,7 @@ const MAX_FAILURES = 100_000;
 /** The most products whose labels are kept. */
 const MAX_PRODUCT_LABELS = 2_000_000;
 
-const DAY_MS = 86_400_000;
-
-export interface MaintenanceDeps {
+interface MaintenanceDeps {
   database: Database;
   redis: Redis;
   keys: RedisKeys;

@@ -1,25 +1,107 @@
 import { purgePurchases } from '../billing/payments/purchases.ts';
-import { dropWeek } from '../brand-analytics/import/drop-week.ts';
-import { purgeMails } from '../mail/purge.ts';
-import { siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
+import { dropWeek } from '../brand-analytics/import/publish.ts';
+import { siteOfDomain } from '../operations/brand-analytics/keywords.ts';
+import { purgeMessages } from '../outbox/log.ts';
+import { purgeWatchCounts } from '../outbox/webhooks/job-webhooks.ts';
+import { purgeSecrets } from '../outbox/webhooks/secrets.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
-import type { RetentionSettings } from './retention-settings.ts';
+
+/** How long tables that grow with use keep their rows. */
+export interface RetentionSettings {
+  callMonths: number;
+  /** Months after which ledger lines are folded into one line for each source, kind and month; 0: never. */
+  ledgerMonths: number;
+  /** The number of newest weekly reports that each site keeps. One more is kept, because the oldest of them is compared with it. */
+  reportWeeks: number;
+}
+
+export const RETENTION: RetentionSettings = { callMonths: 13, ledgerMonths: 0, reportWeeks: 104 };
+
+export const DAY_MS = 86_400_000;
+
+/** The rule that bounds each table of the schema. The console and docs/operating/retention.md show the rules; a test compares both with the schema. */
+export const RETENTION_RULES: Readonly<Record<string, string>> = {
+  aba_fetches: 'Rows of weeks that ended more than 70 days ago are deleted',
+  aba_imports: '400 days',
+  aba_labels: 'One row for each brand and category name in a report',
+  aba_products: 'One row for each product in a report',
+  aba_provider: 'One row',
+  aba_ranks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
+  aba_terms: 'One row for each search term in a report',
+  aba_words: 'One row for each word in a search term',
+  aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
+  accounts: 'One row for each account',
+  announcements: '90 days after their end',
+  api_keys:
+    'One row for each key, at most 5,000 of an account; keys of the pages are deleted with their session',
+  audit_log: '401 days; PostgreSQL refuses to delete lines of the last 400 days',
+  auto_top_ups: 'One row for each account that has set up automatic top-ups',
+  batch_calls: 'Deleted with their batch',
+  batches:
+    '7 days after their end, those of test accounts 1 day, with the newest 100 of an account that cost nothing; OPEN_BATCHES_PER_ACCOUNT that are not finished',
+  call_claims: '10 minutes',
+  call_webhook_counts: '1 day',
+  call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
+  email_confirmations: 'Until they expire',
+  failures: '30 days, at most 100,000 rows',
+  finished_calls: 'CALLS_KEPT_MONTHS months',
+  incidents: '120 days after their end',
+  key_periods: '62 days',
+  leases: 'One row for each kind of work',
+  ledger: 'For ever, or folded after LEDGER_KEPT_MONTHS months',
+  mail_choices: 'One row for each account with a notice or a choice',
+  migrations: 'One row for each migration',
+  open_calls: 'Until the call ends',
+  operation_hours: '400 days',
+  operator_two_factor: 'One row',
+  orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
+  outbox:
+    'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, and alerts of trackers; the last mail to the owner of a deleted account until it is sent, at most 3 days',
+  outbox_attempts: 'Deleted with their message; 50 of a message',
+  pack_offers: 'One row for each offer',
+  packs: 'For ever: granted packs',
+  password_resets: 'Until they expire',
+  passwords: 'One row for each account',
+  pending_sign_ins: 'Five minutes',
+  plans: 'One row for each version of a plan',
+  product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
+  renewing_plans: 'For ever: plans that Stripe renews',
+  recovery_codes: 'Ten for each account with a second factor',
+  retention_notes: '400 days',
+  schedule_contents: 'One row for each item of a schedule',
+  schedule_runs: '90 days; 1,000 of a schedule',
+  schedules: 'SCHEDULES_PER_ACCOUNT of an account, those of trackers included',
+  status_minutes: '3 days',
+  stripe_customers: 'One row for each account that has paid through Stripe',
+  stripe_payments: 'For ever: what each payment through Stripe has granted',
+  subscriptions: 'For ever: granted subscriptions',
+  test_reports: 'Generated reports of test keys: 5 weeks of us and 2 of each other site, with their terms',
+  token_readings: '7 days',
+  tracker_alerts: '90 days; 10,000 of a tracker',
+  tracker_states: 'One row for each product or keyword of a tracker',
+  trackers: 'Deleted with their schedule',
+  two_factor: 'One row for each account with a second factor',
+  usage_days: '3,650 days',
+  web_sessions: 'Until they expire',
+  webhook_secrets: 'Until they expire; one current of each account',
+};
 
 /** Partitions are created for this month and this many further months. */
 const MONTHS_AHEAD = 2;
 
 /** The longest period that the command `usage` shows. */
 const USAGE_DAYS = 3_650;
+
 const NOTES_KEPT_DAYS = 400;
 
 /** A day more than the trigger of the table requires. */
 const AUDIT_KEPT_DAYS = 401;
+
 /** Units return to the month in which their call was accepted. */
 const KEY_PERIODS_DAYS = 62;
-const DAY_MS = 86_400_000;
 
-export interface RetentionDeps {
+interface RetentionDeps {
   database: Database;
   log: Logger;
   settings: RetentionSettings;
@@ -45,10 +127,13 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   ];
   const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
   await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
-  await purgeMails(database, at.getTime());
+  await purgeMessages(database, at.getTime());
+  await purgeWatchCounts(database, at.getTime());
+  await purgeSecrets(database, at.getTime());
   await purgePurchases(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
+  await database.query('delete from email_confirmations where expires_at < $1', [at]);
   await database.query('delete from password_resets where expires_at < $1', [at]);
   await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
@@ -90,7 +175,7 @@ async function foldLedger(database: Database, before: Date): Promise<string[]> {
   for (const { name, month } of await oldMonths(database, 'ledger', before)) {
     const { rows } = await database.query<{ folded: boolean }>(
       'select souk_fold_ledger_month($1, $2) as folded',
-      [...[name, month]],
+      [name, month],
     );
     if (rows[0]?.folded) notes.push(`Folded ${name}`);
   }

@@ -1,33 +1,13 @@
 /** Limits on JSON that a caller sends, checked before anything is built from it. */
-export const CALLER_JSON_LIMITS = { fields: 1_000, levels: 20 };
+export const CALLER_JSON_LIMITS = {
+  fieldsOfObject: 1_000,
+  /** More than the records that a caller may send, so that a somewhat longer list gets the refusal that counts them. */
+  valuesOfList: 200_000,
+  levels: 20,
+  levelsOfRecords: 64,
+};
 
-/**
- * Returns what makes a JSON text too large to parse for a caller, or null. Reads each character once, so that the time is
- * linear in the length of the text. The text need not be valid JSON.
- */
-export function callerJsonFault(text: string): string | null {
-  const { fields: mostFields, levels: mostLevels } = CALLER_JSON_LIMITS;
-  let fields = 0;
-  let levels = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const sign = text[i];
-    if (sign === '"') i = endOfString(text, i);
-    else if (sign === ':') fields += 1;
-    else if (sign === '{' || sign === '[') levels += 1;
-    else if (sign === '}' || sign === ']') levels -= 1;
-    if (fields > mostFields) return `has more than ${mostFields} fields`;
-    if (levels > mostLevels) return `is nested more than ${mostLevels} levels deep`;
-  }
-  return null;
-}
-
-/**
- * Limits on a JSON text with many records, checked before anything is built from it. A list may have more values than the
- * records that a caller may send, so that a somewhat longer one gets the refusal that counts them.
- */
-export const RECORDS_JSON_LIMITS = { fieldsOfObject: 1_000, valuesOfList: 200_000, levels: 64 };
-
-export interface RecordsJsonFault {
+export interface JsonFault {
   problem: string;
   /** The position of the record, in the list `items`; absent outside this list. */
   index?: number;
@@ -40,31 +20,24 @@ interface Container {
   commas: number;
 }
 
-/** A pause is offered after this many characters. */
-const CHARACTERS_BETWEEN_PAUSES = 262_144;
-
 /**
- * Returns what makes a JSON text with many records too large to parse for a caller, or null. Yields now and then. Reads each
- * character once. The text need not be valid JSON.
+ * Returns what makes a JSON text too large to parse for a caller, or null. Reads each character once, so that the time is
+ * linear in the length of the text. The text need not be valid JSON.
+ * @param mostLevels one of the limits.
  */
-export function* recordsJsonFault(text: string): Generator<void, RecordsJsonFault | null> {
+export function callerJsonFault(text: string, mostLevels = CALLER_JSON_LIMITS.levels): JsonFault | null {
   const open: Container[] = [];
-  let pauseAt = CHARACTERS_BETWEEN_PAUSES;
   for (let i = 0; i < text.length; i += 1) {
     const sign = text[i];
     if (sign === '"') i = endOfString(text, i);
     else if (sign === '{' || sign === '[') {
-      if (open.length === RECORDS_JSON_LIMITS.levels)
-        return faultIn(open, `is nested more than ${RECORDS_JSON_LIMITS.levels} levels deep`);
+      if (open.length === mostLevels) return faultIn(open, `is nested more than ${mostLevels} levels deep`);
       open.push({ isList: sign === '[', isItems: sign === '[' && areItems(text, i, open), commas: 0 });
     } else if (sign === '}' || sign === ']') open.pop();
     else if (sign === ',') {
       const problem = countComma(open.at(-1));
       if (problem !== null) return faultIn(open, problem);
     }
-    if (i < pauseAt) continue;
-    yield;
-    pauseAt = i + CHARACTERS_BETWEEN_PAUSES;
   }
   return null;
 }
@@ -77,14 +50,14 @@ function areItems(text: string, start: number, { length }: readonly Container[])
 function countComma(container: Container | undefined): string | null {
   if (!container) return null;
   container.commas += 1;
-  const { fieldsOfObject, valuesOfList } = RECORDS_JSON_LIMITS;
+  const { fieldsOfObject, valuesOfList } = CALLER_JSON_LIMITS;
   if (container.commas < (container.isList ? valuesOfList : fieldsOfObject)) return null;
   return container.isList
     ? `has a list of more than ${valuesOfList} values`
     : `has an object with more than ${fieldsOfObject} fields`;
 }
 
-function faultIn(open: readonly Container[], problem: string): RecordsJsonFault {
+function faultIn(open: readonly Container[], problem: string): JsonFault {
   const records = open.find(({ isItems }) => isItems);
   return records && records !== open.at(-1) ? { problem, index: records.commas } : { problem };
 }

@@ -72,3 +72,8 @@ export function every(clock: Clock, intervalMs: number, task: () => Promise<void
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
+
+/** Returns a time as ISO 8601, in UTC. */
+export function iso(unixMs: number): string {
+  return new Date(unixMs).toISOString();
+}

@@ -9,7 +9,7 @@ export interface CallRate {
   resetSeconds: number;
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** Public text. Default: the text in the list. */
   message?: string;
   /** Public; part of the envelope. */

@@ -15,3 +15,8 @@ export function fingerprint(...parts: readonly unknown[]): string {
 export function fingerprintOf(json: string): string {
   return hash('sha256', json, 'hex').slice(0, 32);
 }
+
+/** Returns what is stored of a random token: it cannot be turned back into the token. */
+export function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}

@@ -11,7 +11,7 @@ export interface Entry {
   end: number;
 }
 
-/** How many bytes are read before other work may have its turn. */
+/** How many bytes are read before other work may run. */
 const PIECE_BYTES = 65_536;
 
 const QUOTE = 0x22;
@@ -30,11 +30,12 @@ export function kindAt(bytes: Buffer, at: number): ValueKind {
   return first === OPEN_LIST ? 'list' : first === OPEN_OBJECT ? 'object' : 'other';
 }
 
-/** Yields each entry of the list or object that starts at a position, and null after each piece of a long one. */
+/** Yields each entry of the list or object that starts at a position, and null after each piece that was read. */
 export function* entriesAt(bytes: Buffer, at: number): Generator<Entry | null, void> {
   const kind = kindAt(bytes, at);
   if (kind === 'other') return;
   let position = afterSpace(bytes, at + 1);
+  let pieceEnd = at + PIECE_BYTES;
   for (let index = 0; !isClosing(bytes[position]) && position < bytes.length; index += 1) {
     let name = String(index);
     if (kind === 'object') {
@@ -45,6 +46,10 @@ export function* entriesAt(bytes: Buffer, at: number): Generator<Entry | null, v
     }
     const end = yield* afterValue(bytes, position);
     yield { name, start: position, end };
+    if (end >= pieceEnd) {
+      yield null;
+      pieceEnd = end + PIECE_BYTES;
+    }
     position = afterSpace(bytes, end);
     if (bytes[position] === COMMA) position = afterSpace(bytes, position + 1);
   }

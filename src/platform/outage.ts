@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { type Clock, sleep } from './clock.ts';
 
 /**
  * Default of the setting STORE_ANSWER_LIMIT_MS: a gateway refuses a request when a store has not answered for this long, so that
@@ -6,16 +7,11 @@ import pg from 'pg';
  */
 export const STORE_ANSWER_LIMIT_MS = 1_200;
 
-/** Thrown for the queries that are under way when a store stops answering. */
-export class StoreHangs extends Error {
-  override readonly name = 'StoreHangs';
-}
-
-/** PostgreSQL can be reached, but none of its servers accepts writes: a fail-over is under way. */
+/** PostgreSQL can be reached, but accepts no writes: a fail-over is under way. */
 export class NoPrimary extends Error {
   override readonly name = 'NoPrimary';
-  constructor(options?: ErrorOptions) {
-    super('no server accepts writes: each is a standby, is read-only or is away', options);
+  constructor() {
+    super('it accepts no writes: it is a standby or has been made read-only');
   }
 }
 
@@ -28,9 +24,9 @@ const AWAY = /^(08|57P|25006|25P03|53300)/;
 /** A statement that took longer than the limit of its connection, or that waited too long for a lock. */
 const SLOW = /^(57014|55P03)/;
 
-/** Messages of pg and ioredis for an exceeded time limit. */
+/** Messages of pg and ioredis for an exceeded time limit; the last two are of a connection that this process has closed. */
 const TIMED_OUT =
-  /^(Query read timeout|timeout exceeded when trying to connect|Command timed out)$|connection timeout/;
+  /^(Query read timeout|timeout exceeded when trying to connect|Command timed out)$|connection timeout|^(Connection terminated|Client was closed and is not queryable)$/;
 
 /**
  * Returns how a store fails, by an error: `away` if it is unreachable, stopping or starting, so that another attempt soon may
@@ -41,7 +37,7 @@ export function outageOf(error: unknown): 'away' | 'slow' | null {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof pg.DatabaseError) return SLOW.test(code) ? 'slow' : AWAY.test(code) ? 'away' : null;
   if (error instanceof NoPrimary) return 'away';
-  if (error instanceof StoreHangs || TIMED_OUT.test(error.message)) return 'slow';
+  if (TIMED_OUT.test(error.message)) return 'slow';
   // Errors of a connection that breaks during a query, and of Redis commands during an outage or a fail-over, have no code.
   const isAway =
     /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENOTFOUND)/.test(code) ||
@@ -54,4 +50,53 @@ export function outageOf(error: unknown): 'away' | 'slow' | null {
 /** Returns whether an error means that PostgreSQL or Redis cannot be reached, or does not answer in time. */
 export function isStoreAway(error: unknown): boolean {
   return outageOf(error) !== null;
+}
+
+type DriverFunction = (...args: unknown[]) => unknown;
+
+/** Wraps a function of a driver, which takes a callback or returns a promise, so that `onError` receives its errors as well. */
+export function reportingErrors<Call>(call: Call, onError: (error: unknown) => void): Call {
+  const reporting: DriverFunction = (...args) => {
+    const callback = args.at(-1);
+    if (typeof callback !== 'function') {
+      const result = (call as DriverFunction)(...args);
+      if (result instanceof Promise) result.catch(onError);
+      return result;
+    }
+    return (call as DriverFunction)(...args.slice(0, -1), (error: unknown, ...results: unknown[]) => {
+      if (error) onError(error);
+      (callback as DriverFunction)(error, ...results);
+    });
+  };
+  return reporting as Call;
+}
+
+/** The longest wait for a database that is away: enough for a restart or a failover. */
+const PATIENCE_MS = 10_000;
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Retries a task while the database is away. The connection may break after the database committed, so the task must be
+ * idempotent. It is not retried after a time limit, because the caller has waited long enough.
+ * @param patience of a caller for which no request waits: it retries after time limits as well, until a time or until the
+ * signal aborts.
+ */
+export async function retryDuringOutage<T>(
+  clock: Clock,
+  task: () => Promise<T>,
+  patience?: { until: number; signal: AbortSignal },
+): Promise<T> {
+  const giveUpAt = patience?.until ?? clock.now() + PATIENCE_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await task();
+    } catch (error) {
+      const outage = outageOf(error);
+      const isRetried = outage === 'away' || (outage === 'slow' && patience !== undefined);
+      if (!isRetried || clock.now() + pauseMs > giveUpAt) throw error;
+      await sleep(clock, pauseMs, patience?.signal);
+    }
+  }
 }

@@ -1,5 +1,10 @@
-export interface RunningProcess {
+interface RunningProcess {
   close(): Promise<void>;
+  /**
+   * Called while `close` takes long. If that is because Redis is away, does what must not be left out before the process exits, within
+   * about two seconds, and returns true.
+   */
+  leaveWithoutRedis?(): Promise<boolean>;
   /** A line for standard output. */
   ready: string;
 }
@@ -9,6 +14,9 @@ export type ProcessMessage = { ready: string } | { failed: string };
 
 /** A process that does not stop within this time exits. */
 const STOP_LIMIT_MS = 25_000;
+
+/** A process that has not stopped within this time exits if Redis is away. */
+const STOP_LIMIT_WITHOUT_REDIS_MS = 5_000;
 
 /**
  * The limit after the parent was killed. It is shorter, because the stores that the parent started are gone, and closing may
@@ -38,10 +46,17 @@ export async function runProcess(
   const stop = (limitMs: number) => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => {
+    const leave = async () => {
+      if (await running.leaveWithoutRedis?.()) process.exit(0);
+    };
+    const end = async () => {
+      // Redis may have stopped later.
+      await leave();
       process.stderr.write(`The ${name} did not stop within ${limitMs / 1000} s.\n`);
       process.exit(1);
-    }, limitMs).unref();
+    };
+    setTimeout(() => void leave(), STOP_LIMIT_WITHOUT_REDIS_MS).unref();
+    setTimeout(() => void end(), limitMs).unref();
     running.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 
 /** One server, in the form of ioredis. */
-export interface RedisNode {
+interface RedisNode {
   host: string;
   port: number;
 }

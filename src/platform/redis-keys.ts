@@ -1,5 +1,3 @@
-import { spreadTag } from './spread-tags.ts';
-
 /**
  * All Redis keys of the service except BullMQ's. Keys that one script uses have the same hash tag {...}, so that they are
  * on one node of a Redis Cluster.
@@ -63,10 +61,8 @@ export interface RedisKeys {
   freeRequests: string;
   /** Prefix of the counters of bytes of uploads, by account. */
   uploadBytes: string;
-  /** The numbers of queues that processes spread a pool over, with the last time at which one reported each. */
-  queueCounts: string;
-  /** Prefix of one of the queues of a pool. Each has a hash tag of its own. */
-  queuePrefix(pool: string, shard?: number): string;
+  /** Prefix of the queue of a pool, which has a hash tag of its own. */
+  queuePrefix(pool: string): string;
 }
 
 export function redisKeys(namespace: string): RedisKeys {
@@ -79,7 +75,7 @@ export function redisKeys(namespace: string): RedisKeys {
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
     storedBytes: (accountId) => `${namespace}:stored:{${accountId}}`,
     directBytes: (accountId) => `${namespace}:stored:{${accountId}}:direct`,
-    source: (identity) => `${namespace}:source:3:{${identity}}`,
+    source: (identity) => `${namespace}:source:4:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,
@@ -100,7 +96,6 @@ export function redisKeys(namespace: string): RedisKeys {
     attempts: (kind) => `${namespace}:attempts:${kind}`,
     freeRequests: `${namespace}:free`,
     uploadBytes: `${namespace}:upload-bytes`,
-    queueCounts: `${namespace}:queues`,
-    queuePrefix: (pool, shard = 0) => `{${spreadTag(`${namespace}-${pool}`, shard)}}`,
+    queuePrefix: (pool) => `{${namespace}-${pool}}`,
   };
 }

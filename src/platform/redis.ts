@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis as SingleRedis } from 'ioredis';
 import type { Logger } from './log.ts';
-import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
+import { reportingErrors, STORE_ANSWER_LIMIT_MS } from './outage.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
-import { endable, endRedis } from './redis-ending.ts';
-import { MasterConnector } from './redis-sentinel.ts';
-import { reportingErrors } from './reporting-errors.ts';
+import { SettlingCluster } from './redis-cluster.ts';
 
 /** A connection to one server, or to all nodes of a Redis Cluster. */
 export type Redis = SingleRedis | Cluster;
@@ -25,7 +23,7 @@ export type RedisPurpose =
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
-export interface RedisOptions {
+interface RedisOptions {
   /** Receives the errors of the connection. */
   onError?: (error: Error) => void;
   /** Receives the errors of all commands. */
@@ -45,6 +43,12 @@ const CONNECT_LIMIT_MS = 5_000;
 /** How long Redis has to confirm that a connection is closed. */
 const CLOSE_LIMIT_MS = 500;
 
+/** A connection for background work leaves a server after this time without an answer. BullMQ waits up to 10 seconds for a job. */
+const HANG_LIMIT_MS = 15_000;
+
+/** The system asks whether the other side is still there after this time without data. */
+const KEEP_ALIVE_MS = 10_000;
+
 /** Connects to Redis, logs connection errors and reconnects. Rejects when a Redis that is not optional is unreachable at the start. */
 export async function connectRedis(
   address: string,
@@ -57,16 +61,12 @@ export async function connectRedis(
     isOptional = false,
   }: RedisOptions = {},
 ): Promise<Redis> {
-  const redis: Redis = endable(clientOf(parseRedisAddress(address), purpose, answerLimitMs));
+  const redis = clientOf(parseRedisAddress(address), purpose, answerLimitMs);
   redis.on('error', (error) => {
     log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
   });
-  if (redis instanceof Cluster) redis.on('+node', sharingWrites);
-  else {
-    sharingWrites(redis);
-    leavingOnce(redis);
-  }
+  // ioredis has no event for the error of a command, and commands are sent in too many places, some of them BullMQ's.
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   const connecting = redis.connect();
   if (isOptional)
@@ -82,35 +82,6 @@ export async function connectRedis(
   return redis;
 }
 
-/** Lets all commands of an event-loop turn share a write, which is most of a command's cost. */
-function sharingWrites(redis: SingleRedis): void {
-  const send = redis.sendCommand.bind(redis);
-  let corked: SingleRedis['stream'] | undefined;
-  redis.sendCommand = (...command) => {
-    const { stream } = redis;
-    if (stream && stream !== corked) {
-      corked = stream;
-      stream.cork();
-      setImmediate(() => {
-        corked = undefined;
-        stream.uncork();
-      });
-    }
-    return send(...command);
-  };
-}
-
-/**
- * A server that has become a replica refuses all commands under way (see `reconnectOnError`). ioredis would leave it as often, each
- * time with another listener on the same socket.
- */
-function leavingOnce(redis: SingleRedis): void {
-  const disconnect = redis.disconnect.bind(redis);
-  redis.disconnect = (reconnect = false) => {
-    if (!reconnect || !redis.stream.writableEnded) disconnect(reconnect);
-  };
-}
-
 const SLOTS_REFRESH_MS = 5_000;
 
 /** Not connected yet. */
@@ -121,6 +92,7 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
     connectionName: `souk-${purpose}`,
     connectTimeout: CONNECT_LIMIT_MS,
     disconnectTimeout: CLOSE_LIMIT_MS,
+    keepAlive: KEEP_ALIVE_MS,
     ...(username && { username }),
     ...(password && { password }),
     ...(tls && { tls }),
@@ -130,23 +102,21 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
   };
   const client = { lazyConnect: true, ...(failsAtOnce && { enableOfflineQueue: false }) };
   if (form === 'cluster')
-    return settling(
-      new Cluster([...nodes], {
-        ...client,
-        clusterRetryStrategy: retryDelayMs,
-        ...(purpose === 'listening' && {
-          // Connects to the node of a sharded channel when it is subscribed to.
-          shardedSubscribers: true,
-          // In case the client has missed that a slot has moved, and with it a channel.
-          slotsRefreshInterval: SLOTS_REFRESH_MS,
-        }),
-        // Until a replica takes over, the other masters redirect commands to the dead one. Each try has a pause.
-        ...(!failsAtOnce && { maxRedirections: Number.POSITIVE_INFINITY }),
-        // Certificates name hosts, not addresses.
-        ...(tls && { dnsLookup: (host, done) => done(null, host) }),
-        redisOptions: { ...connection, ...(failsAtOnce && { commandTimeout: answerLimitMs }) },
+    return new SettlingCluster([...nodes], {
+      ...client,
+      clusterRetryStrategy: retryDelayMs,
+      ...(purpose === 'listening' && {
+        // Connects to the node of a sharded channel when it is subscribed to.
+        shardedSubscribers: true,
+        // In case the client has missed that a slot has moved, and with it a channel.
+        slotsRefreshInterval: SLOTS_REFRESH_MS,
       }),
-    );
+      // Until a replica takes over, the other masters redirect commands to the dead one. Each try has a pause.
+      ...(!failsAtOnce && { maxRedirections: Number.POSITIVE_INFINITY }),
+      // Certificates name hosts, not addresses.
+      ...(tls && { dnsLookup: (host, done) => done(null, host) }),
+      redisOptions: { ...connection, ...(failsAtOnce && { commandTimeout: answerLimitMs }) },
+    });
   return new SingleRedis({
     ...client,
     ...connection,
@@ -160,36 +130,14 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
           sentinelRetryStrategy: retryDelayMs,
           // The next sentinel is asked if one does not answer.
           sentinelCommandTimeout: answerLimitMs,
-          failoverDetector: true,
-          Connector: MasterConnector,
+          // An old master may hang. ioredis can listen for announcements of the sentinels instead, but one that comes while it connects
+          // again ends the connection for good.
+          socketTimeout: failsAtOnce ? answerLimitMs : HANG_LIMIT_MS,
         }
       : nodes[0]),
     // After a fail-over the old server is a replica: the command is sent again, to the new master.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   });
-}
-
-/**
- * Makes `connect` settle. That of ioredis never does if its first attempt fails and a later one succeeds, as in a fail-over; BullMQ
- * waits for it before it takes jobs again, on a duplicate for its blocking reads.
- */
-function settling(cluster: Cluster): Cluster {
-  const [connect, duplicate] = [cluster.connect.bind(cluster), cluster.duplicate.bind(cluster)];
-  cluster.connect = async () => {
-    let onReady = () => {};
-    const ready = new Promise<void>((resolve) => {
-      onReady = resolve;
-      cluster.once('ready', onReady);
-    });
-    try {
-      await Promise.race([connect(), ready]);
-    } finally {
-      cluster.off('ready', onReady);
-    }
-  };
-  cluster.duplicate = ((...settings: Parameters<typeof duplicate>) =>
-    settling(duplicate(...settings) as Cluster)) as typeof cluster.duplicate;
-  return cluster;
 }
 
 function retryDelayMs(attempt: number): number {
@@ -212,7 +160,16 @@ export function mastersOf(redis: Redis): SingleRedis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
-/** Closes connections and their duplicates, after the answers to the commands under way if Redis answers in time. */
+/** Returns whether Redis takes writes: false if it gives no answer in time. */
+export async function takesWrites(redis: Redis, limitMs: number): Promise<boolean> {
+  const asked =
+    redis instanceof Cluster
+      ? redis.cluster('INFO').then((info) => /^cluster_state:ok/m.test(String(info)))
+      : redis.info('replication').then((info) => /^role:master/m.test(info));
+  return Promise.race([asked.catch(() => false), pause(limitMs, false, { ref: false })]);
+}
+
+/** Closes connections, after the answers to the commands under way if Redis answers in time. */
 export async function closeRedis(...connections: readonly Redis[]): Promise<void> {
   await Promise.all(
     connections.map(async (redis) => {
@@ -221,7 +178,7 @@ export async function closeRedis(...connections: readonly Redis[]): Promise<void
           redis.quit().catch(() => {}),
           pause(STORE_ANSWER_LIMIT_MS, null, { ref: false }),
         ]);
-      endRedis(redis);
+      if (redis.status !== 'end') redis.disconnect();
     }),
   );
 }

@@ -11,6 +11,11 @@ export function parseSettings<Settings>(schema: z.ZodType<Settings>, env: NodeJS
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   // A list has one issue for each invalid item.
-  const faults = new Set(result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`));
-  throw new ConfigError(`Bad setting: ${[...faults].join('; ')}.`);
+  const faults = new Set(
+    result.error.issues.map(({ path, message }) => {
+      const [name, key] = path;
+      return `${typeof key === 'string' ? `${String(name)}: ${key}` : String(name)} ${message}`;
+    }),
+  );
+  throw new ConfigError(`Bad setting: ${[...faults].join('; ')}.`.replace('?.', '?'));
 }

@@ -1,19 +1,61 @@
+import type { Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import {
   type AnswerMeta,
+  addStoredBytes,
+  type Cache,
+  createHotAnswers,
   decodeAnswer,
   encodeAnswer,
   INLINE_LIMIT_BYTES,
+  POLL_LIFETIME_MS,
   type StoredAnswer,
-} from './answer.ts';
-import { registerOwnScripts, registerSharedScripts } from './answer-scripts.ts';
-import type { Cache } from './cache.ts';
-import { createHotAnswers } from './hot-answers.ts';
-import { addStoredBytes, POLL_LIFETIME_MS, takeRoom } from './stored-bytes.ts';
+  takeRoom,
+  VERSION_LENGTH,
+} from './cache.ts';
 
-export { POLL_LIFETIME_MS };
+/** Stores the entry of a call's answer. @returns its bytes if a caller polls it, otherwise 0. */
+const PUT_OWN = `
+  local isKept = redis.call('EXISTS', KEYS[3]) == 1
+  local lifetime = isKept and ARGV[4] or ARGV[3]
+  if isKept and tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], lifetime) end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', lifetime)
+  return isKept and #ARGV[1] + ARGV[2] or 0`;
+
+const PUT_SHARED = `
+  local present = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
+  if present > string.sub(ARGV[1], 1, ${VERSION_LENGTH}) then return end
+  if present ~= '' then
+    local replaced = KEYS[1] .. ':' .. present
+    redis.call('RENAME', KEYS[1], replaced)
+    if redis.call('PTTL', replaced) < tonumber(ARGV[3]) then redis.call('PEXPIRE', replaced, ARGV[3]) end
+  end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
+
+const KEEP_SHARED = `
+  local isNewest = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1}) == ARGV[1]
+  for _, key in ipairs({ isNewest and KEYS[1] or KEYS[2], KEYS[3] }) do
+    if redis.call('PTTL', key) < tonumber(ARGV[2]) then redis.call('PEXPIRE', key, ARGV[2]) end
+  end`;
+
+const KEEP = `
+  local wasKept = redis.call('EXISTS', KEYS[2]) == 1
+  redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
+  if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then return 0 end
+  local body = KEYS[1] .. ':body:' .. redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
+  redis.call('PEXPIRE', body, ARGV[1])
+  return wasKept and 0 or redis.call('STRLEN', KEYS[1]) + redis.call('STRLEN', body)`;
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    soukPutOwn(...args: (string | number | Buffer)[]): Result<number, Context>;
+    soukKeep(...args: (string | number)[]): Result<number, Context>;
+    soukPutShared(...args: (string | number | Buffer)[]): Result<unknown, Context>;
+    soukKeepShared(...args: (string | number)[]): Result<unknown, Context>;
+  }
+}
 
 /** An answer with its body. */
 export interface Answer {
@@ -50,7 +92,7 @@ export function sharedAnswerRef(presentationId: string, version: string): Answer
 }
 
 /** A call, and the account whose stored bytes include its answer. */
-export interface AnsweredCall {
+interface AnsweredCall {
   accountId: number;
   callId: string;
   /** True for a call of a batch, which collects the answer. */
@@ -104,14 +146,105 @@ const BODY_CACHE_BYTES = 128 * 1024 * 1024;
 const MEDIUM_BYTES = 1024 * 1024;
 
 /** Returns how many bytes of answers of calls that were answered directly an account may have stored for POLL_LIFETIME_MS. */
-export type RoomOf = (accountId: number) => number;
+type RoomOf = (accountId: number) => number;
 
 /**
  * @param redis has the answers of calls, which their accounts may have paid for.
  * @param cache has the shared answers. One that is lost is fetched again.
  */
 export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, roomOf: RoomOf): AnswerStore {
-  const scripts = { ...registerOwnScripts(redis), ...registerSharedScripts(cache.redis) };
+  redis.defineCommand('soukPutOwn', { numberOfKeys: 3, lua: PUT_OWN });
+  redis.defineCommand('soukKeep', { numberOfKeys: 2, lua: KEEP });
+  cache.redis.defineCommand('soukPutShared', { numberOfKeys: 1, lua: PUT_SHARED });
+  cache.redis.defineCommand('soukKeepShared', { numberOfKeys: 3, lua: KEEP_SHARED });
+  const { hot, load, loadSharedBody } = createAnswerReader(redis, keys, cache);
+
+  /** Adds an answer that was stored for polling to the stored bytes of its account. @param bytes the reply of a script: 0 if the answer was not stored for polling. */
+  async function count(accountId: number, bytes: unknown): Promise<void> {
+    if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
+  }
+
+  const hasRoom = (accountId: number, bytes: number): Promise<boolean> =>
+    takeRoom(redis, keys, accountId, bytes, roomOf(accountId));
+
+  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
+
+  async function keepForAccount(
+    accountId: number,
+    presentationId: string,
+    { meta, body }: Answer,
+  ): Promise<void> {
+    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
+    const { version } = meta;
+    const newest = keys.sharedAnswer(presentationId);
+    const replaced = keys.replacedAnswer(presentationId, version);
+    await cache.redis.soukKeepShared(
+      newest,
+      replaced,
+      keys.body(newest, version),
+      version,
+      lifetimeMs + SHARED_FOR_MS,
+    );
+  }
+
+  const store: AnswerStore = {
+    findShared: (presentationId) => hot.find(presentationId),
+    load,
+    loadSharedBody,
+
+    async putOwn({ accountId, callId, background = false }, answer) {
+      const key = keys.callAnswer(callId);
+      const { entry, large } = toStore(answer);
+      const body = keys.body(key, answer.meta.version);
+      const lifetimeMs = background ? OWN_LIFETIME_MS : POLL_LIFETIME_MS;
+      const stored = setBody(redis, body, large, lifetimeMs);
+      const lifetimes = [lifetimeMs, POLL_LIFETIME_MS];
+      const put = redis.soukPutOwn(key, body, keys.keepAnswer(callId), entry, large.length, ...lifetimes);
+      const [bytes] = await Promise.all([put, stored]);
+      await count(accountId, bytes);
+      if (background || Number(bytes) > 0 || (await hasRoom(accountId, entry.length + large.length))) return;
+      await Promise.all([key, body].map((name) => redis.pexpire(name, OWN_LIFETIME_MS)));
+    },
+
+    keepShared(accountId, presentationId, answer) {
+      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
+      if (knownKept.has(name)) return;
+      knownKept.set(name, true);
+      // The caller has its answer. It can be read as a job for about an hour without this.
+      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
+    },
+
+    async putShared(presentationId, answer, freshForMs) {
+      const key = keys.sharedAnswer(presentationId);
+      const { entry, large } = toStore(answer);
+      const body = keys.body(key, answer.meta.version);
+      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
+      await cache.attempt(async () => {
+        const stored = setBody(cache.redis, body, large, lifetimeMs);
+        await Promise.all([cache.redis.soukPutShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
+      }, null);
+      hot.forget(presentationId);
+    },
+
+    async keep({ accountId, callId }) {
+      await count(
+        accountId,
+        await redis.soukKeep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS),
+      );
+    },
+
+    async keepGiven(call, ref) {
+      await store.keep(call);
+      if (ref === null || isOwn(ref)) return;
+      const shared = await store.load(call.callId, ref);
+      if (shared) await store.putOwn(call, shared);
+    },
+  };
+  return store;
+}
+
+/** Reads stored answers. */
+function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
   const bodies = new LRUCache<string, Buffer, { from: Redis }>({
     maxSize: BODY_CACHE_BYTES,
     sizeCalculation: (body) => body.length,
@@ -156,46 +289,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
     return complete(cache.redis, key, found);
   }
 
-  function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {
-    const inline = body.length <= INLINE_LIMIT_BYTES;
-    return {
-      entry: encodeAnswer({ meta, body: inline ? body : null }),
-      large: inline ? Buffer.alloc(0) : body,
-    };
-  }
+  return {
+    hot,
 
-  /** Adds an answer that was stored for polling to the stored bytes of its account. @param bytes the reply of a script: 0 if the answer was not stored for polling. */
-  async function count(accountId: number, bytes: unknown): Promise<void> {
-    if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
-  }
-
-  const hasRoom = (accountId: number, bytes: number): Promise<boolean> =>
-    takeRoom(redis, keys, accountId, bytes, roomOf(accountId));
-
-  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
-
-  async function keepForAccount(
-    accountId: number,
-    presentationId: string,
-    { meta, body }: Answer,
-  ): Promise<void> {
-    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
-    const { version } = meta;
-    const newest = keys.sharedAnswer(presentationId);
-    const replaced = keys.replacedAnswer(presentationId, version);
-    await scripts.keepShared(
-      newest,
-      replaced,
-      keys.body(newest, version),
-      version,
-      lifetimeMs + SHARED_FOR_MS,
-    );
-  }
-
-  const store: AnswerStore = {
-    findShared: (presentationId) => hot.find(presentationId),
-
-    async load(callId, ref) {
+    async load(callId: string, ref: AnswerRef): Promise<Answer | null> {
       if (isOwn(ref)) return loadOwn(callId);
       const [presentationId = '', version = ''] = ref.split(':');
       const shared = await cache.attempt(() => loadShared(presentationId, version), null);
@@ -203,62 +300,21 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
       return shared ?? loadOwn(callId);
     },
 
-    async loadSharedBody(presentationId, meta) {
+    async loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null> {
       const key = keys.body(keys.sharedAnswer(presentationId), meta.version);
       return (
         (await cache.attempt(() => bodies.fetch(key, { context: { from: cache.redis } }), undefined)) ?? null
       );
     },
-
-    async putOwn({ accountId, callId, background = false }, answer) {
-      const key = keys.callAnswer(callId);
-      const { entry, large } = toStore(answer);
-      const body = keys.body(key, answer.meta.version);
-      const lifetimeMs = background ? OWN_LIFETIME_MS : POLL_LIFETIME_MS;
-      const stored = setBody(redis, body, large, lifetimeMs);
-      const lifetimes = [lifetimeMs, POLL_LIFETIME_MS];
-      const put = scripts.putOwn(key, body, keys.keepAnswer(callId), entry, large.length, ...lifetimes);
-      const [bytes] = await Promise.all([put, stored]);
-      await count(accountId, bytes);
-      if (background || Number(bytes) > 0 || (await hasRoom(accountId, entry.length + large.length))) return;
-      await Promise.all([key, body].map((name) => redis.pexpire(name, OWN_LIFETIME_MS)));
-    },
-
-    keepShared(accountId, presentationId, answer) {
-      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
-      if (knownKept.has(name)) return;
-      knownKept.set(name, true);
-      // The caller has its answer. It can be read as a job for about an hour without this.
-      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
-    },
-
-    async putShared(presentationId, answer, freshForMs) {
-      const key = keys.sharedAnswer(presentationId);
-      const { entry, large } = toStore(answer);
-      const body = keys.body(key, answer.meta.version);
-      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
-      await cache.attempt(async () => {
-        const stored = setBody(cache.redis, body, large, lifetimeMs);
-        await Promise.all([scripts.putShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
-      }, null);
-      hot.forget(presentationId);
-    },
-
-    async keep({ accountId, callId }) {
-      await count(
-        accountId,
-        await scripts.keep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS),
-      );
-    },
-
-    async keepGiven(call, ref) {
-      await store.keep(call);
-      if (ref === null || isOwn(ref)) return;
-      const shared = await store.load(call.callId, ref);
-      if (shared) await store.putOwn(call, shared);
-    },
   };
-  return store;
+}
+
+function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {
+  const inline = body.length <= INLINE_LIMIT_BYTES;
+  return {
+    entry: encodeAnswer({ meta, body: inline ? body : null }),
+    large: inline ? Buffer.alloc(0) : body,
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/test-accounts.ts';
+import type { Mode } from '../accounts/authentication.ts';
 import { ERRORS, type SoukError } from '../platform/errors.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,6 +17,12 @@ export function inMode(mode: Mode, json: string): string {
 /** Returns the body of a successful answer. */
 export function okBody(data: unknown, message = 'success', code = '0000'): string {
   return JSON.stringify({ code, msg: message, data });
+}
+
+/** Returns the body of a successful answer whose data is JSON already. @param metadata JSON, too; absent if it is null. */
+export function okText(data: string, metadata: string | null = null): string {
+  const last = metadata === null ? '' : `,"metadata":${metadata}`;
+  return `{"code":"0000","msg":"success","data":${data}${last}}`;
 }
 
 /** Returns the body of an error. */

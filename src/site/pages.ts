@@ -1,17 +1,17 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
 import type { RequestLimits } from '../api/limits/limits.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialPolicy } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
-import type { MailWay } from '../mail/mail-settings.ts';
-import type { Providers } from '../operations/providers.ts';
+import type { Providers } from '../operations/pools.ts';
 import type { Announcement } from '../operator/announcements.ts';
-import { holderOf, type Operating } from '../operator/audit/audit-log.ts';
+import { holderOf, type Operating } from '../operator/audit.ts';
 import type { StatusFacts } from '../operator/status/read-status.ts';
+import { type MailWay, type Notice, queueMail } from '../outbox/mail/mails.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Polled } from '../platform/polled.ts';
 import type { Redis } from '../platform/redis.ts';
@@ -52,6 +52,8 @@ export interface SiteDeps {
   imageCdnUrl: string;
   /** Whether this installation serves the pictures of all products, which are those of the demo provider, itself. */
   hasDemoPictures: boolean;
+  /** Serves the pictures of invented products; null: no gateway has them. */
+  pictureRoutes: FastifyPluginAsync | null;
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
   /** The limits that the API has, too. */
@@ -74,4 +76,13 @@ export function operatingOf({ database, clock, adminToken = '' }: Pages, { ip }:
 /** The address of this installation for its customers, without a trailing slash. */
 export function baseUrlOf({ publicUrl }: Pages, { protocol, host }: FastifyRequest): string {
   return publicUrl ?? `${protocol}://${host}`;
+}
+
+/** Queues a mail about an action on a page, unless this installation has no mails. */
+export async function notify(
+  { mail, clock }: Pick<Pages, 'mail' | 'clock'>,
+  database: Queryable,
+  notice: Notice,
+): Promise<void> {
+  if (mail !== 'none') await queueMail(database, notice, clock.now());
 }

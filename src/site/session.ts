@@ -1,12 +1,11 @@
 import '@fastify/cookie';
 import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { deviceToken } from '../accounts/known-device.ts';
-import { isOf, OPERATOR_COOKIE, type OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
+import { modeOf } from '../accounts/authentication.ts';
+import { isOf, OPERATOR_COOKIE, type OPERATOR_DEVICE_COOKIE } from '../accounts/operator-sign-in.ts';
 import type { StoredPassword } from '../accounts/passwords.ts';
-import { PENDING_SECONDS } from '../accounts/pending-sign-ins.ts';
-import { beginSession, endSession, findSession, type Session } from '../accounts/sessions.ts';
-import { modeOf } from '../accounts/test-accounts.ts';
+import { beginSession, deviceToken, endSession, findSession, type Session } from '../accounts/sessions.ts';
+import { PENDING_SECONDS } from '../accounts/two-factor.ts';
 import { VISITOR, type Viewer } from './kit/layout.tsx';
 import type { Pages } from './pages.ts';
 
@@ -17,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-export type CustomerSession = Extract<Session, { kind: 'customer' }>;
+type CustomerSession = Extract<Session, { kind: 'customer' }>;
 
 /** Names of the session cookies. A browser may have both. */
 export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
@@ -118,3 +117,30 @@ export function customerOf(request: FastifyRequest): CustomerSession {
 }
 
 const COOKIE_OPTIONS = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
+
+const BASE = 'http://souk.invalid';
+
+/** Encoded in a header, a longer path could exceed the 4 to 16 KB that proxies and clients accept. */
+const LONGEST_PATH = 1_000;
+
+/** Returns the query that names the path to return to after signing in; empty if the path is too long. */
+export function returnQuery(path: string): string {
+  return path.length > LONGEST_PATH ? '' : `?to=${encodeURIComponent(path)}`;
+}
+
+/**
+ * A path of this site that a form or an address names, as a browser would normalise it.
+ * @param roots first segments that it may have. @returns null for other paths, and for addresses of other sites.
+ */
+export function pathWithin(to: unknown, roots: readonly string[]): string | null {
+  if (
+    typeof to !== 'string' ||
+    to.length > LONGEST_PATH ||
+    !/^\/[\x21-\x5b\x5d-\x7e]*$/.test(to) ||
+    !URL.canParse(to, BASE)
+  )
+    return null;
+  const { origin, pathname, search } = new URL(to, BASE);
+  const [, root = ''] = pathname.split('/');
+  return origin === BASE && roots.includes(root) ? `${pathname}${search}` : null;
+}

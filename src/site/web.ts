@@ -1,56 +1,46 @@
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { pictureRoutes } from '../../demo/pictures/routes.ts';
-import { credentialOf } from '../accounts/operator-token.ts';
+import { credentialOf } from '../accounts/operator-sign-in.ts';
 import { endOperatorSessions } from '../accounts/sessions.ts';
 import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
-import { registerBatchList } from './customer/batches/batch-list.tsx';
-import { registerBatchPage } from './customer/batches/batch-page.tsx';
-import { registerNewBatch } from './customer/batches/new-batch.tsx';
+import { registerBatchList, registerBatchPage, registerNewBatch } from './customer/batches.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
-import { registerExplore } from './customer/explore/register-explore.ts';
-import { registerJobList } from './customer/jobs/job-list.tsx';
-import { registerJobPage } from './customer/jobs/job-page.tsx';
-import { registerKeys } from './customer/keys/keys.tsx';
-import { registerLedger } from './customer/ledger/ledger.tsx';
+import { registerExplore } from './customer/explore/explore-page.tsx';
+import { registerJobList, registerJobPage } from './customer/jobs.tsx';
+import { registerKeys, registerTestMode } from './customer/keys.tsx';
+import { registerLedger } from './customer/ledger.tsx';
 import { registerOverview } from './customer/overview.tsx';
 import { registerPlans } from './customer/plans.tsx';
-import { registerPurchasePage } from './customer/purchase-page.tsx';
+import { registerPurchasePage } from './customer/purchases.tsx';
 import { registerRenewals } from './customer/renewals.tsx';
-import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
-import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
-import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
-import { registerSettings } from './customer/settings/settings.tsx';
-import { registerTestMode } from './customer/test-mode.tsx';
+import { registerSchedules } from './customer/schedules.tsx';
+import { registerSettings } from './customer/settings.tsx';
 import { registerTopUp } from './customer/top-up.tsx';
-import { registerEditTracker } from './customer/trackers/edit-tracker.tsx';
-import { registerTrackerList } from './customer/trackers/tracker-list.tsx';
-import { registerTrackerPage } from './customer/trackers/tracker-page.tsx';
-import { registerPicture } from './customer/try/picture.tsx';
-import { registerTry } from './customer/try/try.tsx';
-import { registerUsage } from './customer/usage/usage.tsx';
-import { registerDeliveryPage } from './customer/webhooks/delivery-page.tsx';
-import { registerWebhookPages } from './customer/webhooks/webhooks.tsx';
-import { registerDocs } from './docs/register-docs.tsx';
+import { registerTrackers } from './customer/trackers.tsx';
+import { registerTry } from './customer/try.tsx';
+import { registerPicture } from './customer/try-picture.tsx';
+import { registerUsage } from './customer/usage.tsx';
+import { registerDeliveryPage, registerWebhookPages } from './customer/webhooks.tsx';
+import { registerDocs } from './docs/docs-pages.tsx';
 import { registerAnnouncements } from './kit/announcements.tsx';
 import { registerAssets } from './kit/assets.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
-import { setPageHeaders } from './kit/page-headers.ts';
-import { returnQuery } from './kit/path-within.ts';
+import { setPageHeaders } from './kit/render.tsx';
 import { registerOperator } from './operator/register-operator.ts';
 import type { Pages, SiteDeps } from './pages.ts';
-import { loadSession } from './session.ts';
-import { registerConfirmEmail } from './visitor/confirm-email.tsx';
-import { registerForgotPassword } from './visitor/forgot-password.tsx';
+import { loadSession, returnQuery } from './session.ts';
 import { registerHome } from './visitor/home.tsx';
-import { registerResetPassword } from './visitor/reset-password.tsx';
-import { registerSignIn } from './visitor/sign-in.tsx';
-import { registerSignUp } from './visitor/sign-up.tsx';
+import {
+  registerConfirmEmail,
+  registerForgotPassword,
+  registerResetPassword,
+  registerUnsubscribe,
+} from './visitor/mailed-links.tsx';
+import { registerSignIn, registerSignUp } from './visitor/sign-in.tsx';
 import { registerStatus } from './visitor/status.tsx';
-import { registerUnsubscribe } from './visitor/unsubscribe.tsx';
 
 const PUBLIC_PAGES = [
   registerHome,
@@ -80,12 +70,8 @@ const ACCOUNT_PAGES = [
   registerBatchList,
   registerNewBatch,
   registerBatchPage,
-  registerScheduleList,
-  registerEditSchedule,
-  registerSchedulePage,
-  registerTrackerList,
-  registerEditTracker,
-  registerTrackerPage,
+  registerSchedules,
+  registerTrackers,
   registerWebhookPages,
   registerDeliveryPage,
   registerTry,
@@ -115,7 +101,7 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   registerStatus(app, pages);
   registerAssets(app);
   // The demo provider listens on its own machine only.
-  if (deps.hasDemoPictures || deps.testMode) app.register(pictureRoutes);
+  if (deps.pictureRoutes && (deps.hasDemoPictures || deps.testMode)) app.register(deps.pictureRoutes);
   registerDocs(app, pages);
   if (adminToken !== undefined)
     app.register(async (scope) => {

@@ -1,5 +1,4 @@
-import type pg from 'pg';
-import { connectToPrimary } from '../platform/db/servers.ts';
+import { openDatabase } from '../platform/db/pool.ts';
 import { createLogger, maskSecrets } from '../platform/log.ts';
 import { connectRedis } from '../platform/redis.ts';
 import { createHttpClient } from '../upstream/http-client.ts';
@@ -10,17 +9,16 @@ const PROVIDER_TIMEOUT_MS = 15_000;
 
 /** @throws a sentence that names DATABASE_URL if it does not lead to a usable PostgreSQL. */
 export async function checkPostgres(url: string): Promise<void> {
-  let client: pg.Client | undefined;
+  const database = openDatabase(url, createLogger('silent'), { max: 1, connectMs: 5_000 });
   try {
-    client = await connectToPrimary(url, { connectionTimeoutMillis: 5_000 });
-    const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
+    const { rows } = await database.query<{ server_version_num: string }>('show server_version_num');
     const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
     if (major < OLDEST_POSTGRES)
       throw new Error(`it is version ${major}, Souk needs ${OLDEST_POSTGRES} or later`);
   } catch (error) {
     throw new Error(`DATABASE_URL does not lead to a usable PostgreSQL: ${reasonOf(error)}.`);
   } finally {
-    await client?.end().catch(() => {});
+    await database.end();
   }
 }
 

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { ProcessMessage } from '../platform/process.ts';
 import { programArguments } from '../platform/project.ts';
 
-export interface Child {
+interface Child {
   /** The line that it reports when it is ready. Rejects with the message of a process that fails to start. */
   ready: Promise<string>;
   /** Stops the process, whether it is ready or not. */

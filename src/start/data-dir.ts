@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from '../platform/embedded/commands.ts';
+import { run } from '../platform/embedded/binaries.ts';
 
 /** The right of one `npm start` to use a data folder. */
 export interface DataDirClaim {

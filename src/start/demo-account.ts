@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { ensureAccount } from '../accounts/accounts.ts';
-import { createKey, hashKey, isWellFormed } from '../accounts/keys.ts';
+import { createKey, hashKey, isWellFormed } from '../accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../billing/grants.ts';
 import { monthsAfter } from '../platform/calendar.ts';
 import type { Database } from '../platform/db/pool.ts';

@@ -6,7 +6,7 @@ import { programArguments } from '../platform/project.ts';
 const SETTINGS = { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '500' };
 
 /** A demo provider in a process of its own. */
-export interface DemoProcess {
+interface DemoProcess {
   url: string;
   pid: number;
   /** Resolves when the process has ended, also if it has crashed. */

@@ -6,12 +6,13 @@ import {
   importGenerated,
   newestWeeks,
   openForGenerated,
+  type ReportGenerator,
+  type SiteWeek,
   WEEK_COUNTS,
-} from '../brand-analytics/generated/generated-weeks.ts';
-import type { ReportGenerator, SiteWeek } from '../brand-analytics/generated/report-generator.ts';
-import { claimReports } from '../brand-analytics/import/stored-provider.ts';
-import { REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import { DEMO } from '../operations/providers.ts';
+} from '../brand-analytics/generated-weeks.ts';
+import { claimReports } from '../brand-analytics/import/import-week.ts';
+import { REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
+import { DEMO } from '../operations/pools.ts';
 import type { Database } from '../platform/db/pool.ts';
 
 /** Loads generated weeks of all sites into the database. */
@@ -60,7 +61,9 @@ export async function openDemoReports(options: {
       if (missing.length === 0) return;
       stopping.signal.throwIfAborted();
       await importGenerated(database, ahead ?? (await generate(missing)), {
-        ...{ folder, provider: DEMO, now },
+        folder,
+        provider: DEMO,
+        now,
         before({ site }) {
           stopping.signal.throwIfAborted();
           onSite(site);

@@ -7,7 +7,7 @@ interface EmbeddedServer {
   stop(): Promise<void>;
 }
 
-export interface KeptServer {
+interface KeptServer {
   /** Does not change when the server is started again. */
   url: string;
   stop(): Promise<void>;

@@ -1,8 +1,55 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { Agent } from 'undici';
+import { Agent, request } from 'undici';
+import { SoukError } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
+import { type Tracing, traced } from '../platform/telemetry/tracing.ts';
 import { type Compressed, type Compression, decompress, TooLargeError } from '../results/compression.ts';
-import { exchange } from './http-exchange.ts';
+
+/** A call that can be cancelled while its requests have not been sent. */
+export interface Cancellable {
+  /** Aborts at the deadline, also a request that was sent. */
+  signal: AbortSignal;
+  /** Aborts when the call is cancelled: nothing more is sent, and what was sent runs to its end. */
+  cancelled?: AbortSignal;
+}
+
+/** @throws the reason of a signal that has aborted. */
+export function throwIfAborted({ signal, cancelled }: Cancellable): void {
+  signal.throwIfAborted();
+  cancelled?.throwIfAborted();
+}
+
+/** Creates the signal for a wait before a request is sent. Combining signals takes time, so a call that does not wait has none. */
+export function beforeSending({ signal, cancelled }: Cancellable): AbortSignal {
+  return cancelled ? AbortSignal.any([signal, cancelled]) : signal;
+}
+
+/** The provider rejected a request because of a value in it. A request for a part of its values may succeed. */
+export class RequestRejected extends SoukError {}
+
+/** Records each upstream request as a span, without its query, which holds the operator's key. */
+export function tracedHttpClient(http: HttpClient, tracing: Tracing): HttpClient {
+  return {
+    send: (request) => {
+      const { method, url } = request;
+      const attributes = {
+        'http.request.method': method,
+        'server.address': url.hostname,
+        'url.path': url.pathname,
+      };
+      return traced(
+        tracing,
+        { name: `${method} ${url.pathname}`, kind: 'client', attributes },
+        async (span) => {
+          const response = await http.send(request);
+          span?.set({ 'http.response.status_code': response.status });
+          if (response.status >= 400) span?.fail(String(response.status));
+          return response;
+        },
+      );
+    },
+    close: () => http.close(),
+  };
+}
 
 export interface HttpRequest {
   method: 'GET' | 'POST';
@@ -61,24 +108,33 @@ export function createHttpClient(options: { connections: number } = { connection
   return {
     async send({ method, url, body, form, headers, signal, maxBytes, headOnly = false }) {
       const content = contentOf(body, form);
-      const answer = new HttpAnswer(maxBytes, headOnly);
-      await exchange(agent, {
-        request: {
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method,
-          headers: {
-            'accept-encoding': 'gzip, deflate, br',
-            ...(content ? { 'content-type': content.type } : {}),
-            ...headers,
-          },
-          ...(content ? { body: content.text } : {}),
+      const answer = await request(url, {
+        dispatcher: agent,
+        method,
+        headers: {
+          'accept-encoding': 'gzip, deflate, br',
+          ...(content ? { 'content-type': content.type } : {}),
+          ...headers,
         },
+        body: content?.text ?? null,
         signal,
-        onHead: (status, received) => answer.begin(status, received),
-        onData: (piece) => answer.add(piece),
       });
-      return answer.response();
+      // A body that is not read to its end reports that.
+      answer.body.on('error', () => {});
+      if (headOnly) answer.body.destroy();
+      const encoding = encodingOf(answer.headers['content-encoding']);
+      const sent = headOnly ? Buffer.alloc(0) : await read(answer.body, encoding, maxBytes);
+      const { 'content-type': contentType, 'set-cookie': setCookies, location } = answer.headers;
+      return {
+        status: answer.statusCode,
+        contentType: single(contentType) ?? '',
+        setCookies: [setCookies ?? []].flat(),
+        location: single(location) ?? null,
+        retryAfter: single(answer.headers['retry-after']) ?? null,
+        body: await decompressed(sent, sent.length > 0 ? encoding : null, maxBytes),
+        compressed:
+          sent.length > 0 && (encoding === 'gzip' || encoding === 'br') ? { encoding, bytes: sent } : null,
+      };
     },
     close: () => agent.close(),
   };
@@ -93,50 +149,21 @@ function contentOf(body: unknown, form: Record<string, string> | undefined) {
   return { type: 'application/json; charset=UTF-8', text: stringifyJson(body) };
 }
 
-/** Collects the answer to a request. */
-class HttpAnswer {
-  readonly #maxBytes: number;
-  readonly #headOnly: boolean;
-  #status = 0;
-  #headers: IncomingHttpHeaders = {};
-  #encoding: Compression | null = null;
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(maxBytes: number, headOnly: boolean) {
-    this.#maxBytes = maxBytes;
-    this.#headOnly = headOnly;
+/** Reads a body. An error closes the socket. */
+async function read(
+  body: AsyncIterable<Buffer>,
+  encoding: Compression | null,
+  maxBytes: number,
+): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    if (pieces.length === 0 && encoding === 'gzip') requireGzip(piece);
+    pieces.push(piece);
   }
-
-  /** @returns whether the body is read. */
-  begin(status: number, headers: IncomingHttpHeaders): boolean {
-    this.#status = status;
-    this.#headers = headers;
-    this.#encoding = encodingOf(headers['content-encoding']);
-    return !this.#headOnly;
-  }
-
-  add(piece: Buffer): void {
-    this.#bytes += piece.length;
-    if (this.#bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    if (this.#pieces.length === 0 && this.#encoding === 'gzip') requireGzip(piece);
-    this.#pieces.push(piece);
-  }
-
-  async response(): Promise<HttpResponse> {
-    const { 'content-type': contentType, 'set-cookie': setCookies, location } = this.#headers;
-    const sent = Buffer.concat(this.#pieces);
-    const encoding = sent.length > 0 ? this.#encoding : null;
-    return {
-      status: this.#status,
-      contentType: single(contentType) ?? '',
-      setCookies: [setCookies ?? []].flat(),
-      location: single(location) ?? null,
-      retryAfter: single(this.#headers['retry-after']) ?? null,
-      body: await decompressed(sent, encoding, this.#maxBytes),
-      compressed: encoding === 'gzip' || encoding === 'br' ? { encoding, bytes: sent } : null,
-    };
-  }
+  return Buffer.concat(pieces);
 }
 
 /** Gzip begins with these bytes (RFC 1952). */

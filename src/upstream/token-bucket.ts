@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Result } from 'ioredis';
 import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
-import { beforeSending, type Cancellable } from './cancellation.ts';
+import { beforeSending, type Cancellable } from './http-client.ts';
 
 /**
  * The operator's tokens at one provider, shared by all workers through Redis. A call takes its expected cost before it
@@ -176,14 +177,17 @@ const SETTLE = `${COMMON}
   if unsure == 0 then redis.call('HDEL', KEYS[1], 'estimated') else redis.call('HSET', KEYS[1], 'estimated', 1) end
   redis.call('PEXPIRE', KEYS[1], ${STATE_MS})`;
 
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    soukTakeTokens(...args: (string | number)[]): Result<number, Context>;
+    soukSettleTokens(...args: (string | number)[]): Result<unknown, Context>;
+  }
+}
+
 /** @param key of the bucket, with a hash tag; the leases are stored beside it. */
 export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
   redis.defineCommand('soukTakeTokens', { numberOfKeys: 4, lua: TAKE });
   redis.defineCommand('soukSettleTokens', { numberOfKeys: 4, lua: SETTLE });
-  const scripts = redis as unknown as {
-    soukTakeTokens(...args: (string | number)[]): Promise<number>;
-    soukSettleTokens(...args: (string | number)[]): Promise<unknown>;
-  };
   const keys = [key, `${key}:under-way`, `${key}:taken`, `${key}:lost`] as const;
   let lastId = 0;
   const processId = randomUUID();
@@ -194,7 +198,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
       lastId += 1;
       const id = `${processId}-${lastId}`;
       for (;;) {
-        const waitMs = await scripts.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
+        const waitMs = await redis.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
         if (waitMs === 0) break;
         if (background) throw new TokensAwaited(waitMs);
         if (clock.now() + waitMs > deadlineAt) {
@@ -210,7 +214,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         async settle(outcome) {
           if (isSettled) return;
           isSettled = true;
-          await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...valuesOf(outcome));
+          await redis.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...valuesOf(outcome));
         },
       };
     },

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { listKeys, resetKey, revokeKeys } from '../../src/accounts/account-keys.ts';
-import { createKey, hashKey, keyPrefix } from '../../src/accounts/keys.ts';
+import { createKey, hashKey, keyPrefix } from '../../src/accounts/authentication.ts';
 import { newAsin } from '../support/answers.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { requireWithin } from '../../src/accounts/key-rights.ts';
 import {
   changedSettings,
+  isInScope,
   type KeySettings,
   keySettingsSchema,
+  OPERATION_SCOPES,
+  requireWithin,
+  SCOPES,
   WITHOUT_LIMITS,
 } from '../../src/accounts/key-settings.ts';
 import { isInNetworks, networksOf, normalNetwork } from '../../src/accounts/networks.ts';
-import { isInScope, OPERATION_SCOPES, SCOPES } from '../../src/accounts/scopes.ts';
 import { OPERATIONS } from '../../src/operations/index.ts';
 
 const NOW = Date.parse('2026-11-23T00:00:00Z');

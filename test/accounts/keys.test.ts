@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hashKey, isWellFormed, keyPrefix, newKey } from '../../src/accounts/keys.ts';
+import { hashKey, isWellFormed, keyPrefix, newKey } from '../../src/accounts/authentication.ts';
 
 test('creates unique keys of km_ and 32 uniformly distributed letters or digits', () => {
   const keys = Array.from({ length: 20_000 }, newKey);

@@ -1,14 +1,15 @@
 import { expect, onTestFinished } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
-import { createPasswordReset, resetPassword } from '../../src/accounts/password-resets.ts';
 import {
   CONCURRENCY,
   changePassword,
+  createPasswordReset,
   findPassword,
   hashPassword,
   isPassword,
   MOST_WAITING,
   MOST_WAITING_IN_PLACE,
+  resetPassword,
   type StoredPassword,
   setPassword,
 } from '../../src/accounts/passwords.ts';

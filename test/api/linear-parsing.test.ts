@@ -3,15 +3,17 @@ import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { ENDPOINTS } from '../../src/api/endpoints/index.ts';
+import { parseAs, parseInput } from '../../src/api/operations/call-options.ts';
 import { BODY_LIMIT_BYTES } from '../../src/api/plugins/body-parsing.ts';
-import { parseAs, parseInput } from '../../src/api/request-input.ts';
-import { BatchFaults } from '../../src/batches/batch-faults.ts';
-import { readBatch } from '../../src/batches/request.ts';
+import { readBatch, readItems } from '../../src/batches/read-batch.ts';
+import { DOCUMENT_ITEM_LIMITS, readSchedule } from '../../src/batches/schedules/read-schedule.ts';
+import { BatchFaults } from '../../src/batches/upload-text.ts';
 import type { RawRequest, Route } from '../../src/operations/define.ts';
 import { OPERATIONS } from '../../src/operations/index.ts';
 import { callerJsonFault } from '../../src/platform/caller-json.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { parseJson, stringifyJson } from '../../src/platform/json.ts';
+import { asinsFrom } from '../support/batches.ts';
 import { expectLinearWork, expectLinearWorkOfEach, type TaskOf } from '../support/linear-work.ts';
 import { OPERATION_SAMPLES } from '../support/operation-samples.ts';
 import { openWorkMeter, type Work, type WorkMeter } from '../support/work.ts';
@@ -100,21 +102,26 @@ const PARSERS: Parser[] = [
       },
     })),
   ),
-  ...ENDPOINTS.flatMap(({ method, path, query, uploadQuery, body, upload }) =>
-    Object.entries({ query, uploadQuery, body: body?.schema, upload: upload?.schema }).flatMap(
-      ([part, schema]) =>
-        schema
-          ? [
-              {
-                name: `${part} of ${method} ${path}`,
-                ...fieldsOf(schema, body?.example ?? upload?.example),
-                parse: (text: string) => {
-                  const raw = /query/i.test(part) ? asQuery(text) : parsed(text);
-                  return () => parseAs(schema, raw);
-                },
+  ...ENDPOINTS.flatMap(({ method, path, query, uploadQuery, body, document, upload }) =>
+    Object.entries({
+      query,
+      uploadQuery,
+      body: body?.schema,
+      document: document?.schema,
+      upload: upload?.schema,
+    }).flatMap(([part, schema]) =>
+      schema
+        ? [
+            {
+              name: `${part} of ${method} ${path}`,
+              ...fieldsOf(schema, (body ?? document ?? upload)?.example),
+              parse: (text: string) => {
+                const raw = /query/i.test(part) ? asQuery(text) : parsed(text);
+                return () => parseAs(schema, raw);
               },
-            ]
-          : [],
+            },
+          ]
+        : [],
     ),
   ),
 ];
@@ -210,6 +217,21 @@ test('reading many lines of a batch takes linear work', async () => {
   await expectLinear((size) => {
     const lines = Array.from({ length: 200 * size }, (_, i) => line(i)).join('\n');
     return () => read('market.product', lines);
+  });
+});
+
+test.for<[what: string, params: object]>([
+  ['many items', { domain: 1 }],
+  ['many items with long parameters', { domain: 1, fields: 'asin,title,'.repeat(8) }],
+])('reading a schedule of %s takes linear work', async ([_what, params]) => {
+  await expectLinear((size) => {
+    const split = { asins: asinsFrom('B0', 100 * size) };
+    const batch = { operation: 'market.product', params, split };
+    const body = JSON.stringify({ name: 'Linear', cron: '0 * * * *', batch });
+    return async () => {
+      const { operation, raws } = (await readSchedule(body)).batch;
+      await readItems(operation, raws, async () => undefined, NOW, DOCUMENT_ITEM_LIMITS);
+    };
   });
 });
 

@@ -4,7 +4,12 @@ import { expect, test } from 'vitest';
 
 /** Names of cookies look like names of metrics. */
 const COOKIES = [
-  ...['souk_device', 'souk_form', 'souk_operator', 'souk_operator_device', 'souk_pending', 'souk_session'],
+  'souk_device',
+  'souk_form',
+  'souk_operator',
+  'souk_operator_device',
+  'souk_pending',
+  'souk_session',
 ];
 
 /** Names of metrics in a text. */

@@ -56,7 +56,14 @@ test('shows all queues', async ({ souk }) => {
   const reply = await ask(souk, '/api/queues', { headers: bearer });
   const { queues } = JSON.parse(reply.text) as { queues: { name: string; hasWorkers: boolean }[] };
   expect(queues.map(({ name }) => name)).toEqual([
-    ...['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends', 'test', 'batch'],
+    'market',
+    'lightning',
+    'storefront',
+    'graph',
+    'keywords',
+    'trends',
+    'test',
+    'batch',
   ]);
 });
 

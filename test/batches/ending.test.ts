@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { FREE_BATCHES_KEPT } from '../../src/batches/create.ts';
+import { FREE_BATCHES_KEPT } from '../../src/batches/create-batch.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {

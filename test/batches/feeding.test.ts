@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
-import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import { offPeakOpening } from '../../src/billing/wallets.ts';
 import { POOLS } from '../../src/operations/pools.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encode } from '../../src/billing/admission-request.ts';
+import { createKey, hashKey } from '../../src/accounts/authentication.ts';
 import { type Billing, openBilling, refusalOf } from '../support/billing.ts';
 
 let billing: Billing;
@@ -32,21 +31,9 @@ test('stores the input and the answer of a call as they are, also with character
   );
 });
 
-test('admits calls whose callers know the account of their key together with those that do not', async () => {
-  const accounts = [await subscribed(), await subscribed(), await subscribed()];
-  const admissions = await Promise.all(
-    accounts.map((account, i) =>
-      billing.admit(account, 1, {
-        caller: { keyHash: account.keyHash, ...(i === 1 ? { keyAccountId: account.accountId } : {}) },
-      }),
-    ),
-  );
-  expect(admissions.map(({ accountId }) => accountId)).toEqual(accounts.map(({ accountId }) => accountId));
-});
-
 test('refuses a key whose caller names another account, and charges neither', async () => {
   const [account, other] = [await subscribed(), await subscribed()];
-  const caller = { keyHash: account.keyHash, keyAccountId: other.accountId };
+  const caller = { keyHash: account.keyHash, accountId: other.accountId };
   expect(await refusalOf(billing.admit(account, 1, { caller }))).toMatchObject({ kind: 'KEY_INVALID' });
   const { rowCount } = await billing.database.query('select from ledger where account_id = any($1)', [
     [account.accountId, other.accountId],
@@ -66,35 +53,25 @@ test('refuses a call of a batch whose account does not exist, beside admitted ca
 
 test('of calls of a batch that repeat each other, the first is admitted and the others join it', async () => {
   const account = await subscribed();
-  // Only calls of a subscription whose present month is known are admitted together.
-  await billing.admit(account, 1);
-  // So many that sorting them by their charge alone exchanges some that are equal.
+  const { accountId } = account;
+  const keys = [account.keyHash];
+  for (const _ of [1, 2])
+    keys.push(hashKey(await createKey(billing.database, accountId, billing.clock.now())));
   const charges = Array.from({ length: 20 }, newChargeId);
-  const calls = [...charges, ...charges.toSorted(), ...charges].map((chargeId) => ({
-    caller: { keyHash: account.keyHash, keyAccountId: account.accountId },
-    callId: uuid(),
-    operation: 'market.product',
-    chargeId,
-    units: 1,
-    pool: 'market' as const,
-    deadlineAt: billing.clock.now() + 60_000,
-    input: null,
-    answer: 'own',
-    background: false,
-  }));
-  const asked = encode(calls);
-  const { rows } = await billing.database.query(
-    `select outcome, call_id as "callId"
-    from souk_admit_calls($1, 300, '00:00', '00:00', 'UTC', 'infinity', ${asked.map((_, i) => `$${i + 2}`).join()})
-    order by idx`,
-    [new Date(billing.clock.now()), ...asked],
+  const admissions = await Promise.all(
+    keys.map((keyHash) =>
+      Promise.all(
+        charges.map((chargeId) =>
+          billing.admit(account, 1, { caller: { accountId, keyHash }, chargeId, answer: 'own' }),
+        ),
+      ),
+    ),
   );
-  expect(rows).toEqual(
-    calls.map(({ chargeId }, i) => ({
-      outcome: i < charges.length ? 'admitted' : 'joined',
-      callId: calls[charges.indexOf(chargeId)]?.callId,
-    })),
-  );
+  for (const [i] of charges.entries()) {
+    const ofCharge = admissions.map((ofKey) => ofKey[i]);
+    expect(ofCharge.map((admission) => admission?.kind)).toEqual(['cached', 'joined', 'joined']);
+    expect(new Set(ofCharge.map((admission) => admission?.callId)).size).toBe(1);
+  }
 });
 
 test('a call that repeats one whose claim is older than five minutes replaces the claim', async () => {

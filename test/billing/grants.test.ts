@@ -24,7 +24,12 @@ afterAll(() => billing.close());
 
 const inDays = (days: number) => new Date(NOW + days * 86_400_000);
 const subscriptionOf = (accountId: number, from: number, to: number): SubscriptionGrant => ({
-  ...{ accountId, wallet: 'general', planId, quantity: 1, startsAt: inDays(from), endsAt: inDays(to) },
+  accountId,
+  wallet: 'general',
+  planId,
+  quantity: 1,
+  startsAt: inDays(from),
+  endsAt: inDays(to),
 });
 
 async function subscriptionsOf(accountId: number): Promise<number> {
@@ -99,14 +104,29 @@ test('balances state the units that were granted and the units that are left', a
   expect(await walletBalances(billing.database, accountId, NOW)).toEqual({
     subscriptions: [
       {
-        ...{ id, wallet: 'general', planName: 'Small', quantity: 1, endsAt: inDays(10).getTime() },
-        ...{ dailyLimit: null, dayUsed: 7, monthlyLimit: 500, monthUsed: 7, monthEnd: inDays(10).getTime() },
+        id,
+        wallet: 'general',
+        planName: 'Small',
+        quantity: 1,
+        endsAt: inDays(10).getTime(),
+        dailyLimit: null,
+        dayUsed: 7,
+        monthlyLimit: 500,
+        monthUsed: 7,
+        monthEnd: inDays(10).getTime(),
       },
     ],
     packs: [
       {
-        ...{ id: packId, wallet: 'off_peak', totalUnits: 30, remainingUnits: 30, rateLimitPerMinute: 5 },
-        ...{ validFrom: NOW, validUntil: inDays(30).getTime(), valid: true, window },
+        id: packId,
+        wallet: 'off_peak',
+        totalUnits: 30,
+        remainingUnits: 30,
+        rateLimitPerMinute: 5,
+        validFrom: NOW,
+        validUntil: inDays(30).getTime(),
+        valid: true,
+        window,
       },
     ],
   });

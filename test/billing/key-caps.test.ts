@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { addKey, changeKey } from '../../src/accounts/account-keys.ts';
-import { KeyChanged } from '../../src/accounts/authentication.ts';
+import { hashKey, KeyChanged } from '../../src/accounts/authentication.ts';
 import { type KeySettings, WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
-import { hashKey } from '../../src/accounts/keys.ts';
-import type { Caller } from '../../src/billing/admission-request.ts';
-import { unitsByKey } from '../../src/billing/key-units.ts';
+import type { Caller } from '../../src/billing/admission.ts';
+import { unitsByKey } from '../../src/billing/key-warning.ts';
 import { type BilledAccount, type Billing, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { test } from '../support/souk-test.ts';
@@ -23,9 +22,11 @@ async function keyOf(
   limits: Partial<KeySettings>,
 ): Promise<CappedKey> {
   const { key, id } = await addKey(billing.database, accountId, {
-    ...{ settings: { ...WITHOUT_LIMITS, ...limits }, createdBy: null, now: billing.clock.now() },
+    settings: { ...WITHOUT_LIMITS, ...limits },
+    createdBy: null,
+    now: billing.clock.now(),
   });
-  return { id, caller: { keyHash: hashKey(key) } };
+  return { id, caller: { accountId, keyHash: hashKey(key) } };
 }
 
 const unlimited = { subscriptions: [{}] };
@@ -45,7 +46,9 @@ test('refuses units above the cap of a day until midnight UTC, and no other key'
   expect(await refusalOf(admit(4))).toEqual({
     kind: 'KEY_CAP_REACHED',
     metadata: {
-      ...{ period: 'day', needed: 4, remaining: 3 },
+      period: 'day',
+      needed: 4,
+      remaining: 3,
       resetAt: new Date(billing.clock.now() + DAY_MS / 2).toISOString(),
     },
     retryAfterSeconds: DAY_MS / 2 / 1000,
@@ -129,10 +132,10 @@ test('refuses a call whose caller has checked other scopes than the key has now'
   const now = billing.clock.now();
   await changeKey(billing.database, account.accountId, id, now, (key) => ({ ...key, scopes: ['read'] }));
   await expect(billing.admit(account, 1, { caller })).rejects.toThrow(KeyChanged);
-  await billing.admit(account, 1, { caller: { ...caller, keyVersion: 1 } as Caller });
+  await billing.admit(account, 1, { caller: { ...caller, keyVersion: 1 } });
   // A cap is checked in admission, so it needs no new version.
   await changeKey(billing.database, account.accountId, id, now, (key) => ({ ...key, capDay: 100 }));
-  await billing.admit(account, 1, { caller: { ...caller, keyVersion: 1 } as Caller });
+  await billing.admit(account, 1, { caller: { ...caller, keyVersion: 1 } });
 });
 
 type Step =
@@ -148,14 +151,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('admit' as const), key, units: fc.integer({ min: 0, max: 25 }) },
+      kind: fc.constant('admit' as const),
+      key,
+      units: fc.integer({ min: 0, max: 25 }),
       answered: fc.boolean(),
     }),
   },
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('end' as const), pick: fc.nat(), units: fc.integer({ min: 0, max: 30 }) },
+      kind: fc.constant('end' as const),
+      pick: fc.nat(),
+      units: fc.integer({ min: 0, max: 30 }),
       release: fc.boolean(),
     }),
   },
@@ -214,7 +221,8 @@ test('after any history, calls are admitted exactly within the caps of their key
           caps[taken.key] = { capDay, capMonth };
           await changeKey(billing.database, account.accountId, keys[taken.key]?.id ?? 0, now, (present) => ({
             ...present,
-            ...{ capDay, capMonth },
+            capDay,
+            capMonth,
           }));
         } else if (taken.kind === 'admit') {
           const { capDay, capMonth } = caps[taken.key] ?? { capDay: null, capMonth: null };

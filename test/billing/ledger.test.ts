@@ -52,8 +52,11 @@ test('packs that ended while no process ran expire when the next process checks'
   billing.clock.advance(60 * DAY_MS);
   await expireEverything();
   expect(await linesOf(account)).toEqual([
-    ...['grant 1 1', 'grant 2 2', 'grant 90 90'],
-    ...['expire 1 -1', 'expire 2 -2'],
+    'grant 1 1',
+    'grant 2 2',
+    'grant 90 90',
+    'expire 1 -1',
+    'expire 2 -2',
   ]);
 });
 
@@ -77,7 +80,8 @@ test.each([
   await expireEverything();
   const [settled, returned] = ['settle 5 0', 'release 10 10'];
   expect(await linesOf(account)).toEqual([
-    ...['grant 40 40', 'reserve 15 -15'],
+    'grant 40 40',
+    'reserve 15 -15',
     ...(checks
       ? ['expire 25 -25', settled, returned, 'expire 10 -10']
       : [settled, returned, 'expire 35 -35']),

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Admissions } from '../../src/billing/admission.ts';
-import type { AdmissionRequest } from '../../src/billing/admission-request.ts';
+import type { AdmissionRequest, Admissions } from '../../src/billing/admission.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { type Billing, openBilling } from '../support/billing.ts';
 

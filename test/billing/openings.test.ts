@@ -73,7 +73,10 @@ const question: fc.Arbitrary<Question> = fc
   })
   .filter(({ start, end }) => start !== end)
   .map(({ change: [zone, change], offsetMs, start, end }) => ({
-    ...{ at: Date.parse(change) + offsetMs, start: timeOfDay(start), end: timeOfDay(end), zone },
+    at: Date.parse(change) + offsetMs,
+    start: timeOfDay(start),
+    end: timeOfDay(end),
+    zone,
   }));
 
 test('the next opening is the first moment inside the window, also in skipped and repeated hours', async () => {

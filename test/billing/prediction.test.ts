@@ -63,28 +63,42 @@ const OWN_WINDOWS = [
 const begins = fc.constantFrom(-40 * DAY_MS, -40 * DAY_MS, -20 * DAY_MS, -MINUTE_MS, 0, 1);
 const ends = fc.constantFrom(0, 1, MINUTE_MS, HOUR_MS, 2 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS);
 const looks = fc.constantFrom(
-  ...[-DAY_MS, -90 * MINUTE_MS, -MINUTE_MS, -1, 0, 1, MINUTE_MS - 1, MINUTE_MS],
-  ...[30 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS, 31 * DAY_MS],
+  -DAY_MS,
+  -90 * MINUTE_MS,
+  -MINUTE_MS,
+  -1,
+  0,
+  1,
+  MINUTE_MS - 1,
+  MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  6 * HOUR_MS,
+  DAY_MS,
+  31 * DAY_MS,
 );
 const wallet = fc.constantFrom('general' as const, 'off_peak' as const);
 const limit = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: null });
 const account = fc.record({
   subscriptions: fc.uniqueArray(
     fc.record({
-      ...{ wallet, quantity: fc.integer({ min: 1, max: 2 }), begins, ends },
-      ...{ minuteLimit: limit(3), dailyLimit: limit(6), monthlyLimit: limit(12) },
+      wallet,
+      quantity: fc.integer({ min: 1, max: 2 }),
+      begins,
+      ends,
+      minuteLimit: limit(3),
+      dailyLimit: limit(6),
+      monthlyLimit: limit(12),
     }),
     { maxLength: 2, selector: (subscription) => subscription.wallet },
   ),
   packs: fc.array(
     fc.record({
-      ...{
-        wallet,
-        units: fc.integer({ min: 1, max: 5 }),
-        rate: fc.integer({ min: 1, max: 3 }),
-        begins,
-        ends,
-      },
+      wallet,
+      units: fc.integer({ min: 1, max: 5 }),
+      rate: fc.integer({ min: 1, max: 3 }),
+      begins,
+      ends,
       window: fc.option(fc.constantFrom(...OWN_WINDOWS), { nil: undefined }),
     }),
     { maxLength: 3 },
@@ -115,19 +129,15 @@ type ArbitraryOf<A> = A extends fc.Arbitrary<infer Value> ? Value : never;
 function grantsOf({ subscriptions, packs }: AccountSeed, moment: number): Grants {
   return {
     subscriptions: subscriptions.map(({ begins: from, ends: until, ...grant }) => ({
-      ...{
-        ...grant,
-        startsAt: new Date(moment + from),
-        endsAt: new Date(moment + Math.max(until, from + 1)),
-      },
+      ...grant,
+      startsAt: new Date(moment + from),
+      endsAt: new Date(moment + Math.max(until, from + 1)),
     })),
     packs: packs
       .map(({ begins: from, ends: until, window, ...grant }) => ({
-        ...{
-          ...grant,
-          validFrom: new Date(moment + from),
-          validUntil: new Date(moment + Math.max(until, from + 1)),
-        },
+        ...grant,
+        validFrom: new Date(moment + from),
+        validUntil: new Date(moment + Math.max(until, from + 1)),
         ...(window && grant.wallet === 'off_peak' ? { window } : {}),
       }))
       .sort((a, b) => a.validUntil.getTime() - b.validUntil.getTime()),
@@ -213,7 +223,9 @@ test.each(SCENES)(
       const grants = accounts.map((granted) => grantsOf(granted, moment));
       const opened = await openManyAccounts(billing.database, grants, now);
       const subjects = grants.map((granted, i) => ({
-        ...{ granted, account: opened[i] as BilledAccount, model: billingModel(granted, offPeak) },
+        granted,
+        account: opened[i] as BilledAccount,
+        model: billingModel(granted, offPeak),
       }));
 
       for (const [look, instant] of instants.entries()) {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BinaryRows } from '../../src/brand-analytics/import/binary-rows.ts';
-import { startCopy } from '../../src/brand-analytics/import/copy.ts';
+import { BinaryRows, startCopy } from '../../src/brand-analytics/import/copy.ts';
 import { shareOf } from '../../src/brand-analytics/import/report.ts';
 import { openTestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { listImports } from '../../src/brand-analytics/import/import-notes.ts';
-import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
+import { importWeek, listImports } from '../../src/brand-analytics/import/import-week.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load, REPORTS, ranked } from '../support/reports.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
+import type { ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { csvReport, jsonReport, load, REPORTS, ranked, reportEntry } from '../support/reports.ts';
 

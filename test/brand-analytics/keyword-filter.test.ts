@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { searchTerms } from '../../src/brand-analytics/search.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
+import type { ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load, REPORTS, ranked } from '../support/reports.ts';
 
@@ -89,14 +88,4 @@ test('a search finds whole words in all their forms, and no parts', async () => 
   expect(await search('de', 'lampen')).toEqual(['kleine lampe']);
   expect(await search('us', 'lamp')).toEqual(['lampshade for lamps', 'desk lamp']);
   expect(await search('us', 'amp')).toEqual([]);
-});
-
-test('terms of an earlier version are found by parts after the migration', async () => {
-  const words = 'select site, word, stem from aba_words order by site, word';
-  const { rows: learnt } = await database.query(words);
-  await database.query('drop table aba_words; drop function aba_words_of, aba_stem');
-  await database.query(readFileSync('src/platform/db/migrations/0065_keyword_parts.sql', 'utf8'));
-  expect((await database.query(words)).rows).toEqual(learnt);
-  expect(learnt.length).toBeGreaterThan(MANY.length);
-  expect(await found('us', 'lam')).toEqual(['desk lamp', 'lampshade for lamps']);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TEST_REPORTS } from '../../src/brand-analytics/test-reports.ts';
+import { TEST_REPORTS } from '../../src/brand-analytics/weeks.ts';
 import { openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { openTestDatabase } from '../support/database.ts';

@@ -30,7 +30,9 @@ async function read(name: QueuedName, given: Record<string, unknown>): Promise<u
   const input = operation.params.parse(given);
   const { signal } = new AbortController();
   const context = {
-    ...{ sources: operation.source(input), upstream: { reports: { database, provider: REPORTS } }, signal },
+    sources: operation.source(input),
+    upstream: { reports: { database, provider: REPORTS } },
+    signal,
     useEdition() {},
   };
   const handler = HANDLERS[name] as Handler<QueuedOperation>;

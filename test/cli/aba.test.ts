@@ -53,12 +53,18 @@ test('weeks lists imported weeks, and weeks with a pending fetch until they are 
     const { awaited } = (await command.json('aba weeks')) as { awaited: unknown };
     expect(awaited).toEqual([
       {
-        ...{ country: 'jp', week: '2026-03-14', attempts: 0 },
-        ...{ nextAttemptAt: '2026-03-16T07:00:00.000Z', reason: null },
+        country: 'jp',
+        week: '2026-03-14',
+        attempts: 0,
+        nextAttemptAt: '2026-03-16T07:00:00.000Z',
+        reason: null,
       },
       {
-        ...{ country: 'de', week: '2026-03-14', attempts: 2 },
-        ...{ nextAttemptAt: '2026-03-16T08:30:00.000Z', reason: 'Not ready.' },
+        country: 'de',
+        week: '2026-03-14',
+        attempts: 2,
+        nextAttemptAt: '2026-03-16T08:30:00.000Z',
+        reason: 'Not ready.',
       },
     ]);
     const { stdout } = await command.run('aba weeks');
@@ -93,7 +99,7 @@ describe('aba fetch', () => {
       SP_API_BASE_URL: server.url,
       SP_API_CLIENT_ID: clientId,
       SP_API_CLIENT_SECRET: clientSecret,
-      SP_API_REFRESH_TOKEN_EU: refreshTokens.eu ?? '',
+      SP_API_REFRESH_TOKENS: `eu=${refreshTokens.eu}`,
     };
   });
   afterAll(() => server.close());
@@ -125,7 +131,7 @@ describe('aba fetch', () => {
   });
 
   test.each([
-    ['a region without an account', '--country jp', /^Not set: SP_API_REFRESH_TOKEN_FE\. /],
+    ['a region without an account', '--country jp', /^Not set: SP_API_REFRESH_TOKENS \(fe\)\. /],
     ['a date that is not a Saturday', '--country uk --date 2026-03-20', /--date must be a Saturday/],
     ['a week that has not ended', '--country uk --date 2096-03-17', /2096-03-17 has not ended yet/],
   ])('%s ends with exit code 1 and an error message', async (_, words, sentence) => {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { monthsAfter } from '../../src/platform/calendar.ts';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { hashKey, isWellFormed } from '../../src/accounts/keys.ts';
-import { testAccountOf } from '../../src/accounts/test-accounts.ts';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { hashKey, isWellFormed, testAccountOf } from '../../src/accounts/authentication.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';
@@ -99,14 +98,20 @@ test('create and update set limits, and an empty text removes them', async () =>
   const listed = async () => (await command.json(`key list --account ${accountId}`)).at(-1);
   const { id, ...limits } = await listed();
   expect(limits).toMatchObject({
-    ...{ name: 'Dashboard', scopes: ['read', 'products'], capDay: 5, networks: ['203.0.113.0/24'] },
+    name: 'Dashboard',
+    scopes: ['read', 'products'],
+    capDay: 5,
+    networks: ['203.0.113.0/24'],
   });
   expect(await status(key)).toBe(403);
   await command.run(
     `key update --account ${accountId} --key ${id} --network= --cap-month 9 --expires 2099-01-01`,
   );
   expect(await listed()).toMatchObject({
-    ...{ networks: null, capDay: 5, capMonth: 9, expiresAt: '2099-01-01T00:00:00.000Z' },
+    networks: null,
+    capDay: 5,
+    capMonth: 9,
+    expiresAt: '2099-01-01T00:00:00.000Z',
   });
   expect(await status(key)).toBe(200);
 });

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';

@@ -187,7 +187,14 @@ test.for<[string, string]>([
         process.execPath,
         [
           join(built.root, 'dist/command/souk-client.cjs'),
-          ...['batch', 'killed-items.csv', '--operation', 'market.product', '--country', 'us', '--out', out],
+          'batch',
+          'killed-items.csv',
+          '--operation',
+          'market.product',
+          '--country',
+          'us',
+          '--out',
+          out,
         ],
         {
           cwd: built.folder,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, requireSettings } from '../../src/config/config.ts';
+import { retentionSettings } from '../../src/config/limits.ts';
 import { mailSenderOf } from '../../src/config/mail.ts';
 import { hasDemoPictures, providersOf } from '../../src/config/providers.ts';
 import { credentialsFor } from '../../src/config/selling-partner.ts';
@@ -23,6 +24,15 @@ test('treats an empty value as absent', () => {
   expect(readConfig({ PORT: '', DATABASE_URL: ' ', LOG_LEVEL: '' })).toEqual(readConfig({}));
 });
 
+test.for(['a:1,b:2/souk', 'a,b/souk', 'a/souk?host=a,b', 'a/souk?host=a&host=b'])(
+  'refuses the address //user@%s of PostgreSQL because it names several servers',
+  (address) => {
+    expect(() => readConfig({ DATABASE_URL: `postgresql://user@${address}` })).toThrow(
+      /DATABASE_URL names several servers, but must name one address that leads to the primary/,
+    );
+  },
+);
+
 describe('refuses a bad setting with a message that names it:', () => {
   test.each([
     ['PORT', 'eighty'],
@@ -32,17 +42,18 @@ describe('refuses a bad setting with a message that names it:', () => {
     ['DATABASE_URL', 'localhost'],
     ['DATABASE_URL', 'mysql://localhost/souk'],
     ['DATABASE_URL', 'postgresql://user:password@host:port/souk'],
+    ['DATABASE_URL', 'postgresql://host/souk?target_session_attrs=standby'],
     ['REDIS_URL', 'localhost:6379'],
     ['REDIS_URL', 'http://localhost:6379'],
     ['REDIS_NAMESPACE', 'Souk!'],
     ['REDIS_NAMESPACE', '{souk}'],
     ['KEEPA_BASE_URL', 'api.keepa.example'],
     ['KEEPA_BASE_URL', 'ftp://api.keepa.example'],
-    ['SP_API_BASE_URL', 'sellingpartner.example'],
+    ['SP_API_REFRESH_TOKENS', 'Atzr|token'],
+    ['SP_API_REFRESH_TOKENS', 'na=a,us=b'],
     ['DEMO_DATA', 'products,payments'],
     ['ABA_FETCH_COUNTRIES', 'us,in'],
     ['CHART_SITE_URL', 'charts'],
-    ['IMAGE_CDN_URL', 'images'],
     ['OFF_PEAK_WINDOW', '19:00'],
     ['OFF_PEAK_WINDOW', '19:00-24:00'],
     ['OFF_PEAK_WINDOW', '7:00-19:00'],
@@ -80,7 +91,8 @@ describe('the settings of mails', () => {
   test('are all or none', () => {
     expect(mail({})).toBeNull();
     expect(mail({ SMTP_URL, MAIL_FROM, PUBLIC_URL })).toEqual({
-      ...{ from: MAIL_FROM, publicUrl: PUBLIC_URL },
+      from: MAIL_FROM,
+      publicUrl: PUBLIC_URL,
       transport: { smtpUrl: SMTP_URL },
     });
     expect(() => mail({ SMTP_URL })).toThrow(/^SMTP_URL is set: set MAIL_FROM/);
@@ -94,10 +106,44 @@ describe('the settings of mails', () => {
 
   test('show mails in the console on a loopback address only', () => {
     expect(mail({ SMTP_URL: 'console:', PORT: '3001' })).toMatchObject({
-      ...{ transport: 'console', publicUrl: 'http://127.0.0.1:3001' },
+      transport: 'console',
+      publicUrl: 'http://127.0.0.1:3001',
     });
     expect(() => mail({ SMTP_URL: 'console:', HOST: '0.0.0.0' })).toThrow(/HOST must be loopback/);
   });
+});
+
+test('LIMITS changes the limits that it names', () => {
+  const LIMITS = '{"FREE_REQUESTS_PER_SECOND": 50, "LEDGER_KEPT_MONTHS": 24}';
+  expect(readConfig({ LIMITS })).toEqual({
+    ...readConfig({}),
+    FREE_REQUESTS_PER_SECOND: 50,
+    LEDGER_KEPT_MONTHS: 24,
+  });
+});
+
+test.each([
+  ['FREE_REQUESTS_PER_SECOND=50', 'LIMITS must be a JSON object.'],
+  ['[50]', 'LIMITS must be a JSON object.'],
+  [
+    '{"FREE_REQUEST_PER_SECOND": 50}',
+    'LIMITS has no limit FREE_REQUEST_PER_SECOND; did you mean FREE_REQUESTS_PER_SECOND?',
+  ],
+  ['{"UPLOAD_BYTES": "1"}', 'LIMITS: UPLOAD_BYTES must be a whole number from 1, got "1".'],
+  ['{"UPLOAD_BYTES": 0.5}', 'LIMITS: UPLOAD_BYTES must be a whole number from 1, got 0.5.'],
+  [
+    '{"UPLOAD_BYTES": 0, "CALLS_KEPT_MONTHS": 1}',
+    'LIMITS: UPLOAD_BYTES must be a whole number from 1, got 0; LIMITS: CALLS_KEPT_MONTHS must be a whole number from 2 to 1200, got 1.',
+  ],
+])('refuses LIMITS=%s, naming what is wrong', (LIMITS, faults) => {
+  expect(() => readConfig({ LIMITS })).toThrow(new ConfigError(`Bad setting: ${faults}`));
+});
+
+test('refuses to fold ledger lines before their calls are deleted', () => {
+  const config = readConfig({ LIMITS: '{"LEDGER_KEPT_MONTHS": 13}' });
+  expect(() => retentionSettings(config)).toThrow(
+    'LIMITS: LEDGER_KEPT_MONTHS must be 0 or more than CALLS_KEPT_MONTHS (13), got 13.',
+  );
 });
 
 test('names all of several bad settings', () => {
@@ -139,11 +185,11 @@ test('a site whose reports are fetched requires the credentials of its region', 
   const config = readConfig({
     ABA_FETCH_COUNTRIES: 'us, de',
     SP_API_CLIENT_ID: 'a',
-    SP_API_REFRESH_TOKEN_NA: 'b',
+    SP_API_REFRESH_TOKENS: 'na=b',
   });
   const { ABA_FETCH_COUNTRIES: sites = [] } = config;
   expect(() => credentialsFor(config, sites)).toThrow(
-    /^Not set: SP_API_CLIENT_SECRET, SP_API_REFRESH_TOKEN_EU\. Fetching reports of us, de needs it\.$/,
+    /^Not set: SP_API_CLIENT_SECRET, SP_API_REFRESH_TOKENS \(eu\)\. Fetching reports of us, de needs it\.$/,
   );
   const { refreshTokens } = credentialsFor({ ...config, SP_API_CLIENT_SECRET: 'c' }, ['us', 'ca']);
   expect(refreshTokens).toEqual({ na: 'b' });

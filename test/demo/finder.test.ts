@@ -165,9 +165,21 @@ test('computes insights from all products found', async ({ demo }) => {
   expect(counts.reduce((sum, count) => sum + count)).toBe(json.totalResults);
   expect(lowestRank).toBeLessThan(highestRank);
   for (const name of [
-    ...['avgBuyBox', 'avgBuyBox90', 'avgBuyBox365', 'avgBuyBoxDeviation', 'avgReviewCount', 'avgRating'],
-    ...['avgDeltaPercent30BuyBox', 'avgDeltaPercent90BuyBox', 'avgDeltaPercent30Amazon', 'sellerCount'],
-    ...['isFBAPercent', 'soldByAmazonPercent', 'hasCouponPercent', 'avgOfferCountNew', 'avgOfferCountUsed'],
+    'avgBuyBox',
+    'avgBuyBox90',
+    'avgBuyBox365',
+    'avgBuyBoxDeviation',
+    'avgReviewCount',
+    'avgRating',
+    'avgDeltaPercent30BuyBox',
+    'avgDeltaPercent90BuyBox',
+    'avgDeltaPercent30Amazon',
+    'sellerCount',
+    'isFBAPercent',
+    'soldByAmazonPercent',
+    'hasCouponPercent',
+    'avgOfferCountNew',
+    'avgOfferCountUsed',
   ]) {
     expect(json.searchInsights[name], name).toBeTypeOf('number');
   }

@@ -22,7 +22,12 @@ interface Offer {
 function product(asin: string, domain = 1, nowMinutes = NOW) {
   const all = { history: true, rating: true, buybox: true, stock: true, videos: true, aplus: true };
   const found = productOf(asin, {
-    ...{ domain, nowMinutes, statsDays: 90, days: null, offers: 20, onlyLiveOffers: false },
+    domain,
+    nowMinutes,
+    statsDays: 90,
+    days: null,
+    offers: 20,
+    onlyLiveOffers: false,
     ...all,
     historicalVariations: true,
   });
@@ -65,7 +70,10 @@ test('statistics, counts and buy boxes of a product are those of its live offers
       const fbm = fresh.filter(({ isFBA }) => !isFBA);
       expect([0, 1, 2, 7, 10].map((index) => stats.current[index])).toEqual(
         [
-          ...[fresh.filter(({ isAmazon }) => isAmazon), fresh, used, fbm],
+          fresh.filter(({ isAmazon }) => isAmazon),
+          fresh,
+          used,
+          fbm,
           fba.filter(({ isAmazon }) => !isAmazon),
         ].map(lowest),
       );

@@ -143,9 +143,22 @@ test('series and fields with a surcharge are present only if they are requested'
 test('each statistic has 36 entries that agree with the history', async ({ demo }) => {
   const [{ csv, stats }] = await products(demo, ['B0AA11BB22'], { stats: 30 });
   for (const name of [
-    ...['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'],
-    ...['min', 'max', 'minInInterval', 'maxInInterval', 'isLowest', 'isLowest90'],
-    ...['outOfStockPercentageInInterval', 'outOfStockPercentage30', 'outOfStockPercentage90'],
+    'current',
+    'avg',
+    'avg30',
+    'avg90',
+    'avg180',
+    'avg365',
+    'atIntervalStart',
+    'min',
+    'max',
+    'minInInterval',
+    'maxInInterval',
+    'isLowest',
+    'isLowest90',
+    'outOfStockPercentageInInterval',
+    'outOfStockPercentage30',
+    'outOfStockPercentage90',
   ]) {
     expect(stats[name], name).toHaveLength(36);
   }

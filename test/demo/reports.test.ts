@@ -115,10 +115,27 @@ test('writes the ranking as CSV, with quotes, commas and line ends', () => {
   expect(names).toHaveLength(21);
   expect(rows).toHaveLength(5_000);
   expect(rows[0]).toEqual([
-    ...['1', odd.term, 'Acme', 'Umbra', '', 'Office Products', '', ''],
-    ...['B000000001', 'Screen, 15",\nblack', '12.5', ''],
-    ...['B000000002', 'Screen', '3', '0.25'],
-    ...['', '', '', '', '2026-10-31'],
+    '1',
+    odd.term,
+    'Acme',
+    'Umbra',
+    '',
+    'Office Products',
+    '',
+    '',
+    'B000000001',
+    'Screen, 15",\nblack',
+    '12.5',
+    '',
+    'B000000002',
+    'Screen',
+    '3',
+    '0.25',
+    '',
+    '',
+    '',
+    '',
+    '2026-10-31',
   ]);
   for (const [i, { rank, term, products }] of plain.entries()) {
     const row = rows[i + 1] ?? [];

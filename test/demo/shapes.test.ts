@@ -14,15 +14,18 @@ const generated = [true, false]
   .flatMap((all) =>
     ASINS.map((asin) =>
       productOf(asin, {
-        ...{
-          domain: 1,
-          nowMinutes: 8_300_000,
-          statsDays: 90,
-          days: null,
-          onlyLiveOffers: false,
-          history: all,
-        },
-        ...{ offers: all ? 20 : 0, rating: all, buybox: all, stock: all, videos: all, aplus: all },
+        domain: 1,
+        nowMinutes: 8_300_000,
+        statsDays: 90,
+        days: null,
+        onlyLiveOffers: false,
+        history: all,
+        offers: all ? 20 : 0,
+        rating: all,
+        buybox: all,
+        stock: all,
+        videos: all,
+        aplus: all,
         historicalVariations: all,
       }),
     ),

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
-import { readTrending, trendingCall } from '../../src/upstream/trends/batchexecute.ts';
-import { readFeed } from '../../src/upstream/trends/feed.ts';
-import { guardedText } from '../../src/upstream/trends/guarded-json.ts';
+import { readFeed, readTrending, trendingCall } from '../../src/upstream/trends/trending-client.ts';
+import { guardedText } from '../../src/upstream/trends/widgets.ts';
 import type { Client } from '../support/client.ts';
 import type { Demo, DemoReply } from '../support/demo-provider.ts';
 import { showLogOnFailure } from '../support/souk.ts';
@@ -30,7 +29,9 @@ const read = ({ bytes }: DemoReply): any => JSON.parse(guardedText(bytes));
 
 function explore(demo: Demo, asked: object[], headers: Record<string, string> = COOKIE): Promise<DemoReply> {
   const comparisonItem = asked.map((item) => ({
-    ...{ keyword: 'kettle', geo: '', time: '2026-01-01 2026-02-28' },
+    keyword: 'kettle',
+    geo: '',
+    time: '2026-01-01 2026-02-28',
     ...item,
   }));
   const req = { comparisonItem, category: 0, property: '' };
@@ -75,8 +76,14 @@ describe('explore', () => {
       'RELATED_QUERIES',
     ]);
     expect([...(await widgets(demo, {}, { keyword: 'pot' })).keys()]).toEqual([
-      ...['TIMESERIES', 'GEO_MAP', 'TITLE_0', 'GEO_MAP_0', 'RELATED_QUERIES_0'],
-      ...['TITLE_1', 'GEO_MAP_1', 'RELATED_QUERIES_1'],
+      'TIMESERIES',
+      'GEO_MAP',
+      'TITLE_0',
+      'GEO_MAP_0',
+      'RELATED_QUERIES_0',
+      'TITLE_1',
+      'GEO_MAP_1',
+      'RELATED_QUERIES_1',
     ]);
   });
 

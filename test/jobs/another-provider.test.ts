@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, inject } from 'vitest';
-import type { Providers } from '../../src/operations/providers.ts';
+import type { Providers } from '../../src/operations/pools.ts';
 import type { Client } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';

@@ -3,10 +3,9 @@ import { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { type Backlog, openBacklog, reportAlive, reportGone } from '../../jobs/backlog.ts';
-import type { CompletionMessage } from '../../jobs/completion-message.ts';
-import { BACKGROUND_PRIORITY } from '../../jobs/fairness.ts';
+import type { CompletionMessage } from '../../jobs/end-call.ts';
 import type { Payload } from '../../jobs/payload.ts';
-import { addJob, openQueues, type Queues } from '../../jobs/queues.ts';
+import { addJob, BACKGROUND_PRIORITY, openQueues, type Queues } from '../../jobs/queues.ts';
 import { POOLS } from '../../src/operations/pools.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type RedisKeys, redisKeys } from '../../src/platform/redis-keys.ts';
@@ -63,7 +62,7 @@ function ended(durationMs: number | null): void {
 
 /** Returns the number of jobs before one of this priority, computed from the estimated wait. */
 async function ahead(priority: number): Promise<number> {
-  const waitMs = await backlog.estimateWaitMs('market', priority, 1);
+  const waitMs = await backlog.estimateWaitMs('market', priority);
   return Math.round((waitMs * POOLS.market.concurrency) / backlog.meanDurationMs('market'));
 }
 
@@ -99,8 +98,8 @@ test('the mean duration is the one that workers report, once they do', async () 
 
 test('the wait is infinite without a worker', async () => {
   await queue();
-  expect(await backlog.estimateWaitMs('market', 0, null)).toBe(0);
+  expect(await backlog.estimateWaitMs('market', 0)).toBe(0);
   await reportGone(redis, keys, 'market', 'a worker');
   await backlog.sample();
-  expect(await backlog.estimateWaitMs('market', 0, null)).toBe(Number.POSITIVE_INFINITY);
+  expect(await backlog.estimateWaitMs('market', 0)).toBe(Number.POSITIVE_INFINITY);
 });

@@ -1,7 +1,7 @@
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { expect, vi } from 'vitest';
-import { completionMessage } from '../../jobs/completion-message.ts';
+import { completionMessage } from '../../jobs/end-call.ts';
 import { openCompletionMap } from '../../jobs/wait.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
@@ -140,7 +140,7 @@ test('a request whose message is lost is answered after some seconds', async ({
   expect((await joined)?.status).toBe(200);
 });
 
-test('a message on the common channel, as of an earlier release, answers a waiting call', async ({
+test('a message on the common channel, as of a job that was put back, answers a waiting call', async ({
   souk,
   redis,
   client,
@@ -149,7 +149,7 @@ test('a message on the common channel, as of an earlier release, answers a waiti
   const awaited = souk.events.next('call.awaited');
   const call = client.get(pathOf(newAsin()));
   const { callId } = await awaited;
-  const error = { kind: 'UPSTREAM_ERROR', message: 'An earlier release says this.' } as const;
+  const error = { kind: 'UPSTREAM_ERROR', message: 'The job was put back.' } as const;
   const message = completionMessage({ callId, pool: 'market', unitsCharged: 0, error });
   await redis.publish(redisKeys(souk.redisNamespace).jobsChannel, JSON.stringify(message));
   expect((await call).json.msg).toBe(error.message);
@@ -170,7 +170,12 @@ test('only calls that requests wait long for are looked up, with longer pauses',
   const clock = new TestClock();
   const queries = vi.spyOn(database, 'query');
   const map = await openCompletionMap({
-    ...{ redis, subscriber, keys, database, clock, log },
+    redis,
+    subscriber,
+    keys,
+    database,
+    clock,
+    log,
     events: createCallEvents(log, []),
     onReceived: () => {},
   });

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { admit } from '../../jobs/admit.ts';
-import type { Admissions } from '../../src/billing/admission.ts';
-import type { AdmissionRequest } from '../../src/billing/admission-request.ts';
+import { admit } from '../../jobs/submit.ts';
+import type { AdmissionRequest, Admissions } from '../../src/billing/admission.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { type AnswerRef, OWN_ANSWER, partialAnswerRef } from '../../src/results/answer-store.ts';
@@ -26,8 +25,13 @@ const test = base
 async function end(billing: Billing, payer: BilledAccount, callId: string, units: number, answer: AnswerRef) {
   const { accountId } = payer;
   await billing.settlements.end({
-    ...{ accountId, callId, units, answer },
-    ...{ error: null, startedAt: null, attempts: 1 },
+    accountId,
+    callId,
+    units,
+    answer,
+    error: null,
+    startedAt: null,
+    attempts: 1,
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createKey } from '../../src/accounts/keys.ts';
+import { createKey } from '../../src/accounts/authentication.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { gate, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';

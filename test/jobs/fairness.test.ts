@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BACKGROUND_PRIORITY, type CallGroup, createFairness } from '../../jobs/fairness.ts';
+import { BACKGROUND_PRIORITY, type CallGroup, createFairness } from '../../jobs/queues.ts';
 import { TestClock } from '../support/clock.ts';
 
 const PATIENT_MS = 60_000;

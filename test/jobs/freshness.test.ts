@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { toKeepaMinutes } from '../../src/operations/products/keepa-time.ts';
+import { toKeepaMinutes } from '../../src/operations/products/history.ts';
 import { test } from '../support/souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';

@@ -89,7 +89,7 @@ test.for([
       unitsReserved: 1,
       deadlineAt: souk.clock.now() + 1_000,
     };
-    const job = await queues.of('market', 1).add(fields.operation, data as never, { jobId: callId });
+    const job = await queues.of('market').add(fields.operation, data as never, { jobId: callId });
     await expect.poll(() => job.getState()).toBe('delayed');
     expect((await client.get(pathOf(newAsin()))).status).toBe(200);
     souk.clock.advance(2_000);

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { createFairness } from '../../jobs/fairness.ts';
+import { createFairness } from '../../jobs/queues.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../../src/platform/outage.ts';
 import type { BilledAccount, Billing } from '../support/billing.ts';
 import { TestClock } from '../support/clock.ts';
 import { whileLocked } from '../support/locked-account.ts';
@@ -18,7 +18,9 @@ const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), 
 function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
   const { admissions, settlements, database, clock } = billing;
   return {
-    ...{ settlements, database, clock },
+    settlements,
+    database,
+    clock,
     reports: { live: database, test: database },
     providers: { products: 'p', trends: 't', reports: 'r' },
     events: { emit: () => {} },

@@ -27,7 +27,7 @@ async function waitingJobs({ redisUrl, redisNamespace }: Souk): Promise<number> 
   const redis = new Redis(redisUrl);
   const queues = openQueues(redis, redisKeys(redisNamespace), createLogger('silent'));
   try {
-    return await queues.of('market', 1).getWaitingCount();
+    return await queues.of('market').getWaitingCount();
   } finally {
     await queues.close();
     redis.disconnect();
@@ -144,9 +144,9 @@ test('puts any number of lost jobs back, each once', async ({ ownSouk: souk }) =
   const { accountId } = await souk.account();
   await stopWorkers(souk);
   await souk.database.query(
-    `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input, draws)
+    `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input)
      select $1, gen_random_uuid(), 'market.product', int8send(n), 'market', 1, $2, $3::timestamptz + n / 700 * interval '1 s',
-       jsonb_build_object('asins', jsonb_build_array('B' || lpad(n::text, 9, '0'))), '[]'
+       jsonb_build_object('asins', jsonb_build_array('B' || lpad(n::text, 9, '0')))
      from generate_series(1, $4) as n`,
     [accountId, new Date(souk.clock.now()), new Date(souk.clock.now() + 3_600_000), LOST_JOBS],
   );

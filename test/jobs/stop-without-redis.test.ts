@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, inject } from 'vitest';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { holdProducts } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
@@ -36,7 +36,10 @@ const test = base
     return async (file, souk) => {
       const logFile = join(folder, `${file.replace('/', '-')}.log`);
       const program = await startProgram({
-        ...{ name: file, file: join(inject('programs'), file), logFile, onSurprise: () => {} },
+        name: file,
+        file: join(inject('programs'), file),
+        logFile,
+        onSurprise: () => {},
         env: {
           DATABASE_URL: souk.databaseUrl,
           REDIS_URL: souk.redisUrl,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { createTestKey } from '../../src/billing/test-wallet.ts';
-import { lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';
+import { lastEndedWeek } from '../../src/operations/brand-analytics/keywords.ts';
 import { batchOnce, isFinished, linesOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { csvReport, load, ranked, testReportsLoaded } from '../support/reports.ts';

@@ -1,12 +1,12 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
 import { describe, expect } from 'vitest';
-import { testAccountOf } from '../../src/accounts/test-accounts.ts';
+import { testAccountOf } from '../../src/accounts/authentication.ts';
 import { TEST_RESULTS_LIFETIME_MS } from '../../src/batches/batch.ts';
 import { dropOldBatches } from '../../src/batches/ending.ts';
 import { createTestKey, TEST_UNITS_PER_DAY } from '../../src/billing/test-wallet.ts';
 import { POOLS, TEST_POOL } from '../../src/operations/pools.ts';
-import { ofLiveCalls } from '../../src/operator/live-calls.ts';
+import { ofLiveCalls } from '../../src/operator/call-records.ts';
 import type { CallEvent } from '../../src/platform/telemetry/call-events.ts';
 import { holdProducts, newAsin } from '../support/answers.ts';
 import { batchOnce, isFinished, linesOf, startBatch } from '../support/batches.ts';
@@ -162,7 +162,7 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
   expect(upstream.callsTo('product')).toHaveLength(0);
   expect(souk.events.seen('job.started', { pool: 'market' }).length).toBeGreaterThan(0);
   const { rows } = await souk.database.query<{ payload: string }>(
-    `select payload from webhook_deliveries where type = 'batch.completed' order by created_at desc limit 1`,
+    `select payload from outbox where kind = 'batch.completed' order by created_at desc limit 1`,
   );
   expect(JSON.parse(rows[0]?.payload ?? '')).toMatchObject({ type: 'batch.completed', livemode: false });
 

@@ -60,9 +60,7 @@ test('a job that was cancelled while it ran is not run again after the death of 
   const accepted = await client.get(PATH, { headers: { prefer: 'respond-async' } });
   const callId = accepted.json.data.jobId;
   // It had begun the job when the job was cancelled. No process that runs now has received that.
-  const [job] = (await redis.keys(`*:${callId}`)).filter((key) =>
-    key.includes(keys.queuePrefix('market', 0)),
-  );
+  const [job] = (await redis.keys(`*:${callId}`)).filter((key) => key.includes(keys.queuePrefix('market')));
   await redis.hset(job as string, 'ats', 1);
   await redis.set(keys.cancelled(callId), 1);
   const ended = souk.events.next('call.released');

@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { expect } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import { openMetricsServer } from '../../workers/metrics-server.ts';
 import { newAsin } from '../support/answers.ts';
 import type { Souk } from '../support/souk.ts';
@@ -85,9 +85,9 @@ test.for(MACHINES)(
     const pack = { accountId, wallet: 'general' as const, units: 30, rateLimitPerMinute: 10, ...validity };
     await grantPack(souk.database, pack, now - HOUR_MS);
     await souk.database.query(
-      `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, draws)
+      `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at)
        values ($1, gen_random_uuid(), 'market.product', '\\x00', 'market', 0, now() - interval '1 hour',
-         now() - interval '30 minutes', '[]')`,
+         now() - interval '30 minutes')`,
       [accountId],
     );
     await idle.reconcile();

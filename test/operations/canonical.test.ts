@@ -1,14 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chartUrl } from '../../src/operations/market/chart-url.ts';
-import { graphImage } from '../../src/operations/market/graph-image.ts';
+import { chartUrl, graphImage } from '../../src/operations/market/chart.ts';
 import { DEAL_STATES, lightningDeal } from '../../src/operations/market/lightning-deal.ts';
 import { product } from '../../src/operations/market/product.ts';
 import { imageUrl } from '../../src/operations/retail/image-url.ts';
-import { dailyTrends } from '../../src/operations/trends/daily-trends.ts';
 import { interestByRegion } from '../../src/operations/trends/interest-by-region.ts';
-import { realTimeTrends } from '../../src/operations/trends/real-time-trends.ts';
-import { relatedQueries } from '../../src/operations/trends/related-queries.ts';
+import { relatedQueries } from '../../src/operations/trends/related.ts';
+import { dailyTrends, realTimeTrends } from '../../src/operations/trends/trending.ts';
 import { fingerprint } from '../../src/platform/fingerprint.ts';
 import { canonical, faultsOf, type TakingParameters } from '../support/parameters.ts';
 
@@ -185,7 +183,14 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
       'dateRange',
       'cfont',
       'width',
-      ...['keyword', 'geo', 'hl', 'startDate', 'trendDate', 'category', 'timezone', 'resolution'],
+      'keyword',
+      'geo',
+      'hl',
+      'startDate',
+      'trendDate',
+      'category',
+      'timezone',
+      'resolution',
     ];
     const nonsense = fc.oneof(
       fc.jsonValue(),

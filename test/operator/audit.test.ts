@@ -7,12 +7,11 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect } from 'vitest';
 import { addKey } from '../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
-import { removeOperatorTwoFactor } from '../../src/accounts/operator-two-factor.ts';
+import { removeOperatorTwoFactor } from '../../src/accounts/operator-sign-in.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { registerCommands } from '../../src/cli/program.ts';
-import { AUDIT_ACTIONS } from '../../src/operator/audit/audit-actions.ts';
-import { retain } from '../../src/operator/retention.ts';
-import { RETENTION } from '../../src/operator/retention-settings.ts';
+import { AUDIT_ACTIONS } from '../../src/operator/audit.ts';
+import { RETENTION, retain } from '../../src/operator/retention.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { registerOperator } from '../../src/site/operator/register-operator.ts';
 import type { Pages } from '../../src/site/pages.ts';
@@ -110,15 +109,15 @@ const PLAN_OFFER = {
   price: '9',
 };
 const PACK_OFFER = {
-  ...{
-    code: 'new-pack',
-    name: 'New',
-    wallet: 'general',
-    units: '10',
-    rateLimitPerMinute: '60',
-    validDays: '30',
-  },
-  ...{ window: '', price: '1', isNew: '1' },
+  code: 'new-pack',
+  name: 'New',
+  wallet: 'general',
+  units: '10',
+  rateLimitPerMinute: '60',
+  validDays: '30',
+  window: '',
+  price: '1',
+  isNew: '1',
 };
 
 interface Form {
@@ -163,7 +162,11 @@ const FORMS: Record<string, Form> = {
   '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
   '/admin/announcements': {
     fields: {
-      ...{ text: 'News', link: '', level: 'info', audience: 'everyone', from: '' },
+      text: 'News',
+      link: '',
+      level: 'info',
+      audience: 'everyone',
+      from: '',
       until: '2099-01-01',
     },
     action: 'announcement.created',
@@ -214,18 +217,16 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
 
 /** Commands that change nothing. */
 const READING = [
-  ...[
-    'announcements list',
-    'account list',
-    'key list',
-    'plan list',
-    'usage',
-    'ledger',
-    'aba weeks',
-    'audit list',
-    'mcp',
-    'doctor',
-  ],
+  'announcements list',
+  'account list',
+  'key list',
+  'plan list',
+  'usage',
+  'ledger',
+  'aba weeks',
+  'audit list',
+  'mcp',
+  'doctor',
 ];
 
 function pathsOf(of: Command, path: readonly string[] = []): string[] {
@@ -307,12 +308,10 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
       .replace('{key}', String(await keyId()));
     // `aba fetch` asks this service, which refuses.
     const sellingPartner = {
-      ...{
-        SP_API_BASE_URL: souk.clientOf('').baseUrl,
-        SP_API_CLIENT_ID: 'id',
-        SP_API_CLIENT_SECRET: 'secret',
-      },
-      SP_API_REFRESH_TOKEN_NA: 'token',
+      SP_API_BASE_URL: souk.clientOf('').baseUrl,
+      SP_API_CLIENT_ID: 'id',
+      SP_API_CLIENT_SECRET: 'secret',
+      SP_API_REFRESH_TOKENS: 'na=token',
     };
     const lines = await linesOf(() => command().run(words.trim(), sellingPartner));
     expect(lines.map((one) => one.action)).toEqual([action]);

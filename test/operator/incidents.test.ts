@@ -4,10 +4,9 @@ import {
   type FoundIncident,
   findIncidents,
   INCIDENT_RULES,
-} from '../../src/operator/status/find-incidents.ts';
-import { outcomesOf } from '../../src/operator/status/outcomes.ts';
-import { componentsOf, daysOf, type Incident } from '../../src/operator/status/read-status.ts';
-import { statusOf } from '../../src/operator/status/status-board.ts';
+  outcomesOf,
+} from '../../src/operator/status/incidents.ts';
+import { componentsOf, daysOf, type Incident, statusOf } from '../../src/operator/status/read-status.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -15,7 +14,12 @@ const START = Date.parse('2026-03-04T00:00:00Z');
 
 /** Minutes by a letter each: `.` no calls, `o` ten good, `x` ten bad, `h` five of ten bad, `s` one of twenty bad, `1` one bad. */
 const KINDS: Record<string, [good: number, bad: number]> = {
-  ...{ '.': [0, 0], o: [10, 0], x: [0, 10], h: [5, 5], s: [19, 1], '1': [0, 1] },
+  '.': [0, 0],
+  o: [10, 0],
+  x: [0, 10],
+  h: [5, 5],
+  s: [19, 1],
+  '1': [0, 1],
 };
 
 function incidentsIn(text: string, open: FoundIncident | null = null) {
@@ -146,8 +150,13 @@ test.each([
 
 const NOW = START + DAY_MS / 2;
 const incident = (from: number, to: number | null, more: Partial<Incident> = {}): Incident => ({
-  ...{ id: 1, component: 'api', level: 'outage', levelNow: 'outage', notes: [] },
-  ...{ startedAt: START + from * MINUTE_MS, endedAt: to === null ? null : START + to * MINUTE_MS },
+  id: 1,
+  component: 'api',
+  level: 'outage',
+  levelNow: 'outage',
+  notes: [],
+  startedAt: START + from * MINUTE_MS,
+  endedAt: to === null ? null : START + to * MINUTE_MS,
   ...more,
 });
 

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { retain } from '../../src/operator/retention.ts';
-import { RETENTION_RULES } from '../../src/operator/retention-rules.ts';
-import { RETENTION, type RetentionSettings } from '../../src/operator/retention-settings.ts';
-import { retentionNotes, tableSizes } from '../../src/operator/table-sizes.ts';
+import { retentionNotes, tableSizes } from '../../src/operator/redis-contents.ts';
+import { RETENTION, RETENTION_RULES, type RetentionSettings, retain } from '../../src/operator/retention.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load } from '../support/reports.ts';
@@ -50,7 +48,8 @@ test('creates the partitions of the next months, and moves their rows from the d
   await addCall(month(2));
   await maintained();
   expect((await notes()).sort()).toEqual([
-    ...[`Created ${partition('finished_calls', 2)}`, `Created ${partition('ledger', 2)}`],
+    `Created ${partition('finished_calls', 2)}`,
+    `Created ${partition('ledger', 2)}`,
   ]);
   expect(await ask('select tableoid::regclass::text as name from ledger')).toEqual([
     { name: partition('ledger', 2) },
@@ -107,15 +106,11 @@ test('folds old months of the ledger into one line for each source and kind, and
     await maintained({ ledgerMonths: 14 });
     expect(await balances()).toEqual(before);
     expect(await ask(`select kind, units::integer from ${name} order by kind`)).toEqual([
-      ...[
-        { kind: 'grant', units: 100 },
-        { kind: 'charge', units: 15 },
-        { kind: 'reserve', units: 5 },
-      ],
-      ...[
-        { kind: 'settle', units: 3 },
-        { kind: 'release', units: 2 },
-      ],
+      { kind: 'grant', units: 100 },
+      { kind: 'charge', units: 15 },
+      { kind: 'reserve', units: 5 },
+      { kind: 'settle', units: 3 },
+      { kind: 'release', units: 2 },
     ]);
   }
   expect((await notes()).filter((note) => note === `Folded ${name}`)).toHaveLength(1);
@@ -132,11 +127,9 @@ test('keeps as many of the newest weekly reports of a site as the setting states
   await load(database, 'uk', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
   await maintained({ reportWeeks: 1 });
   expect(await ask('select site, week::text from aba_weeks order by site, week')).toEqual([
-    ...[
-      { site: 1, week: '2026-03-14' },
-      { site: 1, week: '2026-03-21' },
-      { site: 2, week: '2026-03-07' },
-    ],
+    { site: 1, week: '2026-03-14' },
+    { site: 1, week: '2026-03-21' },
+    { site: 2, week: '2026-03-07' },
   ]);
   expect(await partitionsOf('aba_ranks_us')).toHaveLength(2);
   expect(await notes()).toContain('Deleted the report of us, 2026-03-07');

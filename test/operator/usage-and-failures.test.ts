@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
+import { tokenHistory } from '../../src/operator/account-facts.ts';
 import { failedCallsOf, searchFailures } from '../../src/operator/failure-search.ts';
-import { retentionNotes } from '../../src/operator/table-sizes.ts';
-import { tokenHistory } from '../../src/operator/token-history.ts';
+import { retentionNotes } from '../../src/operator/redis-contents.ts';
 import { usageByOperation } from '../../src/operator/usage-report.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';

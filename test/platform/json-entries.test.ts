@@ -27,8 +27,11 @@ test('finds texts with quotes and backslashes', () => {
   expect(read(bytes, 0, bytes.length)).toEqual(value);
 });
 
-test('pauses within a long entry', () => {
-  const bytes = Buffer.from(JSON.stringify([Array.from({ length: 100_000 }, () => 12)]));
+test.for([
+  ['within a long entry', [Array.from({ length: 100_000 }, () => 12)]],
+  ['between many short entries', Array.from({ length: 100_000 }, () => 12)],
+] as const)('pauses %s', ([, value]) => {
+  const bytes = Buffer.from(JSON.stringify(value));
   const pauses = [...entriesAt(bytes, 0)].filter((entry) => entry === null);
   expect(pauses.length).toBeGreaterThan(2);
 });

@@ -23,7 +23,10 @@ test.each([
         { host: 'b', port: 26379 },
         { host: '::1', port: 3 },
       ],
-      ...{ masterName: 'main', db: 4, username: 'u', password: 'p' },
+      masterName: 'main',
+      db: 4,
+      username: 'u',
+      password: 'p',
     },
   ],
   [
@@ -34,7 +37,8 @@ test.each([
         { host: 'a', port: 7000 },
         { host: 'b', port: 6379 },
       ],
-      ...{ db: 0, tls: {} },
+      db: 0,
+      tls: {},
     },
   ],
 ] as const)('reads the address %s', (address, expected) => {

@@ -15,7 +15,7 @@ test(`accounts for every unit and completes all work when the standby of Postgre
     seed,
     amount: { seconds: 6, pauseMs: 1_500 },
     gateways: 2,
-    standby: 'named',
+    standby: true,
     plan: { round: FAIL_OVERS, pairs: 0 },
     clients: 12,
     mix: EVEN_MIX,

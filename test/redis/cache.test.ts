@@ -24,7 +24,9 @@ const test = base
     return cache;
   })
   .override('soukOptions', ({ cache }) => ({
-    ...{ gateways: 2, workers: 2, cacheRedisUrl: cache.url },
+    gateways: 2,
+    workers: 2,
+    cacheRedisUrl: cache.url,
     operator: { adminToken: ADMIN_TOKEN },
   }));
 
@@ -34,7 +36,10 @@ const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 const sendsMuch: Script = ({ params }) => ({
   json: {
     products: (params.asin ?? '').split(',').map((asin) => ({
-      ...{ asin, domainId: Number(params.domain), productType: 0, csv: [] },
+      asin,
+      domainId: Number(params.domain),
+      productType: 0,
+      csv: [],
       title: randomBytes(22_000).toString('base64'),
     })),
   },

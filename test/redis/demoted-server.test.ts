@@ -9,7 +9,7 @@ import { type Redis as Connection, closeRedis, connectRedis } from '../../src/pl
 
 const COMMANDS = 30;
 
-test('a connection leaves a server that has become a replica once, and sends its commands again', async ({
+test('a connection leaves a server that has become a replica, and sends its commands again', async ({
   onTestFinished,
 }) => {
   const folder = await mkdtemp(join(tmpdir(), 'souk-demoted-'));
@@ -23,12 +23,9 @@ test('a connection leaves a server that has become a replica once, and sends its
   onTestFinished(() => closeRedis(redis));
   const { stream } = redis;
   const closed = new Promise<void>((done) => stream.once('close', () => done()));
-  const before = stream.listenerCount('close');
   await redis.replicaof('127.0.0.1', 1);
   const answers = Promise.all(Array.from({ length: COMMANDS }, (_, i) => redis.set(`${i}`, i)));
   await closed;
-  // Those for a single end have been removed by it.
-  expect(stream.listenerCount('close')).toBeLessThanOrEqual(before);
   const other = new Redis(server.url);
   await other.replicaof('NO', 'ONE').finally(() => other.disconnect());
   expect(await answers).toEqual(Array.from({ length: COMMANDS }, () => 'OK'));

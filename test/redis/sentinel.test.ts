@@ -2,12 +2,13 @@ import { Redis } from 'ioredis';
 import { expect, inject, test } from 'vitest';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis, type RedisPurpose } from '../../src/platform/redis.ts';
+import { startSentinel } from '../support/redis-sentinel.ts';
 import { openScriptedSentinel } from '../support/scripted-sentinel.ts';
 
 const log = createLogger('silent');
 
 test.for<RedisPurpose>(['serving', 'submitting', 'working', 'pulling', 'listening'])(
-  'a connection for %s is made again if another master is announced while the sentinels are asked for it',
+  'a connection for %s that its server has closed is made again when a sentinel answers',
   async (purpose, { onTestFinished }) => {
     const sentinel = await openScriptedSentinel(inject('redisUrl'));
     onTestFinished(() => sentinel.close());
@@ -16,11 +17,9 @@ test.for<RedisPurpose>(['serving', 'submitting', 'working', 'pulling', 'listenin
     const other = new Redis(inject('redisUrl'));
     onTestFinished(() => other.disconnect());
     const id = await redis.client('ID');
-    await sentinel.heard();
     const release = sentinel.hold();
     await other.client('KILL', 'ID', id);
     await sentinel.asked();
-    await sentinel.announce();
     release();
     await expect.poll(() => redis.status).toBe('ready');
     expect(await redis.ping()).toBe('PONG');
@@ -40,4 +39,18 @@ test('the next sentinel is asked if one accepts connections and does not answer'
   const redis = await connectRedis(url, 'working', log, { answerLimitMs: 100 });
   onTestFinished(() => closeRedis(redis));
   expect(await redis.ping()).toBe('PONG');
+});
+
+test('a connection for background work sends its commands to the new master if the old one hangs', {
+  timeout: 120_000,
+}, async ({ onTestFinished }) => {
+  const { url, master, close } = await startSentinel();
+  onTestFinished(async () => {
+    process.kill(master.pid, 'SIGCONT');
+    await close();
+  });
+  const redis = await connectRedis(url, 'working', log);
+  onTestFinished(() => closeRedis(redis));
+  process.kill(master.pid, 'SIGSTOP');
+  expect(await redis.set('a key', 'a value')).toBe('OK');
 });

@@ -2,16 +2,19 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
-import { INLINE_LIMIT_BYTES, newVersion } from '../../src/results/answer.ts';
 import {
   type Answer,
   createAnswerStore,
   OWN_ANSWER,
-  POLL_LIFETIME_MS,
   sharedAnswerRef,
 } from '../../src/results/answer-store.ts';
-import { cacheOn } from '../../src/results/cache.ts';
-import { storedBytes } from '../../src/results/stored-bytes.ts';
+import {
+  cacheOn,
+  INLINE_LIMIT_BYTES,
+  newVersion,
+  POLL_LIFETIME_MS,
+  storedBytes,
+} from '../../src/results/cache.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const keys = redisKeys(`test-${randomUUID()}`);

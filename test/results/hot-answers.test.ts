@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { StoredAnswer } from '../../src/results/answer.ts';
-import { createHotAnswers, HOT_MS } from '../../src/results/hot-answers.ts';
+import { createHotAnswers, HOT_MS, type StoredAnswer } from '../../src/results/cache.ts';
 
 /** A process has run for a while before its first look-up. */
 const START_MS = 5_000;

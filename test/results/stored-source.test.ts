@@ -2,8 +2,7 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson, stringifyJson } from '../../src/platform/json.ts';
-import { noteAnswer } from '../../src/results/provider-answers.ts';
-import { decodeSource, encodeSource } from '../../src/results/stored-source.ts';
+import { decodeSource, encodeSource, noteAnswer } from '../../src/results/cache.ts';
 
 const instant = fc.integer({ min: 0, max: 2 ** 45 });
 

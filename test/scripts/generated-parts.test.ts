@@ -4,8 +4,9 @@ import { documents, PARTS, partsOf, withParts } from '../../scripts/generate.ts'
 import { maps } from '../../scripts/maps.ts';
 import { errorsTable } from '../../scripts/tables/errors.ts';
 import { batchTable, operationsTable } from '../../scripts/tables/operations.ts';
-import { settingsTable } from '../../scripts/tables/settings.ts';
+import { limitsTable, settingsTable } from '../../scripts/tables/settings.ts';
 import { describeSettings } from '../../src/config/config.ts';
+import { describeLimits } from '../../src/config/limits.ts';
 import { QUEUED } from '../../src/operations/index.ts';
 import { ERRORS } from '../../src/platform/errors.ts';
 
@@ -61,12 +62,15 @@ test('the errors table has every error with its status and its effect on units',
   expect(rows).toContainEqual(expect.stringMatching(/^\| 502 \| .*`UPSTREAM_ERROR`.* \| released \|$/));
 });
 
-test('the settings table has every setting with its default and meaning', () => {
-  const rows = settingsTable().split('\n').slice(2);
-  expect(rows).toHaveLength(describeSettings().length);
-  for (const { name, meaning } of describeSettings())
+test.each([
+  ['settings', settingsTable(), describeSettings(), /^\| `PORT` \| `3000` \| /],
+  ['limits', limitsTable(), describeLimits(), /^\| `UPLOAD_BYTES` \| `268435456` \| /],
+])('the table of %s has each with its default and meaning', (_, table, described, example) => {
+  const rows = table.split('\n').slice(2);
+  expect(rows).toHaveLength(described.length);
+  for (const { name, meaning } of described)
     expect(
       rows.filter((row) => row.startsWith(`| \`${name}\` |`) && row.endsWith(` ${meaning} |`)),
     ).toHaveLength(1);
-  expect(rows).toContainEqual(expect.stringMatching(/^\| `PORT` \| `3000` \| /));
+  expect(rows).toContainEqual(expect.stringMatching(example));
 });

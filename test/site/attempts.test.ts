@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import { createPasswordReset } from '../../src/accounts/password-resets.ts';
-import { findPassword } from '../../src/accounts/passwords.ts';
+import { createPasswordReset, findPassword } from '../../src/accounts/passwords.ts';
 import { PAGES } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';

@@ -1,9 +1,9 @@
 import type { Email } from 'postal-mime';
 import { beforeEach, describe, expect } from 'vitest';
-import { createMailedReset } from '../../src/accounts/password-resets.ts';
+import { createMailedReset } from '../../src/accounts/passwords.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { setTopicsOff, topicsOff, unsubscribeToken } from '../../src/mail/choices.ts';
-import { queueNotice } from '../../src/mail/queue.ts';
+import { setTopicsOff, topicsOff, unsubscribeToken } from '../../src/outbox/mail/choices.ts';
+import { queueMail } from '../../src/outbox/mail/mails.ts';
 import { PAGES } from '../support/customer.ts';
 import type { MailServer } from '../support/mail-server.ts';
 import type { Souk } from '../support/souk.ts';
@@ -45,11 +45,12 @@ const stranger = (userAgent = 'a browser') =>
 
 /** Waits until the worker has sent this many mails since the start of the test. @returns their subjects, sorted. */
 async function subjects(howMany: number): Promise<string[]> {
-  await souk.clock.until('mail step');
+  await souk.clock.until('outbox step');
   souk.clock.advance(1_000);
   const mails = await server.received(howMany);
   // The worker records the acceptance after it.
-  const pending = () => souk.database.query("select 1 from mails where state = 'pending'");
+  const pending = () =>
+    souk.database.query("select 1 from outbox where channel = 'mail' and state = 'pending'");
   await expect.poll(async () => (await pending()).rowCount).toBe(0);
   return mails.map(({ subject }) => subject ?? '').toSorted((a, b) => a.localeCompare(b));
 }
@@ -159,7 +160,8 @@ describe('a change of the address', () => {
     await subjects(3);
     const path = linkIn(mailOf('Confirm your new e-mail address'));
     await souk.database.query('insert into accounts (email, name, created_at) values ($1, $2, now())', [
-      ...[`new-${email}`, 'Another'],
+      `new-${email}`,
+      'Another',
     ]);
     expect((await follow(path)).status).toBe(404);
     expect((await visitor.get('/account/settings')).text).toContain(email);
@@ -193,7 +195,7 @@ describe('a forgotten password', () => {
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
     await subjects(2);
     expect(server.attempts).toBe(2);
-    const { rows } = await souk.database.query("select 1 from mails where recipient like 'stranger@%'");
+    const { rows } = await souk.database.query("select 1 from outbox where recipient like 'stranger@%'");
     expect(rows).toEqual([]);
   });
 
@@ -234,11 +236,7 @@ describe('notices', () => {
     await follow(linkIn(mailOf('Confirm your e-mail address')));
     const accountId = await accountIdOf(email);
     const queue = (period: string) =>
-      queueNotice(
-        souk.database,
-        { accountId, kind: 'units_low', facts: { ...LOW, period } },
-        souk.clock.now(),
-      );
+      queueMail(souk.database, { accountId, kind: 'units_low', facts: { ...LOW, period } }, souk.clock.now());
     await queue('1');
     await subjects(2);
     const path = linkIn(mailOf('20 % of your units are left'));

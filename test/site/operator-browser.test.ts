@@ -107,17 +107,21 @@ describeInBrowser('the operator console in a browser', () => {
     });
 
     test.each([
-      ...['', '/accounts', '/accounts/ID', '/orders', '/offers', '/offers/plan?code=pro', '/offers/pack'],
-      ...[
-        '/upstream',
-        '/errors',
-        '/reports',
-        '/storage',
-        '/audit',
-        '/announcements',
-        '/incidents',
-        '/two-factor',
-      ],
+      '',
+      '/accounts',
+      '/accounts/ID',
+      '/orders',
+      '/offers',
+      '/offers/plan?code=pro',
+      '/offers/pack',
+      '/upstream',
+      '/errors',
+      '/reports',
+      '/storage',
+      '/audit',
+      '/announcements',
+      '/incidents',
+      '/two-factor',
     ])('/admin%s is accessible and as wide as the window', async (path) => {
       await page.goto(`/admin${path.replace('ID', String(accountId))}`);
       await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);

@@ -47,24 +47,22 @@ async function idOf(email: string): Promise<number> {
 }
 
 const PAGES = [
-  ...[
-    '',
-    '/accounts',
-    '/accounts/new',
-    '/orders',
-    '/offers',
-    '/offers/plan',
-    '/offers/pack',
-    '/upstream',
-    '/errors',
-    '/reports',
-    '/storage',
-    '/mails',
-    '/audit',
-    '/announcements',
-    '/incidents',
-    '/two-factor',
-  ],
+  '',
+  '/accounts',
+  '/accounts/new',
+  '/orders',
+  '/offers',
+  '/offers/plan',
+  '/offers/pack',
+  '/upstream',
+  '/errors',
+  '/reports',
+  '/storage',
+  '/mails',
+  '/audit',
+  '/announcements',
+  '/incidents',
+  '/two-factor',
 ].map((path) => `/admin${path}`);
 
 describe('access to the console', () => {
@@ -250,7 +248,8 @@ describe('accounts', () => {
     expect((await signedIn.get('/account')).path).toMatch(/^\/sign-in/);
     await signedIn.get('/sign-in');
     const refused = await signedIn.post('/sign-in', {
-      ...{ email: 'off@find.example', password: 'correct horse battery' },
+      email: 'off@find.example',
+      password: 'correct horse battery',
     });
     expect(refused.status).toBe(403);
 
@@ -301,7 +300,8 @@ describe('accounts', () => {
       expect(page.text).toContain(`You are viewing the pages of ${email} as the operator.`);
     }
     const refused = await who.post('/account/settings/password', {
-      ...{ current: 'correct horse battery', password: 'another horse battery' },
+      current: 'correct horse battery',
+      password: 'another horse battery',
     });
     expect([refused.status, refused.text]).toEqual([
       403,
@@ -384,14 +384,16 @@ describe('offers', () => {
     const who = await operator();
     await who.get('/admin/offers/pack');
     const saved = await who.post('/admin/offers/pack', {
-      ...{
-        isNew: '1',
-        code: 'night',
-        name: 'Night',
-        wallet: 'off_peak',
-        window: '22:00-06:00 Europe/Berlin',
-      },
-      ...{ units: '500', rateLimitPerMinute: '60', validDays: '30', price: '5', isOffered: '1' },
+      isNew: '1',
+      code: 'night',
+      name: 'Night',
+      wallet: 'off_peak',
+      window: '22:00-06:00 Europe/Berlin',
+      units: '500',
+      rateLimitPerMinute: '60',
+      validDays: '30',
+      price: '5',
+      isOffered: '1',
     });
     expect(saved.text).toContain('Night night Off-peak 22:00-06:00 Europe/Berlin 500');
     expect((await who.get('/admin/offers/pack?code=night')).html).toContain(
@@ -430,8 +432,14 @@ describe('offers', () => {
     );
     await who.get('/admin/offers/pack?code=units-100k');
     await who.post('/admin/offers/pack', {
-      ...{ code: 'units-100k', name: 'Less', wallet: 'general', units: '10', rateLimitPerMinute: '1' },
-      ...{ validDays: '1', price: '1', isOffered: '1' },
+      code: 'units-100k',
+      name: 'Less',
+      wallet: 'general',
+      units: '10',
+      rateLimitPerMinute: '1',
+      validDays: '1',
+      price: '1',
+      isOffered: '1',
     });
     await who.get('/admin/orders');
     for (const orderId of pending) await who.post(`/admin/orders/${orderId}/confirm`, {});
@@ -455,13 +463,11 @@ describe('offers', () => {
     const who = await operator();
     await who.get('/admin/offers/plan?code=enterprise');
     await who.post('/admin/offers/plan', {
-      ...{
-        code: 'enterprise',
-        name: 'Enterprise',
-        minuteLimit: '1200',
-        dailyLimit: '',
-        monthlyLimit: '5000000',
-      },
+      code: 'enterprise',
+      name: 'Enterprise',
+      minuteLimit: '1200',
+      dailyLimit: '',
+      monthlyLimit: '5000000',
       price: '999',
     });
     const buyer = await customer('withdrawn@offers.example');

@@ -55,7 +55,9 @@ test('shows failed calls as an incident of the source and the pool, until they e
   const levels = new Map(failing.components.map(({ id, status }) => [id, status]));
   for (const { status } of await replies) expect(status).toBe(502);
   expect([levels.get('upstream:products'), levels.get('pool:market'), levels.get('api')]).toEqual([
-    ...['outage', 'outage', 'operational'],
+    'outage',
+    'outage',
+    'operational',
   ]);
   const page = await visitor().get('/status');
   expect(page.text).toContain('Some components have an outage.');

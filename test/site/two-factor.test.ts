@@ -6,8 +6,8 @@ import {
   removeOperatorTwoFactor,
   sealOperatorTwoFactor,
   verifyOperatorCode,
-} from '../../src/accounts/operator-two-factor.ts';
-import { createPasswordReset } from '../../src/accounts/password-resets.ts';
+} from '../../src/accounts/operator-sign-in.ts';
+import { createPasswordReset } from '../../src/accounts/passwords.ts';
 import {
   beginEnrolment,
   confirmEnrolment,

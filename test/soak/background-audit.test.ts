@@ -48,7 +48,7 @@ test.beforeAll(async ({ souk: opened }) => {
   const [run] = await runsMade(souk, client, schedule, 1);
   await ended(souk, client, run ?? { batchId: null });
   tick = { scheduleId: schedule.scheduleId, dueAt: new Date(run?.dueAt ?? 0) };
-  const delivered = `select 1 from webhook_deliveries where state = 'delivered'`;
+  const delivered = `select 1 from outbox where state = 'delivered'`;
   await comesAbout(souk, async () => (await souk.database.query(delivered)).rowCount === 2);
   messages = receiver.received.map(({ headers, body }) => {
     const { type, data } = JSON.parse(body) as { type: string; data: { batchId: string } };
@@ -133,16 +133,16 @@ test.each([
   ],
   [
     'a batch that ended without a delivery',
-    'delete from webhook_deliveries',
+    'delete from outbox',
     'a batch that has ended has a delivery for its webhook',
   ],
   [
     'a batch that ended with two deliveries',
-    `insert into webhook_deliveries select gen_random_uuid(), account_id, url, host, type, payload, state, attempts, retries,
-       next_attempt_at, claimed_until, last_status, last_error, created_at, finished_at from webhook_deliveries`,
+    `insert into outbox (id, channel, account_id, kind, recipient, host, payload, next_attempt_at, created_at)
+       select gen_random_uuid(), channel, account_id, kind, recipient, host, payload, now(), created_at from outbox`,
     'the end of a run has one delivery',
   ],
-  ['a delivery that failed', `update webhook_deliveries set state = 'failed'`, 'every delivery is delivered'],
+  ['a delivery that failed', `update outbox set state = 'failed'`, 'every delivery is delivered'],
 ])('%s is found', async (_what, tampering, promise) => {
   const client = await souk.database.connect();
   try {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { openFaultyGateway } from '../support/fuzz/faulty-gateway.ts';
 import { fuzz } from '../support/fuzz/fuzz.ts';
-import { UNLIMITED } from '../support/fuzz/unlimited.ts';
 import { openTarget, type Target } from '../support/target.ts';
+import { unlimited } from '../support/unlimited.ts';
 
 // The short form of `npm run fuzz`.
 const SEEDS = [17, 271_828];
@@ -22,7 +22,7 @@ beforeAll(async () => {
     databaseUrl: database.url,
     redisUrl: inject('redisUrl'),
     redisNamespace: `fuzz-${randomBytes(4).toString('hex')}`,
-    env: UNLIMITED,
+    env: unlimited(),
   });
 });
 

@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hasCommand } from '../../src/platform/embedded/commands.ts';
+import { hasCommand } from '../../src/platform/embedded/binaries.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { isAlive, killProcessesWith, processesWith } from '../support/processes.ts';

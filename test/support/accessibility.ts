@@ -15,9 +15,16 @@ const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => re
   document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
 /** Rules that may find something else in other colors, or at another width: a part scrolls then, or is hidden. */
 const APPEARANCE_RULES = [
-  ...['color-contrast', 'link-in-text-block'],
-  ...['scrollable-region-focusable', 'target-size', 'button-name', 'link-name', 'summary-name'],
-  ...['aria-hidden-focus', 'label', 'select-name'],
+  'color-contrast',
+  'link-in-text-block',
+  'scrollable-region-focusable',
+  'target-size',
+  'button-name',
+  'link-name',
+  'summary-name',
+  'aria-hidden-focus',
+  'label',
+  'select-name',
 ];
 /** Prepares axe in a page: only marked texts are measured, and rules that never have a grave impact take half of the time. */
 const PREPARE = `(() => {

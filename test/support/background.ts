@@ -1,6 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { createFairness } from '../../jobs/fairness.ts';
-import { openQueues } from '../../jobs/queues.ts';
+import { createFairness, openQueues } from '../../jobs/queues.ts';
 import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import { createSettlements } from '../../src/billing/settlement.ts';

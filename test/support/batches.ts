@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { BatchView } from '../../src/batches/view.ts';
+import type { BatchView } from '../../src/batches/batch.ts';
 import { newAsin } from './answers.ts';
 import type { Client, Reply } from './client.ts';
 import type { Souk } from './souk.ts';

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
-import { createKey, hashKey } from '../../src/accounts/keys.ts';
-import { type Admission, type Admissions, createAdmissions } from '../../src/billing/admission.ts';
-import type { AdmissionRequest } from '../../src/billing/admission-request.ts';
+import { createKey, hashKey } from '../../src/accounts/authentication.ts';
+import {
+  type Admission,
+  type AdmissionRequest,
+  type Admissions,
+  createAdmissions,
+} from '../../src/billing/admission.ts';
 import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import { createSettlements, type Ended, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
@@ -91,8 +95,8 @@ export async function openBilling(options: { start?: number; url?: string } = {}
 
     pack: ({ accountId }, pack) => grantUnitsTo(accountId, pack),
 
-    request: ({ keyHash }, units, details = {}) => ({
-      caller: { keyHash },
+    request: ({ accountId, keyHash }, units, details = {}) => ({
+      caller: { accountId, keyHash },
       callId: uuid(),
       operation: 'market.product',
       chargeId: randomBytes(16).toString('hex'),

@@ -1,6 +1,6 @@
 import { access, mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { findCommand, hasCommand, run } from '../../src/platform/embedded/commands.ts';
+import { findCommand, hasCommand, run } from '../../src/platform/embedded/binaries.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const INSTALL_TIMEOUT_MS = 600_000;

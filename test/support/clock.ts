@@ -1,4 +1,4 @@
-import type { DatabaseClock } from '../../src/platform/db/database-clock.ts';
+import type { DatabaseClock } from '../../src/platform/db/pool.ts';
 import { createSignals } from './signals.ts';
 
 interface Timer {

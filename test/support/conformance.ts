@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '../../src/api/openapi/document.ts';
-import type { Method, OperationObject } from '../../src/api/openapi/shape.ts';
+import type { Method, OperationObject } from '../../src/api/openapi/schemas.ts';
 import type { Client, Reply, RequestOptions } from './client.ts';
 
 interface Described {

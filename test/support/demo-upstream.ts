@@ -2,8 +2,18 @@ import type { Demo } from './demo-provider.ts';
 import type { Script, ScriptedUpstream } from './scripted-upstream.ts';
 
 const PATHS = [
-  ...['product', 'graphimage', 'search', 'query', 'category', 'bestsellers', 'deal', 'seller'],
-  ...['trends/explore', 'trends/api/explore', '_/TrendsUi/data/batchexecute', 'trending/rss'],
+  'product',
+  'graphimage',
+  'search',
+  'query',
+  'category',
+  'bestsellers',
+  'deal',
+  'seller',
+  'trends/explore',
+  'trends/api/explore',
+  '_/TrendsUi/data/batchexecute',
+  'trending/rss',
   ...['multiline', 'comparedgeo', 'relatedsearches'].map((kind) => `trends/api/widgetdata/${kind}`),
 ];
 
@@ -19,7 +29,9 @@ export function asDemo(demo: Demo): Script {
     );
     const { 'set-cookie': cookies } = headers;
     return {
-      ...{ status, raw: bytes, contentType: String(headers['content-type']) },
+      status,
+      raw: bytes,
+      contentType: String(headers['content-type']),
       headers: cookies ? { 'set-cookie': [cookies].flat().join() } : {},
     };
   };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { HistoryWindow } from '../../src/operations/products/history-window.ts';
+import type { HistoryWindow } from '../../src/operations/products/history.ts';
 
 /** Unix milliseconds of an index time. */
 const unixMs = (minutes: number) => (minutes + 21_564_000) * 60_000;

@@ -1,7 +1,7 @@
 import { NO_LIMITS } from '../../src/api/limits/limits.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import { openGateway } from '../../src/gateway/open-gateway.ts';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { openWorker } from '../../workers/worker.ts';
 

@@ -2,16 +2,14 @@ import { appendFile, copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { run } from '../../src/platform/embedded/commands.ts';
+import { run } from '../../src/platform/embedded/binaries.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../src/platform/embedded/postgres.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { copyMigratedPostgres } from './postgres-template.ts';
 
 /** A primary and a standby, to which it replicates synchronously: a commit has arrived there before it is reported. */
 export interface PostgresPair {
-  /** Names both servers. */
-  url: string;
-  /** The address of the present primary only. */
+  /** The address of the present primary. */
   readonly primaryUrl: string;
   readonly standbyUrl: string;
   readonly primaryPid: number;
@@ -34,8 +32,12 @@ interface Server {
 
 /** Commits reach the other server, whose disk need not have them. */
 const SETTINGS = {
-  ...{ wal_level: 'replica', max_wal_senders: 4, wal_keep_size: '1GB', hot_standby: 'on' },
-  ...{ fsync: 'off', synchronous_commit: 'on' },
+  wal_level: 'replica',
+  max_wal_senders: 4,
+  wal_keep_size: '1GB',
+  hot_standby: 'on',
+  fsync: 'off',
+  synchronous_commit: 'on',
 };
 
 /** @param parent where the folders of the two servers are created; every user may enter it. */
@@ -47,7 +49,7 @@ export async function startPostgresPair(parent: string): Promise<PostgresPair> {
   other.port = String(await freePort());
   let primary: Server = { folder: folders[0], url: first.url, running: first };
   let standby: Server = { folder: folders[1], url: other.href, running: null };
-  const { username, password, pathname, host } = new URL(first.url);
+  const { username, password } = new URL(first.url);
   await rebuild();
 
   /** Runs a statement on a server that may be busy with the end of another. */
@@ -110,7 +112,6 @@ export async function startPostgresPair(parent: string): Promise<PostgresPair> {
   }
 
   return {
-    url: `postgresql://${username}:${password}@${host},${new URL(standby.url).host}${pathname}`,
     get primaryUrl() {
       return primary.url;
     },

@@ -4,16 +4,13 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/platform/db/migrate.ts';
-import { run } from '../../src/platform/embedded/commands.ts';
+import { migrate, schemaFiles } from '../../src/platform/db/migrate.ts';
+import { postgresBinaries, run } from '../../src/platform/embedded/binaries.ts';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
-import { postgresBinaries } from '../../src/platform/embedded/postgres-binaries.ts';
 
 const TEMPLATES = resolve('.souk/test-template');
-/** The files that determine the content of a migrated data folder, besides the server's version. */
+/** The files that determine the content of a migrated data folder, besides the schema and the server's version. */
 const SOURCES = [
-  'src/platform/db/migrations',
-  'src/platform/db/functions',
   'src/platform/db/migrate.ts',
   'src/platform/embedded/postgres.ts',
   'test/support/postgres-template.ts',
@@ -35,11 +32,7 @@ export async function copyMigratedPostgres(folder: string): Promise<void> {
 async function fingerprint(): Promise<string> {
   const { version } = await postgresBinaries();
   const hash = createHash('sha256').update(version);
-  for (const source of SOURCES) {
-    const isFolder = (await stat(source)).isDirectory();
-    const files = isFolder ? (await readdir(source)).sort().map((name) => join(source, name)) : [source];
-    for (const file of files) hash.update(`${file}\0`).update(await readFile(file));
-  }
+  for (const file of [...schemaFiles(), ...SOURCES]) hash.update(`${file}\0`).update(await readFile(file));
   return hash.digest('hex').slice(0, 16);
 }
 

@@ -70,7 +70,8 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Test
   };
 }
 
-async function startNode(folder: string, password: string): Promise<ClusterNode> {
+/** Starts a node that knows no other one and has no slots. */
+export async function startNode(folder: string, password: string): Promise<ClusterNode> {
   const [port, busPort] = [await freePort(), await freePort()];
   const server = await startRedis(folder, resolve('.souk/tools'), {
     durable: false,

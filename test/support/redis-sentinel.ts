@@ -4,10 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
+import { redisBinary } from '../../src/platform/embedded/binaries.ts';
 import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
-import { redisBinary } from '../../src/platform/embedded/redis-binaries.ts';
-import { unprivileged } from '../../src/platform/embedded/run-as.ts';
-import { freePort, type ServerProcess, spawnServer } from '../../src/platform/embedded/server-process.ts';
+import {
+  freePort,
+  type ServerProcess,
+  spawnServer,
+  unprivileged,
+} from '../../src/platform/embedded/server-process.ts';
 import { untilSynchronized } from './redis-cluster.ts';
 
 const SENTINELS = 3;
@@ -91,7 +95,9 @@ async function startOne(
   await writeFile(
     file,
     [
-      ...['bind 127.0.0.1', `port ${port}`, `dir ${folder}`],
+      'bind 127.0.0.1',
+      `port ${port}`,
+      `dir ${folder}`,
       `sentinel monitor main 127.0.0.1 ${masterPort} 2`,
       `sentinel auth-pass main ${password}`,
       'sentinel down-after-milliseconds main 1000',

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Credentials } from '../../src/upstream/selling-partner/credentials.ts';
+import type { Credentials } from '../../src/upstream/selling-partner/report-provider.ts';
 
 export const SECRETS = { clientSecret: 'amzn1.oa2-cs.v1.not-shown', refreshToken: 'Atzr|not-shown' };
 

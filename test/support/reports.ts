@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import Papa from 'papaparse';
 import { vi } from 'vitest';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
-import { addDays } from '../../src/operations/brand-analytics/keywords/report-week.ts';
-import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
+import { addDays, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 
 export interface TestTerm {
@@ -27,7 +26,8 @@ export function csvReport(week: string, terms: readonly TestTerm[], line1?: stri
     line1 ?? `Reporting Range=["Weekly"],Select week=["Week | ${addDays(week, -6)} - ${week} 2026"]`;
   const names = Array.from({ length: COLUMNS }, (_, i) => `Spalte ${i + 1}`).join(',');
   const rows = terms.map(({ term, rank, brands = [], categories = [], products = [] }) => [
-    ...[rank, term],
+    rank,
+    term,
     ...[0, 1, 2].map((i) => brands[i] ?? ''),
     ...[0, 1, 2].map((i) => categories[i] ?? ''),
     ...[0, 1, 2].flatMap((i) => products[i] ?? ['', '', '', '']),

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, vi } from 'vitest';
-import { type BatchQueue, openBatchQueue } from '../../jobs/batch-queue.ts';
-import type { RunView, ScheduleView } from '../../src/batches/schedules/view.ts';
+import type { RunView } from '../../src/batches/schedules/run.ts';
+import type { ScheduleView } from '../../src/batches/schedules/schedule.ts';
+import { type BatchQueue, openBatchQueue } from '../../src/batches/uploads.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import type { Client, Reply } from './client.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonSchema } from '../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../src/operations/params/request.ts';
 
 /** Values that fit a JSON Schema, of the kind our documentation uses. Lists and texts are kept short. */
 export function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {

@@ -9,10 +9,6 @@ export interface ScriptedSentinel {
   hold(): () => void;
   /** Resolves once a question waits for its answer. */
   asked(): Promise<unknown>;
-  /** Resolves once a connection listens for announcements. */
-  heard(): Promise<unknown>;
-  /** Announces another master, and resolves when all who listened for that have hung up. */
-  announce(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -20,16 +16,12 @@ export interface ScriptedSentinel {
 export async function openScriptedSentinel(master: string): Promise<ScriptedSentinel> {
   const { port, password } = new URL(master);
   const sockets = new Set<Socket>();
-  const listeners = new Set<Socket>();
-  const signals = createSignals(() => [{ waiting: waiting.length, listeners: listeners.size }]);
+  const signals = createSignals(() => [{ waiting: waiting.length }]);
   let waiting: (() => void)[] = [];
   let isHeld = false;
 
   function answer(socket: Socket, command: string): void {
-    if (command === 'subscribe') {
-      listeners.add(socket);
-      socket.write('*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n');
-    } else if (command === 'sentinel') {
+    if (command === 'sentinel') {
       const reply = () => void socket.write(`*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n`);
       if (isHeld) waiting.push(reply);
       else reply();
@@ -44,7 +36,6 @@ export async function openScriptedSentinel(master: string): Promise<ScriptedSent
     socket.on('error', () => {});
     socket.on('close', () => {
       sockets.delete(socket);
-      listeners.delete(socket);
       signals.changed();
     });
     socket.on('data', (bytes) => {
@@ -63,13 +54,6 @@ export async function openScriptedSentinel(master: string): Promise<ScriptedSent
       };
     },
     asked: () => signals.until('a question for the master', () => waiting.length > 0 || undefined),
-    heard: () => signals.until('a listener', () => listeners.size > 0 || undefined),
-    async announce() {
-      const words = ['message', '+switch-master', 'main 127.0.0.1 1 127.0.0.1 2'];
-      const message = words.map((word) => `$${word.length}\r\n${word}\r\n`).join('');
-      for (const socket of listeners) socket.write(`*${words.length}\r\n${message}`);
-      await signals.until('no listener', () => listeners.size === 0 || undefined);
-    },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of sockets) socket.destroy();

@@ -57,7 +57,7 @@ async function isIdle({ database }: Souk): Promise<boolean> {
     `select 1 where exists (select from calls where state = 'reserved')
        or exists (select from batches where finished_at is null)
        or exists (select from schedules)
-       or exists (select from webhook_deliveries where state = 'pending')`,
+       or exists (select from outbox where state = 'pending')`,
   );
   return rowCount === 0;
 }

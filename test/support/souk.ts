@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { inject, onTestFailed } from 'vitest';
+import { pictureRoutes } from '../../demo/pictures/routes.ts';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
-import { createKey } from '../../src/accounts/keys.ts';
+import { createKey } from '../../src/accounts/authentication.ts';
 import { NO_LIMITS, type RequestLimitSettings } from '../../src/api/limits/limits.ts';
 import type { McpSettings } from '../../src/api/mcp/index.ts';
-import { ACCOUNT_LIMITS, type AccountLimits } from '../../src/batches/account-limits.ts';
+import { ACCOUNT_LIMITS, type AccountLimits } from '../../src/batches/limits.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import { TEST_UNITS_PER_DAY } from '../../src/billing/test-wallet.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
@@ -17,15 +18,19 @@ import {
   type PageSettings,
   type RunningGateway,
 } from '../../src/gateway/open-gateway.ts';
-import type { MailSettings } from '../../src/mail/mail-settings.ts';
-import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
-import type { Providers } from '../../src/operations/providers.ts';
-import type { DatabaseClock } from '../../src/platform/db/database-clock.ts';
-import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
+import { type Providers, WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
+import type { MailSettings } from '../../src/outbox/mail/mails.ts';
+import type { WebhookLimits } from '../../src/outbox/webhooks/webhook-limits.ts';
+import {
+  type Database,
+  type DatabaseClock,
+  openDatabase,
+  STATEMENT_LIMITS,
+} from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
-import type { WebhookLimits } from '../../src/webhooks/webhook-limits.ts';
 import type { TestReportsSize } from '../../workers/background/test-reports.ts';
+import { GRACE_MS } from '../../workers/pool.ts';
 import type { TestProvider } from '../../workers/test-mode.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
 import { knowsEveryProduct } from './answers.ts';
@@ -91,12 +96,8 @@ export interface SoukOptions {
   providers?: Providers;
   /** Default: a new one. */
   redisNamespace?: string;
-  /** Default: 1. */
-  queueShards?: number;
   /** Runs large jobs in a thread, which has the time of PostgreSQL. Default: beside the others. */
   largeJobs?: boolean;
-  /** Default: 0, so that each look-up of products is a call upstream. */
-  lookUpWindowMs?: number;
   clock?: DatabaseClock;
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
@@ -152,9 +153,9 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   // Stores of the run are slow on a busy machine. Servers of the test are those that it stops.
   const { answerLimitMs } = options;
   const patience = answerLimitMs ? { answerLimitMs } : options.servers ? {} : PATIENCE;
-  const { cacheRedisUrl, queueShards } = options;
+  const { cacheRedisUrl } = options;
   const maxConnections = options.connections ?? CONNECTIONS;
-  const stores = { databaseUrl: database.url, redisUrl, redisNamespace, queueShards, maxConnections };
+  const stores = { databaseUrl: database.url, redisUrl, redisNamespace, maxConnections };
 
   const souk: Souk = {
     clock,
@@ -170,7 +171,8 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     async addGateway(ownClock = usedClock) {
       const gateway = await openGateway(
         {
-          ...{ ...stores, cacheRedisUrl },
+          ...stores,
+          cacheRedisUrl,
           ...patience,
           offPeak,
           providers,
@@ -186,6 +188,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           // Most tests sign up more visitors than one network may.
           pages: {
             signUpsPerHour: 1_000,
+            pictureRoutes,
             ...(options.pages ?? { payments: { way: 'manual', currency: 'usd' } }),
             mail: options.mail ?? null,
           },
@@ -207,16 +210,19 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
 
     async addWorker(pools = WORKER_POOL_NAMES, ownClock = usedClock) {
       const upstreams = {
-        ...{ keepaBaseUrl: upstreamUrl, keepaKey: UPSTREAM_KEY, trendsBaseUrl: upstreamUrl },
+        keepaBaseUrl: upstreamUrl,
+        keepaKey: UPSTREAM_KEY,
+        trendsBaseUrl: upstreamUrl,
         providers,
       };
       const webhooks = webhooksOf(options);
       const settings = {
-        ...{ ...stores, cacheRedisUrl, ...patience },
+        ...stores,
+        cacheRedisUrl,
+        ...patience,
         ...upstreams,
         pools,
         ...(options.largeJobs && { largeJobs: { logLevel: 'silent' } }),
-        lookUpWindowMs: options.lookUpWindowMs ?? 0,
         offPeak,
         webhooks,
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
@@ -266,10 +272,20 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     },
   };
 
+  /** A test may have stopped Redis, for which a worker waits when it closes. */
+  async function stop(worker: (typeof workers)[number]): Promise<void> {
+    const isLeft = await worker.leaveWithoutRedis();
+    const closed = worker.close();
+    // No test waits for the jobs that still run, and no other code moves the clock.
+    clock.advance(GRACE_MS);
+    if (isLeft) closed.catch(() => {});
+    else await closed;
+  }
+
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
     await Promise.all(gateways.map((gateway) => gateway.close()));
-    await Promise.all(workers.map((worker) => worker.close()));
+    await Promise.all(workers.map(stop));
     await upstream.close();
     await pool.end();
     await database.drop();

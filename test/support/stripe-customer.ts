@@ -27,7 +27,10 @@ export interface PaidService {
 }
 
 export const stripeSettings = (stripe: StripeStandIn) => ({
-  ...{ secretKey: STRIPE_KEY, webhookSecret: STRIPE_WEBHOOK_SECRET, baseUrl: stripe.url, currency: 'eur' },
+  secretKey: STRIPE_KEY,
+  webhookSecret: STRIPE_WEBHOOK_SECRET,
+  baseUrl: stripe.url,
+  currency: 'eur',
 });
 
 /** Sells the standard plans as plans that renew. */

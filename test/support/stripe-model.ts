@@ -106,8 +106,15 @@ export class StripeModel {
     });
     if (works) {
       const charge = this.add('charge', 'ch', {
-        ...{ customer, amount, amount_refunded: 0, disputed: false, refunded: false, currency: 'eur' },
-        ...{ payment_intent: intent.id, paid: true, receipt_url: `https://pay.stripe.test/${intent.id}` },
+        customer,
+        amount,
+        amount_refunded: 0,
+        disputed: false,
+        refunded: false,
+        currency: 'eur',
+        payment_intent: intent.id,
+        paid: true,
+        receipt_url: `https://pay.stripe.test/${intent.id}`,
       });
       intent.latest_charge = charge.id;
     }
@@ -117,7 +124,11 @@ export class StripeModel {
 
   #subscribe(customer: string, line: Params, metadata: Fields): StripeObject {
     const subscription = this.add('subscription', 'sub', {
-      ...{ customer, status: 'active', cancel_at_period_end: false, cancel_at: null, metadata },
+      customer,
+      status: 'active',
+      cancel_at_period_end: false,
+      cancel_at: null,
+      metadata,
       anchor: this.now,
       months: 0,
     });
@@ -160,7 +171,11 @@ export class StripeModel {
   #invoice(subscription: StripeObject, reason: string, lines: Fields[]): StripeObject {
     const total = lines.reduce((sum, { amount }) => sum + Number(amount), 0);
     const invoice = this.add('invoice', 'in', {
-      ...{ customer: subscription.customer, billing_reason: reason, status: 'open', total, currency: 'eur' },
+      customer: subscription.customer,
+      billing_reason: reason,
+      status: 'open',
+      total,
+      currency: 'eur',
       parent: { type: 'subscription_details', subscription_details: { subscription: subscription.id } },
       lines: { object: 'list', data: lines },
       payments: { object: 'list', data: [] },
@@ -268,7 +283,10 @@ export class StripeModel {
     charge.disputed = true;
     const { amount } = charge;
     const dispute = this.add('dispute', 'dp', {
-      ...{ charge: charge.id, payment_intent: intentId, amount, status: 'needs_response' },
+      charge: charge.id,
+      payment_intent: intentId,
+      amount,
+      status: 'needs_response',
     });
     this.report('charge.dispute.created', dispute);
     return dispute;

@@ -169,7 +169,11 @@ const ROUTES: Readonly<Record<string, Route>> = {
     const since = Number((params.created as Params | undefined)?.gte ?? 0);
     const events = model.events
       .map(({ type, object, created }, i) => ({
-        ...{ id: `evt_${i}`, object: 'event', type, created, data: { object } },
+        id: `evt_${i}`,
+        object: 'event',
+        type,
+        created,
+        data: { object },
       }))
       .filter(({ type, created }) => types.includes(type) && created >= since)
       .toReversed();

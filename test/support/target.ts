@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
-import { createKey } from '../../src/accounts/keys.ts';
+import { createKey } from '../../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
@@ -92,7 +92,10 @@ export async function openTarget(options: {
     ]);
     await untilReady(calm.ready);
     return {
-      ...{ database, deaths, folder, close },
+      database,
+      deaths,
+      folder,
+      close,
       gateway: gateway.ready,
       calmGateway: calm.ready,
       gatewayPid: gateway.pid(),
@@ -122,7 +125,10 @@ async function createAccount(database: Database, name: string): Promise<TargetAc
   const unlimited = { minuteLimit: null, dailyLimit: null, monthlyLimit: null };
   const planId = await upsertPlan(database, { code: 'target', name: 'Target', ...unlimited });
   await grantSubscription(database, {
-    ...{ accountId, planId, wallet: 'general', quantity: 1 },
+    accountId,
+    planId,
+    wallet: 'general',
+    quantity: 1,
     startsAt: new Date(now - DAY_MS),
     endsAt: new Date(now + 30 * DAY_MS),
   });

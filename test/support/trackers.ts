@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { AlertView } from '../../src/batches/trackers/alert.ts';
-import type { TrackerView } from '../../src/batches/trackers/view.ts';
+import type { TrackerView } from '../../src/batches/trackers/tracker.ts';
 import type { Client } from './client.ts';
 import { comesAbout, HOUR_MS } from './schedules.ts';
 import type { Script } from './scripted-upstream.ts';

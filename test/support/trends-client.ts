@@ -4,8 +4,12 @@ import { expect, inject } from 'vitest';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { createHttpClient } from '../../src/upstream/http-client.ts';
-import { openTrends } from '../../src/upstream/trends/open-trends.ts';
-import type { KeywordQuestion, Trends, TrendsContext } from '../../src/upstream/trends/trends.ts';
+import {
+  type KeywordQuestion,
+  openTrends,
+  type Trends,
+  type TrendsContext,
+} from '../../src/upstream/trends/trends.ts';
 import { TestClock } from './clock.ts';
 import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
 

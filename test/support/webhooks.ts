@@ -1,7 +1,9 @@
 import { onTestFinished } from 'vitest';
+import { enqueue } from '../../src/outbox/webhooks/deliveries.ts';
+import { createWebhookSender, type WebhookSenderDeps } from '../../src/outbox/webhooks/webhook-sender.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { enqueue } from '../../src/webhooks/deliveries.ts';
-import { type Deliveries, type DeliveryDeps, startDeliveries } from '../../workers/background/deliveries.ts';
+import type { WorkLoop } from '../../src/platform/work-loop.ts';
+import { startOutbox } from '../../workers/background/outbox.ts';
 import type { Client } from './client.ts';
 import type { Souk, TestAccount } from './souk.ts';
 
@@ -18,17 +20,18 @@ export async function webhookCustomer(souk: Souk): Promise<WebhookCustomer> {
   return { ...account, client, secret: json.data.secret };
 }
 
-/** Starts a process's loop of deliveries on the clock and database of this service; it is closed after the test. */
-export function startSending(souk: Souk, options: Partial<DeliveryDeps> = {}): Deliveries {
+/** Starts a process's loop that sends webhooks on the clock and database of this service; it is closed after the test. */
+export function startSending(souk: Souk, options: Partial<WebhookSenderDeps> = {}): WorkLoop {
   const { database, clock, logLines } = souk;
   const log = createLogger('debug', { write: (line) => void logLines.push(line) });
-  const deliveries = startDeliveries({ database, clock, log, allowPrivate: true, ...options });
-  onTestFinished(() => deliveries.close());
-  return deliveries;
+  const deps = { database, clock, log, allowPrivate: true, ...options };
+  const loop = startOutbox(deps, [createWebhookSender(deps)]);
+  onTestFinished(() => loop.close());
+  return loop;
 }
 
 /** Runs one round of a process. Resolves when the due deliveries are sent and recorded. */
-export async function sendDue(souk: Souk, options: Partial<DeliveryDeps> = {}): Promise<void> {
+export async function sendDue(souk: Souk, options: Partial<WebhookSenderDeps> = {}): Promise<void> {
   await startSending(souk, options).close();
 }
 
@@ -53,9 +56,7 @@ export interface StoredDelivery {
 }
 
 export async function storedDelivery({ database }: Souk, id: string): Promise<StoredDelivery> {
-  const { rows } = await database.query<StoredDelivery>('select * from webhook_deliveries where id = $1', [
-    id,
-  ]);
+  const { rows } = await database.query<StoredDelivery>('select * from outbox where id = $1', [id]);
   const [stored] = rows;
   if (!stored) throw new Error(`There is no delivery ${id}.`);
   return stored;

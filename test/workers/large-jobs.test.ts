@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test as plain } from 'vitest';
-import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { CompletionMessage } from '../../jobs/end-call.ts';
 import type { WorkerPoolName } from '../../src/operations/pools.ts';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import type { Attempt } from '../../workers/executor.ts';
@@ -33,13 +33,13 @@ plain.for([
 
 /** Deals with every kind of value, one of them an integer beyond 2^53. */
 const DEALS = Array.from({ length: 300 }, (_, i) => ({
-  ...{
-    asin: `B${String(i).padStart(9, '0')}`,
-    dealState: 'AVAILABLE',
-    dealPrice: i / 8,
-    title: `Deal "${i}" \u00e9`,
-  },
-  ...{ id: i === 7 ? '@' : i, isPrimeEligible: i % 2 === 0, list: [null, i] },
+  asin: `B${String(i).padStart(9, '0')}`,
+  dealState: 'AVAILABLE',
+  dealPrice: i / 8,
+  title: `Deal "${i}" \u00e9`,
+  id: i === 7 ? '@' : i,
+  isPrimeEligible: i % 2 === 0,
+  list: [null, i],
 }));
 const LIST = JSON.stringify({
   tokensLeft: 10_000,
@@ -157,7 +157,11 @@ function breakable(clock = new TestClock(), pools: readonly WorkerPoolName[] = [
   const start = (does: string, signal = new AbortController().signal) => {
     const started = gate();
     const attempt: Attempt = {
-      ...{ pool: 'market', data: { does }, number: 1, waitedMs: null, signal },
+      pool: 'market',
+      data: { does },
+      number: 1,
+      waitedMs: null,
+      signal,
       onProgress: () => started.open(),
     };
     const ended = large.execute(attempt);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { CompletionMessage } from '../../jobs/end-call.ts';
 import { payloadOf } from '../../jobs/payload.ts';
 import { addJob, openQueues } from '../../jobs/queues.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -20,15 +20,20 @@ test('a worker takes one job after the other while the connection for answers ha
   const queues = openQueues(pulling, keys, log);
   const started: string[] = [];
   const worker = await openPoolWorker({
-    ...{ pool: 'market', redis, pulling, keys, queues, clock, log },
+    pool: 'market',
+    redis,
+    pulling,
+    keys,
+    clock,
+    log,
     async execute({ data }) {
       started.push((data as { callId: string }).callId);
       return {} as CompletionMessage;
     },
   });
-  const waiting = redis.blpop(`${keys.queuePrefix('market', 0)}:nothing`, 0);
+  const waiting = redis.blpop(`${keys.queuePrefix('market')}:nothing`, 0);
   onTestFinished(async () => {
-    await pulling.rpush(`${keys.queuePrefix('market', 0)}:nothing`, 1);
+    await pulling.rpush(`${keys.queuePrefix('market')}:nothing`, 1);
     await waiting;
     await worker.close();
     await queues.close();

@@ -1,23 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
-import { createFairness } from '../../jobs/fairness.ts';
-import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
+import { createFairness } from '../../jobs/queues.ts';
+import { sealOperatorTwoFactor } from '../../src/accounts/operator-sign-in.ts';
+import { sealTwoFactor } from '../../src/accounts/two-factor.ts';
+import type { PrepareDeps } from '../../src/batches/create-batch.ts';
+import { createBatchNotifier } from '../../src/batches/ending.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
-import type { MailSettings } from '../../src/mail/mail-settings.ts';
-import { queuePaymentFailed } from '../../src/mail/payment-failed.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import { createMailSender } from '../../src/outbox/mail/mail-sender.ts';
+import { type MailSettings, mailWayOf, queuePaymentFailed } from '../../src/outbox/mail/mails.ts';
+import { sealSecrets } from '../../src/outbox/webhooks/secrets.ts';
+import { WEBHOOK_LIMITS } from '../../src/outbox/webhooks/webhook-limits.ts';
+import { createWebhookSender } from '../../src/outbox/webhooks/webhook-sender.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
-import { createSecretBox } from '../../src/platform/secret-box.ts';
-import { createCompletionMetrics } from '../../src/platform/telemetry/completion-metrics.ts';
-import { WEBHOOK_LIMITS } from '../../src/webhooks/webhook-limits.ts';
-import { startHeartbeat } from '../heartbeat.ts';
-import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
-import { startDeliveries } from './deliveries.ts';
-import { startMails } from './mails.ts';
+import type { Logger } from '../../src/platform/log.ts';
+import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
+import { createCompletionMetrics } from '../../src/platform/telemetry/call-events.ts';
+import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
+import { startHeartbeat } from '../pool.ts';
+import { type BatchWorkerDeps, openBatchWorker } from './batches.ts';
+import { startNotices, startOutbox } from './outbox.ts';
 import { startPayments } from './payments.ts';
-import type { PrepareDeps } from './prepare.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
 
 export interface BackgroundSettings {
@@ -70,8 +76,12 @@ export async function openBackground(
   });
   const secretBox = createSecretBox(secretKeys);
   const { allowPrivate, limits: { hostsPerAccount } = WEBHOOK_LIMITS } = webhooks;
-  const deliveries = startDeliveries({ database, clock, log, allowPrivate, hostsPerAccount, secretBox });
-  const mails = startMails({ database, clock, log, secretBox, registry, settings: mail ?? null });
+  const outbox = startOutbox({ database, clock, log }, [
+    createWebhookSender({ database, clock, log, allowPrivate, hostsPerAccount, secretBox }),
+    createMailSender({ database, clock, secretBox, registry, settings: mail ?? null }),
+  ]);
+  const stopNotices = mail && startNotices({ database, clock, log }, mailWayOf(mail) === 'sent');
+  const sealing = startSealing({ database, clock, log }, secretBox);
   const stopPayments = stripe && startPayments(stripe, { database, clock, log, notify: queuePaymentFailed });
   const fetching = { databaseUrl, providers, clock, log };
   const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
@@ -80,10 +90,31 @@ export async function openBackground(
     async close() {
       await heartbeat.close();
       await batches.close();
-      await deliveries.close();
-      await mails.close();
+      await stopNotices?.();
+      await outbox.close();
+      await sealing.close();
       await stopPayments?.();
       await fetches?.close();
     },
   };
+}
+
+const SEAL_EVERY_MS = 3_600_000;
+
+/** Encrypts stored secrets with the present key, now and every hour. */
+function startSealing(
+  { database, clock, log }: { database: Database; clock: Clock; log: Logger },
+  secretBox: SecretBox,
+): WorkLoop {
+  const loop = startWorkLoop(clock, 'sealing', SEAL_EVERY_MS, async () => {
+    try {
+      await sealSecrets(database, secretBox);
+      await sealTwoFactor(database, secretBox);
+      await sealOperatorTwoFactor(database, secretBox);
+    } catch (error) {
+      log.warn({ err: error }, 'failed to encrypt stored secrets');
+    }
+  });
+  loop.wake();
+  return loop;
 }

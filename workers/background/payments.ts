@@ -1,9 +1,11 @@
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
-import { reconcileCheckouts } from '../../src/billing/payments/stripe/reconcile-checkouts.ts';
+import {
+  reconcileCheckouts,
+  reconcileReversals,
+} from '../../src/billing/payments/stripe/reconcile-checkouts.ts';
 import { type StripeDeps, stripeContext } from '../../src/billing/payments/stripe/stripe-context.ts';
-import { reconcileRenewals } from '../../src/billing/renewals/reconcile-renewals.ts';
-import { reconcileReversals } from '../../src/billing/reversals/reconcile-reversals.ts';
-import { runTopUps } from '../../src/billing/top-ups/run-top-ups.ts';
+import { reconcileRenewals } from '../../src/billing/payments/sync-renewal.ts';
+import { runTopUps } from '../../src/billing/payments/top-ups.ts';
 import { type Clock, every } from '../../src/platform/clock.ts';
 import { withLease } from '../../src/platform/db/lease.ts';
 

@@ -1,21 +1,20 @@
-import { fetchWeek } from '../../src/brand-analytics/fetch/fetch-week.ts';
 import {
   deleteFinishedFetches,
   dueWeeks,
+  fetchWeek,
   type MissingWeek,
+  pauseAfter,
   saveFetchFailure,
-} from '../../src/brand-analytics/fetch/report-requests.ts';
-import { pauseAfter, wantedWeeks } from '../../src/brand-analytics/fetch/schedule.ts';
-import { ReportError } from '../../src/brand-analytics/import/report-error.ts';
-import { addDays, lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';
-import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
-import type { Providers } from '../../src/operations/providers.ts';
+  wantedWeeks,
+} from '../../src/brand-analytics/fetch-week.ts';
+import { ReportError } from '../../src/brand-analytics/import/report.ts';
+import { addDays, lastEndedWeek, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
+import type { Providers } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
-import type { Credentials } from '../../src/upstream/selling-partner/credentials.ts';
-import { ProviderRefusal } from '../../src/upstream/selling-partner/provider-refusal.ts';
+import { type Credentials, ProviderRefusal } from '../../src/upstream/selling-partner/report-provider.ts';
 
 export interface ReportFetchSettings {
   credentials: Credentials;

@@ -7,14 +7,14 @@ import {
   importGenerated,
   newestWeeks,
   openForGenerated,
+  type ReportGenerator,
   WEEK_COUNTS,
   type WeekCounts,
-} from '../../src/brand-analytics/generated/generated-weeks.ts';
-import type { ReportGenerator } from '../../src/brand-analytics/generated/report-generator.ts';
-import { dropWeek } from '../../src/brand-analytics/import/drop-week.ts';
-import { claimReports } from '../../src/brand-analytics/import/stored-provider.ts';
-import { TEST_REPORTS } from '../../src/brand-analytics/test-reports.ts';
-import { TEST_PROVIDERS } from '../../src/operations/providers.ts';
+} from '../../src/brand-analytics/generated-weeks.ts';
+import { claimReports } from '../../src/brand-analytics/import/import-week.ts';
+import { dropWeek } from '../../src/brand-analytics/import/publish.ts';
+import { TEST_REPORTS } from '../../src/brand-analytics/weeks.ts';
+import { TEST_PROVIDERS } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Renew, withLease } from '../../src/platform/db/lease.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
@@ -30,7 +30,7 @@ export interface TestReportsSize {
 
 export const TEST_REPORTS_SIZE: TestReportsSize = { weeks: WEEK_COUNTS, terms: 2_000 };
 
-export interface TestReportsDeps {
+interface TestReportsDeps {
   databaseUrl: string;
   /** For the lease. */
   database: Database;
@@ -98,7 +98,9 @@ async function follow(deps: TestReportsDeps, signal: AbortSignal, renew: Renew):
     if (missing.length === 0) return;
     generator = await generateInto(folder, missing, size.terms);
     await importGenerated(importing, generator, {
-      ...{ folder, provider: TEST_PROVIDERS.reports, now: clock.now() },
+      folder,
+      provider: TEST_PROVIDERS.reports,
+      now: clock.now(),
       async before() {
         signal.throwIfAborted();
         if (!(await renew())) throw new Error('another process loads the reports');

@@ -4,7 +4,7 @@ import {
   categorySources,
   childCategories,
 } from '../../src/operations/market/category.ts';
-import { fetchCategories } from '../../src/upstream/keepa/categories.ts';
+import { fetchCategories } from '../../src/upstream/keepa/endpoints.ts';
 import type { Handler } from './handler.ts';
 
 /** Fetches a category and, on request, its subcategories. Each of these is a source that a call for it shares. */

@@ -2,14 +2,12 @@ import type { Preliminary, Source } from '../../src/operations/define.ts';
 import type { InputOf, QueuedByName, QueuedName, RawOf } from '../../src/operations/index.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
-import type { ProductLookUps } from '../../src/upstream/keepa/look-ups.ts';
 import type { KeepaTransport } from '../../src/upstream/keepa/transport.ts';
 import type { Trends } from '../../src/upstream/trends/trends.ts';
 
 /** The upstream clients of a handler. */
 export interface Upstreams {
   keepa: KeepaTransport;
-  products: ProductLookUps;
   trends: Trends;
   /** The weekly reports of a provider. */
   reports: { database: Database; provider: string };

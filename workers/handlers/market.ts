@@ -1,12 +1,15 @@
 import { upstreamOptions } from '../../src/operations/market/product.ts';
-import { fetchBestSellers } from '../../src/upstream/keepa/best-sellers.ts';
-import { searchCategories } from '../../src/upstream/keepa/categories.ts';
-import { fetchDeals } from '../../src/upstream/keepa/deals.ts';
-import { findProducts } from '../../src/upstream/keepa/finder.ts';
-import { fetchGraphImage } from '../../src/upstream/keepa/graph-image.ts';
-import { fetchLightningDeals } from '../../src/upstream/keepa/lightning-deals.ts';
-import { asinsPerCall, fetchProductsByCode } from '../../src/upstream/keepa/products.ts';
-import { fetchSellers, fetchTopSellers } from '../../src/upstream/keepa/sellers.ts';
+import {
+  fetchBestSellers,
+  fetchDeals,
+  fetchGraphImage,
+  fetchLightningDeals,
+  fetchSellers,
+  fetchTopSellers,
+  findProducts,
+  searchCategories,
+} from '../../src/upstream/keepa/endpoints.ts';
+import { asinsPerCall, fetchProducts, fetchProductsByCode } from '../../src/upstream/keepa/products.ts';
 import { checkedPng } from '../pictures/png.ts';
 import { handleCategory } from './category.ts';
 import { fetching, type HandlersOf, single } from './handler.ts';
@@ -18,10 +21,10 @@ export const MARKET_HANDLERS: HandlersOf<'market'> = {
     (input, missing, context) => {
       const keys = missing.map(({ key }) => key);
       const options = { ...upstreamOptions(input), update: input.update };
-      const { keepa, products } = context.upstream;
+      const { keepa } = context.upstream;
       return input.codes
         ? fetchProductsByCode(keepa, keys, options, context)
-        : products.fetch(keys, options, context);
+        : fetchProducts(keepa, keys, options, context);
     },
     (input) => asinsPerCall(upstreamOptions(input)),
   ),

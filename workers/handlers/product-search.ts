@@ -5,7 +5,7 @@ import {
   type SearchPage,
   searchOptions,
 } from '../../src/operations/market/product-search.ts';
-import { searchProducts } from '../../src/upstream/keepa/search.ts';
+import { searchProducts } from '../../src/upstream/keepa/endpoints.ts';
 import type { Handler } from './handler.ts';
 
 /** Pages that are fetched at the same time after the first one: at most two of them are not needed. */

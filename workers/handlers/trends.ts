@@ -1,6 +1,6 @@
 import { resolutionToAskFor } from '../../src/operations/trends/interest-by-region.ts';
 import type { KeywordInput } from '../../src/operations/trends/keyword-question.ts';
-import { needsTopics } from '../../src/operations/trends/real-time-trends.ts';
+import { needsTopics } from '../../src/operations/trends/trending.ts';
 import type { KeywordQuestion } from '../../src/upstream/trends/trends.ts';
 import { fetchingEach, type HandlersOf, single } from './handler.ts';
 

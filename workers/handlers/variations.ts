@@ -1,14 +1,19 @@
-import { productSources } from '../../src/operations/market/product-sources.ts';
+import { productSources } from '../../src/operations/market/product.ts';
 import {
   familyKey,
   familyOptions,
   memberOptions,
   type variations,
 } from '../../src/operations/market/variations.ts';
-import { familyOf, isKnown, parentToAsk, withoutFamily } from '../../src/operations/products/family.ts';
-import type { Product } from '../../src/operations/products/product.ts';
+import {
+  familyOf,
+  isKnown,
+  type Product,
+  parentToAsk,
+  withoutFamily,
+} from '../../src/operations/products/detail-level.ts';
 import { SoukError } from '../../src/platform/errors.ts';
-import { asinsPerCall } from '../../src/upstream/keepa/products.ts';
+import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
 import type { Handler } from './handler.ts';
 
 /**
@@ -17,13 +22,14 @@ import type { Handler } from './handler.ts';
  */
 export const handleVariations: Handler<typeof variations> = async (input, context) => {
   const { domain, asin, page, perPage } = input;
-  const { products: lookUps } = context.upstream;
+  const { keepa } = context.upstream;
   const found = new Map<string, Product>();
 
   async function obtainFamily(one: string): Promise<Product> {
     const options = familyOptions(domain);
     const obtained = await context.obtain<Product>(productSources([one], options), (missing) =>
-      lookUps.fetch(
+      fetchProducts(
+        keepa,
         missing.map(({ key }) => key),
         options,
         context,
@@ -42,7 +48,8 @@ export const handleVariations: Handler<typeof variations> = async (input, contex
     const obtained = await context.obtain<Product>(
       productSources([...new Set(asins)], options, 'member'),
       async (missing) => {
-        const products = await lookUps.fetch(
+        const products = await fetchProducts(
+          keepa,
           missing.map(({ key }) => key),
           options,
           context,

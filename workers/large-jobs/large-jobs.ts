@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
-import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { CompletionMessage } from '../../jobs/end-call.ts';
 import type { Payload } from '../../jobs/payload.ts';
 import { QUEUED, queuedOperation } from '../../src/operations/index.ts';
 import type { WorkerPoolName } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { Logger } from '../../src/platform/log.ts';
-import { NoPrimary, StoreHangs } from '../../src/platform/outage.ts';
+import { NoPrimary } from '../../src/platform/outage.ts';
 import type { CallEvents } from '../../src/platform/telemetry/call-events.ts';
 import type { Attempt, Executor } from '../executor.ts';
 import type { LiveJobs, StoreErrors } from '../live-jobs.ts';
@@ -13,7 +13,7 @@ import { type LargeThread, openLargeThread, ThreadEnded } from './large-thread.t
 import type { FromThread, ThreadSetup } from './messages.ts';
 
 /** Runs large jobs in a thread of their own, so that they never block the event loop of the others. */
-export interface LargeJobs {
+interface LargeJobs {
   /** Runs a job like an executor. Starts the thread, if it does not run. */
   execute: Executor['execute'];
   close(): Promise<void>;
@@ -123,4 +123,4 @@ export function createLargeJobs(
 }
 
 /** Errors of stores, by what they mean. */
-const EXAMPLES = { away: new NoPrimary(), slow: new StoreHangs() };
+const EXAMPLES = { away: new NoPrimary(), slow: new Error('Query read timeout') };

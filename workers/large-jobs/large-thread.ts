@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { CompletionMessage } from '../../jobs/end-call.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { isCompiled, projectFile } from '../../src/platform/project.ts';
 import { TokensAwaited } from '../../src/upstream/token-bucket.ts';

@@ -1,7 +1,13 @@
-import type { CompletionMessage } from '../../jobs/completion-message.ts';
+import type { CompletionMessage } from '../../jobs/end-call.ts';
 import type { CallEvent } from '../../src/platform/telemetry/call-events.ts';
 import type { Attempt } from '../executor.ts';
 import type { JobSettings } from '../live-jobs.ts';
+
+/** The most connections of the thread to PostgreSQL. */
+export const CONNECTIONS = { requests: 4, money: 2 };
+
+/** The share of a pool's places that paused jobs may have among the large jobs, and among the others. Together they have half of the places. */
+export const PAUSING_SHARE = 1 / 4;
 
 /** The data with which the thread starts. */
 export interface ThreadSetup extends JobSettings {

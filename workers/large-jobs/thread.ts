@@ -1,15 +1,21 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { onControl } from '../../jobs/control.ts';
 import type { Payload } from '../../jobs/payload.ts';
-import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { databaseClock } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { outageOf } from '../../src/platform/outage.ts';
 import { type CallEvent, createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { openTracing } from '../../src/platform/telemetry/tracing.ts';
 import { TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import { openJobStores, openLiveJobs } from '../live-jobs.ts';
-import { CONNECTIONS, PAUSING_SHARE } from './connections.ts';
-import type { FromThread, SentAttempt, ThreadSetup, ToThread } from './messages.ts';
+import {
+  CONNECTIONS,
+  type FromThread,
+  PAUSING_SHARE,
+  type SentAttempt,
+  type ThreadSetup,
+  type ToThread,
+} from './messages.ts';
 
 /** Runs large jobs that the main thread sends. It has its own connections, and passes events on. */
 const { logLevel, tracesUrl, ...settings } = workerData as ThreadSetup;
@@ -66,9 +72,7 @@ async function noteCancelled({ callId }: Payload): Promise<void> {
 }
 
 async function close(): Promise<void> {
-  const stopWatching = stores.endWhenAway([], () => log.warn('a thread of large jobs stops without Redis'));
   await jobs.close();
-  stopWatching();
   await stopFollowing();
   await stores.close();
   await tracing?.close();

@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Scope } from '../../accounts/scopes.ts';
-import type { ErrorKind } from '../../platform/errors.ts';
-import { SoukError } from '../../platform/errors.ts';
+import type { Scope } from '../../accounts/key-settings.ts';
+import { type ErrorKind, SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
 import type { Occupies } from '../limits/limits.ts';
-import type { MediaType, Method, ResponseObject } from '../openapi/shape.ts';
+import type { MediaType, Method, ResponseObject } from '../openapi/schemas.ts';
+import { parseAs } from '../operations/call-options.ts';
 import { type Account, accountOf } from '../plugins/authentication.ts';
-import { parseAs } from '../request-input.ts';
 
 /**
  * An address that is not an operation: it belongs to the service itself, and is free. Its declaration yields the route, its
@@ -41,12 +40,14 @@ export interface EndpointDescription {
   uploadQuery?: z.ZodObject;
   /** Parsed before the handler. */
   body?: BodyDescription;
+  /** A body of at most `DOCUMENT_LIMIT_BYTES`, which the handler parses a piece at a time. */
+  document?: BodyDescription;
   /** A large body, which the handler passes on as a stream for a worker to parse. */
   upload?: BodyDescription;
   answers: Record<number, ResponseObject>;
   /** Besides the errors that every address below /api/ can return. */
   errors?: readonly ErrorKind[];
-  /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `upload`. */
+  /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `document` or `upload`. */
   occupies?: Occupies;
   /** The scopes of which a key needs one. Default: see `scopesOfEndpoint`. */
   scopes?: readonly Scope[];

@@ -1,12 +1,12 @@
-import { BATCH_ENDPOINTS } from './batches/index.ts';
-import { BILLING_ENDPOINTS } from './billing/index.ts';
+import { BATCH_ENDPOINTS } from './batches.ts';
+import { BILLING_ENDPOINTS } from './billing.ts';
 import type { EndpointDescription } from './endpoint.ts';
-import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './jobs/index.ts';
-import { KEY_ENDPOINTS } from './keys/index.ts';
-import { SCHEDULE_ENDPOINTS } from './schedules/index.ts';
-import { SERVICE_ENDPOINTS } from './service/index.ts';
-import { TRACKER_ENDPOINTS } from './trackers/index.ts';
-import { WEBHOOK_ENDPOINTS } from './webhooks/index.ts';
+import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './jobs.ts';
+import { KEY_ENDPOINTS } from './keys.ts';
+import { SCHEDULE_ENDPOINTS } from './schedules.ts';
+import { SERVICE_ENDPOINTS } from './service.ts';
+import { TRACKER_ENDPOINTS } from './trackers.ts';
+import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
 /** Every documented endpoint, in the order of the OpenAPI document. */
 export const ENDPOINTS: readonly EndpointDescription[] = [

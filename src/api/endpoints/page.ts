@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
+import { SCHEMA_NAMES } from '../../operations/answers.ts';
 
 /** Creates the schema of a page of a list. @param name of the schema. */
 export function pageOf(name: string, field: string, entry: z.ZodType): z.ZodObject {

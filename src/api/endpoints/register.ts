@@ -1,6 +1,7 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify';
-import { keepBodiesAsStreams } from '../plugins/body-parsing.ts';
-import { scopesOfEndpoint } from '../scopes.ts';
+import { DOCUMENT_LIMIT_BYTES } from '../../batches/schedules/read-schedule.ts';
+import { scopesOfEndpoint } from '../plugins/authentication.ts';
+import { keepBodies } from '../plugins/body-parsing.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -10,23 +11,29 @@ export function registerEndpoints<Deps>(
   endpoints: readonly Endpoint<Deps>[],
   deps: Deps,
 ): void {
-  for (const endpoint of endpoints.filter(({ upload }) => !upload)) scope.route(routeOf(endpoint, deps));
+  const parsed = endpoints.filter(({ document, upload }) => !document && !upload);
+  for (const endpoint of parsed) scope.route(routeOf(endpoint, deps));
+  scope.register(async (documents) => {
+    keepBodies(documents, 'bytes');
+    for (const endpoint of endpoints.filter(({ document }) => document))
+      documents.route({ ...routeOf(endpoint, deps), bodyLimit: DOCUMENT_LIMIT_BYTES });
+  });
   scope.register(async (uploads) => {
-    keepBodiesAsStreams(uploads);
+    keepBodies(uploads, 'stream');
     for (const endpoint of endpoints.filter(({ upload }) => upload))
       uploads.route({ ...routeOf(endpoint, deps), bodyLimit: UPLOAD_LIMIT_BYTES });
   });
 }
 
 function routeOf<Deps>(endpoint: Endpoint<Deps>, deps: Deps): RouteOptions {
-  const { method, path, serve, upload, occupies } = endpoint;
+  const { method, path, serve, document, upload, occupies } = endpoint;
   // A HEAD request for a stream would have to read the stream.
   const isStream = occupies === 'downloads' || occupies === 'streams';
   return {
     method: method.toUpperCase() as HTTPMethods,
     exposeHeadRoute: method === 'get' && !isStream,
     url: path.replace('{id}', ':id'),
-    config: { occupies: upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint) },
+    config: { occupies: document || upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint) },
     handler: async (request, reply) => serve(deps, request, reply),
   };
 }

@@ -1,17 +1,148 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { networkOf } from '../../accounts/networks.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
+import { recentlyUsed } from '../../platform/recently-used.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
+import { atEnd } from '../plugins/requests.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
-import { createFreeRequests, type FreeRequests } from './free-requests.ts';
-import { createOpenPages, type OpenPages } from './open-pages.ts';
-import {
-  createOpenRequests,
-  type Occupied,
-  type OpenRequestLimits,
-  type OpenRequests,
-} from './open-requests.ts';
-import { createUploadBudget, type UploadBudget } from './upload-budget.ts';
+import { createUploadBudget, type UploadBudget } from './upload-limits.ts';
+
+/** Requests are counted in windows of this length, so an account may send those of a whole window at once. */
+const WINDOW_SECONDS = 5;
+
+/** Bounds memory. A refused account that is forgotten is counted in Redis again. */
+const MAX_REFUSED_ACCOUNTS = 10_000;
+
+/**
+ * Limits the requests of an account that cost no units, over all gateways: quotes, lists, job status, and calls that were
+ * refused or joined. Without Redis each gateway counts for itself.
+ */
+export interface FreeRequests {
+  /** Counts a request, or several. @throws SoukError TOO_MANY_REQUESTS. */
+  count(accountId: number, requests?: number): Promise<void>;
+  /** Counts a request that turned out to be free when it was answered. */
+  countLater(accountId: number): void;
+  /** @throws SoukError TOO_MANY_REQUESTS if the account has reached the limit in the present window. */
+  refuseExhausted(accountId: number): void;
+}
+
+/** @param perSecond null: no limit. */
+function createFreeRequests(redis: Redis, keys: RedisKeys, perSecond: number | null): FreeRequests {
+  if (perSecond === null) return { count: async () => {}, countLater() {}, refuseExhausted() {} };
+  const limits = { points: perSecond * WINDOW_SECONDS, duration: WINDOW_SECONDS };
+  const limiter = new RateLimiterRedis({
+    ...limits,
+    storeClient: redis,
+    keyPrefix: keys.freeRequests,
+    insuranceLimiter: new RateLimiterMemory(limits),
+  });
+  /** The end of the window of each account that reached its limit, by performance.now(). */
+  const refused = recentlyUsed<number, number>(MAX_REFUSED_ACCOUNTS);
+
+  const refuseExhausted = (accountId: number) => {
+    const waitMs = (refused.get(accountId) ?? 0) - performance.now();
+    if (waitMs > 0) throw tooMany(perSecond, waitMs);
+  };
+  const count = async (accountId: number, requests = 1) => {
+    refuseExhausted(accountId);
+    try {
+      await limiter.consume(accountId, requests);
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal;
+      refused.set(accountId, performance.now() + refusal.msBeforeNext);
+      throw tooMany(perSecond, refusal.msBeforeNext);
+    }
+  };
+  return { count, refuseExhausted, countLater: (accountId) => void count(accountId).catch(() => {}) };
+}
+
+function tooMany(perSecond: number, waitMs: number): SoukError {
+  const perWindow = perSecond * WINDOW_SECONDS;
+  return new SoukError('TOO_MANY_REQUESTS', {
+    message: `Requests that cost no units are limited to ${perWindow} in ${WINDOW_SECONDS} seconds per account.`,
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    metadata: { limit: perWindow, seconds: WINDOW_SECONDS },
+  });
+}
+
+/** Resources of a process that a request occupies until it is answered. */
+type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads' | 'pages';
+
+/** Requests that an account may have open at once in one gateway; null: no limit. */
+type OpenRequestLimits = Record<Occupied, number | null>;
+
+const NAMES: Record<Occupied, string> = {
+  waiting: 'requests',
+  streams: 'event streams',
+  uploads: 'uploads',
+  downloads: 'downloads',
+  pages: 'pages',
+};
+
+/** Counts the open requests of each account in this process. */
+interface OpenRequests {
+  /** Counts a request of an account until it ends. @throws SoukError TOO_MANY_OPEN. */
+  open(kind: Occupied, accountId: number, request: FastifyRequest): void;
+}
+
+function createOpenRequests(limits: OpenRequestLimits): OpenRequests {
+  const counts = Object.fromEntries(Object.keys(NAMES).map((kind) => [kind, new Map<number, number>()]));
+  return {
+    open(kind, accountId, request) {
+      const limit = limits[kind];
+      const countBy = counts[kind] as Map<number, number>;
+      if (limit === null) return;
+      const open = countBy.get(accountId) ?? 0;
+      if (open >= limit) {
+        throw new SoukError('TOO_MANY_OPEN', {
+          message: `This account has ${open} open ${NAMES[kind]}; at most ${limit} are allowed at the same time.`,
+          retryAfterSeconds: 1,
+          metadata: { open, limit },
+        });
+      }
+      countBy.set(accountId, open + 1);
+      atEnd(request, () => {
+        const left = (countBy.get(accountId) ?? 1) - 1;
+        if (left > 0) countBy.set(accountId, left);
+        else countBy.delete(accountId);
+      });
+    },
+  };
+}
+
+/** Requests are counted in windows of this length, so an address may send those of a whole window at once. */
+const PAGE_WINDOW_SECONDS = 5;
+
+/** Limits the requests of an address for pages that need no session, in this gateway. */
+interface OpenPages {
+  /** Counts the requests of a scope. @throws SoukError TOO_MANY_REQUESTS. */
+  limit(scope: FastifyInstance): void;
+}
+
+/** @param perSecond null: no limit. */
+function createOpenPages(perSecond: number | null): OpenPages {
+  if (perSecond === null) return { limit() {} };
+  const points = perSecond * PAGE_WINDOW_SECONDS;
+  const limiter = new RateLimiterMemory({ points, duration: PAGE_WINDOW_SECONDS });
+  return {
+    limit(scope) {
+      scope.addHook('onRequest', async ({ ip }) => {
+        try {
+          await limiter.consume(networkOf(ip));
+        } catch (refusal) {
+          if (!(refusal instanceof RateLimiterRes)) throw refusal;
+          throw new SoukError('TOO_MANY_REQUESTS', {
+            message: `Requests for pages are limited to ${points} in ${PAGE_WINDOW_SECONDS} seconds per address.`,
+            retryAfterSeconds: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
+            metadata: { limit: points, seconds: PAGE_WINDOW_SECONDS },
+          });
+        }
+      });
+    },
+  };
+}
 
 /** A limited resource, or a function that returns it if it depends on the request. */
 export type Occupies = Occupied | ((request: FastifyRequest) => Occupied);

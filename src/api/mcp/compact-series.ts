@@ -1,7 +1,7 @@
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { date } from '../../operations/params/dates.ts';
-import { integer } from '../../operations/params/scalars.ts';
-import { parseAs } from '../request-input.ts';
+import { date, integer } from '../../operations/params/scalars.ts';
+import { parseAs } from '../operations/call-options.ts';
 import type { Arguments } from './tool.ts';
 
 /**
@@ -39,23 +39,23 @@ type Point = readonly [day: string, ...values: unknown[]];
 
 /**
  * Returns the data with every decoded history as a list of points, oldest first. A point differs from the one before it. A
- * history of several columns starts with their names; further columns without any value are left out. The generator yields
- * after each history.
+ * history of several columns starts with their names; further columns without any value are left out. Other work runs
+ * between the histories.
  */
-export function* compactSeries(data: unknown, limits: SeriesLimits): Generator<void, unknown> {
+export async function compactSeries(data: unknown, limits: SeriesLimits): Promise<unknown> {
   if (typeof data !== 'object' || data === null) return data;
   if (Array.isArray(data)) {
     if (!data.some((item) => typeof item === 'object')) return data;
     const items: unknown[] = [];
-    for (const item of data) items.push(yield* compactSeries(item, limits));
+    for (const item of data) items.push(await compactSeries(item, limits));
     return items;
   }
   if (isHistory(data)) {
-    yield;
+    await nextImmediate();
     return pointsOf(data, limits);
   }
   const fields: [string, unknown][] = [];
-  for (const [name, value] of Object.entries(data)) fields.push([name, yield* compactSeries(value, limits)]);
+  for (const [name, value] of Object.entries(data)) fields.push([name, await compactSeries(value, limits)]);
   return Object.fromEntries(fields);
 }
 

@@ -1,10 +1,10 @@
-import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import { TOOLSETS } from '../../operations/toolsets.ts';
 import type { EndpointDescription } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { parametersOf } from '../openapi/parameters.ts';
 import { bodySchemaOf, componentSchemas } from '../openapi/schemas.ts';
-import { scopesOfEndpoint } from '../scopes.ts';
+import { scopesOfEndpoint } from '../plugins/authentication.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { OPTIONS } from './operation-tools.ts';
 import { partSchema } from './parts.ts';
@@ -77,7 +77,7 @@ function toolOf(endpoint: EndpointDescription, schemas: Readonly<Record<string, 
 }
 
 function partsOf(endpoint: EndpointDescription): Parts {
-  const { id, body: parsed = endpoint.upload } = endpoint;
+  const { id, body: parsed = endpoint.document ?? endpoint.upload } = endpoint;
   const body = parsed && bodySchemaOf(parsed.schema);
   const bodyFields = compactInput(body ?? {}).properties ?? {};
   const query = (endpoint.query ? parametersOf(endpoint.query) : []).filter(
@@ -114,13 +114,14 @@ function takes({ endpoint, body }: Parts, option: string): boolean {
 
 function requestOf(parts: Parts, args: Arguments): ToolRequest {
   const { endpoint, body } = parts;
+  const hasBody = endpoint.body ?? endpoint.document ?? endpoint.upload;
   const [inBody, others] = split(args, new Set(Object.keys(body)));
   const query = Object.fromEntries(
     Object.entries(others).filter(([name]) => name in parts.query || takes(parts, name)),
   );
   const url = `${pathWith(endpoint.path, args)}${queryOf(query)}`;
   const method = endpoint.method.toUpperCase() as ToolRequest['method'];
-  return endpoint.body || endpoint.upload ? { method, url, body: textOf(inBody) } : { method, url };
+  return hasBody ? { method, url, body: textOf(inBody) } : { method, url };
 }
 
 function pricedBy(parts: Parts): Tool['pricedBy'] {

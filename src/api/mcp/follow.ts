@@ -1,7 +1,7 @@
 import type { CompletionMap } from '../../../jobs/wait.ts';
-import type { BatchView } from '../../batches/view.ts';
+import type { BatchView } from '../../batches/batch.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
+import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import type { JobView } from '../job-view.ts';
 import { type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import type { CallContext } from './protocol.ts';
@@ -15,7 +15,7 @@ export interface FollowDeps {
   send: SendRequest;
 }
 
-export interface Following extends FollowDeps {
+interface Following extends FollowDeps {
   caller: Requester;
   onProgress: NonNullable<CallContext['onProgress']>;
   signal: AbortSignal;

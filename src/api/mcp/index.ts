@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { isInScope, type KeyScopes, scopeMissing } from '../../accounts/scopes.ts';
+import { isInScope, type KeyScopes, scopeMissing } from '../../accounts/key-settings.ts';
 import { quota } from '../../operations/account/quota.ts';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';

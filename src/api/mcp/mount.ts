@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidParameters, SoukError } from '../../platform/errors.ts';
 import { createProtocolHandler, refusalOfOrigin, type Served } from './protocol.ts';
 
-export interface Mounting<Caller> {
+interface Mounting<Caller> {
   served: Served<Caller>;
   /** Host names of allowed requests, and of the pages that may send them. */
   allowedHosts: readonly string[];
@@ -11,7 +11,7 @@ export interface Mounting<Caller> {
   onError(error: Error): void;
 }
 
-export const MCP_PATH = '/mcp';
+const MCP_PATH = '/mcp';
 
 /** Maximum messages in a body: each of them is a call. */
 const MOST_MESSAGES = 20;

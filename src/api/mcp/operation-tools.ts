@@ -1,9 +1,9 @@
 import type { Operation, Route } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
-import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import { isAlwaysRequired, isStrict, parametersOf } from '../openapi/parameters.ts';
 import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
-import { scopesOfOperation } from '../scopes.ts';
+import { scopesOfOperation } from '../plugins/authentication.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { type Arguments, type ObjectSchema, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';

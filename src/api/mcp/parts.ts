@@ -1,12 +1,11 @@
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { integer, text } from '../../operations/params/scalars.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { parseJson, stringifyJson } from '../../platform/json.ts';
-import { inTurns, parseJsonBytes, stringifyJsonBytes } from '../../platform/json-bytes.ts';
 import { type Entry, entriesAt, kindAt, type ValueKind } from '../../platform/json-entries.ts';
-import { isTurnOver, nextTurn } from '../../platform/turn.ts';
 import { outlineOf, shortened } from '../../results/outline.ts';
-import { parseAs } from '../request-input.ts';
+import { parseAs } from '../operations/call-options.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
 import type { Arguments } from './tool.ts';
 
@@ -47,7 +46,7 @@ export function partOf({ path, offset, fields }: Arguments): Part | null {
 
 /**
  * Returns a part of an answer that fits a size: entries of a list from an offset, or one value. A value that is still too
- * large is returned as an outline. While it reads a large answer, other work has its turns.
+ * large is returned as an outline. Other work runs while it reads a large answer.
  * @param answer the JSON text of an envelope.
  * @throws SoukError VALIDATION_FAILED for a path that does not exist.
  */
@@ -62,9 +61,9 @@ export async function takePart(
     const value =
       end - start > PARSED_BYTES
         ? await pickedAt(answer, start, fields)
-        : await parseJsonBytes(answer.subarray(start, end));
+        : parseJson(answer.toString('utf8', start, end));
     if (value === TOO_LARGE) return { outline: await sizesIn(answer, start) };
-    return { value: await inTurns(compactSeries(picked(value, fields), series)) };
+    return { value: await compactSeries(picked(value, fields), series) };
   };
   if (kindAt(answer, found.start) === 'list')
     return {
@@ -80,7 +79,7 @@ export async function takePart(
       ...about,
       ...(await pageOf(value, async (one) => ({ value: one }), { path, offset, limitBytes })),
     };
-  return { ...about, ...(await fitting(value, limitBytes)) };
+  return { ...about, ...fitting(value, limitBytes) };
 }
 
 /** A value to show, or the outline of one that is too large to be parsed. */
@@ -113,16 +112,16 @@ async function pageOf<Source>(
   return { ...counts, next: offset + 1, outline, hint: deeper(at) };
 }
 
-/** Yields the entries of a list or an object. Other work has its turns meanwhile. */
+/** Yields the entries of a list or an object. Other work runs after each piece of a long one. */
 async function* entriesOf(answer: Buffer, start: number): AsyncGenerator<Entry> {
   for (const entry of entriesAt(answer, start)) {
-    if (isTurnOver()) await nextTurn();
     if (entry) yield entry;
+    else await nextImmediate();
   }
 }
 
-async function fitting(value: unknown, limitBytes: number): Promise<Record<string, unknown>> {
-  if ((await stringifyJsonBytes(value)).length <= limitBytes) return { value };
+function fitting(value: unknown, limitBytes: number): Record<string, unknown> {
+  if (Buffer.byteLength(stringifyJson(value)) <= limitBytes) return { value };
   return { outline: parseJson(outlineOf(value)), hint: deeper('the outline') };
 }
 
@@ -153,10 +152,9 @@ async function pickedAt(answer: Buffer, at: number, fields: readonly string[]): 
     for await (const entry of entriesOf(answer, at)) if (fields.includes(entry.name)) found.push(entry);
   const length = found.reduce((sum, { start, end }) => sum + end - start, 0);
   if (found.length === 0 || length > PARSED_BYTES) return TOO_LARGE;
-  const result: [string, unknown][] = [];
-  for (const { name, start, end } of found)
-    result.push([name, await parseJsonBytes(answer.subarray(start, end))]);
-  return Object.fromEntries(result);
+  return Object.fromEntries(
+    found.map(({ name, start, end }) => [name, parseJson(answer.toString('utf8', start, end))]),
+  );
 }
 
 function picked(value: unknown, fields: readonly string[]): unknown {

@@ -1,5 +1,5 @@
 /** Prompts: texts that a user selects in an agent's program, and that name the tools to use. */
-export interface Prompt {
+interface Prompt {
   name: string;
   title: string;
   description: string;

@@ -1,16 +1,16 @@
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
+  isJSONRPCRequest,
   isSpecType,
-  type JSONRPCRequest,
   type McpHttpHandler,
   originValidationResponse,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
-  type Result,
   Server,
   type ServerContext,
+  type Transport,
 } from '@modelcontextprotocol/server';
 import type { Arguments, ListedTool } from './tool.ts';
 
@@ -39,7 +39,7 @@ export interface CallContext {
   onProgress: ((progress: Progress) => Promise<void>) | null;
 }
 
-export interface Progress {
+interface Progress {
   progress: number;
   total: number;
   message: string;
@@ -66,7 +66,7 @@ export interface ListedResource {
   size?: number;
 }
 
-export interface ListedPrompt {
+interface ListedPrompt {
   name: string;
   title: string;
   description: string;
@@ -86,7 +86,7 @@ export type ResourceContents = {
 } & ({ text: string } | { blob: string });
 
 /** Answers requests of the protocol, without sessions. */
-export interface ProtocolHandler<Caller> {
+interface ProtocolHandler<Caller> {
   handle(request: Request, body: unknown, caller: Caller): Promise<Response>;
   close(): Promise<void>;
 }
@@ -124,19 +124,22 @@ const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
   'tools/list': isSpecType.ListToolsRequest,
 };
 
-/** Refuses invalid parameters with `InvalidParams` before a handler runs. */
+/** Refuses invalid parameters with `InvalidParams` before the SDK reads them. */
 class StrictServer extends Server {
-  protected override _wrapHandler(
-    method: string,
-    handler: (request: JSONRPCRequest, context: ServerContext) => Promise<Result>,
-  ): (request: JSONRPCRequest, context: ServerContext) => Promise<Result> {
-    const wrapped = super._wrapHandler(method, handler);
-    const fits = REQUESTS[method];
-    if (!fits) return wrapped;
-    return async (request, context) => {
-      if (fits(request)) return wrapped(request, context);
-      const message = `params: ${method} has missing or invalid parameters.`;
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+  override async connect(transport: Transport): Promise<void> {
+    await super.connect(transport);
+    const { onmessage } = transport;
+    transport.onmessage = (message, extra) => {
+      if (!isJSONRPCRequest(message) || (REQUESTS[message.method]?.(message) ?? true))
+        return onmessage?.(message, extra);
+      const { id, method } = message;
+      const error = {
+        code: ProtocolErrorCode.InvalidParams,
+        message: `params: ${method} has missing or invalid parameters.`,
+      };
+      transport
+        .send({ jsonrpc: '2.0', id, error }, { relatedRequestId: id })
+        .catch((fault: Error) => this.onerror?.(fault));
     };
   }
 }
@@ -167,7 +170,10 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
   });
   server.setRequestHandler('prompts/list', () => ({
     prompts: served.prompts.map(({ name, title, description, arguments: args }) => ({
-      ...{ name, title, description, arguments: [...args] },
+      name,
+      title,
+      description,
+      arguments: [...args],
     })),
   }));
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }) => {

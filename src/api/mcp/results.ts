@@ -1,7 +1,6 @@
 import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
 import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
-import { inTurns, parseJsonBytes, stringifyJsonBytes } from '../../platform/json-bytes.ts';
-import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
+import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { errorBody } from '../../results/envelope.ts';
 import { outlineOf, shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
@@ -76,13 +75,13 @@ function readableBytes({ series }: ResultContext): number {
 }
 
 async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolResult> {
-  const { data: whole, metadata } = (await parseJsonBytes(bytes)) as {
+  const { data: whole, metadata } = parseJson(bytes.toString()) as {
     data: Record<string, unknown>;
     metadata?: unknown;
   };
   const { series, budgetTokens } = context;
-  const data = series ? ((await inTurns(compactSeries(whole, series))) as typeof whole) : whole;
-  const length = series ? (await stringifyJsonBytes(data)).length : bytes.length;
+  const data = series ? ((await compactSeries(whole, series)) as typeof whole) : whole;
+  const length = series ? Buffer.byteLength(stringifyJson(data)) : bytes.length;
   if (length > budgetBytes(budgetTokens)) return outlined(parseJson(outlineOf(data)), bytes.length, context);
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }

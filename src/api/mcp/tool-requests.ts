@@ -1,5 +1,5 @@
-import { didYouMean } from '../../operations/params/nearest-name.ts';
-import { got } from '../../operations/params/shown-value.ts';
+import { didYouMean } from '../../operations/faults.ts';
+import { got } from '../../operations/params/scalars.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import type { Arguments } from './tool.ts';

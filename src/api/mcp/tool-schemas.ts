@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import type { ObjectSchema } from './tool.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Scope } from '../../accounts/scopes.ts';
-import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { Scope } from '../../accounts/key-settings.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import type { Toolset } from '../../operations/toolsets.ts';
 
 /** A tool: a description for agents, and the conversion of its calls to requests to our addresses. */
@@ -24,7 +24,7 @@ export interface Tool {
   pricedBy: 'address' | 'free' | Quote;
 }
 
-export interface Quote {
+interface Quote {
   requestOf(args: Arguments): ToolRequest;
   /** The most it can cost. */
   unitsOf(data: Record<string, unknown>): number;
@@ -45,7 +45,7 @@ export interface ListedTool {
 
 export type ObjectSchema = JsonSchema & { type: 'object' };
 
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readOnlyHint: boolean;
   openWorldHint: boolean;
   /** For tools that change something, like the next. */

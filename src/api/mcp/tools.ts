@@ -1,4 +1,4 @@
-import { isInScope, type KeyScopes } from '../../accounts/scopes.ts';
+import { isInScope, type KeyScopes } from '../../accounts/key-settings.ts';
 import { CONSTANT_TOOLSETS, type Toolset } from '../../operations/toolsets.ts';
 import { endpointTools } from './endpoint-tools.ts';
 import { operationTools } from './operation-tools.ts';

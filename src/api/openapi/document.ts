@@ -1,12 +1,78 @@
 import { readFileSync } from 'node:fs';
-import { ERRORS } from '../../platform/errors.ts';
+import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
 import { projectFile } from '../../platform/project.ts';
+import type { BodyDescription, EndpointDescription, IdParameter } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
-import { OPTION_PARAMETERS } from './call-options.ts';
-import { endpointPaths } from './endpoints.ts';
+import { EXAMPLE_ID } from '../ids.ts';
+import { operationIdOf } from './operation-ids.ts';
 import { operationPaths, parameterObjects, UNFINISHED_RESPONSE } from './operations.ts';
-import { componentResponses, ERROR_METADATA, HEADERS } from './responses.ts';
-import { componentSchemas, withFormats } from './schemas.ts';
+import { OPTION_PARAMETERS, parametersOf, queryParameters } from './parameters.ts';
+import { COMMON_ERRORS, componentResponses, ERROR_METADATA, errorResponses, HEADERS } from './responses.ts';
+import {
+  bodySchemaOf,
+  componentSchemas,
+  type OperationObject,
+  type ParameterObject,
+  type Paths,
+  type RequestBodyObject,
+  withFormats,
+} from './schemas.ts';
+
+/** The paths of endpoints, from their declarations. */
+function endpointPaths(endpoints: readonly EndpointDescription[]): Paths {
+  const paths: Paths = {};
+  for (const endpoint of endpoints.filter(({ isHidden }) => !isHidden)) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: describe(endpoint) };
+  }
+  return paths;
+}
+
+function describe(endpoint: EndpointDescription): OperationObject {
+  const { method, path, tag, tool, summary, description, id, answers, isPublic = false } = endpoint;
+  const { query, uploadQuery, document, upload, body = document ?? upload, startsCalls } = endpoint;
+  const parameters = [
+    ...(id ? [idParameter(id)] : []),
+    // A quote has an address of its own in the document, because its answer differs.
+    ...[query, uploadQuery]
+      .flatMap((schema) => (schema ? queryParameters(parametersOf(schema)) : []))
+      .filter(({ name }) => name !== 'dryRun'),
+  ];
+  return {
+    operationId: operationIdOf(method, path),
+    tags: [tag],
+    summary,
+    description: `${description ?? summary} ${startsCalls ? 'Free; the calls that it starts cost their usual units.' : 'Free.'}`,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: requestBodyOf(body) } : {}),
+    responses: { ...answers, ...errorResponses(errorsOf(endpoint)) },
+    ...(isPublic ? { security: [] as const } : {}),
+    'x-units': '0',
+    ...(tool ? { 'x-tool': tool } : {}),
+  };
+}
+
+function requestBodyOf({ description, schema, example, otherContent }: BodyDescription): RequestBodyObject {
+  const json = { schema: bodySchemaOf(schema), example };
+  return { required: true, description, content: { 'application/json': json, ...otherContent } };
+}
+
+function errorsOf({ method, id, errors = [], isPublic }: EndpointDescription): ErrorKind[] {
+  const own = [...(id ? [id.unknown] : []), ...errors];
+  if (isPublic) return own;
+  // A body is read even if the endpoint does not use it.
+  return [...COMMON_ERRORS, ...(method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)), ...own];
+}
+
+function idParameter({ of, isNumber }: IdParameter): ParameterObject {
+  const named = { name: 'id', in: 'path', required: true, description: `Id of ${of}` } as const;
+  return isNumber
+    ? {
+        ...named,
+        schema: { type: 'integer', format: 'int64', minimum: 1, maximum: 999_999_999_999_999 },
+        example: 42,
+      }
+    : { ...named, schema: { type: 'string', format: 'uuid', maxLength: 36 }, example: EXAMPLE_ID };
+}
 
 const DESCRIPTION = `Data about products, categories, sellers, deals, search trends and search terms of a retail marketplace.
 

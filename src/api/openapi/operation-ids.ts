@@ -1,4 +1,4 @@
-import type { Method } from './shape.ts';
+import type { Method } from './schemas.ts';
 
 /**
  * The name of each address in generated clients. Names are promises: a changed one breaks the programs of customers. An

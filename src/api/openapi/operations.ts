@@ -1,18 +1,39 @@
 import type { Operation, Route } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
-import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import { POOLS } from '../../operations/pools.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import { acceptedSchema } from '../job-view.ts';
-import { ANSWER_EXAMPLES } from './answer-examples.ts';
-import { CALL_OPTIONS, option } from './call-options.ts';
+import answerExamples from './answer-examples.json' with { type: 'json' };
 import { operationIdOf } from './operation-ids.ts';
-import { isStrict, parametersOf } from './parameters.ts';
-import { exampleOf, parameterObject, queryParameters } from './requests.ts';
+import {
+  CALL_OPTIONS,
+  exampleOf,
+  isStrict,
+  option,
+  parameterObject,
+  parametersOf,
+  queryParameters,
+} from './parameters.ts';
 import { acceptedJob, COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
-import { dataOf, pascalCase, reference } from './schemas.ts';
-import type { Method, OperationObject, ParameterObject, Paths, Reference, ResponseObject } from './shape.ts';
+import {
+  dataOf,
+  type Method,
+  type OperationObject,
+  type ParameterObject,
+  type Paths,
+  pascalCase,
+  type Reference,
+  type ResponseObject,
+  reference,
+} from './schemas.ts';
+
+/**
+ * An example of the data of each answer, by the name of the operation. They were taken from the demo provider;
+ * test/api/openapi/answer-examples.test.ts writes them again.
+ */
+export const ANSWER_EXAMPLES: Record<string, object> = answerExamples;
 
 interface Served {
   operation: Operation;

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
 import { ACCEPTED_CODE } from '../../results/envelope.ts';
-import { reference } from './schemas.ts';
-import type { HeaderObject, Paths, Reference, ResponseObject } from './shape.ts';
+import { type HeaderObject, type Paths, type Reference, type ResponseObject, reference } from './schemas.ts';
 
 const COUNT: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 2 ** 31 - 1 };
 
@@ -82,7 +81,7 @@ export const HEADERS = {
   },
 } as const satisfies Record<string, HeaderObject>;
 
-export type HeaderName = keyof typeof HEADERS;
+type HeaderName = keyof typeof HEADERS;
 
 /** Headers of every answer below /api/. */
 const ALWAYS = ['X-Response-Time', 'X-Units-Consumed', 'X-Request-Id', 'X-Livemode'] as const;

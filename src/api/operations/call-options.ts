@@ -1,8 +1,57 @@
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { boolean, integer } from '../../operations/params/scalars.ts';
-import { parseAs } from '../request-input.ts';
-import { type Preference, preferenceOf } from './preferences.ts';
+import { inputOn, noTableWith, type QueuedOperation, type Route } from '../../operations/define.ts';
+import { toFaults } from '../../operations/faults.ts';
+import { isRecord } from '../../operations/params/request.ts';
+import { boolean, integer, oneOf } from '../../operations/params/scalars.ts';
+import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
+import { watchJob } from '../../outbox/webhooks/job-webhooks.ts';
+import { WEBHOOK_LIMITS, type WebhookLimits, webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import { retryDuringOutage } from '../../platform/outage.ts';
+
+/** Returns the canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every invalid parameter. */
+export function parseInput<Input>(
+  operation: Pick<QueuedOperation<string, Input>, 'params' | 'onDay' | 'invalidKind'>,
+  route: Route,
+  request: FastifyRequest,
+  now: number,
+): Input {
+  const { query, body, params } = request as {
+    query: Record<string, unknown>;
+    body: unknown;
+    params: Record<string, unknown>;
+  };
+  const sent = route.decode ? route.decode({ query, body, params }) : route.method === 'GET' ? query : body;
+  const raw = withFieldsOf(query, sent, operation.invalidKind);
+  return inputOn(operation, parseAs(operation.params, raw, operation.invalidKind), now);
+}
+
+/** Adds the fields in a query to parameters that come from a body or a selection. */
+function withFieldsOf(
+  { fields }: Record<string, unknown>,
+  sent: unknown,
+  invalidKind?: 'SELECTION_INVALID',
+): unknown {
+  if (fields === undefined || !isRecord(sent) || sent.fields === fields) return sent;
+  if (sent.fields === undefined) return { ...sent, fields };
+  const problem = 'must be sent once: in the query, or with the other parameters';
+  throw invalidParameters([{ parameter: 'fields', problem }], invalidKind);
+}
+
+/** Parses a value with a schema. @throws SoukError naming every invalid parameter. */
+export function parseAs<Value>(
+  schema: z.ZodType<Value>,
+  raw: unknown,
+  invalidKind?: 'SELECTION_INVALID',
+): Value {
+  const result = schema.safeParse(raw);
+  if (result.success) return result.data;
+  throw invalidParameters(result.error.issues.flatMap(toFaults), invalidKind);
+}
 
 /** Options of a call. They are always in the query, because a body holds the operation's own parameters. */
 export interface CallOptions {
@@ -36,4 +85,168 @@ export function callOptionsOf(
   const given = query.async !== undefined || query.dryRun !== undefined || query.maxUnits !== undefined;
   const { async = false, dryRun, maxUnits } = given ? parseAs(callOptionsSchema, query) : NO_OPTIONS;
   return { preference: preferenceOf(request.headers.prefer, async, timeoutMs), dryRun, maxUnits };
+}
+
+export interface WebhookSettings {
+  /** The setting WEBHOOK_ALLOW_PRIVATE. */
+  allowPrivate: boolean;
+  /** Default: `WEBHOOK_LIMITS`. */
+  limits?: WebhookLimits;
+}
+
+// Built once, because building a schema takes longer than most requests.
+const schemas = { private: webhookUrl(true), public: webhookUrl(false) };
+
+/** Returns the field `webhook` of a query or body: the address that receives the completion of the call, or null. @throws SoukError VALIDATION_FAILED. */
+export function callWebhookOf({ allowPrivate }: WebhookSettings, fields: unknown): string | null {
+  const { webhook } = fields as Record<string, unknown>;
+  if (webhook === undefined) return null;
+  const url = (allowPrivate ? schemas.private : schemas.public).safeParse(webhook);
+  if (url.success) return url.data;
+  throw invalidParameters(
+    url.error.issues.map(({ message }) => ({ parameter: 'webhook', problem: message })),
+  );
+}
+
+/**
+ * Registers the webhook of an accepted call. Runs before the call is charged.
+ * @throws SoukError LIMIT_REACHED for a joined call that has as many webhooks as are allowed. A call that costs units is not
+ * refused here.
+ */
+export async function watchCall(
+  { clock, database, webhooks }: { clock: Clock; database: Database; webhooks: WebhookSettings },
+  { accountId, callId, kind }: { accountId: number; callId: string; kind: string },
+  url: string,
+): Promise<void> {
+  const { perCall } = webhooks.limits ?? WEBHOOK_LIMITS;
+  const most = kind === 'joined' ? perCall : null;
+  await retryDuringOutage(clock, () => watchJob(database, { accountId, callId, url }, clock.now(), most));
+}
+
+/** How long a caller wants to wait for an answer. */
+export interface Preference {
+  /** Return the job immediately. */
+  async: boolean;
+  /** Return the job after this time. The maximum is slightly above the time limit of the pool. */
+  waitMs: number;
+  /** The applied preference, for the header Preference-Applied. */
+  applied: string | null;
+}
+
+// Built once, because building a schema takes longer than most requests.
+const waitSchema = integer({ min: 0 });
+
+/** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds). @param asked whether the request has `async=1`. */
+function preferenceOf(prefer: string | string[] | undefined, asked: boolean, timeoutMs: number): Preference {
+  const patienceMs = timeoutMs + SYNC_PATIENCE_MS;
+  if (prefer === undefined) return { async: asked, waitMs: patienceMs, applied: null };
+
+  const preferences = [prefer]
+    .flat()
+    .join(',')
+    .split(',')
+    // Parameters after a semicolon are ignored.
+    .map((entry) => (entry.split(';', 1)[0] ?? '').trim().toLowerCase());
+  const respondAsync = preferences.includes('respond-async');
+  const waitSeconds = waitSchema.safeParse(
+    preferences
+      .find((entry) => /^wait\s*=/.test(entry))
+      ?.split('=')[1]
+      ?.replaceAll('"', ''),
+  );
+  if (respondAsync) return { async: true, waitMs: 0, applied: 'respond-async' };
+  if (!waitSeconds.success) return { async: asked, waitMs: patienceMs, applied: null };
+  return {
+    async: asked,
+    waitMs: Math.min(waitSeconds.data * 1000, patienceMs),
+    applied: `wait=${waitSeconds.data}`,
+  };
+}
+
+/**
+ * Keeps the canonical inputs of GET requests, so that an address that was requested before is parsed once. An input depends on the
+ * address alone, and on the day for some operations; a refused request is never kept.
+ */
+export interface ParsedRequests {
+  /**
+   * Returns the input of a request. An input that requests share is frozen.
+   * @param day of inputs that depend on it. @param parse is called for an address that is not kept.
+   */
+  input(request: FastifyRequest, day: string, parse: () => unknown): unknown;
+}
+
+/** Limits of memory. Longer addresses are parsed each time. */
+const MAX_BYTES = 16 * 2 ** 20;
+const LONGEST_ADDRESS = 4_096;
+const MAX_SEEN = 4_096;
+
+/**
+ * At least the size of an input with its address and identities: measured are 1,048 bytes for a product (45 characters), 1,668 with
+ * options (122), 1,375 for ten products (144) and 5,938 for a hundred (1,134).
+ */
+const ENTRY_BYTES = 1_024;
+const BYTES_PER_CHARACTER = 5;
+
+export function createParsedRequests(): ParsedRequests {
+  const inputs = new LRUCache<string, object>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_input, address) => ENTRY_BYTES + BYTES_PER_CHARACTER * address.length,
+  });
+  // An input is kept when its address is repeated, so that addresses that come once displace no others.
+  const seen = new Set<string>();
+
+  return {
+    input(request, day, parse) {
+      const address = addressOf(request);
+      if (address === null) return parse();
+      const id = day === '' ? address : `${address} ${day}`;
+      const known = inputs.get(id);
+      if (known) return known;
+      const input = parse();
+      if (seen.delete(id)) inputs.set(id, frozen(input as object));
+      else {
+        if (seen.size >= MAX_SEEN) seen.clear();
+        seen.add(id);
+      }
+      return input;
+    },
+  };
+}
+
+/** Returns what identifies the input of a request; null if it is parsed each time. */
+function addressOf({ method, url, query }: FastifyRequest): string | null {
+  if (method !== 'GET' || url.length > LONGEST_ADDRESS) return null;
+  const { key, webhook } = query as Record<string, unknown>;
+  // Keys and addresses of webhooks are secret, so they are not kept in memory.
+  return key === undefined && webhook === undefined ? url : null;
+}
+
+function frozen<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part);
+  return Object.freeze(value);
+}
+
+// Built once, because building a schema takes longer than most requests.
+const formatSchema = z.object({ format: oneOf(['json', 'csv']) });
+
+/** Returns the input of a call with the form that its query asks for. @throws SoukError VALIDATION_FAILED. */
+export function inFormat(operation: QueuedOperation, input: unknown, query: unknown): unknown {
+  const { format: sent } = query as Record<string, unknown>;
+  if (sent === undefined) return input;
+  const { format } = parseAs(formatSchema, { format: sent });
+  if (format === 'json') return input;
+  if (!operation.table) throw fault(`must be json: the answers of ${operation.name} do not form a table`);
+  const parameter = noTableWith(operation, input);
+  if (parameter !== null) throw fault(`must be json with ${parameter}: ${tableHasNo(parameter)}`);
+  return { ...(input as object), format };
+}
+
+/** Says why a table is not possible with a parameter. */
+export function tableHasNo(parameter: string): string {
+  if (parameter === 'fields') return 'the columns of a table are constant';
+  return 'a table has the current values, and no history';
+}
+
+function fault(problem: string) {
+  return invalidParameters([{ parameter: 'format', problem }]);
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { OPERATION_SCOPES, type Scope } from '../../accounts/scopes.ts';
+import { OPERATION_SCOPES, type Scope } from '../../accounts/key-settings.ts';
 import type { Route } from '../../operations/define.ts';
 import { type LOCAL, QUEUED } from '../../operations/index.ts';
 import { invalidParameters } from '../../platform/errors.ts';
-import { scopesOfOperation } from '../scopes.ts';
+import { scopesOfOperation } from '../plugins/authentication.ts';
 import { type LocalDeps, serveLocal } from './serve-local.ts';
 import { type QueuedDeps, serveQueued } from './serve-queued.ts';
 

@@ -6,8 +6,7 @@ import { formOf } from '../../operations/params/answer-form.ts';
 import { sendEnvelope } from '../envelope.ts';
 import { accountOf } from '../plugins/authentication.ts';
 import { freeQuoteView } from '../quote-view.ts';
-import { parseInput } from '../request-input.ts';
-import { callOptionsOf } from './call-options.ts';
+import { callOptionsOf, parseInput } from './call-options.ts';
 import { LOCAL_ANSWERS } from './local/index.ts';
 import type { LocalAnswer, LocalDeps } from './local/local-answer.ts';
 

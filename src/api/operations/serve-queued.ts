@@ -1,38 +1,40 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { answerIn } from '../../../jobs/completion-message.ts';
 import { noteJoined, promote } from '../../../jobs/joined.ts';
 import { enqueueAgain } from '../../../jobs/lost-answer.ts';
-import { poolOf } from '../../../jobs/mode.ts';
+import { poolOf } from '../../../jobs/payload.ts';
 import { keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import { type Authentication, KeyChanged } from '../../accounts/authentication.ts';
-import { requireScope } from '../../accounts/scopes.ts';
-import type { RequireStorage } from '../../batches/storage-limit.ts';
+import { requireScope } from '../../accounts/key-settings.ts';
+import type { RequireStorage } from '../../batches/limits.ts';
 import { findCall } from '../../billing/calls.ts';
 import { type QueuedOperation, type Route, utcDay } from '../../operations/define.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
+import { requireSecret } from '../../outbox/webhooks/secrets.ts';
+import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../outbox/webhooks/webhook-limits.ts';
 import { fromRecord } from '../../platform/error-record.ts';
 import type { CallRate } from '../../platform/errors.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
-import { requireSecret } from '../../webhooks/secrets.ts';
-import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limits.ts';
-import { ACCEPTED, type CallFacts, sendEnvelope } from '../envelope.ts';
+import { ACCEPTED, type CallFacts, sendAnswer, sendEnvelope } from '../envelope.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
-import type { FreeRequests } from '../limits/free-requests.ts';
-import { authenticate, knownKeyOf, wellFormedKey } from '../plugins/authentication.ts';
+import type { FreeRequests } from '../limits/limits.ts';
+import { authenticate, knownKeyOf, scopesOfOperation, wellFormedKey } from '../plugins/authentication.ts';
 import { quoteView } from '../quote-view.ts';
-import { parseInput } from '../request-input.ts';
-import { scopesOfOperation } from '../scopes.ts';
-import { sendAnswer } from '../send-answer.ts';
-import { inFormat } from './answer-format.ts';
-import { type CallOptions, callOptionsOf } from './call-options.ts';
-import { callWebhookOf, type WebhookSettings, watchCall } from './call-webhook.ts';
-import type { ParsedRequests } from './parsed-requests.ts';
-import type { Preference } from './preferences.ts';
+import {
+  type CallOptions,
+  callOptionsOf,
+  callWebhookOf,
+  inFormat,
+  type ParsedRequests,
+  type Preference,
+  parseInput,
+  type WebhookSettings,
+  watchCall,
+} from './call-options.ts';
 
 export interface QueuedDeps extends SubmitDeps {
   redis: Redis;
@@ -55,7 +57,7 @@ interface SubmittedCall {
 }
 
 /** A parsed call, and the request that makes it. */
-export interface RequestedCall {
+interface RequestedCall {
   request: FastifyRequest;
   reply: FastifyReply;
   operation: QueuedOperation;
@@ -207,8 +209,7 @@ async function replyWhenEnded(
     throw fromRecord(completion.error);
   }
   // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
-  const answer =
-    completion && (answerIn(completion) ?? (await answers.load(callId, OWN_ANSWER).catch(() => null)));
+  const answer = completion && (await answers.load(callId, OWN_ANSWER).catch(() => null));
   if (!answer) {
     await keepForPolling(call.deps, { accountId, callId }, call.input);
     return replyWithJob(call, pending, callId);

@@ -26,7 +26,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
     }
     const tooLarge = callerJsonFault(text);
     if (tooLarge !== null) {
-      done(invalidBody(request, tooLarge));
+      done(invalidBody(request, tooLarge.problem));
       return;
     }
     // The framework's parser also refuses fields that would set a prototype.
@@ -58,9 +58,15 @@ export function invalidBody({ routeOptions }: FastifyRequest, problem: string): 
   return invalidParameters([{ parameter: 'body', problem }], routeOptions.config.invalidJsonKind);
 }
 
-/** Passes the bodies of a scope on as streams, which their handlers read. */
-export function keepBodiesAsStreams(scope: FastifyInstance): void {
+/** Passes the bodies of a scope on unparsed, for their handlers. */
+export function keepBodies(scope: FastifyInstance, as: 'bytes' | 'stream'): void {
   scope.removeAllContentTypeParsers();
+  if (as === 'bytes') {
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    );
+    return;
+  }
   const types = ['application/json', 'application/x-ndjson'];
   scope.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
 }

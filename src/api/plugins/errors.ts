@@ -13,9 +13,8 @@ import { isStoreAway } from '../../platform/outage.ts';
 import type { CallEvents } from '../../platform/telemetry/call-events.ts';
 import { errorBody, JSON_TYPE } from '../../results/envelope.ts';
 import { sendError } from '../envelope.ts';
-import { keepPrivate, PRIVATE_ANSWER } from './answer-headers.ts';
 import { invalidBody } from './body-parsing.ts';
-import { tooSlow } from './slow-requests.ts';
+import { keepPrivate, PRIVATE_ANSWER, tooSlow } from './requests.ts';
 
 /** Maximum size of the address and headers: allows a thousand image names in a query. */
 export const HEADER_LIMIT_BYTES = 65_536;
@@ -38,7 +37,7 @@ export function registerErrorReplies(
   notFoundPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null,
 ): void {
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
-    const known = error instanceof SoukError ? error : fromFramework(error, request);
+    const known = error instanceof SoukError ? error : publicErrorOf(error, request);
     if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error)) {
       const place = request.routeOptions.url ?? 'none';
       log.error({ err: error, requestId: request.id, route: place }, 'request failed');
@@ -117,19 +116,20 @@ function writeError(socket: Socket, error: SoukError): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** Converts Fastify's errors to public errors. */
-function fromFramework(error: FastifyError | Error, request: FastifyRequest): SoukError {
+/** Converts an error that is not a SoukError: of Fastify for a malformed request, of a store that is down, or a bug. */
+function publicErrorOf(error: FastifyError | Error, request: FastifyRequest): SoukError {
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const limit = request.routeOptions.bodyLimit;
-    return new SoukError('PAYLOAD_TOO_LARGE', { message: `The request body is larger than ${limit} bytes.` });
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': {
+      const message = `The request body is larger than ${request.routeOptions.bodyLimit} bytes.`;
+      return new SoukError('PAYLOAD_TOO_LARGE', { message });
+    }
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new SoukError('UNSUPPORTED_MEDIA_TYPE');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new SoukError('VALIDATION_FAILED');
   }
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
-    return new SoukError(code.endsWith('TYPE') ? 'UNSUPPORTED_MEDIA_TYPE' : 'VALIDATION_FAILED');
-  }
-  if (statusCode >= 400 && statusCode < 500) {
-    return invalidBody(request, 'is not valid JSON');
-  }
+  if (statusCode >= 400 && statusCode < 500) return invalidBody(request, 'is not valid JSON');
   if (isStoreAway(error)) {
     const message = 'A part of the service is unavailable; retry later.';
     return new SoukError('BUSY', { message, retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });

@@ -1,12 +1,15 @@
 import type { ClientBase } from 'pg';
+import { z } from 'zod';
+import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import { iso } from '../../platform/clock.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database } from '../../platform/db/pool.ts';
 
-export const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
-export const RUN_STATES = ['started', 'finished', 'skipped', 'failed'] as const;
+const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
+const RUN_STATES = ['started', 'finished', 'skipped', 'failed'] as const;
 
-export type RunTrigger = (typeof RUN_TRIGGERS)[number];
-export type RunState = (typeof RUN_STATES)[number];
+type RunTrigger = (typeof RUN_TRIGGERS)[number];
+type RunState = (typeof RUN_STATES)[number];
 
 /** One run of a schedule. Times are Unix milliseconds. */
 export interface Run {
@@ -60,8 +63,14 @@ export async function insertRun(client: ClientBase, scheduleId: string, run: Run
      values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (schedule_id, due_at) where trigger <> 'manual' do nothing`,
     [
-      ...[run.runId, scheduleId, new Date(run.dueAt), new Date(run.startedAt), run.trigger, run.state],
-      ...[run.reason, run.batchId],
+      run.runId,
+      scheduleId,
+      new Date(run.dueAt),
+      new Date(run.startedAt),
+      run.trigger,
+      run.state,
+      run.reason,
+      run.batchId,
     ],
   );
   if (rowCount !== 1) return false;
@@ -91,4 +100,40 @@ export async function dropOldRuns(database: Database, now: number): Promise<void
     'delete from schedule_runs where id in (select id from schedule_runs where started_at < $1 limit 1000)',
     [new Date(now - RUNS_LIFETIME_MS)],
   );
+}
+
+const moment = z.iso.datetime();
+
+export const runSchema = z
+  .object({
+    runId: z.uuid(),
+    dueAt: moment,
+    startedAt: moment,
+    trigger: z
+      .enum(RUN_TRIGGERS)
+      .describe(
+        'tick: started on time; missed: started late, because the service was down; manual: started by a request',
+      ),
+    state: z
+      .enum(RUN_STATES)
+      .describe('started: the batch is not finished; finished: it is; skipped or failed: there is no batch'),
+    reason: z.string().nullable(),
+    batchId: z.uuid().nullable(),
+    links: z.object({ batch: z.string().nullable() }),
+  })
+  .register(SCHEMA_NAMES, { id: 'ScheduleRun' });
+
+export type RunView = z.output<typeof runSchema>;
+
+export function runView({ runId, dueAt, startedAt, trigger, state, reason, batchId }: Run): RunView {
+  return {
+    runId,
+    dueAt: iso(dueAt),
+    startedAt: iso(startedAt),
+    trigger,
+    state,
+    reason,
+    batchId,
+    links: { batch: batchId && `/api/batches/${batchId}` },
+  };
 }

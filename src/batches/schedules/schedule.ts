@@ -1,10 +1,13 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { ClientBase } from 'pg';
+import { z } from 'zod';
+import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import { iso } from '../../platform/clock.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { parseJson, stringifyJson } from '../../platform/json.ts';
-import type { FeedWindow } from '../request-schemas.ts';
+import { FEED_WINDOWS, type FeedWindow } from '../read-batch.ts';
 import { nextRuns, type Timing } from './cron.ts';
 
 const gzip = promisify(zlib.gzip);
@@ -88,6 +91,15 @@ export async function lockSchedule(
   return rows[0] ?? null;
 }
 
+/** Returns what every change of a schedule changes; null if there is no such schedule. */
+export async function versionOf(database: Queryable, scheduleId: string): Promise<string | null> {
+  const { rows } = await database.query<{ version: string }>(
+    'select xmin::text as version from schedules where id = $1',
+    [scheduleId],
+  );
+  return rows[0]?.version ?? null;
+}
+
 /** Inserts a new schedule. If it exists already, because the request is repeated, it stays as it is. */
 export async function insertSchedule(
   database: Queryable,
@@ -136,7 +148,7 @@ export async function setKey(client: ClientBase, scheduleId: string, keyId: numb
 }
 
 /** Returns the items of a schedule, as they were sent. */
-export async function scheduleItems(client: ClientBase, scheduleId: string): Promise<unknown[]> {
+export async function scheduleItems(client: Queryable, scheduleId: string): Promise<unknown[]> {
   return parseJson(await scheduleItemsText(client, scheduleId)) as unknown[];
 }
 
@@ -171,10 +183,22 @@ function compressed(items: readonly unknown[]): Promise<Buffer> {
 
 function valuesOf(schedule: Schedule): unknown[] {
   return [
-    ...[schedule.scheduleId, schedule.accountId, schedule.name, schedule.cron, schedule.timezone],
-    ...[schedule.paused, schedule.window, schedule.onlyChanges, schedule.webhook, schedule.maxUnits],
-    ...[schedule.runHours, schedule.operation, schedule.itemCount, schedule.unitsQuoted],
-    ...[new Date(schedule.createdAt), new Date(schedule.updatedAt)],
+    schedule.scheduleId,
+    schedule.accountId,
+    schedule.name,
+    schedule.cron,
+    schedule.timezone,
+    schedule.paused,
+    schedule.window,
+    schedule.onlyChanges,
+    schedule.webhook,
+    schedule.maxUnits,
+    schedule.runHours,
+    schedule.operation,
+    schedule.itemCount,
+    schedule.unitsQuoted,
+    new Date(schedule.createdAt),
+    new Date(schedule.updatedAt),
     schedule.nextDueAt === null ? null : new Date(schedule.nextDueAt),
     schedule.keyId,
   ];
@@ -188,3 +212,57 @@ export const SCHEDULE = `id as "scheduleId", account_id as "accountId", key_id a
   only_changes as "onlyChanges", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
   item_count as "itemCount", units_quoted as "unitsQuoted", ${unixMs('created_at')} as "createdAt",
   ${unixMs('updated_at')} as "updatedAt", ${unixMs('next_due_at')} as "nextDueAt"`;
+
+const moment = z.iso.datetime();
+
+/** A schedule as its account sees it. Times are ISO 8601. */
+export const scheduleSchema = z
+  .object({
+    scheduleId: z.uuid(),
+    name: z.string(),
+    cron: z.string(),
+    timezone: z.string(),
+    paused: z.boolean(),
+    nextRuns: z.array(moment).describe('Times of the next runs; empty while the schedule is paused'),
+    window: z.enum(FEED_WINDOWS),
+    onlyChanges: z.boolean(),
+    runHours: z.int(),
+    webhook: z.string().nullable(),
+    maxUnits: z.int().nullable(),
+    operation: z.string(),
+    items: z.int(),
+    units: z.int().describe('Highest price of a run'),
+    createdAt: moment,
+    updatedAt: moment,
+    links: z.object({ self: z.string(), runs: z.string(), run: z.string() }),
+  })
+  .register(SCHEMA_NAMES, { id: 'Schedule' });
+
+export type ScheduleView = z.output<typeof scheduleSchema>;
+
+const RUNS_SHOWN = 5;
+
+export function scheduleView(schedule: Schedule, now: number): ScheduleView {
+  const self = `/api/schedules/${schedule.scheduleId}`;
+  const { name, cron, timezone, paused, window, onlyChanges, runHours, webhook, maxUnits, operation } =
+    schedule;
+  return {
+    scheduleId: schedule.scheduleId,
+    name,
+    cron,
+    timezone,
+    paused,
+    nextRuns: paused ? [] : nextRuns(schedule, now, RUNS_SHOWN).map(iso),
+    window,
+    onlyChanges,
+    runHours,
+    webhook,
+    maxUnits,
+    operation,
+    items: schedule.itemCount,
+    units: schedule.unitsQuoted,
+    createdAt: iso(schedule.createdAt),
+    updatedAt: iso(schedule.updatedAt),
+    links: { self, runs: `${self}/runs`, run: `${self}/run` },
+  };
+}

@@ -1,11 +1,11 @@
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
-import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
+import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { type Condition, conditionKey, conditionSchema, isAboutKeywords } from './condition.ts';
-import type { Crossing } from './decide.ts';
+import type { Crossing } from './look.ts';
 
 /** A crossing of a condition of a tracker. */
 export interface Alert extends Crossing {
@@ -47,10 +47,16 @@ export function alertView({ item, createdAt, ...alert }: Alert): AlertView {
   const isKeyword = isAboutKeywords(alert.condition);
   const { alertId, trackerId, batchId, title, condition, before, after, threshold } = alert;
   return {
-    ...{ alertId, trackerId, batchId },
+    alertId,
+    trackerId,
+    batchId,
     asin: isKeyword ? null : item,
     wordId: isKeyword ? Number(item) : null,
-    ...{ title, condition, before, after, threshold },
+    title,
+    condition,
+    before,
+    after,
+    threshold,
     createdAt: new Date(createdAt).toISOString(),
   };
 }
@@ -79,7 +85,7 @@ export async function insertAlerts(
        after jsonb, threshold double precision)
      on conflict (tracker_id, batch_id, item, condition_key) do nothing
      returning id`,
-    [JSON.stringify(named.map(rowOf)), ...[first.trackerId, first.batchId, new Date(first.createdAt)]],
+    [JSON.stringify(named.map(rowOf)), first.trackerId, first.batchId, new Date(first.createdAt)],
   );
   await client.query(
     `delete from tracker_alerts where id in (

@@ -1,12 +1,13 @@
-import { termIds } from '../../brand-analytics/term-ids.ts';
-import { type ReportSite, siteOfDomain } from '../../operations/brand-analytics/keywords/sites.ts';
+import { termIds } from '../../brand-analytics/word.ts';
+import { type ReportSite, siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
-import { BatchFaults } from '../batch-faults.ts';
+import type { Item } from '../pack.ts';
+import { BatchFaults } from '../upload-text.ts';
 import type { Condition } from './condition.ts';
+import type { Subjects } from './read-tracker.ts';
 import { KEYWORD_FIELDS, PRODUCT_FIELDS } from './reading.ts';
-import type { Subjects } from './request.ts';
 
 /** What the schedule of a tracker asks for. */
 export interface TrackedItems {
@@ -59,6 +60,18 @@ export function itemsAgain(
       conditions,
     ),
   };
+}
+
+/**
+ * Returns the items with their inputs. They differ in the product or the keyword only, so one of them is parsed for all:
+ * parsing 10,000 would take a second.
+ */
+export function inputsOf({ operation, raws }: TrackedItems): Item[] {
+  const input = operation.params.parse(raws[0]) as object;
+  return raws.map((raw) => {
+    const { asins, wordId } = raw as Partial<ProductItem & KeywordItem>;
+    return { raw, input: { ...input, ...(asins ? { asins } : { wordId }) } };
+  });
 }
 
 /** Returns what identifies an item among those of its tracker: the ASIN, or the id of the search term. */

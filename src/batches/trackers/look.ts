@@ -1,16 +1,15 @@
 import type { ClientBase } from 'pg';
-import { enqueueAll } from '../../webhooks/deliveries.ts';
-import { hasWebhookRoom, type WebhookLimits } from '../../webhooks/webhook-limits.ts';
-import type { ItemResult } from '../lines.ts';
+import { enqueueAll } from '../../outbox/webhooks/deliveries.ts';
+import { hasWebhookRoom, type WebhookLimits } from '../../outbox/webhooks/webhook-limits.ts';
+import type { ItemResult } from '../results.ts';
 import { type Alert, alertView, insertAlerts } from './alert.ts';
 import { conditionKey } from './condition.ts';
-import { type ConditionState, decide } from './decide.ts';
 import { isAnswered, itemName } from './items.ts';
-import { readingOf, titleOf } from './reading.ts';
+import { type Reading, readingOf, titleOf } from './reading.ts';
 import type { Tracker } from './tracker.ts';
 
 /** The changed results of a call of a batch. */
-export interface Look {
+interface Look {
   batchId: string;
   results: readonly ItemResult[];
 }
@@ -69,10 +68,10 @@ export async function compareWithConditions(
 }
 
 type Rules = Pick<Tracker, 'domain' | 'conditions' | 'alertAtStart' | 'hysteresisPercent' | 'quietHours'>;
-export type LockedTracker = Rules & Pick<Tracker, 'scheduleId' | 'accountId' | 'name' | 'alertWebhook'>;
+type LockedTracker = Rules & Pick<Tracker, 'scheduleId' | 'accountId' | 'name' | 'alertWebhook'>;
 
 /** Compares the result of one item with the conditions. States of conditions that the tracker no longer has are left out. */
-export function compareItem(
+function compareItem(
   { domain, conditions, alertAtStart, hysteresisPercent, quietHours }: Rules,
   known: States,
   { raw, data }: Pick<ItemResult, 'raw' | 'data'>,
@@ -135,7 +134,9 @@ async function announce(
   );
   const events = parts.map((part) => ({
     id: part[0]?.alertId as string,
-    ...{ accountId, url, type: 'tracker.alert' },
+    accountId,
+    url,
+    type: 'tracker.alert',
     data: { trackerId, name, alerts: part.map(alertView) },
   }));
   await enqueueAll(client, events, now);
@@ -152,4 +153,62 @@ export async function deleteStatesOfOtherItems(
        and not exists (select from unnest($2::text[]) as k (item) where k.item = tracker_states.item)`,
     [trackerId, kept],
   );
+}
+
+/** What a tracker knows about a condition of one product or keyword. */
+export interface ConditionState {
+  /** Stays true until the condition is clearly false. */
+  isMet: boolean;
+  /** The last known value. */
+  value: number | string | null;
+  /** When the last alert was made, Unix milliseconds. */
+  alertedAt: number | null;
+}
+
+interface AlertRules {
+  /** Whether a condition that is true at the first look raises an alert. */
+  alertAtStart: boolean;
+  /** An alert follows the last one of the same product and condition after this time at the earliest. */
+  quietMs: number;
+}
+
+/** The values of a crossing. */
+export interface Crossing {
+  before: number | string | null;
+  after: number | string | null;
+  threshold: number | null;
+}
+
+interface Decision {
+  state: ConditionState | null;
+  crossing: Crossing | null;
+}
+
+/**
+ * Compares a reading with the state before, and decides whether there is an alert: when the condition was false and is
+ * true now.
+ * @param state null before the first look.
+ * @param reading null if the data is missing: then the state stays.
+ * @param now Unix milliseconds.
+ */
+export function decide(
+  state: ConditionState | null,
+  reading: Reading | null,
+  { alertAtStart, quietMs }: AlertRules,
+  now: number,
+): Decision {
+  if (reading === null) return { state, crossing: null };
+  const wasMet = state?.isMet ?? false;
+  const becomesTrue =
+    reading.kind === 'identity'
+      ? state !== null && state.value !== reading.value
+      : reading.isMet && !wasMet && (state !== null || alertAtStart);
+  const isMet = reading.kind === 'compared' && (reading.isMet || (wasMet && !reading.isClear));
+  const last = state?.alertedAt ?? null;
+  const isQuiet = last !== null && now - last < quietMs;
+  const isAlert = becomesTrue && !isQuiet;
+  const next = { isMet, value: reading.value, alertedAt: isAlert ? now : last };
+  if (!isAlert) return { state: next, crossing: null };
+  const threshold = reading.kind === 'compared' ? reading.threshold : null;
+  return { state: next, crossing: { before: state?.value ?? null, after: reading.value, threshold } };
 }

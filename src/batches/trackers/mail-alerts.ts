@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg';
-import { isTestAccount, liveAccountOf } from '../../accounts/test-accounts.ts';
-import { queueNotice } from '../../mail/queue.ts';
+import { isTestAccount, liveAccountOf } from '../../accounts/authentication.ts';
+import { queueMail } from '../../outbox/mail/mails.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { type Alert, listAlertsAfter } from './alert.ts';
-import { conditionText, valueText } from './condition-text.ts';
+import { conditionText, valueText } from './condition.ts';
 
 /** A tracker sends at most one mail in this time. */
 const PAUSE_MS = 3_600_000;
@@ -52,20 +52,25 @@ async function queueMailOf(client: ClientBase, trackerId: string, now: number): 
   const { accountId, name, domain, lastAlertId } = tracker;
   const since = new Date(now - OLDEST_MS);
   const { alerts, count, lastId } = await listAlertsAfter(client, trackerId, {
-    ...{ after: lastAlertId, since, limit: ALERTS_PER_MAIL },
+    after: lastAlertId,
+    since,
+    limit: ALERTS_PER_MAIL,
   });
   const [first] = alerts;
   if (!first || lastId === null) return;
   const facts = {
-    ...{ trackerId, firstAlertId: first.alertId },
+    trackerId,
+    firstAlertId: first.alertId,
     name: isTestAccount(accountId) ? `${name} (test data)` : name,
     alerts: alerts.map((alert) => lineOf(alert, domain)),
     more: count - alerts.length,
   };
   // A test account has no address.
-  await queueNotice(client, { accountId: liveAccountOf(accountId), kind: 'tracker_alerts', facts }, now);
+  await queueMail(client, { accountId: liveAccountOf(accountId), kind: 'tracker_alerts', facts }, now);
   await client.query('update trackers set mailed_alert_id = $2, mailed_at = $3 where id = $1', [
-    ...[trackerId, lastId, new Date(now)],
+    trackerId,
+    lastId,
+    new Date(now),
   ]);
 }
 

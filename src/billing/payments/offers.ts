@@ -1,4 +1,6 @@
 import type { Queryable } from '../../platform/db/pool.ts';
+import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
+import type { Plan } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 
 /** The price of a plan for the off-peak wallet, as a share of its full price. */
@@ -79,3 +81,122 @@ const SELECT_PLANS = `select 'plan' as kind, id, code, name, minute_limit as "mi
 const SELECT_PACKS = `select 'pack' as kind, code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute",
     valid_days as "validDays", price_cents as "priceCents"
   from pack_offers where is_offered`;
+
+/** A plan as the operator sees it. */
+export interface OperatorPlan extends Plan {
+  /** Cents per month; null: the plan is not for sale, and only operators grant it. */
+  priceCents: number | null;
+  isOffered: boolean;
+  /** Stripe renews it each month. */
+  renews: boolean;
+  /** Number of subscriptions that run now, including those with superseded limits. */
+  running: number;
+}
+
+/** A pack as the operator sees it. */
+export interface OperatorPack {
+  code: string;
+  name: string;
+  wallet: Wallet;
+  /** null: the window of the service. */
+  window: OffPeakWindow | null;
+  units: number;
+  rateLimitPerMinute: number;
+  validDays: number;
+  priceCents: number;
+  isOffered: boolean;
+}
+
+/** Returns all plans, for sale or not, the cheapest first. */
+export async function listAllPlans(database: Queryable, now: number): Promise<OperatorPlan[]> {
+  const { rows } = await database.query<OperatorPlan>(
+    `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
+       p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered", p.renews,
+       (select count(*) from subscriptions s join plans any_of on any_of.id = s.plan_id
+        where any_of.code = p.code and s.starts_at <= $1 and s.ends_at > $1) as running
+     from plans p where p.superseded_at is null order by p.price_cents nulls last, p.code`,
+    [new Date(now)],
+  );
+  return rows;
+}
+
+/** Returns all packs, for sale or not, the cheapest first. */
+export async function listAllPacks(database: Queryable): Promise<OperatorPack[]> {
+  const { rows } = await database.query<OperatorPack>(
+    `select code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
+       price_cents as "priceCents", is_offered as "isOffered"
+     from pack_offers order by price_cents, code`,
+  );
+  return rows;
+}
+
+/**
+ * Creates a plan, or changes what is sold from now on. Existing subscriptions keep the limits they were sold with.
+ * @returns false if the plan should be new, but the code exists.
+ */
+export function savePlan(
+  database: Transactable,
+  plan: Omit<OperatorPlan, 'running'>,
+  { isNew, now }: { isNew: boolean; now: number },
+): Promise<boolean> {
+  return inTransaction(database, async (client) => {
+    const { code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews } = plan;
+    const { rows } = await client.query<{ id: number; same: boolean }>(
+      `select id, (name, minute_limit, daily_limit, monthly_limit)
+         is not distinct from ($2::text, $3::integer, $4::bigint, $5::bigint) as same
+       from plans where code = $1 and superseded_at is null for update`,
+      [code, name, minuteLimit, dailyLimit, monthlyLimit],
+    );
+    const [present] = rows;
+    if (present && isNew) return false;
+    if (present?.same) {
+      await client.query('update plans set price_cents = $2, is_offered = $3, renews = $4 where id = $1', [
+        present.id,
+        priceCents,
+        isOffered,
+        renews,
+      ]);
+      return true;
+    }
+    if (present)
+      await client.query('update plans set superseded_at = $2, is_offered = false where id = $1', [
+        present.id,
+        new Date(now),
+      ]);
+    const { rowCount } = await client.query(
+      `insert into plans (code, name, minute_limit, daily_limit, monthly_limit, price_cents, is_offered, renews)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (code) where superseded_at is null do nothing`,
+      [code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews],
+    );
+    return rowCount === 1;
+  });
+}
+
+/**
+ * Creates a pack for sale, or changes it. Existing packs and purchases keep the values they were sold with.
+ * @returns false if the pack should be new, but the code exists.
+ */
+export async function savePack(database: Queryable, pack: OperatorPack, isNew: boolean): Promise<boolean> {
+  const change = isNew
+    ? 'nothing'
+    : `update set name = excluded.name, wallet = excluded.wallet, units = excluded.units,
+         rate_limit_per_minute = excluded.rate_limit_per_minute, valid_days = excluded.valid_days,
+         price_cents = excluded.price_cents, is_offered = excluded.is_offered, own_window = excluded.own_window`;
+  const { rowCount } = await database.query(
+    `insert into pack_offers (code, name, wallet, units, rate_limit_per_minute, valid_days, price_cents, is_offered,
+       own_window)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (code) do ${change}`,
+    [
+      pack.code,
+      pack.name,
+      pack.wallet,
+      pack.units,
+      pack.rateLimitPerMinute,
+      pack.validDays,
+      pack.priceCents,
+      pack.isOffered,
+      pack.window,
+    ],
+  );
+  return rowCount === 1;
+}

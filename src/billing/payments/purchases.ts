@@ -3,22 +3,104 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
-import { grantPack, grantSubscriptionIn, startSubscription } from '../grants.ts';
+import {
+  grantPack,
+  grantSubscriptionIn,
+  nextSubscriptionStart,
+  startSubscription,
+  subscriptionTimes,
+} from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
-import {
-  PurchaseRefused,
-  refuseBesideOthers,
-  refuseBesideRenewal,
-  refuseManyUnfinished,
-  refuseSecondFreeOne,
-  UNFINISHED_KEPT_DAYS,
-} from './purchase-refusals.ts';
+
+/** An invalid purchase. The message is for the buyer. */
+export class PurchaseRefused extends Error {}
+
+/** The most purchases of an account that are pending or cancelled. Cancelled ones are deleted after a while. */
+export const UNFINISHED_PURCHASES = 100;
+
+/** A payment that Stripe reports later than this finds no purchase. Its pages expire after a day; bank transfers take two weeks. */
+const UNFINISHED_KEPT_DAYS = 30;
+
+/** A purchase that is not paid leaves a row, and costs nothing. */
+async function refuseManyUnfinished(client: ClientBase, accountId: number): Promise<void> {
+  const { rows } = await client.query<{ unfinished: number }>(
+    `select count(*)::int as unfinished from orders where account_id = $1 and state <> 'granted'`,
+    [accountId],
+  );
+  if ((rows[0]?.unfinished ?? 0) >= UNFINISHED_PURCHASES)
+    throw new PurchaseRefused(
+      `Your account has ${UNFINISHED_PURCHASES} purchases that were not paid. Pay one of those that are pending, or try again later: unpaid purchases are deleted after ${UNFINISHED_KEPT_DAYS} days.`,
+    );
+}
+
+/** Each account can have a free offer once, for one month. */
+async function refuseSecondFreeOne(
+  client: ClientBase,
+  accountId: number,
+  offer: Offer,
+  { quantity, months }: { quantity: number; months: number },
+): Promise<void> {
+  if (quantity > 1 || months > 1)
+    throw new PurchaseRefused(`${offer.name} can be bought once, for one month.`);
+  const { rowCount } = await client.query(
+    `select 1 from orders where account_id = $1 and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
+    [accountId, offer.kind, offer.code],
+  );
+  if (rowCount)
+    throw new PurchaseRefused(`You have already used ${offer.name}. Each account can have it once.`);
+}
+
+/** A free plan that waited for a paid one would later delay the next paid one. */
+async function refuseBesideOthers(
+  client: ClientBase,
+  { accountId, wallet, name }: { accountId: number; wallet: Wallet; name: string },
+  now: number,
+): Promise<void> {
+  const present = await presentPlans(client, accountId, wallet, now);
+  if (present !== null) throw new PurchaseRefused(`${name} is for accounts without a plan. ${present}`);
+}
+
+/** A plan that renews has its wallet for itself: Stripe charges for its months as they come. */
+async function refuseBesideRenewal(
+  client: ClientBase,
+  { accountId, wallet, renews }: { accountId: number; wallet: Wallet; renews: boolean },
+  now: number,
+): Promise<void> {
+  const { rowCount: renewing } = await client.query(
+    `select 1 from renewing_plans where account_id = $1 and wallet = $2 and state <> 'ended'`,
+    [accountId, wallet],
+  );
+  if (renewing)
+    throw new PurchaseRefused(
+      'This wallet has a plan that renews. Change that plan instead, or let it end first.',
+    );
+  if (!renews) return;
+  const startsAt = await nextSubscriptionStart(client, { accountId, wallet, isPaid: true }, now);
+  if (startsAt.getTime() > now)
+    throw new PurchaseRefused(
+      `${await presentPlans(client, accountId, wallet, now)} A plan that renews can be bought after that. To get more units before that, buy a pack.`,
+    );
+}
+
+/** Returns a text that says how long the plans of a wallet run; null if it has none. */
+async function presentPlans(
+  client: ClientBase,
+  accountId: number,
+  wallet: Wallet,
+  now: number,
+): Promise<string | null> {
+  const plans = (await subscriptionTimes(client, accountId, now)).filter((plan) => plan.wallet === wallet);
+  if (plans.length === 0) return null;
+  return plans
+    .map(({ planName, endsAt }) => `Your plan ${planName} runs until ${endsAt.toISOString()}.`)
+    .join(' ');
+}
 
 export type ProviderName = 'demo' | 'manual' | 'stripe';
 
 /** pending: not paid or not confirmed yet. */
-export type PurchaseState = 'pending' | 'granted' | 'cancelled';
+type PurchaseState = 'pending' | 'granted' | 'cancelled';
 
 /** A purchase. Amounts are in cents. */
 export interface Purchase {
@@ -96,8 +178,18 @@ export function createPurchase(
          pack_window, renews)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) returning ${PURCHASE_COLUMNS}`,
       [
-        ...[purchaseId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
-        ...[currency, provider, new Date(now)],
+        purchaseId,
+        accountId,
+        offer.kind,
+        offer.code,
+        offer.name,
+        wallet,
+        quantity,
+        months,
+        amountCents,
+        currency,
+        provider,
+        new Date(now),
         ...(offer.kind === 'plan'
           ? [offer.id, null, null, null, null]
           : [null, offer.units, offer.rateLimitPerMinute, offer.validDays, offer.window]),
@@ -252,6 +344,26 @@ function only<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-export const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
+const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
   quantity, months, renews, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
   created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;
+
+export interface PurchaseWithAccount extends Purchase {
+  email: string;
+}
+
+/** Lists purchases of all accounts, the newest first: those with a pending payment, or those that ended. */
+export async function purchasesWithAccounts(
+  database: Queryable,
+  /** `before`: the last purchase of the previous page. */
+  { pending, before, limit }: { pending: boolean; before: string | null; limit: number },
+): Promise<PurchaseWithAccount[]> {
+  const { rows } = await database.query<PurchaseWithAccount>(
+    `select (select email from accounts a where a.id = account_id) as email, ${PURCHASE_COLUMNS} from orders
+     where (state = 'pending') = $1
+       and ($2::uuid is null or (created_at, id) < (select created_at, id from orders where id = $2))
+     order by created_at desc, id desc limit $3`,
+    [pending, before, limit],
+  );
+  return rows;
+}

@@ -15,7 +15,7 @@ export function trialPolicyOf(rule: TrialRule, sendsMails: boolean): TrialPolicy
 }
 
 /** The free offers that an account has taken, by kind and code. */
-export type TakenOffers = ReadonlySet<string>;
+type TakenOffers = ReadonlySet<string>;
 
 /** Returns the free offers that an account has taken. It can take each of them once. */
 export async function takenOffers(database: Queryable, accountId: number): Promise<TakenOffers> {

@@ -1,10 +1,92 @@
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
-import { isSaturday } from '../../operations/brand-analytics/keywords/report-week.ts';
-import { dateOf, readOldRow, readPresentRow } from './csv-rows.ts';
-import type { Report, ReportBatch, ReportRow } from './report.ts';
-import { badLine, ReportError } from './report-error.ts';
-import { NotUtf8, utf8Pieces } from './utf8.ts';
+import { isDate, isSaturday } from '../../operations/brand-analytics/keywords.ts';
+import { asinToNumber } from '../rank-row.ts';
+import {
+  badLine,
+  NotUtf8,
+  type Report,
+  type ReportBatch,
+  ReportError,
+  type ReportProduct,
+  type ReportRow,
+  shareOf,
+  utf8Pieces,
+} from './report.ts';
+
+const ASIN = /^[A-Z0-9]{10}$/;
+
+/** Columns: rank, term, three brands, three categories, three products, date. */
+function readPresentRow(record: readonly string[], line: number): { row: ReportRow; date: string } {
+  const date = reportingDateOf(record[20] ?? '');
+  if (date === null) throw badLine(line, `the reporting date "${record[20] ?? ''}" is not a date`);
+  return {
+    date,
+    row: {
+      at: line,
+      department: '',
+      rank: rankOf(record[0] ?? '', line),
+      term: record[1] ?? '',
+      brands: record.slice(2, 5),
+      categories: record.slice(5, 8),
+      products: [productAt(record, 8, line), productAt(record, 12, line), productAt(record, 16, line)],
+    },
+  };
+}
+
+/** All rows of a file have the same reporting date, so the last result is nearly always the next one. */
+let lastRead: { text: string; date: string | null } = { text: '', date: null };
+
+function reportingDateOf(text: string): string | null {
+  if (text !== lastRead.text) lastRead = { text, date: dateOf(text) };
+  return lastRead.date;
+}
+
+/** Columns: department, term, rank, three products. */
+function readOldRow(record: readonly string[], line: number): ReportRow {
+  return {
+    at: line,
+    department: record[0] ?? '',
+    term: record[1] ?? '',
+    rank: rankOf(record[2] ?? '', line),
+    brands: [],
+    categories: [],
+    products: [productAt(record, 3, line), productAt(record, 7, line), productAt(record, 11, line)],
+  };
+}
+
+function rankOf(text: string, line: number): number {
+  const rank = /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : 0;
+  if (rank >= 1 && rank <= 2_000_000_000) return rank;
+  throw badLine(line, `the rank "${text}" is not a positive integer`);
+}
+
+function productAt(record: readonly string[], column: number, line: number): ReportProduct | undefined {
+  const asin = record[column] ?? '';
+  if (asin === '') return undefined;
+  if (!ASIN.test(asin)) throw badLine(line, `column ${column + 1}: "${asin}" is not an ASIN`);
+  return {
+    asin: asinToNumber(asin),
+    title: record[column + 1] ?? '',
+    click: shareAt(record, column + 2, line),
+    conversion: shareAt(record, column + 3, line),
+  };
+}
+
+function shareAt(record: readonly string[], column: number, line: number): number {
+  const text = record[column] ?? '';
+  const hundredths = shareOf(text);
+  if (hundredths !== null) return hundredths;
+  throw badLine(line, `column ${column + 1}: "${text}" is not a share from 0 to 100`);
+}
+
+/** Reads YYYY-MM-DD, or 4/11/2026 as spreadsheets write it. Null for other texts. */
+function dateOf(text: string): string | null {
+  if (isDate(text)) return text;
+  const [, month = '', day = '', year = ''] = /^(\d{1,2})\/(\d{1,2})\/(\d{2}|\d{4})$/.exec(text) ?? [];
+  const date = `${year.padStart(4, '20')}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return isDate(date) ? date : null;
+}
 
 const PRESENT_COLUMNS = 21;
 const OLD_COLUMNS = 15;
@@ -75,7 +157,7 @@ interface CsvRecord {
 }
 
 /** Cuts off line 1, which is not always valid CSV. */
-async function withoutLine1(file: Readable): Promise<{ line1: string; rest: AsyncIterable<string> }> {
+async function withoutLine1(file: Readable): Promise<{ line1: string; rest: AsyncIterator<string> }> {
   const pieces = utf8Pieces(file);
   let text = '';
   while (!text.includes('\n')) {
@@ -87,26 +169,31 @@ async function withoutLine1(file: Readable): Promise<{ line1: string; rest: Asyn
     text += value.toString();
   }
   async function* rest(): AsyncGenerator<string> {
-    yield text.slice(text.indexOf('\n') + 1);
-    for await (const piece of pieces) yield piece.toString();
+    try {
+      yield text.slice(text.indexOf('\n') + 1);
+      for await (const piece of pieces) yield piece.toString();
+    } finally {
+      // Also closes a file of which no second piece was read.
+      await pieces.return(undefined);
+    }
   }
   return { line1: text.slice(0, text.indexOf('\n')), rest: rest() };
 }
 
 /** Parses the records from line 2 on, some hundred at a time. @throws ReportError */
-async function* recordsOf(texts: AsyncIterable<string>): AsyncGenerator<CsvRecord[]> {
+async function* recordsOf(texts: AsyncIterator<string>): AsyncGenerator<CsvRecord[]> {
   let line = 2;
   let received = 0;
   let parsed = 0;
-  async function* limited(): AsyncGenerator<string> {
-    for await (const text of texts) {
-      if (received - parsed > LONGEST_RECORD) throw badLine(line, 'a quoted field is not closed');
-      received += text.length;
-      yield text;
-    }
+  async function next(): Promise<string | null> {
+    if (received - parsed > LONGEST_RECORD) throw badLine(line, 'a quoted field is not closed');
+    const { value, done } = await texts.next();
+    if (done) return null;
+    received += value.length;
+    return value;
   }
   try {
-    for await (const { data, errors, meta } of resultsOf(Readable.from(limited(), { highWaterMark: 1 }))) {
+    for await (const { data, errors, meta } of resultsOf(next)) {
       parsed = meta.cursor;
       const faults = new Map(errors.map(({ row, message }) => [row, message]));
       const records: CsvRecord[] = [];
@@ -120,27 +207,30 @@ async function* recordsOf(texts: AsyncIterable<string>): AsyncGenerator<CsvRecor
     }
   } catch (error) {
     throw error instanceof NotUtf8 ? notUtf8(line) : error;
+  } finally {
+    await texts.return?.();
   }
 }
 
-/** Returns what papaparse calls its callback with, at the speed of the reader. */
-function resultsOf(texts: Readable): ReadableStream<Papa.ParseResult<string[]>> {
-  let resume = () => {};
+/**
+ * Returns what papaparse calls its callback with. A text is requested when a reader has taken the results of the one before:
+ * papaparse itself would read the whole file into memory while its parser is paused.
+ */
+function resultsOf(next: () => Promise<string | null>): ReadableStream<Papa.ParseResult<string[]>> {
+  const texts = new Readable({ objectMode: true, read() {} });
   return new ReadableStream<Papa.ParseResult<string[]>>(
     {
       start(controller) {
         Papa.parse<string[]>(texts, {
           ...CSV,
-          chunk(results, parser) {
-            controller.enqueue(results);
-            parser.pause();
-            resume = () => parser.resume();
-          },
+          chunk: (results) => controller.enqueue(results),
           complete: () => controller.close(),
           error: (error: Error) => controller.error(error),
         });
       },
-      pull: () => resume(),
+      async pull() {
+        texts.push(await next());
+      },
       cancel: () => void texts.destroy(),
     },
     { highWaterMark: 0 },

@@ -1,8 +1,106 @@
 import pg from 'pg';
-import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
-import { WORD_ID_STEP } from '../../operations/brand-analytics/keywords/word-id.ts';
-import { ReportError } from './report-error.ts';
-import { STAGED_TOKENS } from './stage.ts';
+import { REPORT_SITES, type ReportSite, WORD_ID_STEP } from '../../operations/brand-analytics/keywords.ts';
+import { LABEL_KINDS, type LabelKind } from '../label-kinds.ts';
+import { ReportError, type ReportRow, withoutControls } from './report.ts';
+
+/** A store has about forty. */
+const MOST_DEPARTMENTS = 1_000;
+
+/**
+ * Returns ids of labels from the database, and adds new labels in the transaction of the import. Departments are
+ * numbered in the order in which they occur, for this import only.
+ */
+export function askDatabase(client: pg.ClientBase): AskNames {
+  const departments = new Map<string, number>();
+
+  async function labelIds(kind: LabelKind, names: readonly string[]): Promise<NameId[]> {
+    if (names.length === 0) return [];
+    const { rows } = await client.query<{ id: number; name: string }>(LEARN, [LABEL_KINDS[kind], names]);
+    return rows.map(({ id, name }) => [name, id]);
+  }
+
+  function departmentNumbers(names: readonly string[]): NameId[] {
+    for (const name of names) if (!departments.has(name)) departments.set(name, departments.size + 1);
+    if (departments.size > MOST_DEPARTMENTS)
+      throw new ReportError(`The file has more than ${MOST_DEPARTMENTS} departments.`);
+    return names.map((name) => [name, departments.get(name) ?? 0]);
+  }
+
+  return async ({ brand, category, department }) => ({
+    brand: await labelIds('brand', brand),
+    category: await labelIds('category', category),
+    department: departmentNumbers(department),
+  });
+}
+
+const LEARN = `with wanted as (select name from unnest($2::text[]) as name),
+    added as (insert into aba_labels (kind, name)
+      select $1, w.name from wanted w
+      where not exists (select from aba_labels l where l.kind = $1 and l.name = w.name)
+      returning id, name)
+  select id, name from added
+  union all
+  select l.id, l.name from wanted w join aba_labels l on l.kind = $1 and l.name = w.name`;
+
+/** Kinds of names that recur in a report. */
+type NameKind = 'brand' | 'category' | 'department';
+
+/** Returns the ids of names, including new ones. The returned names are strings of their own. */
+export type AskNames = (names: Record<NameKind, string[]>) => Promise<Record<NameKind, NameId[]>>;
+
+type NameId = readonly [name: string, id: number];
+
+/** The ids of names. */
+export interface Names {
+  /** Loads the ids of the names in these rows. */
+  learn(rows: readonly ReportRow[]): Promise<void>;
+  /**
+   * Returns the id of a name; 0 for ''. Only names of the last rows that were passed to `learn` are certain to be
+   * known.
+   */
+  idOf(kind: NameKind, name: string): number;
+}
+
+/** A week has some hundred thousand brands. If there are more than this, they are loaded again. */
+const MOST_REMEMBERED = 200_000;
+
+export function openNames(ask: AskNames): Names {
+  const known: Record<NameKind, Map<string, number>> = {
+    brand: new Map(),
+    category: new Map(),
+    department: new Map(),
+  };
+  return {
+    async learn(rows) {
+      for (const ids of Object.values(known)) if (ids.size > MOST_REMEMBERED) ids.clear();
+      const unknown = {
+        brand: new Set<string>(),
+        category: new Set<string>(),
+        department: new Set<string>(),
+      };
+      const look = (kind: NameKind, name: string) => {
+        if (!known[kind].has(name)) unknown[kind].add(withoutControls(name));
+      };
+      for (const { brands, categories, department } of rows) {
+        for (const name of brands) look('brand', name);
+        for (const name of categories) look('category', name);
+        look('department', department);
+      }
+      for (const names of Object.values(unknown)) names.delete('');
+      if (Object.values(unknown).every(({ size }) => size === 0)) return;
+      const found = await ask({
+        brand: [...unknown.brand],
+        category: [...unknown.category],
+        department: [...unknown.department],
+      });
+      // Keeps the returned strings: those of the file are slices of its text, and would keep all of it in memory.
+      for (const kind of Object.keys(known) as NameKind[])
+        for (const [name, id] of found[kind]) known[kind].set(name, id);
+    },
+    idOf: (kind, name) =>
+      name === '' ? 0 : (known[kind].get(name) ?? known[kind].get(withoutControls(name)) ?? 0),
+  };
+}
 
 /** The table of a site's terms that a week refers to: a new table if the dictionary was rewritten. */
 export interface Dictionary {
@@ -157,3 +255,6 @@ export async function withoutDuplicates(
   );
   warnings.push(`${rowCount} terms differ from another only in their spelling; the better rank was kept.`);
 }
+
+/** The tokens of a staged row, as SQL. */
+const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';

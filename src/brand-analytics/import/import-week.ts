@@ -1,24 +1,202 @@
 import type { Readable } from 'node:stream';
 import type pg from 'pg';
-import { isSaturday } from '../../operations/brand-analytics/keywords/report-week.ts';
-import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
-import type { Database } from '../../platform/db/pool.ts';
+import {
+  isSaturday,
+  REPORT_SITES,
+  type ReportSite,
+  siteOfDomain,
+} from '../../operations/brand-analytics/keywords.ts';
+import { DEMO } from '../../operations/pools.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
 import { startCopy } from './copy.ts';
-import type { Ranking } from './departments.ts';
-import { IMPORT_LOCK } from './import-lock.ts';
-import { openImportNotes } from './import-notes.ts';
-import { askDatabase } from './name-ids.ts';
+import { askDatabase } from './dictionary.ts';
 import { asReportError, openReport } from './open-report.ts';
-import type { Report } from './report.ts';
-import { ReportError } from './report-error.ts';
-import { saveWeek } from './save-week.ts';
-import { STAGE_COLUMNS } from './stage.ts';
-import { openStaging } from './staging.ts';
-import { claimReports } from './stored-provider.ts';
+import { dropWeek, IMPORT_LOCK } from './publish.ts';
+import { type Report, ReportError } from './report.ts';
+import { type Ranking, saveWeek } from './save-week.ts';
+import { openStaging, STAGE_COLUMNS } from './stage.ts';
+
+/** Records the progress of an import, for other processes to display. */
+interface ImportNotes {
+  /** Marks the import as alive while this transaction is open. */
+  hold(client: pg.ClientBase): Promise<void>;
+  progress(done: { rows: number; stage: 'reading' | 'saving' | 'indexing' }): void;
+  ended(outcome: { week: string } | { reason: string }): Promise<void>;
+}
+
+type ImportState = 'waiting' | 'reading' | 'saving' | 'indexing' | 'done' | 'failed';
+
+export interface NotedImport {
+  id: number;
+  site: ReportSite;
+  /** Saturday, YYYY-MM-DD; null until the file has been read. */
+  week: string | null;
+  state: ImportState;
+  rowsRead: number;
+  startedAt: Date;
+  endedAt: Date | null;
+  reason: string | null;
+  /** False if the import has not ended but its process has died. */
+  isAlive: boolean;
+  /** Number of terms in the newest week of the site, as an estimate of the rows. Null if no week is loaded. */
+  rowsExpected: number | null;
+}
+
+/** First half of the advisory lock of a running import; the second half is the import's number. */
+const LOCK = 8_117;
+
+/** Limits how often progress is stored. */
+const ROWS_BETWEEN_NOTES = 20_000;
+
+async function openImportNotes(
+  database: Database,
+  { site, week, now }: { site: ReportSite; week?: string | undefined; now: number },
+): Promise<ImportNotes> {
+  const { rows } = await database.query<{ id: number }>(
+    `insert into aba_imports (site, week, state, started_at) values ($1, $2, 'waiting', $3) returning id`,
+    [REPORT_SITES[site].domain, week ?? null, new Date(now)],
+  );
+  const id = rows[0]?.id ?? 0;
+  let underWay: Promise<unknown> = Promise.resolve();
+  let isFree = true;
+  let next = 0;
+  return {
+    async hold(client) {
+      await client.query('select pg_advisory_xact_lock($1, $2::integer)', [LOCK, id]);
+    },
+    progress({ rows, stage }) {
+      if (stage === 'reading' && (rows < next || !isFree)) return;
+      next = rows + ROWS_BETWEEN_NOTES;
+      isFree = false;
+      // The import does not wait for the write. If it fails, the next write replaces it.
+      underWay = underWay
+        .then(() =>
+          database.query('update aba_imports set state = $2, rows_read = $3 where id = $1', [
+            id,
+            stage,
+            rows,
+          ]),
+        )
+        .catch(() => {})
+        .finally(() => {
+          isFree = true;
+        });
+    },
+    async ended(outcome) {
+      await underWay;
+      const [state, foundWeek, reason] =
+        'week' in outcome ? ['done', outcome.week, null] : ['failed', null, outcome.reason.slice(0, 2_000)];
+      await database
+        .query(
+          `update aba_imports set state = $2, week = coalesce($3, week), reason = $4,
+             ended_at = started_at + (clock_timestamp() - noted_at) where id = $1`,
+          [id, state, foundWeek, reason],
+        )
+        .catch(() => {});
+    },
+  };
+}
+
+/** Lists imports, the newest first. */
+export async function listImports(database: Queryable, limit: number): Promise<NotedImport[]> {
+  const { rows } = await database.query<Omit<NotedImport, 'site'> & { domain: number }>(
+    `select i.id, i.site as domain, i.week::text, i.state, i.rows_read as "rowsRead", i.started_at as "startedAt",
+       i.ended_at as "endedAt", i.reason,
+       exists (select from pg_locks l where l.locktype = 'advisory' and l.classid = $2 and l.objid = i.id::oid
+         and l.database = (select oid from pg_database where datname = current_database())) as "isAlive",
+       (select w.terms from aba_weeks w where w.site = i.site order by w.week desc limit 1) as "rowsExpected"
+     from aba_imports i order by i.id desc limit $1`,
+    [limit, LOCK],
+  );
+  return rows.flatMap(({ domain, ...row }) => {
+    const site = siteOfDomain(domain);
+    return site ? [{ ...row, site }] : [];
+  });
+}
+
+/** A week that is being fetched from the provider, or whose last attempt failed. */
+export interface AwaitedWeek {
+  site: ReportSite;
+  week: string;
+  attempts: number;
+  nextAttemptAt: Date;
+  reason: string | null;
+}
+
+/** Lists weeks that are being fetched or tried again, sorted by their next attempt. */
+export async function awaitedWeeks(database: Queryable): Promise<AwaitedWeek[]> {
+  const { rows } = await database.query<Omit<AwaitedWeek, 'site'> & { domain: number }>(
+    `select site as domain, week::text, attempts, next_attempt_at as "nextAttemptAt", reason from aba_fetches f
+     where not exists (select from aba_weeks a where a.site = f.site and a.week = f.week)
+     order by next_attempt_at limit 100`,
+  );
+  return rows.flatMap(({ domain, ...row }) => {
+    const site = siteOfDomain(domain);
+    return site ? [{ ...row, site }] : [];
+  });
+}
+
+/** The tables that imports write, except those of weeks. */
+const TABLES =
+  'aba_terms, aba_words, aba_products, aba_labels, aba_weeks, aba_fetches, aba_imports, aba_provider';
+
+/**
+ * Assigns the tables of brand analytics to a provider, before a report of it is imported. They hold reports of one
+ * provider at a time, because imports compare weeks, and share terms and titles. Reports of the demo are deleted.
+ * @throws ReportError if they hold reports of another provider.
+ */
+export async function claimReports(database: Database, provider: string): Promise<void> {
+  const stored = await storedProvider(database);
+  if (stored === provider) return;
+  if (stored === DEMO || (stored !== null && !(await hasWeeks(database)))) await deleteReports(database);
+  else if (stored !== null)
+    throw new ReportError(
+      `The database holds reports of the provider ${stored}, which do not mix with those of ${provider}. \`souk aba clear\` deletes them.`,
+    );
+  await database.query(
+    'insert into aba_provider (provider) values ($1) on conflict (only_row) do update set provider = excluded.provider',
+    [provider],
+  );
+}
+
+/** Deletes the reports of the demo provider from an installation that has another one. */
+export async function deleteDemoReports(database: Database, provider: string): Promise<void> {
+  if (provider !== DEMO && (await storedProvider(database)) === DEMO) await deleteReports(database);
+}
+
+/** Deletes all reports, with their terms, titles and labels. @throws if an import is running. */
+export async function deleteReports(database: Database): Promise<void> {
+  const { rows } = await database.query<{ site: number; week: string }>(
+    'select site, week::text from aba_weeks',
+  );
+  // One by one, because the locks of all tables may be more than one transaction can hold.
+  for (const { site, week } of rows) {
+    const code = siteOfDomain(site);
+    if (code) await dropWeek(database, code, week);
+  }
+  await inTransaction(database, async (client) => {
+    await client.query(`select pg_advisory_xact_lock(${IMPORT_LOCK})`);
+    if (await hasWeeks(client))
+      throw new ReportError('Another import is running. Try again when it has ended.');
+    await client.query(`truncate ${TABLES}`);
+  });
+}
+
+/** Returns the provider whose reports are stored; null if none was ever imported. */
+async function storedProvider(database: Database): Promise<string | null> {
+  const { rows } = await database.query<{ provider: string }>('select provider from aba_provider');
+  return rows[0]?.provider ?? null;
+}
+
+async function hasWeeks(database: Pick<Database, 'query'>): Promise<boolean> {
+  const { rows } = await database.query('select from aba_weeks limit 1');
+  return rows.length > 0;
+}
 
 export type ImportStage = 'reading' | 'saving' | 'indexing';
 
-export interface ImportProgress {
+interface ImportProgress {
   rows: number;
   stage: ImportStage;
 }

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { readCsvReport } from './csv-report.ts';
 import { readJsonReport } from './json-report.ts';
-import type { Report } from './report.ts';
-import { ReportError } from './report-error.ts';
+import { type Report, ReportError } from './report.ts';
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const INFLATED_CHUNK_BYTES = 262_144;

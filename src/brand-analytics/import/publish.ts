@@ -1,8 +1,20 @@
 import pg from 'pg';
-import { fluctuationSql } from '../../operations/brand-analytics/keywords/fluctuation.ts';
-import { addDays } from '../../operations/brand-analytics/keywords/report-week.ts';
-import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
-import { foundBySql } from '../found-by.ts';
+import {
+  addDays,
+  fluctuationSql,
+  REPORT_SITES,
+  type ReportSite,
+} from '../../operations/brand-analytics/keywords.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { foundBySql } from '../rank-row.ts';
+
+/**
+ * The advisory lock of imports, as SQL: one import runs at a time in each schema. Imports of generated reports for test keys and of
+ * real ones do not wait for each other.
+ */
+export const IMPORT_LOCK =
+  "hashtext('souk.aba.import' || coalesce('.' || nullif(current_schema(), 'public'), ''))";
 
 /** The table of a week. It is a partition once it is attached. */
 export interface WeekTable {
@@ -149,4 +161,21 @@ export function presentRows(name: string): RowSource {
 
 function tableName(site: ReportSite, importId: number | string): string {
   return `aba_ranks_${site}_${importId}`;
+}
+
+/** Deletes a loaded week with its table. @returns false if an import is running, or the week is not loaded. */
+export function dropWeek(database: Database, site: ReportSite, week: string): Promise<boolean> {
+  return inTransaction(database, async (client) => {
+    const { rows } = await client.query<{ locked: boolean }>(
+      `select pg_try_advisory_xact_lock(${IMPORT_LOCK}) as locked`,
+    );
+    const table = rows[0]?.locked ? await findWeekTable(client, site, week) : null;
+    if (!table) return false;
+    await client.query('delete from aba_weeks where site = $1 and week = $2', [
+      REPORT_SITES[site].domain,
+      week,
+    ]);
+    await client.query(`drop table ${pg.escapeIdentifier(table)}`);
+    return true;
+  });
 }

@@ -1,27 +1,48 @@
-import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
-import { normaliseTerm } from '../../operations/brand-analytics/keywords/term.ts';
-import { tokensOf } from '../../operations/brand-analytics/keywords/tokens.ts';
-import { addSumTags } from '../row-tags.ts';
-import type { BinaryRows } from './binary-rows.ts';
-import type { Ranking } from './departments.ts';
-import type { Names } from './names.ts';
-import type { ReportRow } from './report.ts';
-import { ReportError } from './report-error.ts';
+import { normaliseTerm, type ReportSite, tokensOf } from '../../operations/brand-analytics/keywords.ts';
+import { addSumTags } from '../rank-row.ts';
+import { BinaryRows } from './copy.ts';
+import { type AskNames, type Names, openNames } from './dictionary.ts';
+import { createTitles, type ReportBatch, ReportError, type ReportRow } from './report.ts';
+import { Ranking } from './save-week.ts';
+
+/** A batch in COPY's binary format, for the staging table and the table of titles. */
+interface StagedBatch {
+  rows: Uint8Array<ArrayBuffer>;
+  titles: Uint8Array<ArrayBuffer>;
+}
+
+/** Checks batches and converts them to COPY's format, one after the other. It uses the database only for ids of names. */
+export function openStaging(site: ReportSite, ask: AskNames) {
+  const names = openNames(ask);
+  const ranking = new Ranking();
+  const staging = createStaging(site, names, ranking);
+  const titles = createTitles();
+  const rowLines = new BinaryRows();
+  const titleLines = new BinaryRows();
+  return {
+    ranking,
+    /** @throws ReportError for the first row with a fault. */
+    async stage(rows: ReportBatch): Promise<StagedBatch> {
+      await names.learn(rows);
+      for (const row of rows) staging.write(row, rowLines);
+      titles.write(rows, titleLines);
+      return { rows: rowLines.take(), titles: titleLines.take() };
+    },
+  };
+}
 
 /** A row whose term has no id yet. The tags after its six labels are the tokens of the term. */
 export const STAGE_COLUMNS = `at integer, department smallint, rank integer, term text collate "C",
   asin1 bigint, asin2 bigint, asin3 bigint,
   click1 smallint, click2 smallint, click3 smallint, conv1 smallint, conv2 smallint, conv3 smallint,
   tokens smallint, tags integer[]`;
-const COLUMNS = 15;
 
-/** The tokens of a staged row, as SQL. */
-export const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';
+const COLUMNS = 15;
 
 const PLACES = [0, 1, 2] as const;
 
 /** Checks rows one by one, and writes them for COPY. */
-export function createStaging(site: ReportSite, names: Names, ranking: Ranking) {
+function createStaging(site: ReportSite, names: Names, ranking: Ranking) {
   return {
     write(row: ReportRow, rows: BinaryRows): void {
       const term = normaliseTerm(row.term);

@@ -2,26 +2,39 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { type FetchOutcome, fetchWeek } from '../../brand-analytics/fetch/fetch-week.ts';
-import { type AwaitedWeek, awaitedWeeks } from '../../brand-analytics/import/import-notes.ts';
-import { type ImportResult, importWeek } from '../../brand-analytics/import/import-week.ts';
-import { ReportError } from '../../brand-analytics/import/report-error.ts';
-import { deleteReports } from '../../brand-analytics/import/stored-provider.ts';
+import { type FetchOutcome, fetchWeek } from '../../brand-analytics/fetch-week.ts';
+import {
+  type AwaitedWeek,
+  awaitedWeeks,
+  deleteReports,
+  type ImportResult,
+  importWeek,
+} from '../../brand-analytics/import/import-week.ts';
+import { ReportError } from '../../brand-analytics/import/report.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
 import { readConfig } from '../../config/config.ts';
 import { credentialsFor } from '../../config/selling-partner.ts';
-import { isDate, isSaturday, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
-import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords/sites.ts';
-import { DEMO } from '../../operations/providers.ts';
-import { writeLine } from '../../operator/audit/audit-log.ts';
+import {
+  isDate,
+  isSaturday,
+  lastEndedWeek,
+  REPORT_SITE_CODES,
+} from '../../operations/brand-analytics/keywords.ts';
+import { DEMO } from '../../operations/pools.ts';
+import { writeLine } from '../../operator/audit.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
-import { showImportBar } from '../import-bar.ts';
-import { readInput } from '../input.ts';
-import { providersInUse } from '../operator-database.ts';
-import { OperatorError } from '../operator-error.ts';
-import { type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import { ProviderRefusal } from '../../upstream/selling-partner/report-provider.ts';
+import {
+  type Context,
+  type Given,
+  OperatorError,
+  onDatabase,
+  providersInUse,
+  type Report,
+  readInput,
+  showImportBar,
+  table,
+} from '../terminal.ts';
 
 const READ_CHUNK_BYTES = 1_048_576;
 
@@ -208,7 +221,10 @@ async function weeks({ database, env }: Context): Promise<Report> {
 function awaitedText(awaited: readonly AwaitedWeek[]): string[] {
   if (awaited.length === 0) return [];
   const rows = awaited.map(({ site, week, attempts, nextAttemptAt, reason }) => [
-    ...[site, week, attempts, nextAttemptAt],
+    site,
+    week,
+    attempts,
+    nextAttemptAt,
     reason ?? 'report requested',
   ]);
   const columns = ['Country', 'Week ending', 'Failed attempts', 'Next attempt', 'Reason'];

@@ -4,16 +4,25 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Account, listAccounts } from '../../accounts/accounts.ts';
-import { RESET_LIFETIME_MS, resetPath } from '../../accounts/password-resets.ts';
+import { RESET_LIFETIME_MS, resetPath } from '../../accounts/passwords.ts';
 import { readConfig } from '../../config/config.ts';
-import { accountActs } from '../../operator/acts/account-acts.ts';
-import { personalDataActs } from '../../operator/acts/personal-data-acts.ts';
+import { accountActs, personalDataActs } from '../../operator/acts/account-acts.ts';
 import { ErasureRefused } from '../../operator/personal-data/erasure.ts';
-import { accountId, accountName, email, readInput } from '../input.ts';
-import { knownAccount, noAccount } from '../operator-database.ts';
-import { OperatorError } from '../operator-error.ts';
-import { moment, type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import {
+  accountId,
+  accountName,
+  type Context,
+  email,
+  type Given,
+  knownAccount,
+  moment,
+  noAccount,
+  OperatorError,
+  onDatabase,
+  type Report,
+  readInput,
+  table,
+} from '../terminal.ts';
 
 export function registerAccount(program: Command): void {
   const account = program.command('account').description('manages accounts of customers');

@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { noticeActs } from '../../operator/acts/notice-acts.ts';
+import { noticeActs } from '../../operator/acts/sale-acts.ts';
 import { type Announcement, announcementFields, listAnnouncements } from '../../operator/announcements.ts';
-import { readInput } from '../input.ts';
-import { OperatorError } from '../operator-error.ts';
-import { type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import {
+  type Context,
+  type Given,
+  OperatorError,
+  onDatabase,
+  type Report,
+  readInput,
+  table,
+} from '../terminal.ts';
 
 const endInput = z.object({
   id: z
@@ -60,7 +65,13 @@ function announcementTable(announcements: readonly Announcement[]): string {
   return table(
     ['ID', 'Text', 'Link', 'Level', 'Audience', 'From', 'Until'],
     announcements.map(({ id, text, link, level, audience, startsAt, endsAt }) => [
-      ...[String(id), text, link, level, audience, startsAt, endsAt],
+      String(id),
+      text,
+      link,
+      level,
+      audience,
+      startsAt,
+      endsAt,
     ]),
   );
 }

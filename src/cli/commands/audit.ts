@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { AUDIT_ACTIONS, type AuditAction } from '../../operator/audit/audit-actions.ts';
-import { auditLines, changeText } from '../../operator/audit/audit-search.ts';
-import { accountId, instant, readInput, wholeNumber } from '../input.ts';
-import { type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import { AUDIT_ACTIONS, type AuditAction, auditLines, changeText } from '../../operator/audit.ts';
+import {
+  accountId,
+  type Context,
+  type Given,
+  instant,
+  onDatabase,
+  type Report,
+  readInput,
+  table,
+  wholeNumber,
+} from '../terminal.ts';
 
 const actions = Object.keys(AUDIT_ACTIONS) as [AuditAction, ...AuditAction[]];
 
@@ -43,8 +50,13 @@ async function list({ database }: Context, given: Given): Promise<Report> {
     text: table(
       ['Line', 'Time', 'Operator', 'Action', 'Account', 'Target', 'Change'],
       lines.map(({ id, at, operator, action, accountId: of, target, ...change }) => [
-        ...[String(id), at, operator, action, of === null ? null : String(of)],
-        ...[target, changeText(change)],
+        String(id),
+        at,
+        operator,
+        action,
+        of === null ? null : String(of),
+        target,
+        changeText(change),
       ]),
     ),
   };

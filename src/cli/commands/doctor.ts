@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { runChecks } from '../checks.ts';
-import type { Report } from '../report.ts';
-import { type Given, reporting } from '../reporting.ts';
+import { type Given, type Report, reporting } from '../terminal.ts';
 
 export function registerDoctor(program: Command): void {
   reporting(

@@ -3,13 +3,19 @@ import { z } from 'zod';
 import { findPlan, listPlans } from '../../billing/grants.ts';
 import { ensureStandardPlans } from '../../billing/standard-plans.ts';
 import { windowText } from '../../billing/wallets.ts';
-import { grantActs, packFields, subscriptionFields } from '../../operator/acts/grant-acts.ts';
+import { grantActs, packFields, subscriptionFields } from '../../operator/acts/sale-acts.ts';
 import type { Database } from '../../platform/db/pool.ts';
-import { accountId, readInput } from '../input.ts';
-import { knownAccount } from '../operator-database.ts';
-import { OperatorError } from '../operator-error.ts';
-import { type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import {
+  accountId,
+  type Context,
+  type Given,
+  knownAccount,
+  OperatorError,
+  onDatabase,
+  type Report,
+  readInput,
+  table,
+} from '../terminal.ts';
 
 const subscriptionInput = subscriptionFields.extend({ account: accountId });
 
@@ -80,8 +86,13 @@ async function pack(context: Context, given: Given): Promise<Report> {
       ['Pack', 'Account', 'Units', 'Wallet', 'Window', 'Calls per minute', 'Until'],
       [
         [
-          ...[String(id), String(input.account), input.units, input.wallet],
-          ...[input.window && windowText(input.window), input.rate, grant.validUntil],
+          String(id),
+          String(input.account),
+          input.units,
+          input.wallet,
+          input.window && windowText(input.window),
+          input.rate,
+          grant.validUntil,
         ],
       ],
     ),

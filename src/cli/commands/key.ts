@@ -1,16 +1,22 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type AccountKey, listKeys } from '../../accounts/account-keys.ts';
-import { type KeySettings, WITHOUT_LIMITS } from '../../accounts/key-settings.ts';
-import { readKeySettings } from '../../accounts/key-settings-text.ts';
-import { SCOPES } from '../../accounts/scopes.ts';
-import { keyActs } from '../../operator/acts/key-acts.ts';
+import { type KeySettings, readKeySettings, SCOPES, WITHOUT_LIMITS } from '../../accounts/key-settings.ts';
+import { keyActs } from '../../operator/acts/account-acts.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { accountId, readInput, wholeNumber } from '../input.ts';
-import { knownAccount } from '../operator-database.ts';
-import { OperatorError } from '../operator-error.ts';
-import { moment, type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import {
+  accountId,
+  type Context,
+  type Given,
+  knownAccount,
+  moment,
+  OperatorError,
+  onDatabase,
+  type Report,
+  readInput,
+  table,
+  wholeNumber,
+} from '../terminal.ts';
 
 const MOST_KEY_ID = 999_999_999_999_999;
 
@@ -150,8 +156,16 @@ function keyTable(keys: readonly AccountKey[]): string {
       'A month',
     ],
     keys.map(({ id, prefix, state, createdAt, expiresAt, revokedAt, name, scopes, capDay, capMonth }) => [
-      ...[String(id), `${prefix}...`, state, createdAt, revokedAt ? null : expiresAt, revokedAt],
-      ...[name, scopes?.join(', ') ?? 'all', capDay?.toString() ?? null, capMonth?.toString() ?? null],
+      String(id),
+      `${prefix}...`,
+      state,
+      createdAt,
+      revokedAt ? null : expiresAt,
+      revokedAt,
+      name,
+      scopes?.join(', ') ?? 'all',
+      capDay?.toString() ?? null,
+      capMonth?.toString() ?? null,
     ]),
   );
 }

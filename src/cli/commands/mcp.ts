@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { isWellFormed } from '../../accounts/keys.ts';
+import { isWellFormed } from '../../accounts/authentication.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { runMcpBridge } from '../mcp-bridge.ts';
 import { programOf } from '../terminal.ts';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { twoFactorActs } from '../../operator/acts/two-factor-acts.ts';
-import type { Report } from '../report.ts';
-import { type Context, onDatabase } from '../reporting.ts';
+import { twoFactorActs } from '../../operator/acts/account-acts.ts';
+import { type Context, onDatabase, type Report } from '../terminal.ts';
 
 export function registerOperatorCommands(program: Command): void {
   const operator = program.command('operator').description('manages the sign-in to the operator console');

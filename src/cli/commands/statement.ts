@@ -2,10 +2,17 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
 import { type Usage, usage, type WalletBalances, walletBalances } from '../../billing/statement.ts';
-import { accountId, readInput, wholeNumber } from '../input.ts';
-import { knownAccount } from '../operator-database.ts';
-import { type Report, table } from '../report.ts';
-import { type Context, type Given, onDatabase } from '../reporting.ts';
+import {
+  accountId,
+  type Context,
+  type Given,
+  knownAccount,
+  onDatabase,
+  type Report,
+  readInput,
+  table,
+  wholeNumber,
+} from '../terminal.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -74,8 +81,15 @@ async function showLedger({ database }: Context, given: Given): Promise<Report> 
     at: new Date(line.at),
   }));
   const rows = lines.map(({ id, at, kind, wallet, source, sourceId, operation, callId, units, change }) => [
-    ...[String(id), at, kind, wallet, `${source} ${sourceId}`],
-    ...[units, change, operation, callId],
+    String(id),
+    at,
+    kind,
+    wallet,
+    `${source} ${sourceId}`,
+    units,
+    change,
+    operation,
+    callId,
   ]);
   const columns = [
     'Line',
@@ -108,9 +122,16 @@ function subscriptionTable(subscriptions: WalletBalances['subscriptions']): stri
   return table(
     ['ID', 'Wallet', 'Plan', 'Quantity', 'Today', 'Of', 'This month', 'Of', 'Month resets at', 'Until'],
     subscriptions.map((one) => [
-      ...[String(one.id), one.wallet, one.planName, one.quantity],
-      ...[one.dayUsed, one.dailyLimit, one.monthUsed, one.monthlyLimit],
-      ...[new Date(one.monthEnd), new Date(one.endsAt)],
+      String(one.id),
+      one.wallet,
+      one.planName,
+      one.quantity,
+      one.dayUsed,
+      one.dailyLimit,
+      one.monthUsed,
+      one.monthlyLimit,
+      new Date(one.monthEnd),
+      new Date(one.endsAt),
     ]),
   );
 }
@@ -119,8 +140,13 @@ function packTable(packs: WalletBalances['packs']): string {
   return table(
     ['ID', 'Wallet', 'Left', 'Of', 'Calls per minute', 'Valid', 'Until'],
     packs.map((one) => [
-      ...[String(one.id), one.wallet, one.remainingUnits, one.totalUnits, one.rateLimitPerMinute],
-      ...[one.valid ? 'yes' : 'no', new Date(one.validUntil)],
+      String(one.id),
+      one.wallet,
+      one.remainingUnits,
+      one.totalUnits,
+      one.rateLimitPerMinute,
+      one.valid ? 'yes' : 'no',
+      new Date(one.validUntil),
     ]),
   );
 }

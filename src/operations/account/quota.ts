@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { SCHEMA_NAMES } from '../answers.ts';
 import { defineLocal } from '../define.ts';
 
 const WALLETS = ['general', 'off_peak'] as const;

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
-import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers/keyword.ts';
-import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { fluctuation, reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { date } from '../params/date.ts';
+import { reportSite } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
-import { reportSite } from '../params/report-site.ts';
 import { request } from '../params/request.ts';
-import { integer } from '../params/scalars.ts';
-import type { ReportSite } from './keywords/sites.ts';
+import { date, integer } from '../params/scalars.ts';
+import type { ReportSite } from './keywords.ts';
 
 export interface AsinReverseInput {
   /** Upper case, unique, in the order of the request. */
@@ -66,8 +64,16 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
   table: {
     columns: () => [
-      ...['asin', 'wordId', 'keyword', 'country', 'reportDate', 'rank', 'position', 'clickShare'],
-      ...['conversionShare', 'fluctuationType'],
+      'asin',
+      'wordId',
+      'keyword',
+      'country',
+      'reportDate',
+      'rank',
+      'position',
+      'clickShare',
+      'conversionShare',
+      'fluctuationType',
     ],
     rows: ({ items }) =>
       (items as { asin: string; keywords: object[] }[]).flatMap(({ asin, keywords }) =>

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
-import { rankRow, reportDate, reportSiteCode } from '../answers/keyword.ts';
+import { rankRow, reportDate, reportSiteCode } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { date } from '../params/date.ts';
-import { reportSite } from '../params/report-site.ts';
+import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { integer, oneOf, text } from '../params/scalars.ts';
-import { CHANGE_LIMITS, FLUCTUATIONS } from './keywords/fluctuation.ts';
+import { date, integer, oneOf, text } from '../params/scalars.ts';
+import { CHANGE_LIMITS, FLUCTUATIONS } from './keywords.ts';
 
 /** Deeper pages need `afterRank`, whose cost does not grow with depth. */
 const LARGEST_OFFSET = 10_000;
@@ -69,17 +68,22 @@ export type RankInput = z.output<typeof params>;
 type Row = z.output<typeof rankRow>;
 
 const COLUMNS = [
-  ...['country', 'reportDate', 'wordId', 'keyword', 'rank', 'lastRank', 'rankChange', 'rankChangeRate'],
-  ...[
-    'rank4w',
-    'rankChange4w',
-    'fluctuationType',
-    'clickShareSum',
-    'convShareSum',
-    'asin1',
-    'asin2',
-    'asin3',
-  ],
+  'country',
+  'reportDate',
+  'wordId',
+  'keyword',
+  'rank',
+  'lastRank',
+  'rankChange',
+  'rankChangeRate',
+  'rank4w',
+  'rankChange4w',
+  'fluctuationType',
+  'clickShareSum',
+  'convShareSum',
+  'asin1',
+  'asin2',
+  'asin3',
 ];
 
 /** Returns the rows of an answer with exactly the columns of its table: the three products have a column each. */

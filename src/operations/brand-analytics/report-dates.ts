@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { reportDate, reportSiteCode } from '../answers/keyword.ts';
-import { defineQueued, oneSource } from '../define.ts';
-import { reportSite } from '../params/report-site.ts';
+import { reportDate, reportSiteCode } from '../answers.ts';
+import { defineLocal, defineQueued, oneSource } from '../define.ts';
+import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import type { ReportSite } from './keywords/sites.ts';
+import type { ReportSite } from './keywords.ts';
 
-export interface ReportDatesInput {
+interface ReportDatesInput {
   country: ReportSite;
 }
 
-export interface ReportDates extends Record<string, unknown> {
+interface ReportDates extends Record<string, unknown> {
   country: ReportSite;
   /** Newest first, at most 20. */
   dates: string[];
@@ -39,4 +39,26 @@ export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, Rep
     }),
     present: (found) => ({ data: found.get('') ?? {} }),
   },
+});
+
+export const countries = defineLocal<'aba.countries', Record<string, never>>({
+  name: 'aba.countries',
+  summary: 'Lists the sites that have brand analytics, with their loaded weeks.',
+  tool: 'aba_get_countries',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/countries' }],
+  answer: z.object({
+    countries: z.array(
+      z.object({
+        country: reportSiteCode,
+        latest_report_date: reportDate
+          .nullable()
+          .describe('The latest loaded week; null while none is loaded'),
+        available_dates: z.array(reportDate).describe('Loaded weeks, newest first'),
+        tld: z.string().describe('Top-level domain of the site'),
+      }),
+    ),
+  }),
+  records: { path: 'countries' },
+  params: z.object({}).transform(() => ({})),
 });

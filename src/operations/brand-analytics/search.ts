@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
-import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers/keyword.ts';
+import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { reportSite } from '../params/report-site.ts';
+import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { integer, text } from '../params/scalars.ts';
-import type { ReportSite } from './keywords/sites.ts';
+import type { ReportSite } from './keywords.ts';
 
-export interface KeywordSearchInput {
+interface KeywordSearchInput {
   country: ReportSite;
   keyword: string;
   limit: number;
@@ -37,9 +37,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
   reports: ({ country }) => ({ country }),
   source: (input) => oneSource(`aba/search/${fingerprint(input)}`),
   table: {
-    columns: () => [
-      ...['wordId', 'keyword', 'rank', 'reportDate', 'firstSeen', 'lastSeen', 'fluctuationType'],
-    ],
+    columns: () => ['wordId', 'keyword', 'rank', 'reportDate', 'firstSeen', 'lastSeen', 'fluctuationType'],
     rows: ({ items }) => items as Record<string, unknown>[],
   },
   respond: {

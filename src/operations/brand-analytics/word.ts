@@ -5,14 +5,16 @@ import {
   rankRow,
   reportDate,
   reportSiteCode,
+  shareHistory,
   wordId as wordIdAnswer,
-} from '../answers/keyword.ts';
+} from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
+import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { withWordId, wordId } from '../params/word-id.ts';
-import { siteOfWord } from './keywords/word-id.ts';
+import { date, integer, withWordId, wordId } from '../params/scalars.ts';
+import { type ReportSite, siteOfWord } from './keywords.ts';
 
-export interface WordInput {
+interface WordInput {
   wordId: number;
 }
 
@@ -47,6 +49,100 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
       history: rankHistory,
       goods: z.array(goods),
       goodsReportDate: reportDate.nullable().describe('Week of goods'),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});
+
+interface WordHistoryInput {
+  wordId: number;
+  /** Weeks. */
+  limit: number;
+}
+
+export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Record<string, unknown>>({
+  name: 'aba.wordhistory',
+  errors: ['WORD_NOT_FOUND'],
+  summary: 'Returns the weekly ranks of a search term.',
+  tool: 'aba_get_word_history',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
+  params: request(
+    {},
+    { wordId: wordId(), limit: integer({ min: 1, max: 104 }).default(52).describe('Number of weeks') },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
+  source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
+  table: {
+    columns: () => ['wordId', 'keyword', 'reportDate', 'rank', 'rankChange', 'clickShareSum', 'convShareSum'],
+    rows: ({ wordId, keyword, history }) =>
+      (history as Record<string, unknown>[]).map((week) => ({ wordId, keyword, ...week })),
+  },
+  respond: {
+    type: 'json',
+    records: { path: 'history' },
+    answer: z.object({
+      wordId: wordIdAnswer,
+      keyword: z.string(),
+      country: reportSiteCode,
+      history: shareHistory,
+      titles: z
+        .record(z.string(), z.string())
+        .describe('Titles of the products in the history by ASIN, without those that are unknown'),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});
+
+interface WordGoodsInput {
+  wordId: number;
+  country: ReportSite;
+  reportDate: string;
+}
+
+export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<string, unknown>>({
+  name: 'aba.wordgoods',
+  errors: ['WORD_NOT_FOUND'],
+  summary: 'Returns the three most-clicked products of a search term in a week.',
+  tool: 'aba_get_word_goods',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/word/:wordId/goods', decode: withWordId }],
+  params: request(
+    {},
+    {
+      wordId: wordId(),
+      country: reportSite().describe('Site code; must be the site of the wordId'),
+      reportDate: date().describe('Saturday of a loaded week'),
+    },
+  ).refine(({ wordId, country }) => (siteOfWord(wordId) ?? country) === country, {
+    path: ['country'],
+    error: ({ input }) => {
+      const { wordId, country } = input as { wordId: number; country: string };
+      return `must be ${siteOfWord(wordId)}, the site of the wordId, got ${country}`;
+    },
+  }),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country, reportDate }) => ({ country, reportDate }),
+  source: ({ wordId, reportDate }) => oneSource(`aba/goods/${wordId}/${reportDate}`),
+  table: {
+    columns: () => ['position', 'asin', 'title', 'brand', 'imageUrl', 'clickShare', 'conversionShare'],
+    rows: ({ goods }) => goods as Record<string, unknown>[],
+  },
+  respond: {
+    type: 'json',
+    records: { path: 'goods' },
+    answer: z.object({
+      wordId: wordIdAnswer,
+      keyword: z.string(),
+      country: reportSiteCode,
+      reportDate,
+      rank: z.int().nullable().describe('null if the term was not ranked in that week'),
+      goods: z.array(goods),
     }),
     present: (found) => ({ data: found.get('') ?? {} }),
   },

@@ -1,16 +1,12 @@
 import { z } from 'zod';
-import { indexTime, largeId } from '../answers/measures.ts';
-import { pagination } from '../answers/pagination.ts';
-import { SCHEMA_NAMES } from '../answers/schema-names.ts';
-import { site } from '../answers/site.ts';
+import { indexTime, largeId, pagination, SCHEMA_NAMES, site } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
-import { categoryId, type ExactInteger, integerOf } from '../params/exact-integer.ts';
-import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
+import { completePaging, type Paging, pageOf, paging } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
-import { boolean, oneOfNumbers } from '../params/scalars.ts';
+import { boolean, categoryId, type ExactInteger, integerOf, oneOfNumbers } from '../params/scalars.ts';
 
-export const RANK_DAYS = [0, 30, 90, 180] as const;
+const RANK_DAYS = [0, 30, 90, 180] as const;
 
 export interface BestSellersInput extends Paging {
   domain: Domain;
@@ -108,3 +104,50 @@ export function bestSellersIn(answer: unknown): BestSellersList | null {
   const { bestSellersList: list } = (isRecord(answer) ? answer : {}) as { bestSellersList?: unknown };
   return isRecord(list) && Array.isArray(list.asinList) ? (list as unknown as BestSellersList) : null;
 }
+
+interface TopSellersInput extends Paging {
+  domain: Domain;
+}
+
+export const topSellers = defineQueued<'market.topseller', TopSellersInput, string[]>({
+  name: 'market.topseller',
+  summary: 'Lists the sellers of a site with the most ratings, most ratings first.',
+  tool: 'market_get_top_sellers',
+  toolset: 'sellers',
+  routes: [{ method: 'GET', path: '/api/market/topseller' }],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    { domain: domainExcept([12], 'has no list of top sellers'), ...paging() },
+  ).transform(completePaging),
+  price: { text: '50', quote: () => 50 },
+  pools: ['market'],
+  queue: () => 'market',
+  // The list has up to 100,000 sellers.
+  isLarge: () => true,
+  source: ({ domain }) => oneSource(`topseller/${domain}`),
+  table: {
+    columns: () => ['sellerId'],
+    rows: ({ sellerIdList }) => (sellerIdList as string[]).map((sellerId) => ({ sellerId })),
+  },
+  respond: {
+    type: 'json',
+    answer: z.object({
+      ...site(),
+      sellerIdList: z.array(z.string()).describe('Seller ids, highest number of ratings first'),
+      _pagination: pagination.optional(),
+    }),
+    present(found, input) {
+      const { domain } = input;
+      const ids = found.get('') ?? [];
+      const page = pageOf(ids.length, input);
+      return {
+        data: {
+          country: SITES[domain],
+          domainId: domain,
+          sellerIdList: page ? page.cut(ids) : ids,
+          ...(page ? { _pagination: page.pagination } : {}),
+        },
+      };
+    },
+  },
+});

@@ -1,14 +1,12 @@
 import { z } from 'zod';
-import { category as categoryRecord } from '../answers/category.ts';
-import { site } from '../answers/site.ts';
+import { category as categoryRecord, largeId, site } from '../answers.ts';
 import { defineQueued, oneSource, type Source } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { categoryId, type ExactInteger } from '../params/exact-integer.ts';
 import { request } from '../params/request.ts';
-import { boolean } from '../params/scalars.ts';
+import { boolean, categoryId, type ExactInteger, text } from '../params/scalars.ts';
 import { PROVIDER_CATEGORY_FIELDS } from '../products/provider-fields.ts';
 
-export interface CategoryInput {
+interface CategoryInput {
   domain: Domain;
   /** 0: all root categories. */
   category: ExactInteger;
@@ -98,3 +96,50 @@ export function childCategories(
 function unitsOf(children: number): number {
   return 1 + Math.ceil(children / CATEGORIES_A_TOKEN);
 }
+
+interface CategorySearchInput {
+  domain: Domain;
+  term: string;
+}
+
+export const categorySearch = defineQueued<
+  'market.categorysearch',
+  CategorySearchInput,
+  Record<string, Category>
+>({
+  name: 'market.categorysearch',
+  summary: 'Searches categories by keyword.',
+  tool: 'market_search_categories',
+  toolset: 'categories',
+  routes: [
+    { method: 'GET', path: '/api/market/categorysearch' },
+    { method: 'GET', path: '/api/market/search', type: 'category' },
+  ],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    {
+      domain: domain(),
+      term: text({ maxLength: 500 }).meta({ description: 'Keywords; all must match', examples: ['kitchen'] }),
+    },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['market'],
+  queue: () => 'market',
+  source: ({ domain, term }) => oneSource(`categorysearch/${domain}/${encodeURIComponent(term)}`),
+  table: {
+    columns: () => ['catId', 'name'],
+    rows: ({ categories }) => categories as Record<string, unknown>[],
+  },
+  respond: {
+    type: 'json',
+    records: { path: 'categories' },
+    answer: z.object({
+      ...site(),
+      categories: z.array(z.object({ catId: largeId('Category node id'), name: z.string() })),
+    }),
+    present: (found, { domain }) => {
+      const categories = Object.values(found.get('') ?? {}).map(({ catId, name }) => ({ catId, name }));
+      return { data: { country: SITES[domain], domainId: domain, categories } };
+    },
+  },
+});

@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
-import { words } from '../answers/measures.ts';
-import { SCHEMA_NAMES } from '../answers/schema-names.ts';
-import { site } from '../answers/site.ts';
+import { SCHEMA_NAMES, site, words } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { type Domain, domainId, SITES } from '../params/domain.ts';
-import { categoryId, integerOf } from '../params/exact-integer.ts';
-import { request } from '../params/request.ts';
-import { boolean, integer, listProblem, oneOfNumbers, text } from '../params/scalars.ts';
-import { selectionRoutes } from '../params/selection.ts';
+import { request, selectionRoutes } from '../params/request.ts';
+import {
+  boolean,
+  categoryId,
+  integer,
+  integerOf,
+  listProblem,
+  oneOfNumbers,
+  text,
+} from '../params/scalars.ts';
 import { PROVIDER_DEAL_FIELDS } from '../products/provider-fields.ts';
 
 const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
@@ -90,8 +94,17 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   source: (input) => oneSource(`deal/${fingerprint(input)}`),
   table: {
     columns: () => [
-      ...['asin', 'title', 'current', 'deltaLast', 'delta', 'deltaPercent', 'avg', 'currentSince'],
-      ...['rootCat', 'creationDate', 'lastUpdate'],
+      'asin',
+      'title',
+      'current',
+      'deltaLast',
+      'delta',
+      'deltaPercent',
+      'avg',
+      'currentSince',
+      'rootCat',
+      'creationDate',
+      'lastUpdate',
     ],
     rows: ({ deals }, input) =>
       ((deals as Deals).dr as Record<string, unknown>[]).map((one) => dealRow(one, input)),

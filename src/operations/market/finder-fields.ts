@@ -1,12 +1,165 @@
 import { z } from 'zod';
-import { GROUP_DOCUMENTATION } from '../params/documentation.ts';
-import { type ExactInteger, exactInteger, integerOf } from '../params/exact-integer.ts';
-import { didYouMean } from '../params/nearest-name.ts';
-import { isRecord } from '../params/request.ts';
-import { listProblem, PRINTABLE, problem } from '../params/scalars.ts';
-import { got } from '../params/shown-value.ts';
-import { finderNames, isSortable, type Kind, kindOf, LIST_MOST, TEXT_MOST } from './finder-names.ts';
-import { FILTERS_SCHEMA, SORT_FIELD_PATTERN } from './finder-schema.ts';
+import { didYouMean } from '../faults.ts';
+import { GROUP_DOCUMENTATION, isRecord, type JsonSchema } from '../params/request.ts';
+import {
+  type ExactInteger,
+  exactInteger,
+  got,
+  integerOf,
+  listProblem,
+  PRINTABLE,
+  problem,
+  VISIBLE,
+} from '../params/scalars.ts';
+
+/** The type of value that a field accepts. */
+type Kind = 'range' | 'unitRange' | 'switch' | 'number' | 'numbers' | 'text' | 'texts';
+
+function kindOf(name: string): Kind | undefined {
+  const bound = /^(.+)_(gte|lte)$/.exec(name)?.[1];
+  if (bound !== undefined && isRange(bound)) return bound === 'unitValue' ? 'unitRange' : 'range';
+  if (SWITCHES.has(name) || SWITCH_METRIC.test(name)) return 'switch';
+  if (NUMBERS.has(name)) return 'number';
+  if (NUMBER_LISTS.has(name)) return 'numbers';
+  if (TEXTS.has(name)) return 'text';
+  return TEXT_LISTS.has(name) ? 'texts' : undefined;
+}
+
+function isRange(name: string): boolean {
+  return RANGES.has(name) || RANGE_METRIC.test(name) || MONTHLY_RANK.test(name);
+}
+
+function isSortable(field: string): boolean {
+  return isRange(field) || NUMBERS.has(field) || TEXTS.has(field) || TEXT_LISTS.has(field);
+}
+
+const TYPES = [
+  'AMAZON',
+  'NEW',
+  'USED',
+  'SALES',
+  'LISTPRICE',
+  'COLLECTIBLE',
+  'REFURBISHED',
+  'NEW_FBM_SHIPPING',
+  'LIGHTNING_DEAL',
+  'WAREHOUSE',
+  'NEW_FBA',
+  'COUNT_NEW',
+  'COUNT_USED',
+  'COUNT_REFURBISHED',
+  'COUNT_COLLECTIBLE',
+  'RATING',
+  'COUNT_REVIEWS',
+  'BUY_BOX_SHIPPING',
+  'USED_NEW_SHIPPING',
+  'USED_VERY_GOOD_SHIPPING',
+  'USED_GOOD_SHIPPING',
+  'USED_ACCEPTABLE_SHIPPING',
+  'REFURBISHED_SHIPPING',
+  'EBAY_NEW_SHIPPING',
+  'EBAY_USED_SHIPPING',
+  'TRADE_IN',
+  'RENT',
+  'BUY_BOX_USED_SHIPPING',
+  'PRIME_EXCL',
+];
+
+const RANGE_METRICS = [
+  'current',
+  'avg1',
+  'avg7',
+  'avg30',
+  'avg90',
+  'avg180',
+  'avg365',
+  'delta1',
+  'delta7',
+  'delta30',
+  'delta90',
+  'deltaPercent1',
+  'deltaPercent7',
+  'deltaPercent30',
+  'deltaPercent90',
+  'deltaLast',
+  'lastPriceChange',
+];
+
+const SWITCH_METRICS = ['backInStock', 'isLowest', 'isLowest90', 'isHighest'];
+
+const RANGE_METRIC = metricOf(RANGE_METRICS);
+const SWITCH_METRIC = metricOf(SWITCH_METRICS);
+const MONTHLY_RANK = /^srAvg[0-2](0\d|1[01])$/;
+
+function metricOf(metrics: readonly string[]): RegExp {
+  return new RegExp(`^(${metrics.join('|')})_(${TYPES.join('|')})$`);
+}
+
+const words = (text: string) => new Set(text.trim().split(/\s+/));
+
+const RANGES: ReadonlySet<string> = words(`
+  lastOffersUpdate lastPriceChange lastRatingUpdate lastUpdate nextUpdate trackingSince listedSince lightningStart
+  lightningEnd publicationDate releaseDate lastBusinessDiscountUpdate
+  monthlySold deltaPercent90_monthlySold salesRankDrops30 salesRankDrops90 salesRankDrops180 salesRankDrops365
+  salesRankTopPct numberOfTrackings
+  outOfStockPercentage90 outOfStockPercentageInInterval outOfStockPercentage90_NEW outOfStockPercentage90_USED
+  outOfStockPercentage90_BB outOfStockPercentage90_BB_USED outOfStockCountAmazon30 outOfStockCountAmazon90
+  availabilityAmazonMinDelayInDays
+  totalOfferCount offerCountFBA offerCountFBM buyBoxEligibleOfferCountsNewFBA buyBoxEligibleOfferCountsNewFBM
+  buyBoxEligibleOfferCountsUsedFBA buyBoxEligibleOfferCountsUsedFBM
+  buyBoxStatsAmazon30 buyBoxStatsAmazon90 buyBoxStatsAmazon180 buyBoxStatsAmazon365
+  buyBoxStatsTopSeller30 buyBoxStatsTopSeller90 buyBoxStatsTopSeller180 buyBoxStatsTopSeller365
+  buyBoxStatsSellerCount30 buyBoxStatsSellerCount90 buyBoxStatsSellerCount180 buyBoxStatsSellerCount365
+  buyBoxStandardDeviation30 buyBoxStandardDeviation90 buyBoxStandardDeviation365 flipability30 flipability90
+  flipability365
+  variationReviewCount variationRatingCount couponOneTimeAbsolute couponOneTimePercent couponSNSAbsolute
+  couponSNSPercent
+  businessDiscount fbaFees
+  packageHeight packageLength packageWidth packageWeight packageDimension packageQuantity itemHeight itemLength
+  itemWidth itemWeight itemDimension numberOfItems numberOfPages unitValue variationCount imageCount videoCount
+  hazardousMaterialType`);
+
+const SWITCHES: ReadonlySet<string> = words(`
+  buyBoxIsAmazon buyBoxIsFBA buyBoxIsUnqualified buyBoxIsPreorder buyBoxIsBackorder buyBoxIsPrimeExclusive
+  buyBoxIsPrimeEligible buyBoxUsedIsFBA hasParentASIN hasReviews isAdultProduct isEligibleForSuperSaverShipping
+  isEligibleForTradeIn isHighestOffer isLowestOffer isPrimeExclusive isSNS newPriceIsMAP singleVariation isHazMat
+  isHeatSensitive batteriesRequired batteriesIncluded isMerchOnDemand hasMainVideo hasAPlus hasAPlusFromManufacturer
+  isDeal launchpad`);
+
+const NUMBERS: ReadonlySet<string> = words('salesRankReference');
+
+const NUMBER_LISTS: ReadonlySet<string> = words(`
+  rootCategory categories_include categories_exclude productType availabilityAmazon returnRate buyBoxUsedCondition
+  warehouseCondition`);
+
+const TEXTS: ReadonlySet<string> = words('title title_flag historicalParentASIN buyBoxUsedSellerId');
+
+const TEXT_LISTS: ReadonlySet<string> = words(`
+  author binding brand color department edition format genre label languages manufacturer model mpn partNumber platform productGroup
+  publisher size studio type itemTypeKeyword targetAudienceKeyword itemForm activeIngredients specialIngredients
+  brandStoreName brandStoreUrlName websiteDisplayGroup websiteDisplayGroupName dealType buyBoxShippingCountry scent
+  unitType pattern style material
+  buyBoxSellerId sellerIds sellerIdsLowestFBA sellerIdsLowestFBM sellerIdsFBA sellerIdsFBM historicalSellerIds
+  buyBoxStatsTopSellerId30 buyBoxStatsTopSellerId90 buyBoxStatsTopSellerId180 buyBoxStatsTopSellerId365
+  frequentlyBoughtTogether`);
+
+/** Returns every name but those of the monthly ranks, to suggest one for a misspelt name. */
+function* finderNames(): Generator<string> {
+  for (const type of TYPES) {
+    for (const metric of RANGE_METRICS) yield* boundsOf(`${metric}_${type}`);
+    for (const metric of SWITCH_METRICS) yield `${metric}_${type}`;
+  }
+  for (const name of RANGES) yield* boundsOf(name);
+  for (const names of [SWITCHES, NUMBERS, NUMBER_LISTS, TEXTS, TEXT_LISTS]) yield* names;
+}
+
+function boundsOf(name: string): string[] {
+  return [`${name}_gte`, `${name}_lte`];
+}
+
+/** Maximum items in a list, and characters in a text. */
+const LIST_MOST = 50;
+const TEXT_MOST = 1000;
 
 /**
  * The filter fields of a selection, which are those of the provider's finder. The canonical input holds the values that
@@ -42,7 +195,7 @@ export function filters(parameters: Iterable<string>) {
       }
       return Object.fromEntries(result.sort(([a], [b]) => (a < b ? -1 : 1)));
     })
-    .meta({ ...FILTERS_SCHEMA, description }) as unknown as z.ZodType<Record<string, FilterValue>>;
+    .meta({ ...FILTERS_SCHEMA, description });
   GROUP_DOCUMENTATION.add(field, { description, required: true, schema: FILTERS_SCHEMA, spread: true });
   return field;
 }
@@ -50,7 +203,7 @@ export function filters(parameters: Iterable<string>) {
 /** Suggestions compare a name with a thousand others, and a selection may have a thousand fields. */
 const MOST_SUGGESTIONS = 3;
 
-export type FilterValue = number | boolean | string | (number | string)[];
+type FilterValue = number | boolean | string | (number | string)[];
 
 const SORT_FIELDS_MOST = 3;
 
@@ -117,4 +270,94 @@ function listOf<T extends number | string>(
   return items.size === 0 || given.length > LIST_MOST
     ? undefined
     : [...items].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/** Schema of a selection's filters for the documentation: the usual ones by name, the others by name patterns. */
+
+const WHOLE: JsonSchema = {
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+};
+const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: TEXT_MOST, pattern: VISIBLE };
+
+const SCHEMAS: Record<Kind, JsonSchema> = {
+  range: WHOLE,
+  unitRange: { type: 'number' },
+  switch: { type: 'boolean' },
+  number: WHOLE,
+  numbers: { anyOf: [WHOLE, { type: 'array', items: WHOLE, minItems: 1, maxItems: LIST_MOST }] },
+  text: TEXT,
+  texts: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: LIST_MOST }] },
+};
+
+const anyOf = (names: Iterable<string>) => `(?:${[...names].join('|')})`;
+const inner = (pattern: RegExp) => pattern.source.slice(1, -1);
+
+const RANGE_NAME = anyOf([
+  ...[...RANGES].filter((name) => name !== 'unitValue'),
+  inner(RANGE_METRIC),
+  inner(MONTHLY_RANK),
+]);
+
+const PATTERNS: Record<Kind, string> = {
+  range: `${RANGE_NAME}_(?:gte|lte)`,
+  unitRange: 'unitValue_(?:gte|lte)',
+  switch: anyOf([...SWITCHES, inner(SWITCH_METRIC)]),
+  number: anyOf(NUMBERS),
+  numbers: anyOf(NUMBER_LISTS),
+  text: anyOf(TEXTS),
+  texts: anyOf(TEXT_LISTS),
+};
+
+const SORT_FIELD_PATTERN = `^(?:${anyOf(['unitValue', RANGE_NAME, ...NUMBERS, ...TEXTS, ...TEXT_LISTS])})$`;
+
+const CENTS = 'in cents';
+const TIMES_TEN = 'stars x 10';
+
+/** Descriptions of the most used fields. */
+const USUAL: Record<string, string> = {
+  ...bounds('current_AMAZON', `The retailer's own price, ${CENTS}`),
+  ...bounds('current_BUY_BOX_SHIPPING', `Buy Box price with shipping, ${CENTS}`),
+  ...bounds('current_NEW', `Lowest new price, ${CENTS}`),
+  ...bounds('current_USED', `Lowest used price, ${CENTS}`),
+  ...bounds('current_SALES', 'Sales rank'),
+  ...bounds('avg30_SALES', 'Mean sales rank of 30 days'),
+  ...bounds('monthlySold', 'Units sold in the past month'),
+  ...bounds('salesRankDrops30', 'Number of sales rank drops in 30 days'),
+  categories_include: 'In one of these categories',
+  categories_exclude: 'In none of these categories',
+  rootCategory: 'Below one of these root categories',
+  brand: 'Of one of these brands',
+  productType: 'Of one of these types: 0 standard, 1 downloadable, 2 e-book, 5 variation parent',
+  ...bounds('current_RATING', `Rating, ${TIMES_TEN}`),
+  ...bounds('current_COUNT_REVIEWS', 'Number of reviews'),
+  hasReviews: 'Whether products have reviews',
+  ...bounds('deltaPercent30_BUY_BOX_SHIPPING', 'Change of the Buy Box price in 30 days, in percent'),
+  isLowest_BUY_BOX_SHIPPING: 'Whether the Buy Box price is the lowest ever',
+  title: 'Words in the title',
+};
+
+/** Schema of a selection's filters. */
+const FILTERS_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries(USUAL).map(([name, description]) => [name, { ...schemaOf(name), description }]),
+  ),
+  patternProperties: Object.fromEntries(
+    Object.entries(PATTERNS).map(([kind, pattern]) => [`^${pattern}$`, SCHEMAS[kind as Kind]]),
+  ),
+  additionalProperties: false,
+  minProperties: 1,
+  examples: [{ current_SALES_lte: 5000, current_RATING_gte: 40 }],
+};
+
+function bounds(field: string, description: string): Record<string, string> {
+  return { [`${field}_gte`]: `${description}; minimum`, [`${field}_lte`]: `${description}; maximum` };
+}
+
+function schemaOf(name: string): JsonSchema {
+  const kind = kindOf(name);
+  if (!kind) throw new Error(`${name} is not a field of the finder`);
+  return SCHEMAS[kind];
 }

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { amount, indexTime, price, words } from '../answers/measures.ts';
-import { SCHEMA_NAMES } from '../answers/schema-names.ts';
-import { site } from '../answers/site.ts';
+import { amount, indexTime, price, SCHEMA_NAMES, site, words } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { optionalAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { optionalAsin } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
-import { toKeepaMinutes } from '../products/keepa-time.ts';
+import { toKeepaMinutes } from '../products/history.ts';
 import { PROVIDER_LIGHTNING_DEAL_FIELDS } from '../products/provider-fields.ts';
 
 export const DEAL_STATES = [
@@ -20,9 +18,9 @@ export const DEAL_STATES = [
   'SOLDOUT',
 ] as const;
 
-export type DealState = (typeof DEAL_STATES)[number];
+type DealState = (typeof DEAL_STATES)[number];
 
-export interface LightningDealInput {
+interface LightningDealInput {
   domain: Domain;
   asin?: string | undefined;
   state?: DealState | undefined;
@@ -40,8 +38,18 @@ export interface LightningDeal {
 
 /** The documented fields of a deal. */
 const DEAL_COLUMNS = [
-  ...['asin', 'dealId', 'dealState', 'title', 'dealPrice', 'currentPrice', 'percentOff', 'percentClaimed'],
-  ...['startTime', 'endTime', 'isPrimeEligible', 'isFulfilledByAmazon'],
+  'asin',
+  'dealId',
+  'dealState',
+  'title',
+  'dealPrice',
+  'currentPrice',
+  'percentOff',
+  'percentClaimed',
+  'startTime',
+  'endTime',
+  'isPrimeEligible',
+  'isFulfilledByAmazon',
 ] as const;
 
 const lightningDealRecord = z

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
-import { site } from '../answers/site.ts';
+import { site } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { request } from '../params/request.ts';
+import { request, selectionRoutes } from '../params/request.ts';
 import { integer, oneOfNumbers } from '../params/scalars.ts';
-import { selectionRoutes } from '../params/selection.ts';
 import { filters, sortOrder } from './finder-fields.ts';
 
 const LARGEST_RESULT = 10_000;

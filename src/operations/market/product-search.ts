@@ -1,31 +1,27 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
-import { product, responseShape } from '../answers/product.ts';
-import { site } from '../answers/site.ts';
+import { product, responseShape, site } from '../answers.ts';
 import { defineQueued, type Source } from '../define.ts';
-import { decode } from '../params/decode.ts';
+import { statsPeriod } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { boolean, integer, oneOf, text } from '../params/scalars.ts';
-import { statsPeriod } from '../params/stats-period.ts';
-import { cutHistory } from '../products/cut-history.ts';
-import { decodeProduct } from '../products/decode-product.ts';
-import { productFieldNeeds } from '../products/decoded-field-needs.ts';
+import { boolean, decode, integer, oneOf, text } from '../params/scalars.ts';
+import { decodeProduct, productFieldNeeds } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
+  type Product,
   SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
   summaryRow,
 } from '../products/detail-level.ts';
-import { lastDays } from '../products/history-window.ts';
-import type { Product } from '../products/product.ts';
+import { cutHistory, lastDays } from '../products/history.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS } from './product.ts';
 
-export interface ProductSearchInput {
+interface ProductSearchInput {
   domain: Domain;
   term: string;
   page: number;

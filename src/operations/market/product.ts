@@ -1,43 +1,117 @@
 import { z } from 'zod';
-import { product as productRecord, responseShape } from '../answers/product.ts';
-import { site } from '../answers/site.ts';
-import { defineQueued } from '../define.ts';
-import { decode } from '../params/decode.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
+import { product as productRecord, responseShape, site } from '../answers.ts';
+import { defineQueued, type Source } from '../define.ts';
+import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
-import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
-import { PRODUCT_CODE_SCHEMA, parseProductCode } from '../params/product-code.ts';
+import { ASIN_SCHEMA, list, PRODUCT_CODE_SCHEMA, parseAsin, parseProductCode } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
-import { boolean, integer, oneOf } from '../params/scalars.ts';
-import { cutHistory } from '../products/cut-history.ts';
-import { decodeProduct } from '../products/decode-product.ts';
-import { productFieldNeeds } from '../products/decoded-field-needs.ts';
+import { boolean, decode, integer, oneOf } from '../params/scalars.ts';
+import { decodeProduct, productFieldNeeds } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
+  hasData,
+  oldestUpdate,
+  type Product,
+  productOf,
   type Requested,
   SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
   summaryRow,
 } from '../products/detail-level.ts';
-import { type HistoryWindow, lastDays } from '../products/history-window.ts';
-import { limitOffers, withoutOffers } from '../products/offers.ts';
-import { hasData, oldestUpdate, type Product } from '../products/product.ts';
+import { cutHistory, type HistoryWindow, lastDays, limitOffers, withoutOffers } from '../products/history.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
-import {
-  fetchErrorsOf,
-  isFetchError,
-  keysOf,
-  LOOK_UP_ERRORS,
-  type LookUpError,
-  noDataError,
-  partOf,
-} from './product-look-up.ts';
-import { codeSources, type ProductOptions, productSources } from './product-sources.ts';
 
-export interface ProductInput {
+/** What the provider is asked to return for each product. */
+export interface ProductOptions {
+  domain: Domain;
+  /** The period of the statistics, in days. */
+  stats: number;
+  history: boolean;
+  /** The number of offers. */
+  offers: number;
+  rating: boolean;
+  buybox: boolean;
+  stock: boolean;
+}
+
+/**
+ * Returns one source for each ASIN. All operations that need a product with the same options share its fetch.
+ * @param kind `member` for a product without the list of its family.
+ */
+export function productSources(
+  asins: readonly string[],
+  { domain, ...options }: ProductOptions,
+  kind: 'product' | 'member' = 'product',
+): readonly Source[] {
+  const optionsId = fingerprint(options);
+  return asins.map((asin) => ({
+    key: asin,
+    identity: `${kind}/${domain}/${asin}/${optionsId}`,
+    ...(kind === 'product' ? { read: productOf(asin) } : {}),
+  }));
+}
+
+/** Returns one source for each code. Its data are the products with the code. */
+function codeSources(codes: readonly string[], { domain, ...options }: ProductOptions): readonly Source[] {
+  const optionsId = fingerprint(options);
+  return codes.map((code) => ({ key: code, identity: `code/${domain}/${code}/${optionsId}` }));
+}
+
+/** What a product look-up asks for: either of the two. */
+interface LookedUp {
+  asins?: string[] | undefined;
+  codes?: string[] | undefined;
+}
+
+/** Why an ASIN or a code could not be fetched. It is not charged. */
+const FETCH_ERRORS = ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const;
+
+const LOOK_UP_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
+
+/** An ASIN or a code without a product. */
+interface LookUpError {
+  asin?: string;
+  code?: string;
+  errorId: (typeof LOOK_UP_ERRORS)[number];
+}
+
+type FetchError = (typeof FETCH_ERRORS)[number];
+
+function isFetchError(errorId: string | undefined): errorId is FetchError {
+  return FETCH_ERRORS.some((one) => one === errorId);
+}
+
+function fetchErrorsOf(data: Record<string, unknown>): FetchError[] {
+  return (data.errors as LookUpError[]).map(({ errorId }) => errorId).filter(isFetchError);
+}
+
+/** Returns the ASINs or codes of a call. */
+function keysOf({ asins, codes }: LookedUp): readonly string[] {
+  return codes ?? asins ?? [];
+}
+
+/** Returns the answer to a look-up of a part of the ASINs or codes. */
+function partOf(data: Record<string, unknown>, part: LookedUp): Record<string, unknown> {
+  const keys = new Set(keysOf(part));
+  const products = (data.products as { asin: string; codes?: string[] }[]).flatMap((product) => {
+    if (!part.codes) return keys.has(product.asin) ? [product] : [];
+    const codes = product.codes?.filter((code) => keys.has(code)) ?? [];
+    return codes.length > 0 ? [{ ...product, codes }] : [];
+  });
+  const errors = (data.errors as LookUpError[]).filter(({ asin, code }) => keys.has(asin ?? code ?? ''));
+  return { ...data, count: products.length, products, errors };
+}
+
+/** The provider returns an unknown ASIN without an element, or as an element of the type 4, which has no data. */
+function noDataError(product: Product | undefined): LookUpError['errorId'] {
+  return product?.productType === 3 ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND';
+}
+
+interface ProductInput {
   domain: Domain;
   /** Upper case, unique, sorted. Absent with `codes`. */
   asins?: string[] | undefined;
@@ -72,7 +146,7 @@ export const MANY_PRODUCTS = 10;
 const FEWEST_OFFERS = 20;
 
 /** What upstream has for a source: the product of an ASIN, or the products with a code. */
-export type Found = Product | readonly Product[];
+type Found = Product | readonly Product[];
 
 export const product = defineQueued<'market.product', ProductInput, Found>({
   name: 'market.product',

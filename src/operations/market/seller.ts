@@ -1,19 +1,14 @@
 import { z } from 'zod';
-import { indexTime, series, words } from '../answers/measures.ts';
-import { pagination } from '../answers/pagination.ts';
-import { SCHEMA_NAMES } from '../answers/schema-names.ts';
-import { site } from '../answers/site.ts';
+import { indexTime, pagination, SCHEMA_NAMES, series, site, words } from '../answers.ts';
 import { defineQueued } from '../define.ts';
-import type { JsonSchema } from '../params/documentation.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { list } from '../params/lists.ts';
-import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
-import { Fault, request } from '../params/request.ts';
+import { completePaging, list, type Paging, pageOf, paging } from '../params/lists.ts';
+import { Fault, type JsonSchema, request } from '../params/request.ts';
 import { boolean, integer } from '../params/scalars.ts';
-import { cutSeries, lastDays } from '../products/history-window.ts';
+import { cutSeries, lastDays } from '../products/history.ts';
 import { PROVIDER_SELLER_FIELDS } from '../products/provider-fields.ts';
 
-export interface SellerInput extends Paging {
+interface SellerInput extends Paging {
   domain: Domain;
   /** Upper case, unique, sorted; only one with a storefront. */
   seller: string[];
@@ -141,7 +136,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
 });
 
 /** Parses a seller id: 10 to 20 letters or digits, in upper case. */
-export function parseSellerId(item: string): string | Fault {
+function parseSellerId(item: string): string | Fault {
   const id = item.toUpperCase();
   return /^[A-Z0-9]{10,20}$/.test(id) ? id : new Fault('must be 10 to 20 letters or digits');
 }

@@ -1,25 +1,16 @@
 import { z } from 'zod';
-import { pagination } from '../answers/pagination.ts';
-import { variation } from '../answers/product.ts';
-import { site } from '../answers/site.ts';
+import { pagination, site, variation } from '../answers.ts';
 import { defineQueued } from '../define.ts';
-import { requiredAsin } from '../params/asin.ts';
-import { decode } from '../params/decode.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { pageOf } from '../params/paging.ts';
+import { pageOf, requiredAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
-import { integer, oneOf } from '../params/scalars.ts';
-import { decodeProduct } from '../products/decode-product.ts';
-import { decodedFieldNeeds } from '../products/decoded-field-needs.ts';
-import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
-import { familyOf } from '../products/family.ts';
-import type { Product } from '../products/product.ts';
-import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
-import { variationRecord, variationRow } from '../products/variation.ts';
-import { DEFAULT_STATS_DAYS, MANY_PRODUCTS } from './product.ts';
-import { type ProductOptions, productSources } from './product-sources.ts';
+import { decode, integer, oneOf } from '../params/scalars.ts';
+import { decodedFieldNeeds, decodeProduct } from '../products/decode-product.ts';
+import { DETAIL_LEVELS, type DetailLevel, familyOf, type Product } from '../products/detail-level.ts';
+import { PROVIDER_PRODUCT_FIELDS, variationRecord, variationRow } from '../products/provider-fields.ts';
+import { DEFAULT_STATS_DAYS, MANY_PRODUCTS, type ProductOptions, productSources } from './product.ts';
 
-export interface VariationsInput {
+interface VariationsInput {
   domain: Domain;
   /** Any member of the family, or its parent. */
   asin: string;
@@ -64,8 +55,21 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
   table: {
     columns: () => [
-      ...['asin', 'parentAsin', 'title', 'color', 'size', 'price', 'amazonPrice', 'listPrice', 'buyboxPrice'],
-      ...['bsr', 'rating', 'reviewCount', 'countNew', 'monthlySold', 'lastUpdate'],
+      'asin',
+      'parentAsin',
+      'title',
+      'color',
+      'size',
+      'price',
+      'amazonPrice',
+      'listPrice',
+      'buyboxPrice',
+      'bsr',
+      'rating',
+      'reviewCount',
+      'countNew',
+      'monthlySold',
+      'lastUpdate',
     ],
     rows: ({ variations }) => (variations as Product[]).map(variationRow),
   },

@@ -1,11 +1,129 @@
 import { z } from 'zod';
 import { type FieldsOf, fieldProblem, knownFields, nearField, relativeName } from '../answer-fields.ts';
-import { PARAMETER_PARTS } from './documentation.ts';
+import type { HistoryWindow } from '../products/history.ts';
 import { list } from './lists.ts';
-import { Fault, isRecord, request } from './request.ts';
+import {
+  Fault,
+  type Group,
+  grouped,
+  isRecord,
+  type JsonSchema,
+  PARAMETER_PARTS,
+  request,
+} from './request.ts';
+import { fromDigits, got, problem, shownValue } from './scalars.ts';
+
+export const DATE_RANGE_NAMES = ['dateRange', 'dateRangeStart', 'dateRangeEnd'] as const;
+
+const WANTED = 'must have start and end in Unix milliseconds, with start not after end';
+
+const DESCRIPTION = 'History to keep; start must not be after end';
+
+const RANGE_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    start: moment('Unix milliseconds', 1_735_689_600_000),
+    end: moment('Unix milliseconds', 1_738_368_000_000),
+  },
+  required: ['start', 'end'],
+  examples: [{ start: 1_735_689_600_000, end: 1_738_368_000_000 }],
+};
+
+/** `dateRange: {start, end}` in a body, or `dateRangeStart` and `dateRangeEnd` in a query; both in Unix milliseconds. */
+export function dateRange() {
+  return grouped<{ start: number; end: number } | undefined>(resolve, {
+    description: DESCRIPTION,
+    required: false,
+    schema: RANGE_SCHEMA,
+    forms: {
+      dateRange: { schema: RANGE_SCHEMA, description: DESCRIPTION, only: 'body' },
+      dateRangeStart: {
+        schema: moment('Start of the history to keep, in Unix milliseconds', 1_735_689_600_000),
+        description: 'Start of the history to keep, in Unix milliseconds; requires dateRangeEnd',
+        only: 'query',
+      },
+      dateRangeEnd: {
+        schema: moment('End of the history to keep, in Unix milliseconds', 1_738_368_000_000),
+        description: 'End of the history to keep, in Unix milliseconds, not before dateRangeStart',
+        only: 'query',
+      },
+    },
+  });
+}
+
+function moment(description: string, example: number): JsonSchema {
+  return { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description, examples: [example] };
+}
+
+/** Returns the history window of a parsed date range. */
+export function windowOf({ start, end }: { start: number; end: number }): HistoryWindow {
+  return { startMs: start, endMs: end };
+}
+
+function resolve(given: Group): { start: number; end: number } | undefined | Fault {
+  const { dateRange: range, dateRangeStart, dateRangeEnd } = given;
+  if (range === undefined && dateRangeStart === undefined && dateRangeEnd === undefined) return undefined;
+  if (range !== undefined && !isRecord(range))
+    return new Fault(`${got(WANTED, range)}; in a query, send dateRangeStart and dateRangeEnd`);
+  const start = fromDigits(dateRangeStart ?? (range as Group | undefined)?.start);
+  const end = fromDigits(dateRangeEnd ?? (range as Group | undefined)?.end);
+  if (!isTime(start) || !isTime(end) || start > end)
+    return new Fault(`${WANTED}, got start ${shownValue(start)} and end ${shownValue(end)}`);
+  return { start, end };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+const FAULT = problem(
+  'must be a positive number of days, or two ISO 8601 dates or two Unix times in milliseconds, separated by a comma, the earlier first',
+);
+
+/** A Unix time, or an ISO 8601 date or time. */
+const MOMENT = '(?:\\d{9,15}|\\d{4}-\\d{2}-\\d{2}(?:[T ][\\d:.]+(?:Z|[+-]\\d{2}:?\\d{2})?)?)';
+
+/** The period of statistics: a number of days, or two ISO 8601 times or Unix times in milliseconds. */
+export function statsPeriod() {
+  return z
+    .preprocess(
+      (value) => (typeof value === 'number' ? String(value) : value),
+      z.string(FAULT).trim().refine(isPeriod, FAULT).transform(canonical),
+    )
+    .meta({
+      type: 'string',
+      pattern: `^(?:0{0,5}[1-9]\\d{0,5}|${MOMENT},${MOMENT})$`,
+      maxLength: 80,
+      examples: ['30', '2026-01-01,2026-03-31', '1767225600000,1774915200000'],
+    });
+}
+
+function isPeriod(value: string): boolean {
+  if (/^\d{1,6}$/.test(value)) return Number(value) >= 1;
+  const ends = value.split(',').map(momentOf);
+  const [from, to] = ends;
+  return ends.length === 2 && from !== undefined && to !== undefined && from <= to;
+}
+
+/** Removes spaces around the comma. */
+function canonical(value: string): string {
+  return value
+    .split(',')
+    .map((part) => (/^\d+$/.test(part.trim()) ? String(Number(part)) : part.trim()))
+    .join(',');
+}
+
+/** Returns Unix milliseconds, or undefined when the text is not a time. */
+function momentOf(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (/^\d{9,15}$/.test(trimmed)) return Number(trimmed);
+  if (!/^\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(trimmed)) return undefined;
+  const moment = Date.parse(trimmed);
+  return Number.isNaN(moment) ? undefined : moment;
+}
 
 /** What a canonical input says about the form of its answer. The data are the same in every form. */
-export interface AnswerForm {
+interface AnswerForm {
   /** Dotted names, sorted; default: all fields. */
   fields?: readonly string[] | undefined;
   /** Default: JSON. */

@@ -1,7 +1,7 @@
-import type { GroupDocumentation } from './documentation.ts';
-import { Fault, type Group, grouped } from './request.ts';
-import { fromDigits } from './scalars.ts';
-import { got } from './shown-value.ts';
+import { z } from 'zod';
+import { REPORT_SITE_CODES } from '../brand-analytics/keywords.ts';
+import { Fault, type Group, type GroupDocumentation, grouped } from './request.ts';
+import { fromDigits, got, problem } from './scalars.ts';
 
 /** Site codes by the provider's domain number, which skips 7. */
 export const SITES = {
@@ -95,4 +95,12 @@ function fromCode(value: unknown): Domain | Fault {
   const code = typeof value === 'string' ? value.trim().toLowerCase() : '';
   const found = Object.entries(SITES).find(([, known]) => known === code);
   return found ? (Number(found[0]) as Domain) : new Fault(got(`country must be one of ${CODES}`, value));
+}
+
+/** A site with brand analytics, by its code; case is ignored. */
+export function reportSite() {
+  return z.preprocess(
+    (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
+    z.enum(REPORT_SITE_CODES, problem(`must be one of ${REPORT_SITE_CODES.join(', ')}`)),
+  );
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { problem } from './scalars.ts';
 
 /** The form of upstream's region codes: a country, a region of it (US-CA), or a metropolitan area (US-CA-807). */
-const SHAPE = /^[A-Z]{2}(-[A-Z0-9]{1,3}(-\d{1,4})?)?$/;
+const GEO_SHAPE = /^[A-Z]{2}(-[A-Z0-9]{1,3}(-\d{1,4})?)?$/;
 
 /** Valid region codes that are not countries: groups of countries, parts of countries, placeholders. */
 const NO_COUNTRIES = new Set('AC CP CQ DG EA EU EZ IC QO TA UN XA XB ZZ'.split(' '));
@@ -48,7 +48,7 @@ function geoText(message: string, accepts: (code: string) => boolean) {
 }
 
 function isGeo(code: string): boolean {
-  return SHAPE.test(code) && isCountry(code.slice(0, 2));
+  return GEO_SHAPE.test(code) && isCountry(code.slice(0, 2));
 }
 
 /** Returns whether a code is the current code of a country. Upstream does not accept old or alternative ones, such as UK. */
@@ -56,4 +56,38 @@ function isCountry(code: string): boolean {
   return (
     NAMES.of(code) !== undefined && !NO_COUNTRIES.has(code) && new Intl.Locale(`und-${code}`).region === code
   );
+}
+
+const FAULT = problem('must be a language such as en-US, zh-CN or ja');
+
+/** A language with optional script and region; es-419 is Latin American Spanish. */
+const TAG_SHAPE = /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?$/;
+
+/** Tags that mean no language, or several. */
+const NO_LANGUAGES = new Set(['und', 'mul', 'mis', 'zxx']);
+
+const LANGUAGES = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+
+/** The language of names and words in an answer, in canonical spelling. */
+export function language() {
+  return z
+    .string(FAULT)
+    .trim()
+    .refine(isLanguage, FAULT)
+    .transform((tag) => new Intl.Locale(tag).toString())
+    .default('en-US')
+    .meta({
+      description: 'Language code',
+      pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?$',
+      maxLength: 12,
+      examples: ['en-US', 'de', 'zh-CN'],
+    });
+}
+
+function isLanguage(tag: string): boolean {
+  if (!TAG_SHAPE.test(tag) || NO_LANGUAGES.has(tag.split('-')[0]?.toLowerCase() ?? '')) return false;
+  const { language, region } = new Intl.Locale(tag);
+  const hasRegion = region === undefined || (region !== 'ZZ' && REGIONS.of(region) !== undefined);
+  return hasRegion && LANGUAGES.of(language) !== undefined;
 }

@@ -1,9 +1,33 @@
 import type { z } from 'zod';
-import type { JsonSchema } from './documentation.ts';
-import { Fault, type Group, grouped } from './request.ts';
-import { got } from './shown-value.ts';
+import { Fault, type Group, grouped, type JsonSchema } from './request.ts';
+import { got, integer } from './scalars.ts';
 
-export interface ListRule {
+const WANTED = 'must be one ASIN (10 letters or digits)';
+
+/** A required ASIN. Needs `asin: ['asin']` among the groups of the request. */
+export function requiredAsin() {
+  return grouped<string>(
+    ({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : asinOf(asin)),
+    { description: 'ASIN', required: true, schema: ASIN_SCHEMA },
+  );
+}
+
+/** An optional ASIN. An empty value is an error and never means "all". */
+export function optionalAsin(description: string) {
+  return grouped<string | undefined>(({ asin }) => (asin === undefined ? undefined : asinOf(asin)), {
+    description,
+    required: false,
+    schema: ASIN_SCHEMA,
+  });
+}
+
+function asinOf(asin: unknown): string | Fault {
+  if (Array.isArray(asin)) return new Fault(`was given more than once; it ${WANTED}`);
+  const parsed = typeof asin === 'string' ? parseAsin(asin.trim()) : null;
+  return typeof parsed === 'string' ? parsed : new Fault(got(WANTED, asin));
+}
+
+interface ListRule {
   /** The name of one item in messages. */
   item: string;
   max: number;
@@ -81,4 +105,82 @@ function resolve(given: Group, rule: ListRule): string[] | Fault {
   if (items.size === 0) return new Fault(`is empty: it ${wanted}`);
   if (items.size > rule.max) return new Fault(`${wanted}, got ${items.size}`);
   return rule.sorted ? [...items].sort() : [...items];
+}
+
+/** One UPC, EAN or ISBN. */
+export const PRODUCT_CODE_SCHEMA: JsonSchema = {
+  type: 'string',
+  pattern: '^[0-9Xx-]{8,17}$',
+  minLength: 8,
+  maxLength: 17,
+  examples: ['4006381333931'],
+};
+
+/** Parses a UPC, an EAN or an ISBN with a valid check digit, without hyphens. An ISBN of 10 digits becomes one of 13. */
+export function parseProductCode(item: string): string | Fault {
+  const code = item.replaceAll('-', '').toUpperCase();
+  const isIsbn10 = /^\d{9}[\dX]$/.test(code);
+  if (!isIsbn10 && !/^(?:\d{8}|\d{12}|\d{13})$/.test(code))
+    return new Fault('must be a UPC (12 digits), an EAN (8 or 13 digits) or an ISBN (10 or 13 digits)');
+  const digits = code.slice(0, -1);
+  const expected = isIsbn10 ? isbn10CheckDigit(digits) : gtinCheckDigit(digits);
+  if (!code.endsWith(expected)) return new Fault(`must end with the check digit ${expected}`);
+  return isIsbn10 ? `978${digits}${gtinCheckDigit(`978${digits}`)}` : code;
+}
+
+/** Returns the check digit of a UPC, an EAN or an ISBN of 13 digits. @param digits the code without it. */
+export function gtinCheckDigit(digits: string): string {
+  const sum = digits
+    .split('')
+    .reverse()
+    .reduce((total, digit, i) => total + Number(digit) * (i % 2 === 0 ? 3 : 1), 0);
+  return String((10 - (sum % 10)) % 10);
+}
+
+function isbn10CheckDigit(digits: string): string {
+  const sum = digits.split('').reduce((total, digit, i) => total + Number(digit) * (10 - i), 0);
+  const check = (11 - (sum % 11)) % 11;
+  return check === 10 ? 'X' : String(check);
+}
+
+/** The requested page of a long list; without either field the full list. */
+export interface Paging {
+  page?: number | undefined;
+  perPage?: number | undefined;
+}
+
+interface Pagination {
+  page: number;
+  perPage: number;
+  total: number;
+  totalPages: number;
+}
+
+const DEFAULT_PER_PAGE = 1000;
+const LARGEST_PER_PAGE = 10_000;
+
+/** The paging parameters of lists that are returned in full by default. */
+export function paging() {
+  return {
+    page: integer({ min: 0 }).optional().describe('Page, from 0; enables paging'),
+    perPage: integer({ min: 1, max: LARGEST_PER_PAGE })
+      .optional()
+      .describe(`Entries per page, default ${DEFAULT_PER_PAGE}; enables paging`),
+  };
+}
+
+/** Fills in the missing one of the two fields, so that equal pages are the same call. */
+export function completePaging<Input extends Paging>(input: Input): Input {
+  if (input.page === undefined && input.perPage === undefined) return input;
+  return { ...input, page: input.page ?? 0, perPage: input.perPage ?? DEFAULT_PER_PAGE };
+}
+
+/** Returns the requested page's range in lists of this length; null when the full list was requested. */
+export function pageOf(total: number, { page, perPage }: Paging) {
+  if (page === undefined || perPage === undefined) return null;
+  const pagination: Pagination = { page, perPage, total, totalPages: Math.ceil(total / perPage) };
+  return {
+    pagination,
+    cut: <Entry>(list: readonly Entry[]): Entry[] => list.slice(page * perPage, (page + 1) * perPage),
+  };
 }

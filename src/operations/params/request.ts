@@ -1,6 +1,61 @@
 import { z } from 'zod';
+import { callerJsonFault } from '../../platform/caller-json.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import type { RawRequest, Route } from '../define.ts';
 import { unknownKeys } from '../faults.ts';
-import { GROUP_DOCUMENTATION, type GroupDocumentation, REQUEST_GROUPS } from './documentation.ts';
+
+/** A JSON Schema, draft 2020-12, which is the dialect of OpenAPI 3.1. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** Documentation of a parameter that is read from a group of names, since its zod schema does not contain it. */
+export interface GroupDocumentation {
+  description: string;
+  required: boolean;
+  /** Another parameter, which a request may have instead of this required one. */
+  unless?: string;
+  /** Schema of the canonical value. It applies to every name that `forms` does not list. */
+  schema: JsonSchema;
+  /** Names whose value has another form, or that only a query or a body accepts. */
+  forms?: Readonly<Record<string, { schema: JsonSchema; description: string; only?: 'query' | 'body' }>>;
+  /** The fields of the parameter are sent beside the other parameters, not in an object of this name. */
+  spread?: boolean;
+}
+
+/** Documentation of the fields of `request`. Separate from zod's global registry, whose ids affect other generators. */
+export const GROUP_DOCUMENTATION = z.registry<GroupDocumentation>();
+
+/** The schemas that together read the parameters of an operation; the first has its own parameters. */
+export const PARAMETER_PARTS = new WeakMap<z.ZodType, readonly [z.ZodType, ...z.ZodType[]]>();
+
+/** The groups of each object that `request` created. */
+export const REQUEST_GROUPS = z.registry<Record<string, readonly string[]>>();
+
+/** The routes of an operation that takes a selection: as the body of a POST, or as JSON in a GET's `selection`. */
+export function selectionRoutes(...paths: readonly [string, ...string[]]): readonly [Route, ...Route[]] {
+  const routes = paths.flatMap((path): Route[] => [
+    { method: 'POST', path, invalidJsonKind: 'SELECTION_INVALID' },
+    { method: 'GET', path, decode: selectionOf, jsonParameter: 'selection' },
+  ]);
+  return routes as [Route, ...Route[]];
+}
+
+function selectionOf({ query: { selection } }: RawRequest): unknown {
+  if (selection === undefined || selection === '')
+    throw fault('is required: it must be a JSON object, URL-encoded, with all fields, also the site');
+  if (typeof selection !== 'string') throw fault('was given more than once');
+  const tooLarge = callerJsonFault(selection);
+  if (tooLarge !== null) throw fault(tooLarge.problem);
+  try {
+    return parseJson(selection);
+  } catch {
+    throw fault('is not valid JSON');
+  }
+}
+
+function fault(problem: string) {
+  return invalidParameters([{ parameter: 'selection', problem }], 'SELECTION_INVALID');
+}
 
 /**
  * The schema of an operation's parameters. `groups` lists, for a canonical parameter, every name a caller may use for it
@@ -43,7 +98,7 @@ export function grouped<T>(
       }
       return value;
     })
-    .meta({ ...schema, description }) as unknown as z.ZodType<T>;
+    .meta({ ...schema, description });
   GROUP_DOCUMENTATION.add(field, documentation);
   return field;
 }

@@ -1,5 +1,71 @@
 import { z } from 'zod';
-import { got } from './shown-value.ts';
+import { LARGEST_WORD_ID } from '../brand-analytics/keywords.ts';
+import type { RawRequest } from '../define.ts';
+import type { JsonSchema } from './request.ts';
+
+/** An integer of at most 64 bits: a number, or decimal digits if a number cannot represent it. */
+export type ExactInteger = number | string;
+
+const LARGEST = 2n ** 63n - 1n;
+
+/** Reads an integer from a number, a bigint or digits without losing a digit. */
+export function exactInteger(value: unknown): ExactInteger | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
+  const isDigits = typeof value === 'string' && /^\s*[+-]?\d{1,19}\s*$/.test(value);
+  if (!isDigits && typeof value !== 'bigint') return undefined;
+  const integer = BigInt(value);
+  if (integer > LARGEST || integer < -LARGEST) return undefined;
+  const number = Number(integer);
+  return Number.isSafeInteger(number) ? number : String(integer);
+}
+
+/** Returns the integer in a form that `stringifyJson` writes as a number. */
+export function integerOf(value: ExactInteger): number | bigint {
+  return typeof value === 'string' ? BigInt(value) : value;
+}
+
+/** The id of a category node, which may exceed 2^53. */
+export function categoryId(): z.ZodType<ExactInteger> {
+  const { error } = problem(
+    `must be the id of a category, from 0 to ${LARGEST}, with ids beyond 2^53 as text or as JSON integers`,
+  );
+  return z
+    .unknown()
+    .transform((given, context): ExactInteger => {
+      const id = exactInteger(given);
+      if (id !== undefined && integerOf(id) >= 0) return id;
+      context.issues.push({ code: 'custom', message: error({ input: given }), input: given });
+      return z.NEVER;
+    })
+    .meta({ ...CATEGORY_ID });
+}
+
+const CATEGORY_ID: JsonSchema = {
+  anyOf: [
+    { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    { type: 'string', pattern: '^\\d{1,19}$', maxLength: 19 },
+  ],
+};
+
+const LONGEST = 40;
+
+/**
+ * Shows a caller's value in an error text: `"abc"`, `5000`, `null`, `a list`. Long values are shortened, and control
+ * characters are escaped. Not for values that may be secret, such as addresses of webhooks.
+ */
+export function shownValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const text = String(value as string | number | bigint | boolean | null | undefined);
+  const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text;
+  return typeof value === 'string' ? JSON.stringify(shown) : shown;
+}
+
+/** Adds the value to the text of a fault: `must be an integer, got "abc"`. */
+export function got(problem: string, value: unknown): string {
+  return `${problem}, got ${shownValue(value)}`;
+}
 
 /**
  * Text that PostgreSQL accepts: without control characters and unpaired surrogates. U+FFFD stands for bytes of a body that
@@ -103,4 +169,48 @@ function fromSwitch(value: unknown): unknown {
   if (word === '1' || word === 1 || word === 'true') return true;
   if (word === '0' || word === 0 || word === 'false') return false;
   return value;
+}
+
+const FAULT = problem('must be a date such as 2026-01-31');
+
+const DAY_MS = 86_400_000;
+
+/** A calendar date, YYYY-MM-DD. */
+export function date() {
+  const schema = { type: 'string', format: 'date', maxLength: 10, examples: ['2026-01-31'] };
+  return z.string(FAULT).trim().pipe(z.iso.date(FAULT)).meta(schema);
+}
+
+/** Adds days to a date. */
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Returns the same day of the previous year; 28 February for 29 February. */
+export function yearBefore(day: string): string {
+  const [year = '', month, dayOfMonth] = day.split('-');
+  return `${Number(year) - 1}-${month}-${month === '02' && dayOfMonth === '29' ? '28' : dayOfMonth}`;
+}
+
+/** `decode`: whether values are in common units. `decode=0` is the same call as one without it. */
+export function decode() {
+  return boolean()
+    .optional()
+    .transform((decode) => decode || undefined)
+    .describe(
+      'Return histories and statistics by name: ISO times, prices in the currency of the site, null without data',
+    );
+}
+
+/** The id of a search term, from the path. */
+export function wordId() {
+  return integer({ min: 1, max: LARGEST_WORD_ID }).meta({
+    description: 'Id of the search term, from the operations search or rank',
+    examples: [33],
+  });
+}
+
+/** Combines the id in the path with the query parameters. */
+export function withWordId({ query, params }: RawRequest): Record<string, unknown> {
+  return { ...query, wordId: params.wordId };
 }

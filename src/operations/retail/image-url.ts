@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { site } from '../answers/site.ts';
+import { site } from '../answers.ts';
 import { defineLocal } from '../define.ts';
-import type { JsonSchema } from '../params/documentation.ts';
 import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
-import { Fault, request } from '../params/request.ts';
+import { Fault, type JsonSchema, request } from '../params/request.ts';
 
-export interface ImageUrlInput {
+interface ImageUrlInput {
   domain: Domain;
   /** File names, unique, in the order of the request. */
   images: string[];

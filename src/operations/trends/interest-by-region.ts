@@ -3,6 +3,7 @@ import { defineQueued } from '../define.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import {
+  byValue,
   echoed,
   echoOf,
   KEYWORD_NAMES,
@@ -10,16 +11,15 @@ import {
   keywordParams,
   keywordsId,
   scopeOf,
+  staleUpTo,
   withWindow,
 } from './keyword-question.ts';
-import { staleUpTo } from './stale-data.ts';
-import { byValue } from './value-rows.ts';
 
-export const RESOLUTIONS = ['COUNTRY', 'REGION', 'CITY', 'DMA'] as const;
+const RESOLUTIONS = ['COUNTRY', 'REGION', 'CITY', 'DMA'] as const;
 
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-export interface InterestByRegionInput extends KeywordInput {
+interface InterestByRegionInput extends KeywordInput {
   resolution: Resolution;
 }
 

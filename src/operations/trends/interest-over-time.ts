@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { request } from '../params/request.ts';
 import {
+  byValue,
   echoed,
   echoOf,
   KEYWORD_NAMES,
@@ -9,10 +10,9 @@ import {
   keywordParams,
   keywordsId,
   scopeOf,
+  staleUpTo,
   withWindow,
 } from './keyword-question.ts';
-import { staleUpTo } from './stale-data.ts';
-import { byValue } from './value-rows.ts';
 
 /** One series for each keyword, in the order of the request. */
 export interface Timeline {
@@ -21,7 +21,7 @@ export interface Timeline {
   points: TimelinePoint[];
 }
 
-export interface TimelinePoint {
+interface TimelinePoint {
   /** Unix seconds of its start. */
   timestamp: number;
   formattedTime: string;

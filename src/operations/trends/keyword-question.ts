@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { invalidParameters, type ParameterFault } from '../../platform/errors.ts';
-import { addDays, date, yearBefore } from '../params/dates.ts';
-import type { JsonSchema } from '../params/documentation.ts';
-import { geoOrWorld } from '../params/geo.ts';
-import { language } from '../params/language.ts';
+import type { Source } from '../define.ts';
+import { geoOrWorld, language } from '../params/geo.ts';
 import { list } from '../params/lists.ts';
-import { Fault } from '../params/request.ts';
-import { integer, oneOf, PRINTABLE, VISIBLE as SOMETHING } from '../params/scalars.ts';
-import { maxStale, type StaleInput } from './stale-data.ts';
+import { Fault, type JsonSchema } from '../params/request.ts';
+import {
+  addDays,
+  date,
+  integer,
+  oneOf,
+  PRINTABLE,
+  VISIBLE as SOMETHING,
+  yearBefore,
+} from '../params/scalars.ts';
 
 export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as const;
 
@@ -32,12 +37,17 @@ export interface KeywordInput extends StaleInput {
 export const KEYWORD_NAMES = { keyword: ['keyword'] } as const;
 
 const EARLIEST = '2004-01-01';
+
 const MAX_KEYWORDS = 5;
+
 const LONGEST_KEYWORD = 100;
+
 /** Counts Unicode characters, not UTF-16 units. */
 const NOT_TOO_LONG = new RegExp(`^.{1,${LONGEST_KEYWORD}}$`, 'su');
+
 /** Requires at least one visible character: not white space, joiners or direction marks only. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}]/u;
+
 const LARGEST_CATEGORY = 2_147_483_647;
 
 const KEYWORD_SCHEMA: JsonSchema = {
@@ -143,4 +153,30 @@ export function echoed() {
     startDate: z.iso.date(),
     endDate: z.iso.date(),
   };
+}
+
+/** Data of the search-trend provider is kept for a day, because the provider often refuses. */
+const KEPT_SECONDS = 86_400;
+
+/** An input that says which data the caller accepts while the provider refuses. */
+export interface StaleInput {
+  /** The highest age in seconds. Without it, no data beyond the cache's hour are accepted. */
+  maxStale?: number | undefined;
+}
+
+export function maxStale() {
+  return integer({ min: 0, max: KEPT_SECONDS })
+    .optional()
+    .describe('Accepted age of data in seconds while the provider refuses');
+}
+
+/** Returns how long the data of a source is kept, and which age this caller accepts. */
+export function staleUpTo({ maxStale }: StaleInput): Pick<Source, 'keptForMs' | 'staleForMs'> {
+  const keptForMs = KEPT_SECONDS * 1000;
+  return maxStale === undefined ? { keptForMs } : { keptForMs, staleForMs: maxStale * 1000 };
+}
+
+/** Returns one row for each keyword of a point or region. */
+export function byValue({ values, ...place }: { values: object[] }): Record<string, unknown>[] {
+  return values.map((value) => ({ ...place, ...value }));
 }

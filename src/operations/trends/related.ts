@@ -1,7 +1,17 @@
 import { z } from 'zod';
-import type { Source } from '../define.ts';
-import { type KeywordInput, keywordsId, scopeOf } from './keyword-question.ts';
-import { staleUpTo } from './stale-data.ts';
+import { defineQueued, type Source } from '../define.ts';
+import { request } from '../params/request.ts';
+import {
+  echoed,
+  echoOf,
+  KEYWORD_NAMES,
+  type KeywordInput,
+  keywordParams,
+  keywordsId,
+  scopeOf,
+  staleUpTo,
+  withWindow,
+} from './keyword-question.ts';
 
 /** The related searches of one keyword. Term is a query or a topic. */
 export interface Related<Term> {
@@ -29,7 +39,7 @@ export interface RelatedTopic {
 }
 
 /** Returns one source for each keyword, so that calls with overlapping keywords share fetches. */
-export function relatedSources(kind: 'queries' | 'topics', input: KeywordInput): Source[] {
+function relatedSources(kind: 'queries' | 'topics', input: KeywordInput): Source[] {
   return input.keyword.map((keyword) => ({
     key: keyword,
     identity: `trends/related/${kind}/${scopeOf(input)}/${keywordsId([keyword])}`,
@@ -44,7 +54,7 @@ export function shownRelated<Term>(keyword: string, related: Related<Term> | und
 }
 
 /** Returns the related terms of an answer as flat rows: a topic by its title. */
-export function relatedRows(data: Record<string, unknown>): Record<string, unknown>[] {
+function relatedRows(data: Record<string, unknown>): Record<string, unknown>[] {
   const results = data.results as ReturnType<typeof shownRelated<Partial<RelatedQuery & RelatedTopic>>>[];
   return results.flatMap(({ keyword, top, rising }) =>
     Object.entries({ top, rising }).flatMap(([list, terms]) =>
@@ -54,7 +64,7 @@ export function relatedRows(data: Record<string, unknown>): Record<string, unkno
 }
 
 /** Schema of `shownRelated`. @param term a query or a topic. */
-export function relatedShape(term: z.ZodRawShape) {
+function relatedShape(term: z.ZodRawShape) {
   const facts = {
     value: z.number().describe('In top: 0-100; in rising: growth in percent'),
     formattedValue: z.string().describe('The value as upstream formats it'),
@@ -79,3 +89,73 @@ export function relatedShape(term: z.ZodRawShape) {
 function isBreakout({ formattedValue }: RelatedFacts): boolean {
   return !/\p{Nd}/u.test(formattedValue);
 }
+
+export const relatedQueries = defineQueued<'trends.related-queries', KeywordInput, Related<RelatedQuery>>({
+  name: 'trends.related-queries',
+  summary: 'Lists searches related to keywords: the most frequent and the fastest growing.',
+  tool: 'web_trends_related_queries',
+  toolset: 'trends',
+  routes: [{ method: 'POST', path: '/api/webtrends/related-queries' }],
+  params: request(KEYWORD_NAMES, keywordParams()),
+  onDay: withWindow,
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  freshness: 'maxStale',
+  queue: () => 'trends',
+  source: (input) => relatedSources('queries', input),
+  table: {
+    columns: () => ['keyword', 'list', 'query', 'value', 'formattedValue', 'isBreakout', 'link'],
+    rows: relatedRows,
+  },
+  respond: {
+    type: 'json',
+    records: { path: 'results' },
+    answer: z.object({ ...echoed(), results: z.array(z.object(relatedShape({ query: z.string() }))) }),
+    present: (found, input) => {
+      const results = input.keyword.map((keyword) => shownRelated(keyword, found.get(keyword)));
+      return { data: { ...echoOf(input), results } };
+    },
+  },
+});
+
+export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput, Related<RelatedTopic>>({
+  name: 'trends.related-topics',
+  summary: 'Lists topics related to keywords, if upstream provides them.',
+  tool: 'web_trends_related_topics',
+  toolset: 'trends',
+  routes: [{ method: 'POST', path: '/api/webtrends/related-topics' }],
+  params: request(KEYWORD_NAMES, keywordParams()),
+  onDay: withWindow,
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  freshness: 'maxStale',
+  queue: () => 'trends',
+  source: (input) => relatedSources('topics', input),
+  table: {
+    columns: () => ['keyword', 'list', 'topic', 'value', 'formattedValue', 'isBreakout', 'link'],
+    rows: relatedRows,
+  },
+  respond: {
+    type: 'json',
+    records: { path: 'results' },
+    answer: z.object({
+      ...echoed(),
+      available: z.boolean().describe('Whether upstream provided topics; it often withholds them'),
+      results: z.array(
+        z.object({
+          ...relatedShape({ topic: z.object({ mid: z.string(), title: z.string(), type: z.string() }) }),
+          available: z.boolean(),
+        }),
+      ),
+    }),
+    // Upstream withholds topics from most clients, so an answer without topics is not a failure.
+    present(found, input) {
+      const results = input.keyword.map((keyword) => ({
+        ...shownRelated(keyword, found.get(keyword)),
+        available: found.get(keyword)?.available ?? false,
+      }));
+      const available = results.some((result) => result.available);
+      return { data: { ...echoOf(input), available, results } };
+    },
+  },
+});

@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientBase } from 'pg';
+import { z } from 'zod';
+import {
+  grantPack,
+  grantSubscription,
+  type PackGrant,
+  type StoredPlan,
+  type SubscriptionGrant,
+} from '../../billing/grants.ts';
 import {
   listAllPacks,
   listAllPlans,
@@ -7,15 +15,23 @@ import {
   type OperatorPlan,
   savePack,
   savePlan,
-} from '../../billing/payments/change-offers.ts';
+} from '../../billing/payments/offers.ts';
 import {
   cancelPurchase,
   findPurchase,
   grantPurchase,
   type Purchase,
 } from '../../billing/payments/purchases.ts';
-import type { AuditAction } from '../audit/audit-actions.ts';
-import { audited, type Operating } from '../audit/audit-log.ts';
+import { monthsAfter } from '../../platform/calendar.ts';
+import {
+  type Announcement,
+  createAnnouncement,
+  endAnnouncement,
+  type NewAnnouncement,
+} from '../announcements.ts';
+import { type AuditAction, audited, type Operating } from '../audit.ts';
+import { instant, ownWindow, requireOffPeak, WINDOW_WITHOUT_WALLET, wallet, wholeNumber } from '../fields.ts';
+import { addNote } from '../status/incidents.ts';
 
 /** Acts of the operator on purchases, and on the plans and packs for sale. */
 export const saleActs = {
@@ -70,3 +86,94 @@ function saved(action: AuditAction, before: object | undefined, after: { code: s
   if (!before) return line;
   return { ...line, before: Object.fromEntries(changed.map(([name]) => [name, old.get(name)])) };
 }
+
+const DAY_MS = 86_400_000;
+
+/** The fields of a subscription grant. */
+export const subscriptionFields = z.object({
+  plan: z.string(),
+  quantity: wholeNumber(1, 1_000),
+  wallet,
+  months: wholeNumber(1, 120),
+  /** Default: now. */
+  starts: instant.optional(),
+});
+
+/** The fields of a pack grant. */
+export const packFields = z
+  .object({
+    units: wholeNumber(1, 1_000_000_000_000),
+    wallet,
+    rate: wholeNumber(1, 1_000_000),
+    validDays: wholeNumber(1, 3_650),
+    window: ownWindow,
+  })
+  .refine(requireOffPeak, WINDOW_WITHOUT_WALLET);
+
+/** Acts of the operator that grant units to an account without a purchase. */
+export const grantActs = {
+  /** @throws GrantRefused if the subscription overlaps another one of the wallet. */
+  plan(
+    by: Operating,
+    { accountId, plan }: { accountId: number; plan: Pick<StoredPlan, 'id' | 'code'> },
+    { wallet, quantity, months, starts }: z.output<typeof subscriptionFields>,
+  ): Promise<SubscriptionGrant & { id: number }> {
+    return audited(by, async (client) => {
+      const startsAt = starts ?? new Date(by.now);
+      const endsAt = monthsAfter(startsAt, months);
+      const grant = { accountId, wallet, planId: plan.id, quantity, startsAt, endsAt };
+      const id = await grantSubscription(client, grant);
+      const after = { id, plan: plan.code, wallet, quantity, startsAt, endsAt };
+      return { result: { id, ...grant }, line: { action: 'subscription.granted', accountId, after } };
+    });
+  },
+
+  pack(
+    by: Operating,
+    accountId: number,
+    { units, wallet, rate, validDays, window }: z.output<typeof packFields>,
+  ): Promise<PackGrant & { id: number }> {
+    return audited(by, async (client) => {
+      const [validFrom, validUntil] = [new Date(by.now), new Date(by.now + validDays * DAY_MS)];
+      const terms = { wallet, units, rateLimitPerMinute: rate, validFrom, validUntil, window };
+      const grant = { accountId, ...terms };
+      const id = await grantPack(client, grant, by.now);
+      return {
+        result: { id, ...grant },
+        line: { action: 'pack.granted', accountId, after: { id, ...terms } },
+      };
+    });
+  },
+};
+
+/** Acts of the operator on what all visitors see: announcements, and notes to incidents. */
+export const noticeActs = {
+  /** @returns null if the announcement would end before it starts, or has ended. */
+  announce(by: Operating, fields: NewAnnouncement): Promise<Announcement | null> {
+    return audited(by, async (client) => {
+      const made = await createAnnouncement(client, fields, by.now);
+      if (!made) return { result: null, line: null };
+      const { id, ...after } = made;
+      return { result: made, line: { action: 'announcement.created', target: String(id), after } };
+    });
+  },
+
+  /** Ends an announcement now. @returns null if there is no such announcement that has not ended. */
+  endAnnouncement(by: Operating, id: number): Promise<Announcement | null> {
+    return audited(by, async (client) => {
+      const ended = await endAnnouncement(client, id, by.now);
+      return { result: ended, line: ended && { action: 'announcement.ended', target: String(id) } };
+    });
+  },
+
+  /** @returns false if there is no such incident. */
+  noteIncident(by: Operating, id: number, text: string): Promise<boolean> {
+    return audited(by, async (client) => {
+      const isNoted = await addNote(client, id, { at: new Date(by.now).toISOString(), text });
+      return {
+        result: isNoted,
+        line: isNoted ? { action: 'incident.noted', target: String(id), after: { text } } : null,
+      };
+    });
+  },
+};

@@ -1,6 +1,14 @@
-import { liveAccountOf } from '../../accounts/test-accounts.ts';
-import { queueNotice } from '../../mail/queue.ts';
-import type { Queryable } from '../../platform/db/pool.ts';
+import type { ClientBase } from 'pg';
+import { findAccount, lockAccount } from '../../accounts/accounts.ts';
+import { isTestAccount, liveAccountOf } from '../../accounts/authentication.ts';
+import { cancelBatch } from '../../batches/ending.ts';
+import { createSettlements } from '../../billing/settlement.ts';
+import { queueMail } from '../../outbox/mail/mails.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { toRecord } from '../../platform/error-record.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { ACCOUNT_TABLES, rowsOf } from './export-account.ts';
 
 /** How long an erasure can be undone. */
 export const ERASURE_DELAY_MS = 7 * 86_400_000;
@@ -53,7 +61,7 @@ export async function requestErasure(
   const eraseAt = rows[0]?.at ?? null;
   if (eraseAt) {
     const facts = { eraseAt: eraseAt.toISOString() };
-    await queueNotice(database, { accountId, kind: 'erasure_planned', facts }, now);
+    await queueMail(database, { accountId, kind: 'erasure_planned', facts }, now);
   }
   return eraseAt;
 }
@@ -65,4 +73,129 @@ export async function cancelErasure(database: Queryable, accountId: number, now:
     [accountId, new Date(now)],
   );
   return rowCount === 1;
+}
+
+/** Accounts that are erased at most in one run of maintenance. */
+const MOST_AT_ONCE = 10;
+
+/** Calls that are emptied in one statement. */
+const CALLS_AT_ONCE = 5_000;
+
+/**
+ * Erases the accounts whose time has come. Each step can be repeated, so an interrupted erasure is continued by the next run.
+ * @param onFailure receives the error of an account that cannot be erased; the others are erased all the same.
+ * @returns a note for each erased account.
+ */
+export async function eraseDueAccounts(
+  database: Database,
+  now: number,
+  onFailure: (accountId: number, error: unknown) => void,
+): Promise<string[]> {
+  const { rows } = await database.query<{ id: number }>(
+    `select id from accounts a where erase_at <= $1 and erased_at is null and live_account_id is null
+       and not exists (select from renewing_plans r where r.account_id = a.id and r.state <> 'ended')
+     order by erase_at`,
+    [new Date(now)],
+  );
+  const notes: string[] = [];
+  for (const { id } of rows) {
+    if (notes.length >= MOST_AT_ONCE) break;
+    try {
+      await eraseAccount(database, id, now);
+      notes.push(`Erased the personal data of account ${id}`);
+    } catch (error) {
+      onFailure(id, error);
+    }
+  }
+  return notes;
+}
+
+async function eraseAccount(database: Database, liveId: number, now: number): Promise<void> {
+  const { rows } = await database.query<{ id: number }>(
+    "update accounts set state = 'unavailable' where id = $1 or live_account_id = $1 returning id",
+    [liveId],
+  );
+  // Without keys and schedules, no further call begins.
+  for (const { id } of rows)
+    await database.query('update api_keys set revoked_at = coalesce(revoked_at, $2) where account_id = $1', [
+      id,
+      new Date(now),
+    ]);
+  for (const { id } of rows) await database.query('delete from schedules where account_id = $1', [id]);
+  // The live account last: the erasure is complete when its row says so.
+  for (const { id } of rows.toSorted((a, b) => b.id - a.id)) {
+    await endOpenWork(database, id, now);
+    await emptyCalls(database, id);
+    await inTransaction(database, (client) => eraseRows(client, id, now));
+  }
+}
+
+/** Cancels batches and calls, so that the units of open calls are released. */
+async function endOpenWork(database: Database, accountId: number, now: number): Promise<void> {
+  const { rows: batches } = await database.query<{ id: string }>(
+    "select id from batches where account_id = $1 and state = 'running'",
+    [accountId],
+  );
+  for (const { id } of batches) await cancelBatch(database, accountId, id, now, async () => {});
+  const settlements = createSettlements(database, () => now);
+  const error = toRecord(new SoukError('CANCELLED'));
+  const { rows: calls } = await database.query<{ id: string }>(
+    'select id from open_calls where account_id = $1',
+    [accountId],
+  );
+  const begun = { startedAt: null, attempts: 0 };
+  for (const { id: callId } of calls)
+    await settlements.end({ accountId, callId, units: 0, answer: null, error, ...begun });
+}
+
+/**
+ * Removes what the finished calls asked for and received. Their operations, times and units stay with the ledger. Each statement
+ * reads the calls after those of the one before.
+ */
+async function emptyCalls(database: Database, accountId: number): Promise<void> {
+  for (let after: string | null = NO_ID; after !== null; ) {
+    const { rows }: { rows: { id: string }[] } = await database.query(
+      'select id from finished_calls where account_id = $1 and id > $2 order by id offset $3 limit 1',
+      [accountId, after, CALLS_AT_ONCE - 1],
+    );
+    const last: string | null = rows[0]?.id ?? null;
+    await database.query(
+      `update finished_calls set input = null, error = null, answer = null, claim_key = ''
+       where account_id = $1 and id > $2 and ($3::uuid is null or id <= $3)
+         and (input is not null or error is not null or answer is not null or claim_key <> '')`,
+      [accountId, after, last],
+    );
+    after = last;
+  }
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Deletes the rows of an account, and replaces its address. The last mail of a live account goes to the address it had. */
+async function eraseRows(client: ClientBase, accountId: number, now: number): Promise<void> {
+  await lockAccount(client, accountId);
+  const { rowCount } = await client.query('select from open_calls where account_id = $1 limit 1', [
+    accountId,
+  ]);
+  if (rowCount)
+    throw new Error(`account ${accountId} still has open calls; its erasure continues in a minute`);
+  // Also the sessions in which the operator viewed the account, and the keys of pages.
+  await client.query('delete from web_sessions where account_id = $1', [accountId]);
+  await client.query('delete from api_keys where account_id = $1', [accountId]);
+  for (const [name, table] of Object.entries(ACCOUNT_TABLES))
+    if (table.erasure === 'deleted')
+      await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
+  const account = await findAccount(client, accountId);
+  const email = account?.email ?? '';
+  // Mails with password links are sent to addresses.
+  await client.query(`delete from outbox where channel = 'mail' and recipient = $1`, [email]);
+  if (!isTestAccount(accountId)) {
+    const facts = { at: new Date(now).toISOString() };
+    await queueMail(client, { accountId: null, kind: 'account_erased', to: email, facts }, now);
+  }
+  await client.query(
+    `update accounts set state = 'unavailable', email = 'erased-' || id || '@erased.invalid', name = 'Erased account', email_confirmed_at = null,
+       erased_at = $2 where id = $1`,
+    [accountId, new Date(now)],
+  );
 }

@@ -1,23 +1,33 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
+import { createLogger } from '../log.ts';
 import { projectFile } from '../project.ts';
-import { connectToPrimary } from './servers.ts';
+import { openDatabase, STATEMENT_LIMITS } from './pool.ts';
 
-const folder = (name: string) => fileURLToPath(projectFile(`src/platform/db/${name}`));
+const ROOT = fileURLToPath(projectFile(''));
+/** The migrations, beside the code of their tables. Their numbers are unique over all folders, and give the order. */
+const SCHEMA = 'src/*/schema/*.sql';
+/** The SQL functions, beside the code that calls them. */
+const FUNCTIONS = 'src/*/sql/*.sql';
 
 /**
  * Brings a database to the present schema: runs the missing migrations, then creates every SQL function again
  * (functions are code, so only the newest version matters). Safe to call from several processes at once.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const client = await connectToPrimary(databaseUrl);
+  const limits = STATEMENT_LIMITS.unlimited;
+  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1, limits, connectMs: 5_000 });
   try {
+    const client = await database.connect();
     // node-pg-migrate's own lock covers the migrations; this one covers the functions as well.
     await client.query("select pg_advisory_lock(hashtext('souk.migrate'))");
     await runner({
       dbClient: client,
-      dir: folder('./migrations'),
+      dir: `${literally(ROOT)}${SCHEMA}`,
+      useGlob: true,
       direction: 'up',
       migrationsTable: 'migrations',
       noLock: true,
@@ -25,13 +35,34 @@ export async function migrate(databaseUrl: string): Promise<void> {
     });
     // The functions call each other, so their bodies cannot be checked one by one.
     await client.query(`begin; set local check_function_bodies = off; ${await functions()}; commit`);
+    client.release();
   } finally {
-    await client.end();
+    await database.end();
   }
 }
 
+/** Returns the names of all migrations, in their order. */
+export function migrationNames(): string[] {
+  return filesOf(SCHEMA)
+    .map((file) => basename(file, '.sql'))
+    .sort();
+}
+
+/** Returns the files of the schema and its functions, from the top folder of the project. */
+export function schemaFiles(): string[] {
+  return [...filesOf(SCHEMA), ...filesOf(FUNCTIONS)];
+}
+
+/** Takes characters of a path that have a meaning in patterns as they are. */
+function literally(path: string): string {
+  return path.replace(/[?*()[]/g, '[$&]').replace(/[{}]/g, '\\$&');
+}
+
+function filesOf(pattern: string): string[] {
+  return globSync(pattern, { cwd: ROOT }).sort();
+}
+
 async function functions(): Promise<string> {
-  const names = (await readdir(folder('./functions'))).sort();
-  const texts = await Promise.all(names.map((name) => readFile(folder(`./functions/${name}`), 'utf8')));
+  const texts = await Promise.all(filesOf(FUNCTIONS).map((file) => readFile(projectFile(file), 'utf8')));
   return texts.join('\n');
 }

@@ -1,9 +1,89 @@
 import pg from 'pg';
+import { type Clock, every, type ServiceClock, systemClock } from '../clock.ts';
+import { SoukError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { isStoreAway, NoPrimary } from '../outage.ts';
-import { reportingErrors } from '../reporting-errors.ts';
-import { leaveReadOnlyServer } from './read-only-server.ts';
-import { needsWrites, primaryClients, READ_ONLY, serversIn } from './servers.ts';
+import { NoPrimary } from '../outage.ts';
+import { unixMs } from './columns.ts';
+
+/** If the clock of a machine differs from PostgreSQL's by more than this, its processes are not ready and move no money. */
+const MOST_DIFFERENCE_MS = 5_000;
+
+const READ_EVERY_MS = 1_000;
+
+/** A reading that took longer is too inaccurate and is discarded. */
+const SLOWEST_READING_MS = 1_000;
+
+/** A clock that shows PostgreSQL's time. Between two readings, the monotonic timer of the process moves it on. */
+export interface DatabaseClock extends ServiceClock {
+  /** Reads the time of this database now and every second, until the returned function is called. */
+  follow(database: Database, log: Logger): Promise<() => Promise<void>>;
+}
+
+/** @param machine the clock of this machine: shown until PostgreSQL has answered for the first time. */
+export function databaseClock(machine: Clock = systemClock): DatabaseClock {
+  /** PostgreSQL's time when `performance.now()` was 0. */
+  let originMs: number | null = null;
+  const now = () => (originMs === null ? machine.now() : Math.floor(originMs + performance.now()));
+  const machineAheadMs = () => (originMs === null ? null : machine.now() - now());
+
+  async function read(database: Database): Promise<void> {
+    const askedAt = performance.now();
+    const at = await readTime(database);
+    const answeredAt = performance.now();
+    if (originMs !== null && answeredAt - askedAt > SLOWEST_READING_MS) return;
+    originMs = at - (askedAt + answeredAt) / 2;
+  }
+
+  return {
+    now,
+    after: machine.after,
+    machineAheadMs,
+    async follow(database, log) {
+      let wasRight = true;
+      const readAndLog = async () => {
+        await read(database).catch((error) =>
+          log.debug({ err: error }, 'failed to read the time of PostgreSQL'),
+        );
+        const isRight = originMs === null || isClockRight({ machineAheadMs });
+        const fields = { aheadMs: machineAheadMs() };
+        if (wasRight && !isRight)
+          log.error(fields, 'the clock of this machine differs from that of PostgreSQL');
+        if (!wasRight && isRight)
+          log.info(fields, 'the clock of this machine agrees with that of PostgreSQL');
+        wasRight = isRight;
+      };
+      await readAndLog();
+      return every(machine, READ_EVERY_MS, readAndLog);
+    },
+  };
+}
+
+/** Returns PostgreSQL's time in Unix milliseconds. */
+export async function readTime(database: Queryable): Promise<number> {
+  const { rows } = await database.query<{ at: number }>(`select ${unixMs('clock_timestamp()')} as at`);
+  return (rows[0] as { at: number }).at;
+}
+
+/** Returns whether the clock of this machine agrees with PostgreSQL's, so that this process may move money. */
+export function isClockRight({ machineAheadMs }: Pick<ServiceClock, 'machineAheadMs'>): boolean {
+  const aheadMs = machineAheadMs();
+  return aheadMs !== null && Math.abs(aheadMs) <= MOST_DIFFERENCE_MS;
+}
+
+/** Why a process with a wrong clock is not ready; null if its clock is right. */
+export function clockFault(clock: ServiceClock): { clockAheadSeconds: number } | null {
+  const aheadMs = clock.machineAheadMs();
+  return aheadMs === null || isClockRight(clock) ? null : { clockAheadSeconds: aheadMs / 1000 };
+}
+
+/** @throws SoukError BUSY if the clock of this machine is wrong. */
+export function requireRightClock(clock: ServiceClock): void {
+  if (isClockRight(clock)) return;
+  throw new SoukError('BUSY', {
+    message: 'The clock of this server is wrong; retry later.',
+    retryAfterSeconds: 10,
+  });
+}
 
 export type Database = pg.Pool;
 
@@ -36,79 +116,68 @@ export interface DatabaseOptions {
   /** The most connections. */
   max?: number;
   limits?: StatementLimits;
+  /** How long this process waits for the answer to a statement before it closes the connection. Default: five seconds longer than PostgreSQL. */
+  answerMs?: number;
   /** How long a query waits for a connection. */
   connectMs?: number;
   /** Settings of PostgreSQL for each connection, by name. A connection without them is never used. */
   session?: Readonly<Record<string, string>>;
-  /** Receives the errors of all statements, and of all attempts to connect. */
+  /** Receives the errors of statements for which a connection is closed, among them all outages and time limits. */
   onError?: (error: unknown) => void;
 }
 
-/** How much longer than the limit of PostgreSQL this process waits for a statement before it closes the connection. */
+/** How much longer than the limit of PostgreSQL this process waits for a statement. */
 const UNANSWERED_MS = 5_000;
 
 /** The operating system probes a connection that has been silent for this long. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
+/** A connection is closed after this time, so that a process leaves a former primary even if its connections stay open and only read. */
+const LIFETIME_SECONDS = 60;
+
 /**
- * Opens a pool of connections to the server that accepts writes, of those that the address names. Connections to a server that
- * becomes read-only are closed. bigint columns are returned as numbers: none of ours comes near 2^53.
+ * Opens a pool of connections to a server that accepts writes. bigint columns are returned as numbers: none of ours comes near 2^53.
  */
 export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
   const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000 } = options;
   const { session = {}, onError } = options;
   const { statementMs, lockMs, idleInTransactionMs } = limits;
-  const [server, ...others] = serversIn(url);
-  const primary = others.length > 0 ? primaryClients(url, connectMs) : null;
+  const { answerMs = statementMs && statementMs + UNANSWERED_MS } = options;
+  const allowsStandby = new URL(url).searchParams.get('target_session_attrs') === 'any';
   const pool = new pg.Pool({
-    connectionString: server,
-    ...(primary && { Client: primary.Client }),
+    connectionString: url,
     max,
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementMs,
     lock_timeout: lockMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
-    query_timeout: statementMs && statementMs + UNANSWERED_MS,
+    query_timeout: answerMs,
+    maxLifetimeSeconds: LIFETIME_SECONDS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'souk',
     types: { getTypeParser },
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, although its type does not say so.
     onConnect: async (client: pg.ClientBase) => {
-      const isReadOnly = await prepareConnection(client, session);
-      if (!isReadOnly || !needsWrites(url)) return;
-      primary?.lost();
-      throw new NoPrimary();
+      const isReadOnly = await prepareConnection(client, session, connectMs);
+      if (isReadOnly && !allowsStandby) throw new NoPrimary();
     },
   });
   // A broken idle connection must not end the process. The next query opens another one.
   pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
   // A connection that breaks between two queries must not end the process either. Its next query fails.
-  pool.on('connect', (client) => client.on('error', () => primary?.lost()));
-  // The message with which a server ends a connection arrives before the connection breaks.
-  pool.on('release', (error: unknown) => {
-    if (error === true || isStoreAway(error)) primary?.lost();
-  });
-  if (needsWrites(url))
-    leaveReadOnlyServer(pool, () => {
-      primary?.lost();
-      log.warn('PostgreSQL has become read-only; closing the connections to this server');
-    });
-  if (onError) reportErrors(pool, onError);
+  pool.on('connect', (client) => client.on('error', () => {}));
+  if (onError) pool.on('release', (error: unknown) => error instanceof Error && onError(error));
   return pool;
-}
-
-function reportErrors(pool: Database, onError: (error: unknown) => void): void {
-  pool.connect = reportingErrors(pool.connect.bind(pool), onError);
-  pool.on('connect', (client) => {
-    client.query = reportingErrors(client.query.bind(client), onError);
-  });
 }
 
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
   if (oid === pg.types.builtins.INT8) return Number;
   return pg.types.getTypeParser(oid, format as 'text');
 };
+
+/** SQL that is true on a standby, and on a primary that has been made read-only before a change of roles. */
+export const READ_ONLY = `current_setting('transaction_read_only')::boolean`;
 
 /** The difference between the server's clock and this process's `performance.now()` when each connection was opened. */
 const serverClocks = new WeakMap<pg.ClientBase, number>();
@@ -117,12 +186,16 @@ const serverClocks = new WeakMap<pg.ClientBase, number>();
 async function prepareConnection(
   client: pg.ClientBase,
   session: Readonly<Record<string, string>>,
+  answerMs: number,
 ): Promise<boolean> {
-  const { rows } = await client.query<{ now: Date; readOnly: boolean }>(
-    `select clock_timestamp() as now, ${READ_ONLY} as "readOnly", (select count(set_config(name, value, false)) from
+  const question = {
+    text: `select clock_timestamp() as now, ${READ_ONLY} as "readOnly", (select count(set_config(name, value, false)) from
        unnest($1::text[], $2::text[]) as s (name, value))`,
-    [Object.keys(session), Object.values(session)],
-  );
+    values: [Object.keys(session), Object.values(session)],
+    // A server may accept connections and answer nothing.
+    query_timeout: answerMs,
+  };
+  const { rows } = await client.query<{ now: Date; readOnly: boolean }>(question);
   serverClocks.set(client, Number(rows[0]?.now) - performance.now());
   return rows[0]?.readOnly === true;
 }

@@ -12,7 +12,7 @@ export async function inTransaction<T>(
 ): Promise<T> {
   if (!(database instanceof pg.Pool)) return task(database);
   const client = await database.connect();
-  let isBroken = false;
+  let broken: Error | undefined;
   try {
     await client.query('begin');
     const result = await task(client);
@@ -20,10 +20,10 @@ export async function inTransaction<T>(
     return result;
   } catch (error) {
     // A connection to a server that hangs, or that has become a standby, is closed, which ends its transaction.
-    isBroken = isStoreAway(error);
-    if (!isBroken) await client.query('rollback').catch(() => {});
+    if (isStoreAway(error)) broken = error as Error;
+    else await client.query('rollback').catch(() => {});
     throw error;
   } finally {
-    client.release(isBroken);
+    client.release(broken);
   }
 }

@@ -3,10 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { run } from './commands.ts';
-import { type PostgresBinaries, postgresBinaries } from './postgres-binaries.ts';
-import { type RunAs, unprivileged } from './run-as.ts';
-import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
+import { type PostgresBinaries, postgresBinaries, run } from './binaries.ts';
+import { freePort, type RunAs, spawnServer, unprivileged, waitUntilReady } from './server-process.ts';
 
 export interface EmbeddedPostgres {
   /** postgresql:// address of the database `souk`, on 127.0.0.1 and a random port. */
@@ -96,7 +94,12 @@ async function initialise(
   await runAs.own(passwordForInitdb);
   const [command = '', ...args] = runAs.wrap([
     join(bin, 'initdb'),
-    ...['-D', join(workshop, 'data'), '-U', 'postgres', '--pwfile', passwordForInitdb],
+    '-D',
+    join(workshop, 'data'),
+    '-U',
+    'postgres',
+    '--pwfile',
+    passwordForInitdb,
     // A plain "C" locale would leave Chinese and Japanese words without trigrams.
     // The server listens on the loopback interface only, where the password needs no protection that each connection pays for.
     ...['--auth=password', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],

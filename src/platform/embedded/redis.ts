@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { redisBinary } from './redis-binaries.ts';
-import { unprivileged } from './run-as.ts';
-import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
+import { redisBinary } from './binaries.ts';
+import { freePort, spawnServer, unprivileged, waitUntilReady } from './server-process.ts';
 
 export interface EmbeddedRedis {
   /** redis:// address on 127.0.0.1 and a random port, password included. */

@@ -1,4 +1,5 @@
-import type { ErrorKind } from '../errors.ts';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { ERRORS, type ErrorKind } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
 interface OfCall {
@@ -106,4 +107,139 @@ export interface StoringSink {
   onEvent: CallEventSink;
   /** Writes the data that has not been written yet. */
   close(): Promise<void>;
+}
+
+/** Metrics of gateways and workers: admissions, charges, and the use of the two caches, `answers` and `sources`. */
+export function createCallMetrics(registry: Registry): CallEventSink {
+  const admissionsBy = new Counter({
+    name: 'souk_admissions_total',
+    help: 'Calls by result of admission: started, cached, joined or refused.',
+    labelNames: ['operation', 'outcome'],
+    registers: [registry],
+  });
+  const unitsSettled = new Counter({
+    name: 'souk_units_settled_total',
+    help: 'Units charged.',
+    registers: [registry],
+  });
+  const hitsIn = new Counter({
+    name: 'souk_cache_hits_total',
+    help: 'Cache hits: answers and sources from a cache, or shared with the fetch of another call.',
+    labelNames: ['cache'],
+    registers: [registry],
+  });
+  const missesIn = new Counter({
+    name: 'souk_cache_misses_total',
+    help: 'Cache misses: answers that were created, and sources that were fetched.',
+    labelNames: ['cache'],
+    registers: [registry],
+  });
+  const tokensSaved = new Counter({
+    name: 'souk_upstream_tokens_saved_total',
+    help: 'Tokens saved by cache hits.',
+    registers: [registry],
+  });
+  const hits = { answers: hitsIn.labels('answers'), sources: hitsIn.labels('sources') };
+  const misses = { answers: missesIn.labels('answers'), sources: missesIn.labels('sources') };
+  for (const cache of [...Object.values(hits), ...Object.values(misses)]) cache.inc(0);
+
+  return (event) => {
+    switch (event.type) {
+      case 'call.started':
+        admissionsBy.labels(event.operation, 'started').inc();
+        break;
+      case 'call.cached':
+        admissionsBy.labels(event.operation, 'cached').inc();
+        unitsSettled.inc(event.units);
+        break;
+      case 'call.joined':
+        admissionsBy.labels(event.operation, 'joined').inc();
+        break;
+      case 'call.refused':
+        admissionsBy.labels(event.operation, 'refused').inc();
+        break;
+      case 'call.settled':
+        unitsSettled.inc(event.units);
+        break;
+      case 'answer.hit':
+        hits.answers.inc();
+        tokensSaved.inc(event.tokens);
+        break;
+      case 'answer.miss':
+        misses.answers.inc();
+        break;
+      case 'source.hit':
+        hits.sources.inc();
+        tokensSaved.inc(event.tokens);
+        break;
+      case 'source.miss':
+        misses.sources.inc();
+        break;
+      default:
+    }
+  };
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** Metrics of workers. */
+export function createJobMetrics(registry: Registry): CallEventSink {
+  const spent = new Counter({
+    name: 'souk_upstream_tokens_spent_total',
+    help: 'Tokens charged by the data provider; the expected cost if an answer did not contain it.',
+    registers: [registry],
+  });
+  const failuresBy = new Counter({
+    name: 'souk_job_failures_total',
+    help: 'Jobs that ended with an error, by its code.',
+    labelNames: ['pool', 'code'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'souk_job_duration_seconds',
+    help: 'Run time of jobs, by outcome: settled or released.',
+    labelNames: ['pool', 'state'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  const waits = new Histogram({
+    name: 'souk_queue_wait_seconds',
+    help: 'Time that jobs waited in their queue.',
+    labelNames: ['pool'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+
+  return (event) => {
+    switch (event.type) {
+      case 'job.started':
+        if (event.waitedMs !== null) waits.observe({ pool: event.pool }, event.waitedMs / 1000);
+        break;
+      case 'job.ended': {
+        const { pool, state, error, durationMs } = event;
+        durations.observe({ pool, state }, durationMs / 1000);
+        if (error) failuresBy.labels(pool, ERRORS[error].code).inc();
+        break;
+      }
+      case 'tokens.spent':
+        spent.inc(event.tokens);
+        break;
+      default:
+    }
+  };
+}
+
+/** Counts the completion messages that a process has decoded: on its own channel, and on the one of all processes. */
+export function createCompletionMetrics(registry: Registry): (channel: 'own' | 'common') => void {
+  const receivedOn = new Counter({
+    name: 'souk_completions_received_total',
+    help: 'Completion messages that this process has decoded, by channel: own, or common to all processes.',
+    labelNames: ['channel'],
+    registers: [registry],
+  });
+  const cells = { own: receivedOn.labels('own'), common: receivedOn.labels('common') };
+  for (const cell of Object.values(cells)) cell.inc(0);
+  return (channel) => {
+    cells[channel].inc();
+  };
 }

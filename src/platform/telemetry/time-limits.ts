@@ -1,21 +1,22 @@
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { outageOf } from '../outage.ts';
-import { createTally } from './tally.ts';
 
 /** Receives each error of a store, and counts those of a time limit. */
-export type StoreErrorSink = (error: unknown) => void;
+type StoreErrorSink = (error: unknown) => void;
 
 /** Counts the statements and commands of a process that a time limit has ended, by store. */
 export function createTimeLimitMetrics(registry: Registry): Record<'postgresql' | 'redis', StoreErrorSink> {
-  const reachedAt = createTally(registry, {
+  const reachedAt = new Counter({
     name: 'souk_store_time_limits_total',
-    help: 'Statements, lock waits, connection attempts and commands that a time limit has ended.',
-    labels: ['store'],
+    help: 'Statements, lock waits and commands that a time limit has ended.',
+    labelNames: ['store'],
+    registers: [registry],
   });
   const sinkFor = (store: string): StoreErrorSink => {
-    const reached = reachedAt(store);
+    const reached = reachedAt.labels(store);
+    reached.inc(0);
     return (error) => {
-      if (outageOf(error) === 'slow') reached.value += 1;
+      if (outageOf(error) === 'slow') reached.inc();
     };
   };
   return { postgresql: sinkFor('postgresql'), redis: sinkFor('redis') };

@@ -9,7 +9,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-export interface SpanOptions {
+interface SpanOptions {
   name: string;
   kind: 'server' | 'client' | 'producer' | 'consumer' | 'internal';
   /** A W3C `traceparent`; a malformed one counts as absent. */
@@ -17,7 +17,7 @@ export interface SpanOptions {
   attributes?: Attributes;
 }
 
-export type Attributes = Record<string, string | number | boolean>;
+type Attributes = Record<string, string | number | boolean>;
 
 export interface Span {
   /** The W3C `traceparent` of this span, for child spans in other processes. */

@@ -1,8 +1,8 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type GatewayAnswer, type GatewayRequest, readAtMost, requestsTo } from '../../api/self-client.ts';
 import { ERRORS, type ErrorKind, type ParameterFault, SoukError } from '../../platform/errors.ts';
 import { FormRefused, readValues } from '../kit/form-request.ts';
-import { addressOf, type Listed } from '../kit/paging.tsx';
+import { addressOf, type Listed } from '../kit/list-page.tsx';
 import { customerOf } from '../session.ts';
 
 type Method = GatewayRequest['method'];
@@ -63,7 +63,7 @@ export async function envelopeOf(answer: GatewayAnswer): Promise<ApiEnvelope> {
   return JSON.parse(bytes.toString()) as ApiEnvelope;
 }
 
-export function errorOf({ status, envelope }: ApiAnswer): SoukError {
+function errorOf({ status, envelope }: ApiAnswer): SoukError {
   const found = Object.entries(ERRORS).find(
     ([, error]) => error.status === status && error.code === envelope.code,
   );
@@ -75,7 +75,7 @@ export function errorOf({ status, envelope }: ApiAnswer): SoukError {
 const MAX_FAULTS_SHOWN = 5;
 
 /**
- * The refused form, with the faults the API reports: beside the field of a parameter, all others above the form.
+ * The refused form, with the faults the API reports: alongside the field of a parameter, all others above the form.
  * @param fieldOf returns the field of a parameter, if the form has one.
  */
 export function refusedForm(
@@ -114,4 +114,39 @@ export async function apiList<Item>(
 /** The id in the address of a page, encoded for an address of the API. */
 export function idIn({ params }: FastifyRequest): string {
   return encodeURIComponent((params as { id: string }).id);
+}
+
+const BODY_HEADERS = ['content-type', 'content-encoding', 'content-length', 'vary'];
+
+const EXTENSIONS: Record<string, string> = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+  'image/png': 'png',
+};
+
+/**
+ * Streams an answer of the API to the browser as a file.
+ * @throws SoukError the error of the API.
+ */
+export async function sendDownload(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { url, name }: { url: string; name: string },
+): Promise<FastifyReply> {
+  const accepted = request.headers['accept-encoding'];
+  const headers: Record<string, string> = accepted === undefined ? {} : { 'accept-encoding': accepted };
+  const answer = await streamApi(request, { method: 'GET', url }, headers);
+  const { status } = answer;
+  if (status >= 400) throw errorOf({ status, envelope: await envelopeOf(answer) });
+  for (const header of BODY_HEADERS) {
+    const value = answer.header(header);
+    if (value !== undefined) reply.header(header, value);
+  }
+  const [type = ''] = (answer.header('content-type') ?? '').split(';', 1);
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .header('content-disposition', `attachment; filename="${name}.${EXTENSIONS[type] ?? 'bin'}"`)
+    .send(answer.body);
 }

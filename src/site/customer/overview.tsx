@@ -1,19 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { isKeyDue } from '../../accounts/first-key.ts';
-import { isTestAccount } from '../../accounts/test-accounts.ts';
+import { isKeyDue } from '../../accounts/account-keys.ts';
+import { isTestAccount } from '../../accounts/authentication.ts';
 import { subscriptionTimes } from '../../billing/grants.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
+import { Card, Notice, PrimaryLink, SmallLink } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { count, hoursText, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
-import { ShowFirstKey } from './key-shown.tsx';
-import { WaitingPlans } from './plan-times.tsx';
-import { confirmBanner } from './settings/confirm-banner.tsx';
-import { trialFor, Welcome } from './trial.tsx';
+import { ShowFirstKey } from './first-key.tsx';
+import { trialFor, WaitingPlans, Welcome } from './plans.tsx';
+import { confirmBanner } from './settings.tsx';
 
 const WALLETS = ['general', 'off_peak'] as const;
 
@@ -36,8 +36,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
     const trial = hasNothing ? await trialFor(pages, accountId) : null;
     return sendPage(
       reply,
-      <Page title="Overview">
-        <h1>Hello, {name}</h1>
+      <Page title="Overview" heading={<>Hello, {name}</>}>
         {banner}
         {isDue && (
           <section class="notice good">
@@ -48,11 +47,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
         {trial && <Welcome trial={trial} />}
         <div id="quota" data-refresh="15">
           {!trial && <NextCall quota={quota} />}
-          {quota.keyWarning && (
-            <div class="notice warn">
-              <p>{quota.keyWarning}</p>
-            </div>
-          )}
+          {quota.keyWarning && <Notice tone="warn">{quota.keyWarning}</Notice>}
           <div class="grid">
             {(isTest ? TEST_WALLETS : WALLETS).map((wallet) => {
               const snapshot = quota[wallet];
@@ -64,7 +59,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
                   ) : (
                     <NoPlan wallet={wallet} />
                   )}
-                  <WaitingPlans {...{ plans, wallet, now }} />
+                  <WaitingPlans plans={plans} wallet={wallet} now={now} />
                 </section>
               );
             })}
@@ -88,9 +83,7 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
         <p>
           <strong>Choose a plan to make calls.</strong> You have no plan and no pack.
         </p>
-        <a class="button primary" href="/account/plans">
-          Plans and packs
-        </a>
+        <PrimaryLink to="/account/plans">Plans and packs</PrimaryLink>
       </div>
     );
   }
@@ -108,13 +101,11 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
     );
   }
   return (
-    <div class="notice good">
-      <p>
-        <strong>Ready.</strong> Your next call uses the units of{' '}
-        {activeBillingTrack === 'pack' ? 'a pack' : 'your plan'}
-        {activeBilling === 'off_peak' ? ' for off-peak hours' : ''}.
-      </p>
-    </div>
+    <Notice tone="good">
+      <strong>Ready.</strong> Your next call uses the units of{' '}
+      {activeBillingTrack === 'pack' ? 'a pack' : 'your plan'}
+      {activeBilling === 'off_peak' ? ' for off-peak hours' : ''}.
+    </Notice>
   );
 }
 
@@ -171,9 +162,7 @@ function NoPlan({ wallet }: { wallet: 'general' | 'off_peak' }): VNode {
     <>
       <p class="muted">No plan{wallet === 'off_peak' && ' for off-peak hours'}.</p>
       <p>
-        <a class="button small" href="/account/plans">
-          Choose a plan
-        </a>
+        <SmallLink to="/account/plans">Choose a plan</SmallLink>
       </p>
     </>
   );
@@ -181,8 +170,7 @@ function NoPlan({ wallet }: { wallet: 'general' | 'off_peak' }): VNode {
 
 function Packs({ packs }: { packs: PacksSnapshot }): VNode {
   return (
-    <section class="card" aria-labelledby="packs">
-      <h2 id="packs">Packs</h2>
+    <Card id="packs" title="Packs">
       {packs.items.length === 0 && <p class="muted">No packs.</p>}
       {packs.items.map(({ id, planType, totalUnits, remainingUnits, validUntil, window, inWindow }) => (
         <div class="meter" key={id}>
@@ -211,10 +199,8 @@ function Packs({ packs }: { packs: PacksSnapshot }): VNode {
         </div>
       ))}
       <p>
-        <a class="button small" href="/account/plans">
-          Buy a pack
-        </a>
+        <SmallLink to="/account/plans">Buy a pack</SmallLink>
       </p>
-    </section>
+    </Card>
   );
 }

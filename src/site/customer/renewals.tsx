@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
 import { z } from 'zod';
 import { findOffer, type PlanOffer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable, type RenewalActions } from '../../billing/payments/payment-port.ts';
-import { type RenewingPlan, renewingPlansOf } from '../../billing/renewals/renewing-plans.ts';
+import { isUpgrade, type RenewingPlan, renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { ButtonLink, Facts, Notice, ToneTag } from '../kit/elements.tsx';
+import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
-import { money, Time } from '../kit/words.tsx';
+import { money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
-import { countPaymentRequest } from './payment-requests.ts';
+import { countPaymentRequest } from './purchases.tsx';
 
 const PLANS = '/account/plans';
 
@@ -91,7 +94,6 @@ async function sendDocuments(
   return sendPage(
     reply,
     <Page title="Invoices and receipts" path={PLANS}>
-      <h1>Invoices and receipts</h1>
       <Table
         name="Invoices and receipts"
         empty="No payments yet."
@@ -104,10 +106,118 @@ async function sendDocuments(
         ]}
       />
       <p>
-        <a class="button" href={PLANS}>
-          Back to the plans
-        </a>
+        <ButtonLink to={PLANS}>Back to the plans</ButtonLink>
       </p>
     </Page>,
+  );
+}
+
+const STATES = {
+  active: ['good', 'Active'],
+  past_due: ['bad', 'Payment failed'],
+  cancelling: ['warn', 'Cancelled'],
+  ended: ['', 'Ended'],
+} as const;
+
+export function RenewalTag({ plan: { state } }: { plan: RenewingPlan }): VNode {
+  return <ToneTag of={STATES[state]} />;
+}
+
+/** The renewing plans of an account, with what their customer can do. */
+export function RenewalCards(props: {
+  plans: readonly RenewingPlan[];
+  /** Plans for sale. */
+  offers: readonly PlanOffer[];
+}): VNode | null {
+  const { offers } = props;
+  const plans = props.plans.filter(({ state }) => state !== 'ended');
+  return (
+    <>
+      {plans.map((plan) => (
+        <section key={plan.id} class="card" aria-label={`Your plan ${plan.planName}`}>
+          <h2>Your plan: {plan.planName}</h2>
+          {plan.state === 'past_due' && <PastDue plan={plan} />}
+          <Facts facts={factsOf(plan)} />
+          <Actions plan={plan} />
+          {plan.state !== 'past_due' && <Changes plan={plan} offers={offers} />}
+        </section>
+      ))}
+    </>
+  );
+}
+
+function PastDue({ plan: { graceUntil } }: { plan: RenewingPlan }): VNode {
+  return (
+    <Notice tone="bad" role="alert">
+      The last payment failed. Change your card before <Time at={graceUntil} />; after that the plan ends.
+    </Notice>
+  );
+}
+
+function factsOf(plan: RenewingPlan) {
+  const { state, wallet, quantity, amountCents, currency, periodEnd, nextPlanName } = plan;
+  const renews = state === 'active' || state === 'past_due';
+  return [
+    ['State', <RenewalTag plan={plan} />],
+    ['Wallet', `${WALLET_NAMES[wallet]}${quantity > 1 ? `, × ${quantity}` : ''}`],
+    [renews ? 'Renews at' : 'Ends at', <Time at={periodEnd} />],
+    ...(renews ? [['Next payment', money(amountCents, currency)] as const] : []),
+    ...(nextPlanName === null ? [] : [['Next month', nextPlanName] as const]),
+  ] as const;
+}
+
+function Actions({ plan: { id, state } }: { plan: RenewingPlan }): VNode {
+  return (
+    <div class="row">
+      <PostButton action="/account/portal">Change card</PostButton>
+      <ButtonLink to="/account/invoices">Invoices and receipts</ButtonLink>
+      {state === 'cancelling' ? (
+        <PostButton action={`/account/renewals/${id}/resume`} class="primary">
+          Keep the plan
+        </PostButton>
+      ) : (
+        <PostButton
+          action={`/account/renewals/${id}/cancel`}
+          confirm="Cancel the plan? It continues until the end of the month that you have paid for."
+          class="danger"
+        >
+          Cancel the plan
+        </PostButton>
+      )}
+    </div>
+  );
+}
+
+function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOffer[] }): VNode | null {
+  const others = offers.filter(
+    ({ id, renews, priceCents }) =>
+      renews && priceCents > 0 && (id !== plan.planId || plan.nextPlanName !== null),
+  );
+  if (others.length === 0) return null;
+  return (
+    <>
+      <h3>Change the plan</h3>
+      <p class="hint">
+        A dearer plan starts a new month immediately. You pay its price less the price of the time that is
+        left of your present month. Units that you have used beyond the time that has passed count against the
+        new month; the units left of the present month end. A cheaper plan starts with the next month.
+      </p>
+      <div class="row">
+        {others.map((offer) => (
+          <PostButton
+            key={offer.code}
+            action={`/account/renewals/${plan.id}/change`}
+            fields={{ code: offer.code }}
+            confirm={
+              isUpgrade(plan, offer)
+                ? `Change to ${offer.name} now? You are charged immediately.`
+                : `Change to ${offer.name} with the next month?`
+            }
+          >
+            {offer.id === plan.planId ? `Stay with ${offer.name}` : `Change to ${offer.name}`}
+          </PostButton>
+        ))}
+      </div>
+    </>
   );
 }

@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { findOffer, offeredPacks, type PackOffer } from '../../billing/payments/offers.ts';
-import { type AutoTopUp, findTopUp, saveTopUp } from '../../billing/top-ups/top-up-settings.ts';
+import { type AutoTopUp, findTopUp, saveTopUp } from '../../billing/payments/top-ups.ts';
 import { wholeNumber } from '../../operator/fields.ts';
-import { Choice, Field, PostButton, PostForm } from '../kit/form.tsx';
+import { Card } from '../kit/elements.tsx';
+import { Choice, Field, PostButton, PostForm, Submit } from '../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -54,16 +55,15 @@ export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
     return sendPage(
       reply,
       <Page title="Automatic top-up" path="/account/plans">
-        <h1>Automatic top-up</h1>
         <p class="lead">
           When the units left in a wallet fall below a threshold, a pack is bought with your saved card, at
           most up to the ceiling in a calendar month (UTC).
         </p>
         {topUp && <TopUpState topUp={topUp} currency={currency} />}
-        <section class="card">
+        <Card>
           <TopUpForm topUp={topUp} packs={packs} form={form} currency={currency} />
           <PostButton action="/account/portal">Save or change a card</PostButton>
-        </section>
+        </Card>
       </Page>,
       status,
     );
@@ -124,9 +124,7 @@ function TopUpForm(props: {
         A plan that renews saves its card; without one, save a card first. If a payment fails, the top-up is
         switched off, and this page shows why.
       </p>
-      <button type="submit" class="primary">
-        Save
-      </button>
+      <Submit>Save</Submit>
     </PostForm>
   );
 }

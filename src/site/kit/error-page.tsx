@@ -3,9 +3,9 @@ import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
+import { PrimaryLink } from './elements.tsx';
 import { homeOf, Page } from './layout.tsx';
-import { pageHeaders } from './page-headers.ts';
-import { sendPage } from './render.tsx';
+import { pageHeaders, sendPage } from './render.tsx';
 
 /** Sends every error of a page as an error page. */
 export function registerErrorPages(scope: FastifyInstance, { log, events }: Pages): void {
@@ -57,12 +57,9 @@ function sendErrorPage(
     reply,
     // A navigation without forms: the error may have occurred before their token was created.
     <Page title={title}>
-      <h1>{title}</h1>
       <p class="lead">{text}</p>
       <p class="row">
-        <a class="button primary" href={homeOf(viewer)}>
-          Back to the overview
-        </a>
+        <PrimaryLink to={homeOf(viewer)}>Back to the overview</PrimaryLink>
         <small>Request {request.id}</small>
       </p>
     </Page>,

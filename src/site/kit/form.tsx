@@ -1,5 +1,7 @@
 import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { z } from 'zod';
+import { PASSWORD_LENGTH } from '../../accounts/passwords.ts';
 import { type FormFaults, type FormState, type FormValues, NO_INPUT } from './form-request.ts';
 import { CurrentPage } from './page-context.ts';
 
@@ -51,6 +53,15 @@ export function PostButton(props: {
   );
 }
 
+/** The button that sends a form. */
+export function Submit({ children }: { children: ComponentChildren }): VNode {
+  return (
+    <button type="submit" class="primary">
+      {children}
+    </button>
+  );
+}
+
 /** The buttons of a form that can be checked, with its price, before it is saved; the field `intent` says which was pressed. */
 export function CheckAndSaveButtons(): VNode {
   return (
@@ -84,7 +95,7 @@ export function FilterForm(props: {
   button?: string;
   /** Fields. */
   children: ComponentChildren;
-  /** Links beside the button. */
+  /** Links next to the button. */
   links?: ComponentChildren;
 }): VNode {
   const { path, values, faults = {}, button = 'Filter', children, links } = props;
@@ -168,7 +179,7 @@ interface FieldProps extends Labelling {
 export function Field(props: FieldProps): VNode {
   const { name, id, label, hint, type = 'text', preset, suggestions, ...rest } = props;
   return (
-    <Labelled {...{ name, label, hint }} {...(id ? { id } : {})}>
+    <Labelled name={name} label={label} hint={hint} {...(id ? { id } : {})}>
       {(attributes, value = preset) => (
         <>
           <input
@@ -194,19 +205,19 @@ export function Field(props: FieldProps): VNode {
 
 type Option = readonly [value: string, text: string];
 
+interface ChoiceProps extends Labelling {
+  options?: readonly Option[];
+  /** Further options under headings. */
+  groups?: readonly (readonly [heading: string, options: readonly Option[]])[];
+  /** Initial value. */
+  preset?: string;
+}
+
 /** A select box. */
-export function Choice(
-  props: Labelling & {
-    options?: readonly Option[];
-    /** Further options under headings. */
-    groups?: readonly (readonly [heading: string, options: readonly Option[]])[];
-    /** Initial value. */
-    preset?: string;
-  },
-): VNode {
+export function Choice(props: ChoiceProps): VNode {
   const { name, id, label, hint, options = [], groups = [], preset } = props;
   return (
-    <Labelled {...{ name, label, hint }} {...(id ? { id } : {})}>
+    <Labelled name={name} label={label} hint={hint} {...(id ? { id } : {})}>
       {(attributes, chosen = preset) => (
         <select {...attributes}>
           <Options options={options} chosen={chosen} />
@@ -233,16 +244,69 @@ function Options({ options, chosen }: { options: readonly Option[]; chosen: stri
   );
 }
 
+/** A field as a row: its name, its label, and what else an input or a select box takes. */
+export type FieldRow = readonly [
+  name: string,
+  label: string,
+  more?: Omit<FieldProps, 'name' | 'label'> | Omit<ChoiceProps, 'name' | 'label'>,
+];
+
+/** Fields one after the other. Those with options or groups are select boxes. */
+export function Fields({ rows }: { rows: readonly FieldRow[] }): VNode {
+  return (
+    <>
+      {rows.map(([name, label, more = {}]) =>
+        'options' in more || 'groups' in more ? (
+          <Choice key={name} name={name} label={label} {...more} />
+        ) : (
+          <Field key={name} name={name} label={label} {...more} />
+        ),
+      )}
+    </>
+  );
+}
+
 /** A text area. */
 export function TextArea(props: Labelling & { preset?: string; rows: number; placeholder?: string }): VNode {
   const { name, label, hint, preset, rows, placeholder } = props;
   return (
-    <Labelled {...{ name, label, hint }}>
+    <Labelled name={name} label={label} hint={hint}>
       {(attributes, value = preset) => (
         <textarea {...attributes} spellcheck={false} rows={rows} placeholder={placeholder}>
           {value}
         </textarea>
       )}
     </Labelled>
+  );
+}
+
+export const newPassword = z
+  .string({ error: `must have at least ${PASSWORD_LENGTH.min} characters` })
+  .min(PASSWORD_LENGTH.min, `must have at least ${PASSWORD_LENGTH.min} characters`)
+  .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
+
+/** The current password. */
+export const presentPassword = z
+  .string({ error: 'is required' })
+  .min(1, 'is required')
+  .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
+
+/** The field of a new password, named `password`. */
+export function NewPasswordField(props: {
+  label: string;
+  /** Text after the length requirement. */
+  hint?: string;
+}): VNode {
+  const { label, hint } = props;
+  return (
+    <Field
+      name="password"
+      label={label}
+      type="password"
+      autocomplete="new-password"
+      required
+      minLength={PASSWORD_LENGTH.min}
+      hint={[`At least ${PASSWORD_LENGTH.min} characters.`, hint].filter(Boolean).join(' ')}
+    />
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Mode } from '../../accounts/test-accounts.ts';
+import type { Mode } from '../../accounts/authentication.ts';
 import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
@@ -16,8 +16,12 @@ export type Viewer =
 
 export const VISITOR: Viewer = { kind: 'visitor' };
 
-export interface PageProps {
+interface PageProps {
   title: string;
+  /** Default: the title; null: the page has a heading of its own. */
+  heading?: ComponentChildren;
+  /** The link above the heading. */
+  back?: readonly [href: string, text: string];
   /** Default: the viewer of the request. */
   viewer?: Viewer;
   /** The path that the navigation marks as current. Default: the path of the request. */
@@ -78,7 +82,7 @@ const LINKS = { visitor: VISITOR_LINKS, customer: CUSTOMER_LINKS, operator: OPER
 export function Page(props: PageProps): VNode {
   const page = useContext(CurrentPage);
   const { title, viewer = page.viewer, path = page.path } = props;
-  const { scripts = [], libraries = [], styles = [], wide = false, children } = props;
+  const { heading = title, back, scripts = [], libraries = [], styles = [], wide = false, children } = props;
   return (
     <html lang="en">
       <head>
@@ -114,6 +118,12 @@ export function Page(props: PageProps): VNode {
         <Announcements shown={page.announcements} />
         {viewer.kind === 'customer' && viewer.mode === 'test' && <TestModeBanner />}
         <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
+          {back && (
+            <p>
+              <a href={back[0]}>{back[1]}</a>
+            </p>
+          )}
+          {heading !== null && <h1>{heading}</h1>}
           {children}
         </main>
         <footer class="bottom">
@@ -127,6 +137,19 @@ export function Page(props: PageProps): VNode {
         </footer>
       </body>
     </html>
+  );
+}
+
+/** A page with one narrow card, for visitors. */
+export function NarrowPage(props: { title: string; heading?: string; children: ComponentChildren }): VNode {
+  const { title, heading = title, children } = props;
+  return (
+    <Page title={title} heading={null} viewer={VISITOR}>
+      <div class="card narrow">
+        <h1>{heading}</h1>
+        {children}
+      </div>
+    </Page>
   );
 }
 

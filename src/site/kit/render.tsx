@@ -1,8 +1,10 @@
 import { createGzip } from 'node:zlib';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { sendVersion, type Version, versionOf } from '../../api/envelope.ts';
+import { recentlyUsed } from '../../platform/recently-used.ts';
 import { viewerOf } from '../session.ts';
 import type { Viewer } from './layout.tsx';
 import { CurrentPage, type PageContext, STATIC_PAGE } from './page-context.ts';
@@ -11,12 +13,12 @@ import { CurrentPage, type PageContext, STATIC_PAGE } from './page-context.ts';
 const MIN_COMPRESSED_CHARACTERS = 1_400;
 
 /** Renders a page. The renderer escapes all text and attributes. */
-export function renderHtml(page: VNode): string {
+function renderHtml(page: VNode): string {
   return `<!doctype html>${renderToString(page)}`;
 }
 
 /** Renders a page without forms for many readers. */
-export function keptHtml(page: VNode, context: Pick<PageContext, 'viewer' | 'announcements'>): string {
+function keptHtml(page: VNode, context: Pick<PageContext, 'viewer' | 'announcements'>): string {
   return renderHtml(
     <CurrentPage.Provider value={{ ...STATIC_PAGE, ...context }}>{page}</CurrentPage.Provider>,
   );
@@ -65,4 +67,79 @@ function contextOf(reply: FastifyReply, viewer: Viewer): PageContext {
 
 function encodings({ request }: FastifyReply): string[] {
   return new Negotiator(request.raw).encodings(['gzip', 'identity']);
+}
+
+/** Sends a page without forms that is the same for all readers of a kind. */
+type SendKeptPage = (
+  reply: FastifyReply,
+  about: {
+    /** Everything else that the page depends on. */
+    key: string;
+    viewer: Viewer;
+    page(): VNode;
+  },
+) => FastifyReply;
+
+/** The most pages that are kept. One takes about 50 KB. */
+const MAX_KEPT = 100;
+
+/** Keeps rendered pages with their compressed form, so that a visitor costs no rendering. */
+export function createKeptPages(): SendKeptPage {
+  const kept = recentlyUsed<string, Version>(MAX_KEPT);
+  return (reply, { key, viewer, page }) => {
+    const { request, server } = reply;
+    const announcements = server.announcementsFor(request, viewer);
+    const name = JSON.stringify([viewer.kind, announcements.map(({ id }) => id), key]);
+    const version =
+      kept.get(name) ?? versionOf(keptHtml(page(), { viewer, announcements }), 'text/html; charset=utf-8');
+    kept.set(name, version);
+    return sendVersion(request, reply, version);
+  };
+}
+
+/** Allows scripts, styles, pictures and requests of this address only; nothing inline, no frames. */
+const CONTENT_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * Sets the security headers of every page. A route that needs another content policy sets its own.
+ * @param formTargets other sites that forms may redirect to, such as a payment provider.
+ */
+export function setPageHeaders(scope: FastifyInstance, formTargets: readonly string[] = []): void {
+  const headers = pageHeaders(formTargets);
+  scope.addHook('onRequest', async (_request, reply) => {
+    reply.headers(headers);
+  });
+}
+
+/** Returns the security headers of a page. */
+export function pageHeaders(formTargets: readonly string[] = []): Record<string, string> {
+  return {
+    'content-security-policy': CONTENT_POLICY.replace(
+      "form-action 'self'",
+      ["form-action 'self'", ...formTargets].join(' '),
+    ),
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  };
+}
+
+/** Makes a hook that also allows the pictures of another site. It runs after the one that sets the page's headers. */
+export function allowPictures(origin: string) {
+  return async (_request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const policy = String(reply.getHeader('content-security-policy'));
+    reply.header('content-security-policy', policy.replace("img-src 'self'", `img-src 'self' ${origin}`));
+  };
 }

@@ -8,7 +8,7 @@ export type Column<Row> = readonly [
 ];
 
 /** How a table is sorted. */
-export interface Sorting {
+interface Sorting {
   /** The heading of the column; undefined: in another order. */
   by: string | undefined;
   isDescending: boolean;
@@ -94,5 +94,12 @@ function Heading({ heading, sort }: { heading: string; sort: Sorting | undefined
       {heading}
       {sort?.by === heading && <span aria-hidden="true">{sort.isDescending ? ' ↓' : ' ↑'}</span>}
     </a>
+  );
+}
+
+/** Makes a table with fixed columns. @param empty is shown if there are no rows. */
+export function tableOf<Row>(name: string, empty: string, columns: readonly Column<Row>[]) {
+  return ({ rows }: { rows: readonly Row[] }): VNode => (
+    <Table name={name} empty={empty} columns={columns} rows={rows} />
   );
 }

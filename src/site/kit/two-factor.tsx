@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import { create } from 'qrcode';
 import { z } from 'zod';
+import { Secret } from './elements.tsx';
 import { Field } from './form.tsx';
 import { Page } from './layout.tsx';
-import { Secret } from './secret.tsx';
 
 /** A code of an app, or a recovery code. */
 export const codeInput = z
@@ -34,8 +34,7 @@ export function RecoveryCodes(props: {
 }): VNode {
   const [path, text] = props.back;
   return (
-    <Page title="Recovery codes">
-      <h1>Two-factor sign-in is on</h1>
+    <Page title="Recovery codes" heading="Two-factor sign-in is on">
       <section class="notice good">
         <h2>Recovery codes</h2>
         <p>

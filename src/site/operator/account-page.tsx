@@ -3,17 +3,22 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { listKeys } from '../../accounts/account-keys.ts';
 import { type Account, findAccount } from '../../accounts/accounts.ts';
-import { hasTestAccount, isTestAccount, liveAccountOf, testAccountOf } from '../../accounts/test-accounts.ts';
+import {
+  hasTestAccount,
+  isTestAccount,
+  liveAccountOf,
+  testAccountOf,
+} from '../../accounts/authentication.ts';
 import { listPlans } from '../../billing/grants.ts';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
 import { listPurchases } from '../../billing/payments/purchases.ts';
-import { renewingPlansOf } from '../../billing/renewals/renewing-plans.ts';
+import { renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
 import { walletBalances } from '../../billing/statement.ts';
 import { recentCalls, subscriptionsOf } from '../../operator/account-facts.ts';
 import { type Erasure, erasureOf } from '../../operator/personal-data/erasure.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { Facts } from '../kit/facts.tsx';
+import { ButtonLink, Card, Facts } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -27,10 +32,10 @@ import {
   LedgerTable,
   PackTable,
   PurchaseTable,
+  RenewalTable,
   SubscriptionTable,
 } from './account-tables.tsx';
 import { GrantForms } from './grant-forms.tsx';
-import { RenewalTable } from './renewal-table.tsx';
 
 const LINES = 15;
 
@@ -82,11 +87,9 @@ export async function sendAccountPage(
   return sendPage(
     reply,
     <Page title={email} wide>
-      <h1>{email}</h1>
       {shown}
       <div class="split">
-        <section class="card">
-          <h2>Account</h2>
+        <Card title="Account">
           <AccountFacts account={account} erasure={erasure} />
           {hasTest && (
             <p>
@@ -94,11 +97,10 @@ export async function sendAccountPage(
             </p>
           )}
           <Actions account={account} erasure={erasure} />
-        </section>
-        <section class="card">
-          <h2>Grant units</h2>
+        </Card>
+        <Card title="Grant units">
           <GrantForms path={`/admin/accounts/${id}`} plans={plans} refused={refused} />
-        </section>
+        </Card>
       </div>
       <Records records={records} now={now} />
     </Page>,
@@ -129,15 +131,15 @@ function Records({ records, now }: { records: Records; now: number }): VNode {
       <SubscriptionTable subscriptions={subscriptions} balances={balances} now={now} />
       {renewing.length > 0 && <RenewalTable plans={renewing} />}
       <h2>Packs</h2>
-      <PackTable packs={balances.packs} />
+      <PackTable rows={balances.packs} />
       <h2>Keys</h2>
-      <KeyTable keys={keys} />
+      <KeyTable rows={keys.toReversed()} />
       <h2>Purchases</h2>
-      <PurchaseTable purchases={purchases} />
+      <PurchaseTable rows={purchases} />
       <h2>Recent calls</h2>
-      <CallTable calls={calls} />
+      <CallTable rows={calls} />
       <h2>Ledger</h2>
-      <LedgerTable lines={ledger} />
+      <LedgerTable rows={ledger} />
     </>
   );
 }
@@ -181,9 +183,7 @@ function Actions({ account, erasure }: AccountProps): VNode {
     return (
       <div class="row">
         <PostButton action={`${path}/view`}>View as customer</PostButton>
-        <a class="button" href={`/admin/accounts/${liveAccountOf(id)}`}>
-          Live account
-        </a>
+        <ButtonLink to={`/admin/accounts/${liveAccountOf(id)}`}>Live account</ButtonLink>
       </div>
     );
   if (erasure.erasedAt)

@@ -3,13 +3,15 @@ import type { AccountKey } from '../../accounts/account-keys.ts';
 import type { AccountState } from '../../accounts/accounts.ts';
 import type { LedgerLine } from '../../billing/ledger-lines.ts';
 import type { Purchase } from '../../billing/payments/purchases.ts';
+import type { RenewingPlan } from '../../billing/payments/sync-renewal.ts';
 import type { WalletBalances } from '../../billing/statement.ts';
 import { windowText } from '../../billing/wallets.ts';
 import type { RecentCall, SubscriptionFacts } from '../../operator/account-facts.ts';
 import { ERRORS } from '../../platform/errors.ts';
-import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
-import { Table } from '../kit/table.tsx';
-import { Tag, ToneTag } from '../kit/tag.tsx';
+import { PurchaseTag, purchaseText } from '../customer/purchases.tsx';
+import { RenewalTag } from '../customer/renewals.tsx';
+import { Tag, ToneTag } from '../kit/elements.tsx';
+import { Table, tableOf } from '../kit/table.tsx';
 import { count, Dash, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 
 const ACCOUNT_STATES = {
@@ -60,58 +62,34 @@ function RunTag({ startsAt, endsAt, now }: { startsAt: Date; endsAt: Date; now: 
   return startsAt.getTime() > now ? <Tag tone="busy">scheduled</Tag> : <Tag tone="good">active</Tag>;
 }
 
-export function PackTable({ packs }: { packs: WalletBalances['packs'] }): VNode {
-  return (
-    <Table
-      name="Packs"
-      rows={packs}
-      columns={[
-        ['Number', ({ id }) => id, 'number'],
-        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-        ['Window', ({ window }) => (window ? windowText(window) : '-')],
-        ['Left', ({ remainingUnits }) => count(remainingUnits), 'number'],
-        ['Of', ({ totalUnits }) => count(totalUnits), 'number'],
-        ['Calls per minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
-        ['Valid until', ({ validUntil }) => <Time at={validUntil} />],
-        ['State', ({ valid }) => (valid ? <Tag tone="good">valid</Tag> : <Tag>expired</Tag>)],
-      ]}
-    />
-  );
-}
+export const PackTable = tableOf<WalletBalances['packs'][number]>('Packs', 'None.', [
+  ['Number', ({ id }) => id, 'number'],
+  ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+  ['Window', ({ window }) => (window ? windowText(window) : '-')],
+  ['Left', ({ remainingUnits }) => count(remainingUnits), 'number'],
+  ['Of', ({ totalUnits }) => count(totalUnits), 'number'],
+  ['Calls per minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
+  ['Valid until', ({ validUntil }) => <Time at={validUntil} />],
+  ['State', ({ valid }) => (valid ? <Tag tone="good">valid</Tag> : <Tag>expired</Tag>)],
+]);
 
-export function KeyTable({ keys }: { keys: readonly AccountKey[] }): VNode {
-  return (
-    <Table
-      name="Keys"
-      rows={keys.toReversed()}
-      columns={[
-        ['Key', ({ prefix }) => <code>{prefix}…</code>],
-        ['State', ({ state }) => <Tag tone={state === 'active' ? 'good' : ''}>{state}</Tag>],
-        ['Created', ({ createdAt }) => <Time at={createdAt} />],
-        ['Last used', ({ lastUsedAt }) => <Time at={lastUsedAt} />],
-        ['Valid until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
-      ]}
-    />
-  );
-}
+export const KeyTable = tableOf<AccountKey>('Keys', 'None.', [
+  ['Key', ({ prefix }) => <code>{prefix}…</code>],
+  ['State', ({ state }) => <Tag tone={state === 'active' ? 'good' : ''}>{state}</Tag>],
+  ['Created', ({ createdAt }) => <Time at={createdAt} />],
+  ['Last used', ({ lastUsedAt }) => <Time at={lastUsedAt} />],
+  ['Valid until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
+]);
 
-export function PurchaseTable({ purchases }: { purchases: readonly Purchase[] }): VNode {
-  return (
-    <Table
-      name="Purchases"
-      rows={purchases}
-      columns={[
-        ['Created', ({ createdAt }) => <Time at={createdAt} />],
-        ['Item', purchaseText],
-        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-        ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
-        ['Payment provider', ({ provider }) => provider],
-        ['State', (purchase) => <PurchaseTag purchase={purchase} />],
-        ['Purchase id', ({ id }) => <code class="id">{id}</code>],
-      ]}
-    />
-  );
-}
+export const PurchaseTable = tableOf<Purchase>('Purchases', 'None.', [
+  ['Created', ({ createdAt }) => <Time at={createdAt} />],
+  ['Item', purchaseText],
+  ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+  ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+  ['Payment provider', ({ provider }) => provider],
+  ['State', (purchase) => <PurchaseTag purchase={purchase} />],
+  ['Purchase id', ({ id }) => <code class="id">{id}</code>],
+]);
 
 const CALL_STATES = {
   reserved: ['busy', 'running'],
@@ -119,58 +97,63 @@ const CALL_STATES = {
   released: ['bad', 'failed'],
 } as const;
 
-export function CallTable({ calls }: { calls: readonly RecentCall[] }): VNode {
+export const CallTable = tableOf<RecentCall>('Recent calls', 'None.', [
+  ['Accepted', ({ acceptedAt }) => <Time at={acceptedAt} />],
+  [
+    'Operation',
+    ({ operation, background }) => (
+      <>
+        <code>{operation}</code> {background && <Tag>batch</Tag>}
+      </>
+    ),
+  ],
+  ['State', ({ state }) => <ToneTag of={CALL_STATES[state]} />],
+  ['Reserved', ({ unitsReserved }) => count(unitsReserved), 'number'],
+  ['Charged', ({ unitsCharged }) => count(unitsCharged), 'number'],
+  [
+    'Error',
+    ({ id, error }) =>
+      error ? <a href={`/admin/errors?q=${id}`}>{ERRORS[error.kind]?.code ?? error.kind}</a> : '-',
+  ],
+  ['Job', ({ id }) => <code class="id">{id}</code>],
+]);
+
+export const LedgerTable = tableOf<LedgerLine>('Ledger', 'No ledger lines yet.', [
+  ['Line', ({ id }) => id, 'number'],
+  ['Date', ({ at }) => <Time at={at} />],
+  ['Kind', ({ kind }) => kind],
+  [
+    'Pack or subscription',
+    ({ source, sourceId, wallet }) =>
+      `${source} ${sourceId}${wallet ? `, ${WALLET_NAMES[wallet].toLowerCase()}` : ''}`,
+  ],
+  ['Units', ({ units }) => count(units), 'number'],
+  ['Change', ({ change }) => (change === 0 ? '-' : `${change > 0 ? '+' : ''}${count(change)}`), 'number'],
+  ['Job', ({ callId }) => (callId ? <code class="id">{callId}</code> : <Dash />)],
+]);
+
+/** The plans of an account that Stripe renews. */
+export function RenewalTable({ plans }: { plans: readonly RenewingPlan[] }): VNode {
   return (
-    <Table
-      name="Recent calls"
-      rows={calls}
-      columns={[
-        ['Accepted', ({ acceptedAt }) => <Time at={acceptedAt} />],
-        [
-          'Operation',
-          ({ operation, background }) => (
-            <>
-              <code>{operation}</code> {background && <Tag>batch</Tag>}
-            </>
-          ),
-        ],
-        ['State', ({ state }) => <ToneTag of={CALL_STATES[state]} />],
-        ['Reserved', ({ unitsReserved }) => count(unitsReserved), 'number'],
-        ['Charged', ({ unitsCharged }) => count(unitsCharged), 'number'],
-        [
-          'Error',
-          ({ id, error }) =>
-            error ? <a href={`/admin/errors?q=${id}`}>{ERRORS[error.kind]?.code ?? error.kind}</a> : '-',
-        ],
-        ['Job', ({ id }) => <code class="id">{id}</code>],
-      ]}
-    />
+    <>
+      <h2>Plans that renew</h2>
+      <Table
+        name="Plans that renew"
+        rows={plans}
+        columns={[
+          ['Plan', renewalText],
+          ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+          ['State', (plan) => <RenewalTag plan={plan} />],
+          ['Paid until', ({ periodEnd }) => <Time at={periodEnd} />],
+          ['Grace until', ({ graceUntil }) => <Time at={graceUntil} />],
+          ['Next payment', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+          ["Stripe's id", ({ id }) => <code class="id">{id}</code>],
+        ]}
+      />
+    </>
   );
 }
 
-export function LedgerTable({ lines }: { lines: readonly LedgerLine[] }): VNode {
-  return (
-    <Table
-      name="Ledger"
-      empty="No ledger lines yet."
-      rows={lines}
-      columns={[
-        ['Line', ({ id }) => id, 'number'],
-        ['Date', ({ at }) => <Time at={at} />],
-        ['Kind', ({ kind }) => kind],
-        [
-          'Pack or subscription',
-          ({ source, sourceId, wallet }) =>
-            `${source} ${sourceId}${wallet ? `, ${WALLET_NAMES[wallet].toLowerCase()}` : ''}`,
-        ],
-        ['Units', ({ units }) => count(units), 'number'],
-        [
-          'Change',
-          ({ change }) => (change === 0 ? '-' : `${change > 0 ? '+' : ''}${count(change)}`),
-          'number',
-        ],
-        ['Job', ({ callId }) => (callId ? <code class="id">{callId}</code> : <Dash />)],
-      ]}
-    />
-  );
+function renewalText({ planName, quantity, nextPlanName }: RenewingPlan): string {
+  return `${planName}${quantity > 1 ? ` × ${quantity}` : ''}${nextPlanName === null ? '' : `, then ${nextPlanName}`}`;
 }

@@ -1,15 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { AUDIT_ACTIONS, type AuditAction } from '../../operator/audit/audit-actions.ts';
-import { auditCsv, auditLines, changeText, type StoredLine } from '../../operator/audit/audit-search.ts';
+import {
+  AUDIT_ACTIONS,
+  type AuditAction,
+  auditCsv,
+  auditLines,
+  changeText,
+  type StoredLine,
+} from '../../operator/audit.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { ButtonLink } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm } from '../kit/form.tsx';
 import { type FormState, readForm } from '../kit/form-request.ts';
-import { ListPage } from '../kit/list-page.tsx';
-import { addressOf, optional, pageOf } from '../kit/paging.tsx';
+import { addressOf, ListPage, optional, pageOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
+import { tableOf } from '../kit/table.tsx';
 import { Dash, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 
@@ -58,7 +64,7 @@ export function registerAudit(scope: FastifyInstance, { database }: Pages): void
         list={list}
         cursor="before"
       >
-        <LineTable lines={list.items} />
+        <LineTable rows={list.items} />
       </ListPage>,
       form.ok ? 200 : 400,
     );
@@ -81,11 +87,7 @@ export function registerAudit(scope: FastifyInstance, { database }: Pages): void
 function AuditFilterForm({ values, faults }: FormState): VNode {
   const links = (
     <>
-      {Object.values(values).some(Boolean) && (
-        <a class="button" href={PATH}>
-          All lines
-        </a>
-      )}
+      {Object.values(values).some(Boolean) && <ButtonLink to={PATH}>All lines</ButtonLink>}
       <a class="button push" href={addressOf('/admin/audit.csv', values)}>
         Export CSV
       </a>
@@ -102,24 +104,15 @@ function AuditFilterForm({ values, faults }: FormState): VNode {
   );
 }
 
-function LineTable({ lines }: { lines: readonly StoredLine[] }): VNode {
-  return (
-    <Table
-      name="Audit log"
-      empty="No lines found."
-      rows={lines}
-      columns={[
-        ['Time', ({ at }) => <Time at={at} />],
-        ['Operator', ({ operator, address }) => (address ? `${operator}, ${address}` : operator)],
-        ['Action', ({ action }) => AUDIT_ACTIONS[action]],
-        [
-          'Account',
-          ({ accountId }) =>
-            accountId === null ? <Dash /> : <a href={`/admin/accounts/${accountId}`}>{accountId}</a>,
-        ],
-        ['Target', ({ target }) => target ?? <Dash />, 'long'],
-        ['Change', (line) => changeText(line) || <Dash />, 'long'],
-      ]}
-    />
-  );
-}
+const LineTable = tableOf<StoredLine>('Audit log', 'No lines found.', [
+  ['Time', ({ at }) => <Time at={at} />],
+  ['Operator', ({ operator, address }) => (address ? `${operator}, ${address}` : operator)],
+  ['Action', ({ action }) => AUDIT_ACTIONS[action]],
+  [
+    'Account',
+    ({ accountId }) =>
+      accountId === null ? <Dash /> : <a href={`/admin/accounts/${accountId}`}>{accountId}</a>,
+  ],
+  ['Target', ({ target }) => target ?? <Dash />, 'long'],
+  ['Change', (line) => changeText(line) || <Dash />, 'long'],
+]);

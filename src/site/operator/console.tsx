@@ -1,18 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
+import { OUR_FAILURES, readOpenWork } from '../../operator/account-facts.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
-import { OUR_FAILURES, readOpenWork } from '../../operator/open-work.ts';
 import { lossesIn, type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
+import { Card, Notice, Tag } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
-import { Tag } from '../kit/tag.tsx';
+import { tableOf } from '../kit/table.tsx';
 import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { FailedCallTable } from './failed-calls.tsx';
-import { LossNotice } from './loss-notice.tsx';
-import { TokenGauge } from './token-gauge.tsx';
+import { FailedCallTable } from './errors.tsx';
+import { LossNotice, TokenGauge } from './upstream.tsx';
 
 const DAY_MS = 86_400_000;
 
@@ -32,27 +31,25 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
     return sendPage(
       reply,
       <Page title="Operator console" wide>
-        <h1>Operator console</h1>
         <div id="console" data-refresh="10">
           <PendingPurchases pending={work.pendingPurchases} />
           <LossNotice losses={losses} currency={currency} />
           <div class="grid tiles">
-            <section class="card">
-              <h2>Upstream tokens</h2>
+            <Card title="Upstream tokens">
               <TokenGauge tokens={reading?.tokens ?? null} />
               <a href="/admin/upstream">History and spending</a>
-            </section>
+            </Card>
             <UnitsAndTokens usage={usage} />
             <OpenWorkTiles work={work} />
           </div>
           <h2>Queues and workers</h2>
           {reading ? (
-            <Pools pools={reading.pools} />
+            <Pools rows={reading.pools} />
           ) : (
             <p class="notice bad">The queues are temporarily unavailable.</p>
           )}
           <h2>Failures of the last day</h2>
-          <FailedCallTable calls={failed} />
+          <FailedCallTable rows={failed} />
         </div>
       </Page>,
     );
@@ -70,16 +67,14 @@ async function readQueues({ queueGauges, log }: Pages): Promise<QueueReading | n
 function PendingPurchases({ pending }: { pending: number }): VNode | null {
   if (pending === 0) return null;
   return (
-    <div class="notice warn">
-      <p>
-        <a href="/admin/orders">
-          {pending === 1
-            ? '1 purchase is awaiting payment'
-            : `${count(pending)} purchases are awaiting payment`}
-        </a>
-        .
-      </p>
-    </div>
+    <Notice tone="warn">
+      <a href="/admin/orders">
+        {pending === 1
+          ? '1 purchase is awaiting payment'
+          : `${count(pending)} purchases are awaiting payment`}
+      </a>
+      .
+    </Notice>
   );
 }
 
@@ -128,33 +123,24 @@ function UnitsAndTokens({ usage }: { usage: readonly OperationUsage[] }): VNode 
 
 function Tile(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
   return (
-    <section class="card">
+    <Card>
       <h2>{props.title}</h2>
       <p>
         <span class="figure">{props.figure}</span> <small>{props.note}</small>
       </p>
       {props.children}
-    </section>
+    </Card>
   );
 }
 
-function Pools({ pools }: { pools: readonly PoolReading[] }): VNode {
-  return (
-    <Table
-      name="Queues by pool"
-      empty="No pools."
-      rows={pools}
-      columns={[
-        ['Pool', ({ pool }) => <code>{pool}</code>],
-        ['Waiting', ({ jobs }) => count(jobs.waiting), 'number'],
-        ['Running', ({ jobs }) => count(jobs.running), 'number'],
-        ['Delayed', ({ jobs }) => count(jobs.delayed), 'number'],
-        ['Expected wait', ({ expectedWaitMs }) => waitOf(expectedWaitMs), 'number'],
-        ['Workers', ({ workers }) => <WorkersTag workers={workers} />],
-      ]}
-    />
-  );
-}
+const Pools = tableOf<PoolReading>('Queues by pool', 'No pools.', [
+  ['Pool', ({ pool }) => <code>{pool}</code>],
+  ['Waiting', ({ jobs }) => count(jobs.waiting), 'number'],
+  ['Running', ({ jobs }) => count(jobs.running), 'number'],
+  ['Delayed', ({ jobs }) => count(jobs.delayed), 'number'],
+  ['Expected wait', ({ expectedWaitMs }) => waitOf(expectedWaitMs), 'number'],
+  ['Workers', ({ workers }) => <WorkersTag workers={workers} />],
+]);
 
 function WorkersTag({ workers }: { workers: number }): VNode {
   return workers > 0 ? <Tag tone="good">{count(workers)} running</Tag> : <Tag tone="bad">none</Tag>;

@@ -1,19 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import {
+  type FailedCall,
   failedCalls,
   failedCallsOf,
   type LoggedFailure,
   searchFailures,
 } from '../../operator/failure-search.ts';
-import { ListPage } from '../kit/list-page.tsx';
-import { pageOf } from '../kit/paging.tsx';
+import { ERRORS } from '../../platform/errors.ts';
+import { Tag } from '../kit/elements.tsx';
+import { ListPage, pageOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Tag } from '../kit/tag.tsx';
-import { Time } from '../kit/words.tsx';
+import { tableOf } from '../kit/table.tsx';
+import { Dash, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { FailedCallTable } from './failed-calls.tsx';
-import { readSearch, SearchForm } from './search.tsx';
+import { readSearch, SearchForm } from './accounts.tsx';
 
 const PATH = '/admin/errors';
 
@@ -42,7 +43,7 @@ export function registerErrors(scope: FastifyInstance, { database }: Pages): voi
     const note = (
       <>
         <h2>Failed calls</h2>
-        <FailedCallTable calls={calls} />
+        <FailedCallTable rows={calls} />
       </>
     );
     return sendPage(
@@ -105,5 +106,35 @@ function Failure({ failure }: { failure: LoggedFailure }): VNode {
         )}
       </p>
     </article>
+  );
+}
+
+/** Failed calls with the errors that customers received. */
+export const FailedCallTable = tableOf<FailedCall>('Failed calls', 'No failed calls.', [
+  ['Date', ({ finishedAt }) => <Time at={finishedAt} />],
+  ['Operation', ({ operation }) => <code>{operation}</code>],
+  ['Account', ({ accountId }) => <a href={`/admin/accounts/${accountId}`}>{accountId}</a>],
+  // A newer version may have written a kind that this one does not know.
+  ['Error', ({ error }) => <code>{ERRORS[error.kind]?.code ?? error.kind}</code>],
+  ['Message to the customer', ({ error }) => <span class="long-text">{error.message}</span>],
+  [
+    'Job, error id',
+    ({ callId, error }) => (
+      <>
+        <ErrorsOf id={callId} />
+        <br />
+        <ErrorsOf id={error.metadata?.errorId} />
+      </>
+    ),
+  ],
+]);
+
+/** An id that links to its failures. */
+function ErrorsOf({ id }: { id: unknown }): VNode {
+  if (typeof id !== 'string') return <Dash />;
+  return (
+    <a class="id" href={`/admin/errors?q=${encodeURIComponent(id)}`}>
+      {id}
+    </a>
   );
 }

@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import type { StoredPlan } from '../../billing/grants.ts';
-import { Choice, Field, PostForm } from '../kit/form.tsx';
+import { Choice, Field, PostForm, Submit } from '../kit/form.tsx';
 import { WALLET_NAMES } from '../kit/words.tsx';
 import type { AccountExtras } from './account-page.tsx';
-import { OwnWindow } from './own-window.tsx';
+import { OwnWindow } from './offers.tsx';
 
 type Kind = 'subscription' | 'pack';
 
@@ -67,9 +67,7 @@ function GrantForm({ kind, path, plans, refused }: GrantProps & { kind: Kind }):
         {isSubscription && (
           <Field name="starts" label="Starts" hint="A date such as 2027-01-31. Default: now." />
         )}
-        <button type="submit" class="primary">
-          {isSubscription ? 'Grant subscription' : 'Grant pack'}
-        </button>
+        <Submit>{isSubscription ? 'Grant subscription' : 'Grant pack'}</Submit>
       </PostForm>
     </details>
   );

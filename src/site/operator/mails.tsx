@@ -1,27 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { kindNamed } from '../../mail/kinds/index.ts';
-import { findMail, type LoggedMail, listMails, MAIL_STATES } from '../../mail/mail-log.ts';
+import { findMessage, type LoggedAttempt, listMessages, type Message } from '../../outbox/log.ts';
+import { kindNamed } from '../../outbox/mail/kinds/index.ts';
+import { MAIL_STATES, mailText } from '../../outbox/mail/mails.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { Facts } from '../kit/facts.tsx';
+import { Card, Facts, ToneTag } from '../kit/elements.tsx';
 import { FilterForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
-import { ListPage, StateChoice } from '../kit/list-page.tsx';
-import { pageOf } from '../kit/paging.tsx';
+import { ListPage, pageOf, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
-import { ToneTag } from '../kit/tag.tsx';
+import { tableOf } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 
 const PATH = '/admin/mails';
 
 const MAILS_A_PAGE = 50;
+const MAILS = { channel: 'mail', accountId: null } as const;
 
 const STATES = {
   pending: ['busy', 'Pending'],
   sent: ['good', 'Sent'],
+  delivered: ['good', 'Delivered'],
   failed: ['bad', 'Failed'],
   not_sent: ['', 'Not sent'],
 } as const;
@@ -45,7 +46,7 @@ export function registerMails(scope: FastifyInstance, pages: Pages): void {
 
   async function showList(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { state, before } = filter.parse(request.query);
-    const found = await listMails(database, { state, before, limit: MAILS_A_PAGE + 1 });
+    const found = await listMessages(database, MAILS, { state, before, limit: MAILS_A_PAGE + 1 });
     const query = { state: state ?? undefined, before: before ?? undefined };
     const list = pageOf(found, MAILS_A_PAGE, query, ({ id }) => id);
     const form = (
@@ -64,65 +65,62 @@ export function registerMails(scope: FastifyInstance, pages: Pages): void {
         list={list}
         cursor="before"
       >
-        <MailTable mails={list.items} />
+        <MailTable rows={list.items} />
       </ListPage>,
     );
   }
 
   async function showMail(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const id = z.uuid().safeParse((request.params as { id: string }).id);
-    const publicUrl = baseUrlOf(pages, request);
-    const mail = id.success ? await findMail(database, id.data, { secretBox, publicUrl }) : null;
+    const mail = id.success ? await findMessage(database, MAILS, id.data) : null;
     if (!mail) throw new SoukError('NOT_FOUND', { message: 'There is no such mail. Old mails are deleted.' });
+    const text = mailText(mail, { secretBox, publicUrl: baseUrlOf(pages, request) });
     return sendPage(
       reply,
-      <Page title="Mail" path={PATH}>
-        <h1>{nameOf(mail)}</h1>
-        <section class="card">
+      <Page title="Mail" heading={nameOf(mail)} path={PATH}>
+        <Card>
           <Facts
             facts={[
               ['To', <Recipient key="to" mail={mail} />],
               ['State', <ToneTag key="state" of={STATES[mail.state]} />],
-              ['Attempts', mail.tries],
+              ['Attempts', mail.attempts],
               mail.lastError !== null && ['Reason', mail.lastError],
               ['Created', <Time key="created" at={mail.createdAt} />],
               mail.nextAttemptAt !== null && ['Next attempt', <Time key="next" at={mail.nextAttemptAt} />],
               mail.finishedAt !== null && ['Ended', <Time key="ended" at={mail.finishedAt} />],
             ]}
           />
-        </section>
-        {mail.text === null ? (
+          {mail.log.length > 0 && <Attempts rows={mail.log} />}
+        </Card>
+        {text === null ? (
           <p class="hint">The text has a link with a token, which exists only while the mail is sent.</p>
         ) : (
-          <pre class="wrap">{mail.text}</pre>
+          <pre class="wrap">{text}</pre>
         )}
       </Page>,
     );
   }
 }
 
-function MailTable({ mails }: { mails: readonly LoggedMail[] }): VNode {
-  return (
-    <Table
-      name="Mails"
-      empty="No mails."
-      rows={mails}
-      columns={[
-        ['Created', ({ createdAt }) => <Time at={createdAt} />],
-        ['Kind', (mail) => <a href={`${PATH}/${mail.id}`}>{nameOf(mail)}</a>],
-        ['To', (mail) => <Recipient mail={mail} />],
-        ['State', ({ state }) => <ToneTag of={STATES[state]} />],
-        ['Attempts', ({ tries }) => tries, 'number'],
-        ['Reason', ({ lastError }) => lastError, 'long'],
-      ]}
-    />
-  );
-}
+const Attempts = tableOf<LoggedAttempt>('Attempts', 'No attempts.', [
+  ['Attempt', ({ attempt }) => attempt, 'number'],
+  ['Time', ({ at }) => <Time at={at} />],
+  ['Result', ({ error }) => error ?? 'The mail server accepted the mail.', 'long'],
+]);
 
-function Recipient({ mail: { accountId, recipient } }: { mail: LoggedMail }): VNode | string {
+const MailTable = tableOf<Message>('Mails', 'No mails.', [
+  ['Created', ({ createdAt }) => <Time at={createdAt} />],
+  ['Kind', (mail) => <a href={`${PATH}/${mail.id}`}>{nameOf(mail)}</a>],
+  ['To', (mail) => <Recipient mail={mail} />],
+  ['State', ({ state }) => <ToneTag of={STATES[state]} />],
+  ['Attempts', ({ attempts }) => attempts, 'number'],
+  ['Reason', ({ lastError }) => lastError, 'long'],
+]);
+
+function Recipient({ mail: { accountId, recipient } }: { mail: Message }): VNode | string {
   return accountId === null ? recipient : <a href={`/admin/accounts/${accountId}`}>{recipient}</a>;
 }
 
-function nameOf({ kind }: LoggedMail): string {
+function nameOf({ kind }: Message): string {
   return kindNamed(kind)?.name ?? kind;
 }

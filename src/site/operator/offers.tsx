@@ -6,10 +6,10 @@ import {
   listAllPlans,
   type OperatorPack,
   type OperatorPlan,
-} from '../../billing/payments/change-offers.ts';
+} from '../../billing/payments/offers.ts';
 import { windowText } from '../../billing/wallets.ts';
 import { saleActs } from '../../operator/acts/sale-acts.ts';
-import type { Operating } from '../../operator/audit/audit-log.ts';
+import type { Operating } from '../../operator/audit.ts';
 import {
   ownWindow,
   requireOffPeak,
@@ -18,15 +18,15 @@ import {
   wholeNumber,
 } from '../../operator/fields.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { ButtonLink, Card, Tag } from '../kit/elements.tsx';
+import { Choice, Field, HiddenFields, PostForm, Submit } from '../kit/form.tsx';
 import { FormRefused, type FormState, type FormValues, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
-import { addressOf } from '../kit/paging.tsx';
+import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
-import { Tag } from '../kit/tag.tsx';
 import { count, money, WALLET_NAMES } from '../kit/words.tsx';
 import { operatingOf, type Pages } from '../pages.ts';
-import { OfferForm, valuesOfPack, valuesOfPlan } from './offer-form.tsx';
 
 const PATH = '/admin/offers';
 
@@ -90,21 +90,16 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
     return sendPage(
       reply,
       <Page title="Plans and packs" wide>
-        <h1>Plans and packs</h1>
         <p class="lead">Changes apply to future purchases only.</p>
         <h2>Plans</h2>
         <PlanTable plans={plans} currency={currency} />
         <p>
-          <a class="button" href={`${PATH}/plan`}>
-            New plan
-          </a>
+          <ButtonLink to={`${PATH}/plan`}>New plan</ButtonLink>
         </p>
         <h2>Packs</h2>
         <PackTable packs={packs} currency={currency} />
         <p>
-          <a class="button" href={`${PATH}/pack`}>
-            New pack
-          </a>
+          <ButtonLink to={`${PATH}/pack`}>New pack</ButtonLink>
         </p>
       </Page>,
     );
@@ -164,7 +159,6 @@ function registerOfferForm<Input>(
     return sendPage(
       reply,
       <Page title={title}>
-        <h1>{title}</h1>
         <OfferForm kind={kind} form={form} currency={pages.currency} />
       </Page>,
       status,
@@ -224,4 +218,149 @@ function PackTable({ packs, currency }: { packs: readonly OperatorPack[]; curren
 function OfferTag({ isOffered, isPriced }: { isOffered: boolean; isPriced: boolean }): VNode {
   if (!isPriced) return <Tag>grants only</Tag>;
   return isOffered ? <Tag tone="good">for sale</Tag> : <Tag>withdrawn</Tag>;
+}
+
+type NumberField = readonly [name: string, label: string, hint?: string];
+
+const PLAN_NUMBERS: readonly NumberField[] = [
+  ['minuteLimit', 'Calls per minute', 'Empty: unlimited.'],
+  ['dailyLimit', 'Units per day', 'Empty: unlimited.'],
+  ['monthlyLimit', 'Units per month', 'Empty: unlimited.'],
+];
+
+const PACK_NUMBERS: readonly NumberField[] = [
+  ['units', 'Units'],
+  ['rateLimitPerMinute', 'Calls per minute'],
+  ['validDays', 'Valid for (days)'],
+];
+
+/** The form that creates or changes a plan or a pack. */
+function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; currency: string }): VNode {
+  const { kind, form, currency } = props;
+  const { code, name, isNew, isOffered } = form.values;
+  const isPack = kind === 'pack';
+  return (
+    <Card>
+      <PostForm action={`/admin/offers/${kind}`} form={form}>
+        {isNew === '1' ? <NewCode /> : <PresentCode code={code} />}
+        <Field name="name" label="Name" required maxLength={60} />
+        {isPack && <Choice name="wallet" label="Wallet" options={Object.entries(WALLET_NAMES)} />}
+        {(isPack ? PACK_NUMBERS : PLAN_NUMBERS).map(([column, label, hint]) => (
+          <Field
+            key={column}
+            name={column}
+            label={label}
+            type="number"
+            min={1}
+            hint={hint}
+            required={isPack}
+          />
+        ))}
+        {isPack && <OwnWindow />}
+        <Field
+          name="price"
+          label={`Price in ${currency.toUpperCase()}${isPack ? '' : ' per month'}`}
+          required={isPack}
+          hint={isPack ? undefined : 'Empty: the plan can only be granted, not bought.'}
+        />
+        <Tick name="isOffered" label="For sale" checked={name === undefined || isOffered === '1'} />
+        {!isPack && (
+          <Tick
+            name="renews"
+            label="Renews each month (Stripe only; other payment methods sell it for some months)"
+            checked={form.values.renews === '1'}
+          />
+        )}
+        <div class="row">
+          <Submit>Save</Submit>
+          <ButtonLink to="/admin/offers">Back</ButtonLink>
+        </div>
+      </PostForm>
+    </Card>
+  );
+}
+
+function Tick({ name, label, checked }: { name: string; label: string; checked: boolean }): VNode {
+  return (
+    <p>
+      <label>
+        <input type="checkbox" name={name} value="1" checked={checked} /> {label}
+      </label>
+    </p>
+  );
+}
+
+function NewCode(): VNode {
+  return (
+    <>
+      <HiddenFields fields={{ isNew: '1' }} />
+      <Field
+        name="code"
+        label="Code"
+        required
+        maxLength={40}
+        hint="Lower-case letters, digits and hyphens. It cannot be changed later."
+      />
+    </>
+  );
+}
+
+function PresentCode({ code }: { code: string | undefined }): VNode {
+  return (
+    <>
+      <HiddenFields fields={{ code }} />
+      <p>
+        <code>{code}</code>
+      </p>
+    </>
+  );
+}
+
+function valuesOfPlan(plan: OperatorPlan): FormValues {
+  const { code, name, priceCents, isOffered, renews } = plan;
+  return {
+    code,
+    name,
+    minuteLimit: textOf(plan.minuteLimit),
+    dailyLimit: textOf(plan.dailyLimit),
+    monthlyLimit: textOf(plan.monthlyLimit),
+    price: priceCents === null ? '' : amountOf(priceCents),
+    isOffered: isOffered ? '1' : '',
+    renews: renews ? '1' : '',
+  };
+}
+
+function valuesOfPack(pack: OperatorPack): FormValues {
+  const { code, name, wallet, priceCents, isOffered } = pack;
+  return {
+    code,
+    name,
+    wallet,
+    units: textOf(pack.units),
+    rateLimitPerMinute: textOf(pack.rateLimitPerMinute),
+    validDays: textOf(pack.validDays),
+    window: pack.window ? windowText(pack.window) : '',
+    price: amountOf(priceCents),
+    isOffered: isOffered ? '1' : '',
+  };
+}
+
+function textOf(value: number | null): string {
+  return value === null ? '' : String(value);
+}
+
+function amountOf(cents: number): string {
+  return (cents / 100).toFixed(2);
+}
+
+/** The field for the window of an off-peak pack that has hours of its own. */
+export function OwnWindow(): VNode {
+  return (
+    <Field
+      name="window"
+      label="Window"
+      maxLength={80}
+      hint="Only for off-peak packs, such as 22:00-06:00 Europe/Berlin. Empty: the off-peak window of the service."
+    />
+  );
 }

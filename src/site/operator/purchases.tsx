@@ -2,17 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { GrantRefused } from '../../billing/grants.ts';
-import { type PurchaseWithAccount, purchasesWithAccounts } from '../../billing/payments/purchase-list.ts';
+import { type PurchaseWithAccount, purchasesWithAccounts } from '../../billing/payments/purchases.ts';
+import { type EndingPlan, endingPlans } from '../../operator/account-facts.ts';
 import { saleActs } from '../../operator/acts/sale-acts.ts';
-import { type EndingPlan, endingPlans } from '../../operator/ending-plans.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
+import { PurchaseTag, purchaseText } from '../customer/purchases.tsx';
+import { Tag } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
-import { ListPage } from '../kit/list-page.tsx';
-import { pageOf } from '../kit/paging.tsx';
+import { ListPage, pageOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { type Column, Table } from '../kit/table.tsx';
-import { Tag } from '../kit/tag.tsx';
+import { type Column, Table, tableOf } from '../kit/table.tsx';
 import { money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import { operatingOf, type Pages } from '../pages.ts';
 
@@ -44,14 +43,14 @@ export function registerPurchases(scope: FastifyInstance, pages: Pages): void {
         <h2>Payment pending</h2>
         <PendingTable purchases={pending} />
         <h2>Plans that end within 7 days</h2>
-        <EndingTable plans={ending} />
+        <EndingTable rows={ending} />
       </>
     );
     return sendPage(
       reply,
       <ListPage title="Purchases" styles={[]} intro={intro} path={PATH} list={list} cursor="before">
         <h2>History</h2>
-        <EndedTable purchases={list.items} />
+        <EndedTable rows={list.items} />
       </ListPage>,
     );
   }
@@ -97,37 +96,19 @@ const FACTS: readonly Column<PurchaseWithAccount>[] = [
 ];
 
 /** No provider renews these plans, so the operator may remind their customers. */
-function EndingTable({ plans }: { plans: readonly EndingPlan[] }): VNode {
-  return (
-    <Table
-      name="Plans that end within 7 days"
-      empty="No plan ends within 7 days."
-      rows={plans}
-      columns={[
-        ['Account', ({ accountId, email }) => <a href={`/admin/accounts/${accountId}`}>{email}</a>],
-        ['Plan', ({ planName }) => planName],
-        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-        ['Ends', ({ endsAt }) => <Time at={endsAt} />],
-      ]}
-    />
-  );
-}
+const EndingTable = tableOf<EndingPlan>('Plans that end within 7 days', 'No plan ends within 7 days.', [
+  ['Account', ({ accountId, email }) => <a href={`/admin/accounts/${accountId}`}>{email}</a>],
+  ['Plan', ({ planName }) => planName],
+  ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+  ['Ends', ({ endsAt }) => <Time at={endsAt} />],
+]);
 
-function EndedTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
-  return (
-    <Table
-      name="Ended purchases"
-      empty="No ended purchases yet."
-      rows={purchases}
-      columns={[
-        ...FACTS,
-        ['Payment provider', ({ provider }) => provider],
-        ['State', (purchase) => <PurchaseTag purchase={purchase} />],
-        ['Ended', ({ endedAt }) => <Time at={endedAt} />],
-      ]}
-    />
-  );
-}
+const EndedTable = tableOf<PurchaseWithAccount>('Ended purchases', 'No ended purchases yet.', [
+  ...FACTS,
+  ['Payment provider', ({ provider }) => provider],
+  ['State', (purchase) => <PurchaseTag purchase={purchase} />],
+  ['Ended', ({ endedAt }) => <Time at={endedAt} />],
+]);
 
 function PendingTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
   return (

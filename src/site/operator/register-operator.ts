@@ -1,28 +1,27 @@
 import type { FastifyInstance } from 'fastify';
-import { createOperatorGuard } from '../../accounts/operator-guard.ts';
-import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
-import { createTokenCheck, credentialOf } from '../../accounts/operator-token.ts';
+import {
+  createOperatorGuard,
+  createTokenCheck,
+  credentialOf,
+  OPERATOR_DEVICE_COOKIE,
+} from '../../accounts/operator-sign-in.ts';
 import { refusal } from '../../api/require-token.ts';
-import { writeRefusal } from '../../operator/audit/audit-log.ts';
-import { returnQuery } from '../kit/path-within.ts';
+import { writeRefusal } from '../../operator/audit.ts';
 import type { Pages } from '../pages.ts';
+import { returnQuery } from '../session.ts';
 import { registerAccountActions } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
-import { registerAccountSearch } from './account-search.tsx';
-import { registerAnnouncementPage } from './announcements.tsx';
+import { registerAccountSearch, registerNewAccount } from './accounts.tsx';
 import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
-import { registerIncidents } from './incidents.tsx';
 import { registerMails } from './mails.tsx';
-import { registerNewAccount } from './new-account.tsx';
+import { registerAnnouncementPage, registerIncidents } from './notices.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
-import { registerOperatorSignIn } from './sign-in.tsx';
-import { registerOperatorCode } from './sign-in-code.tsx';
+import { registerOperatorCode, registerOperatorSignIn, registerOperatorTwoFactor } from './sign-in.tsx';
 import { registerStorage } from './storage.tsx';
-import { registerOperatorTwoFactor } from './two-factor.tsx';
 import { registerUpstream } from './upstream.tsx';
 
 /** Pages that require a signed-in operator. */

@@ -6,12 +6,12 @@ import {
   awaitedWeeks,
   listImports,
   type NotedImport,
-} from '../../brand-analytics/import/import-notes.ts';
+} from '../../brand-analytics/import/import-week.ts';
 import { type LoadedWeek, loadedWeeks } from '../../brand-analytics/weeks.ts';
+import { Tag, ToneTag } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
-import { Tag, ToneTag } from '../kit/tag.tsx';
+import { Table, tableOf } from '../kit/table.tsx';
 import { count, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 
@@ -28,15 +28,14 @@ export function registerReports(scope: FastifyInstance, { database, providers }:
     const isRunning = imports.some(({ isAlive }) => isAlive);
     return sendPage(
       reply,
-      <Page title="Reports" wide>
-        <h1>Brand analytics reports</h1>
+      <Page title="Reports" heading="Brand analytics reports" wide>
         <div id="reports" data-refresh={isRunning ? '3' : '20'}>
           <h2>Imports</h2>
-          <ImportTable imports={imports} />
+          <ImportTable rows={imports} />
           {awaited.length > 0 && (
             <>
               <h2>Waiting for the provider</h2>
-              <AwaitedTable weeks={awaited} />
+              <AwaitedTable rows={awaited} />
             </>
           )}
           <h2>Loaded weeks</h2>
@@ -60,26 +59,14 @@ const STATES = {
   failed: ['bad', 'Failed'],
 } as const;
 
-function ImportTable({ imports }: { imports: readonly NotedImport[] }): VNode {
-  return (
-    <Table
-      name="Imports"
-      empty="No imports yet."
-      rows={imports}
-      columns={[
-        ['Started', ({ startedAt }) => <Time at={startedAt} />],
-        ['Country', ({ site }) => site],
-        [
-          'Week ending',
-          ({ week, isAlive }) => week ?? <span class="muted">{isAlive ? 'unknown' : '-'}</span>,
-        ],
-        ['State', (one) => <ImportTag one={one} />],
-        ['Progress', (one) => <Progress one={one} />],
-        ['Ended', ({ endedAt }) => <Time at={endedAt} />],
-      ]}
-    />
-  );
-}
+const ImportTable = tableOf<NotedImport>('Imports', 'No imports yet.', [
+  ['Started', ({ startedAt }) => <Time at={startedAt} />],
+  ['Country', ({ site }) => site],
+  ['Week ending', ({ week, isAlive }) => week ?? <span class="muted">{isAlive ? 'unknown' : '-'}</span>],
+  ['State', (one) => <ImportTag one={one} />],
+  ['Progress', (one) => <Progress one={one} />],
+  ['Ended', ({ endedAt }) => <Time at={endedAt} />],
+]);
 
 function ImportTag({ one: { state, isAlive } }: { one: NotedImport }): VNode {
   const isOver = state === 'done' || state === 'failed';
@@ -101,21 +88,13 @@ function Progress({ one }: { one: NotedImport }): VNode {
   );
 }
 
-function AwaitedTable({ weeks }: { weeks: readonly AwaitedWeek[] }): VNode {
-  return (
-    <Table
-      name="Weeks awaited from the provider"
-      rows={weeks}
-      columns={[
-        ['Country', ({ site }) => site],
-        ['Week ending', ({ week }) => week],
-        ['Failed attempts', ({ attempts }) => count(attempts), 'number'],
-        ['Next attempt', ({ nextAttemptAt }) => <Time at={nextAttemptAt} />],
-        ['Reason', ({ reason }) => <span class="long-text">{reason ?? 'report requested'}</span>],
-      ]}
-    />
-  );
-}
+const AwaitedTable = tableOf<AwaitedWeek>('Weeks awaited from the provider', 'None.', [
+  ['Country', ({ site }) => site],
+  ['Week ending', ({ week }) => week],
+  ['Failed attempts', ({ attempts }) => count(attempts), 'number'],
+  ['Next attempt', ({ nextAttemptAt }) => <Time at={nextAttemptAt} />],
+  ['Reason', ({ reason }) => <span class="long-text">{reason ?? 'report requested'}</span>],
+]);
 
 function WeekTable({ weeks }: { weeks: readonly LoadedWeek[] }): VNode {
   return (

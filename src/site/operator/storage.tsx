@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { type RedisContents, redisContents } from '../../operator/redis-contents.ts';
-import { RETENTION_RULES } from '../../operator/retention-rules.ts';
-import { retentionNotes, tableSizes } from '../../operator/table-sizes.ts';
+import {
+  type RedisContents,
+  redisContents,
+  retentionNotes,
+  tableSizes,
+} from '../../operator/redis-contents.ts';
+import { RETENTION_RULES } from '../../operator/retention.ts';
 import type { Redis } from '../../platform/redis.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -32,7 +36,6 @@ export function registerStorage(scope: FastifyInstance, pages: Pages): void {
     return sendPage(
       reply,
       <Page title="Storage" wide>
-        <h1>Storage</h1>
         <h2>Maintenance</h2>
         <Table
           name="Maintenance"

@@ -1,17 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
-import { PackCards, PlanCards } from '../customer/offer-cards.tsx';
+import { FirstCall } from '../customer/first-key.tsx';
+import { PackCards, PlanCards } from '../customer/plans.tsx';
 import { assetUrl } from '../kit/assets.ts';
-import { FirstCall } from '../kit/first-call.tsx';
-import { createKeptPages } from '../kit/kept-pages.ts';
+import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
 import { Page, VISITOR } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.tsx';
-import { CHART_FILES, TimeChart } from '../kit/time-chart.tsx';
+import { createKeptPages, sendPage } from '../kit/render.tsx';
+import { CHART_FILES, type ChartSeries, TimeChart } from '../kit/time-chart.tsx';
+import { count, money } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
-import { AgentConversation } from './agent-conversation.tsx';
-import { SAMPLE_NAME, sampleHistory } from './sample-product.ts';
 
 const RANGES = [
   [30, 'Month'],
@@ -29,7 +28,10 @@ const FEATURES = [
     'Weekly search-term ranks of nine marketplaces, with the three products that get the clicks.',
   ],
   ['Search trends', 'Interest over time and by region, related searches, and what people search for today.'],
-  ['Batches and schedules', 'Up to 100,000 items at once, repeated when you choose, with webhooks and CSV.'],
+  [
+    'Batches and schedules',
+    'Up to 100,000 items in one request, repeated when you choose, with webhooks and CSV.',
+  ],
 ] as const;
 
 const DAY_MS = 86_400_000;
@@ -49,6 +51,7 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
     const page = () => (
       <Page
         title="Marketplace data"
+        heading={null}
         styles={['account.css', ...CHART_FILES.styles, 'home.css']}
         libraries={CHART_FILES.libraries}
         scripts={CHART_FILES.scripts}
@@ -84,16 +87,14 @@ function Hero({ isSignedIn, hasTrial }: { isSignedIn: boolean; hasTrial: boolean
     <section class="hero">
       <h1>Marketplace data for sellers, analysts and their agents</h1>
       <p class="lead">
-        Prices, ranks, keywords and search trends through one HTTP interface, as tools for agents, or as pages
-        to look at. Pay per unit, and know the price of each call before you make it.
+        Prices, ranks, keywords and search trends through one HTTP interface, as tools for agents, or on
+        pages. Pay per unit, and know the price of each call before you make it.
       </p>
       <p class="row">
-        <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>
+        <PrimaryLink to={isSignedIn ? '/account' : '/sign-up'}>
           {isSignedIn ? 'Go to your account' : hasTrial ? 'Start the free trial' : 'Create an account'}
-        </a>
-        <a class="button" href="/docs">
-          Read the documentation
-        </a>
+        </PrimaryLink>
+        <ButtonLink to="/docs">Read the documentation</ButtonLink>
       </p>
     </section>
   );
@@ -101,15 +102,14 @@ function Hero({ isSignedIn, hasTrial }: { isSignedIn: boolean; hasTrial: boolean
 
 function OneCallAway({ hasTestKeys, baseUrl }: { hasTestKeys: boolean; baseUrl: string }): VNode {
   return (
-    <section class="card" aria-labelledby="begin">
-      <h2 id="begin">One call away</h2>
+    <Card id="begin" title="One call away">
       <p>
         {hasTestKeys
           ? 'Create an account and a test key, and copy the key into your first call. Calls with a test key are free.'
           : 'Create an account, choose a plan, and copy your key into your first call. It costs one unit.'}
       </p>
       <FirstCall apiKey={hasTestKeys ? 'YOUR_TEST_KEY' : 'YOUR_KEY'} baseUrl={baseUrl} />
-    </section>
+    </Card>
   );
 }
 
@@ -149,4 +149,117 @@ function Features(): VNode {
       ))}
     </div>
   );
+}
+
+/** A conversation with an agent that uses Souk as tools, about the product of the front page. */
+function AgentConversation({ now }: { now: number }): VNode {
+  const { price, lowest, rank, usualRank } = sampleFacts(now);
+  const dollars = (amount: number) => money(Math.round(amount * 100), 'usd');
+  const isCheap = price <= lowest * 1.1;
+  const isRising = rank < usualRank;
+  return (
+    <Card id="agents" title="Or let your agent ask">
+      <ol class="conversation">
+        <Turn by="You">Is this a good price for these headphones, and do people look for them?</Turn>
+        <Call tool="market_get_product" price="1 unit" />
+        <Call tool="web_trends_interest_over_time" price="1 unit" />
+        <Turn by="Agent">
+          {isCheap ? 'Yes. ' : 'Not yet. '}
+          They cost {dollars(price)} now; the lowest price of the last year was {dollars(lowest)}. The sales
+          rank is {count(rank)}, {isRising ? 'better' : 'worse'} than its average of {count(usualRank)} over
+          three months.
+        </Turn>
+      </ol>
+      <p class="hint">
+        Souk is an MCP server: <a href="/docs/tools-for-agents">connect your agent</a>. It can ask for the
+        price of a call before it makes it.
+      </p>
+    </Card>
+  );
+}
+
+function Turn({ by, children }: { by: string; children: ComponentChildren }): VNode {
+  return (
+    <li class={by === 'You' ? 'mine' : undefined}>
+      <strong>{by}</strong>
+      <p>{children}</p>
+    </li>
+  );
+}
+
+function Call({ tool, price }: { tool: string; price: string }): VNode {
+  return (
+    <li class="call">
+      <code>{tool}</code> <small>{price}</small>
+    </li>
+  );
+}
+
+const DAYS = 540;
+const LIST_PRICE = 179.99;
+
+/** The name of the product on the front page. It does not exist. */
+const SAMPLE_NAME = 'Lumio Wireless Headphones, Blue';
+
+/** The history of an invented product until a time, which needs no provider and costs no unit: each day has always the same values. */
+function sampleHistory(now: number): ChartSeries[] {
+  const today = Math.floor(now / DAY_MS);
+  const days = Array.from({ length: DAYS }, (_, i) => today - DAYS + 1 + i);
+  const series = (valueOn: (day: number) => number | null) => {
+    const points = days.map((day): [number, number | null] => [day * DAY_MS, valueOn(day)]);
+    // A price holds until it changes, so only changes are points.
+    return points.filter(([, value], i) => i === 0 || i === DAYS - 1 || value !== points[i - 1]?.[1]);
+  };
+  const price = { scale: 'price', format: { style: 'currency', currency: 'USD' } } as const;
+  return [
+    { name: 'Buy Box', ...price, points: series(buyBoxOn), shown: true },
+    { name: 'List price', ...price, points: series(() => LIST_PRICE), shown: true },
+    { name: 'Sales rank', scale: 'rank', points: series(rankOn), shown: true },
+    {
+      name: 'Rating',
+      scale: 'stars',
+      format: { minimumFractionDigits: 1 },
+      points: series(ratingOn),
+      shown: false,
+    },
+  ];
+}
+
+/** What an agent says about the product on a day. */
+function sampleFacts(now: number): { price: number; lowest: number; rank: number; usualRank: number } {
+  const today = Math.floor(now / DAY_MS);
+  const last = (days: number, valueOn: (day: number) => number) =>
+    Array.from({ length: days }, (_, i) => valueOn(today - i));
+  const ranks = last(90, rankOn);
+  return {
+    price: buyBoxOn(today),
+    lowest: Math.min(...last(365, buyBoxOn)),
+    rank: rankOn(today),
+    usualRank: Math.round(ranks.reduce((sum, rank) => sum + rank, 0) / ranks.length),
+  };
+}
+
+/** The price changes about weekly, and falls for a few days every month. */
+function buyBoxOn(day: number): number {
+  const week = Math.floor(day / 6);
+  const offer = day % 34 < 4 ? 0.8 : 1;
+  const season = 1 + 0.06 * Math.cos((2 * Math.PI * day) / 365);
+  return Math.round(149 * season * offer * (0.95 + 0.1 * noise(week))) - 0.01;
+}
+
+/** Lower prices sell more, so the rank is better. */
+function rankOn(day: number): number {
+  const effect = (buyBoxOn(day) / 149) ** 3;
+  const season = 1 - 0.35 * Math.cos((2 * Math.PI * (day + 20)) / 365);
+  return Math.round(900 * effect * season * (0.85 + 0.2 * noise(Math.floor(day / 9)) + 0.1 * noise(day)));
+}
+
+function ratingOn(day: number): number {
+  return 4.4 + Math.round(2 * noise(Math.floor(day / 60))) / 10;
+}
+
+/** A number from 0 to 1, always the same for the same number. */
+function noise(n: number): number {
+  const value = Math.sin(n * 12.9898) * 43_758.5453;
+  return value - Math.floor(value);
 }

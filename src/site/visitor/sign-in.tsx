@@ -1,31 +1,65 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
-import { findAccount } from '../../accounts/accounts.ts';
+import { createAccount, findAccount } from '../../accounts/accounts.ts';
 import { placesOf } from '../../accounts/attempts.ts';
-import { isKnownDevice } from '../../accounts/known-device.ts';
-import { findPassword, isPassword } from '../../accounts/passwords.ts';
-import { beginPendingSignIn } from '../../accounts/pending-sign-ins.ts';
-import { endSession, PasswordChanged } from '../../accounts/sessions.ts';
-import { hasTwoFactor } from '../../accounts/two-factor.ts';
-import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import { networkOf } from '../../accounts/networks.ts';
+import {
+  findPassword,
+  hashPassword,
+  isPassword,
+  type StoredPassword,
+  setPassword,
+} from '../../accounts/passwords.ts';
+import { endSession, isKnownDevice, PasswordChanged } from '../../accounts/sessions.ts';
+import {
+  beginPendingSignIn,
+  endPendingSignIn,
+  findPendingSignIn,
+  hasTwoFactor,
+  verifyCode,
+} from '../../accounts/two-factor.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import {
+  Field,
+  HiddenFields,
+  NewPasswordField,
+  newPassword,
+  PostForm,
+  presentPassword,
+  Submit,
+} from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
-import { Page, VISITOR } from '../kit/layout.tsx';
-import { presentPassword } from '../kit/new-password-field.tsx';
-import { pathWithin } from '../kit/path-within.ts';
+import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import type { Pages } from '../pages.ts';
-import { clearSessionCookie, DEVICE_COOKIE, setPendingCookie } from '../session.ts';
-import { refuseTooMany } from './attempt.ts';
-import { EmailField, emailField } from './email-field.tsx';
-import { finishSignIn } from './finish-sign-in.ts';
-import { CODE_PATH, registerSignInCode } from './sign-in-code.tsx';
+import { CodeField, codeInput } from '../kit/two-factor.tsx';
+import { counted } from '../kit/words.tsx';
+import { notify, type Pages } from '../pages.ts';
+import {
+  clearPendingCookie,
+  clearSessionCookie,
+  customerOf,
+  DEVICE_COOKIE,
+  PENDING_COOKIE,
+  pathWithin,
+  setPendingCookie,
+  signInCustomer,
+} from '../session.ts';
 
-const schema = z.object({ email: emailField, password: presentPassword, to: z.string().optional() });
+export const emailField = z
+  .string({ error: 'is required' })
+  .trim()
+  .toLowerCase()
+  .max(254, 'must have at most 254 characters')
+  .pipe(z.email('must be an e-mail address such as ann@example.com'));
+
+const signInForm = z.object({ email: emailField, password: presentPassword, to: z.string().optional() });
 
 /** Signing in and out. */
 export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   const showForm = (reply: FastifyReply, form: FormState, status?: number) =>
-    formPage(pages.mail !== 'none', reply, form, status);
+    sendSignIn(pages.mail !== 'none', reply, form, status);
 
   scope.get<{ Querystring: { to?: string } }>('/sign-in', async (request, reply) => {
     const to = accountPath(request.query.to);
@@ -33,11 +67,11 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     return showForm(reply, { values: { to }, faults: {} });
   });
 
-  scope.post('/sign-in', onSubmit(schema, showForm, signIn));
+  scope.post('/sign-in', onSubmit(signInForm, showForm, signIn));
   registerSignInCode(scope, pages);
 
   async function signIn(
-    { email, password, to }: z.output<typeof schema>,
+    { email, password, to }: z.output<typeof signInForm>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
@@ -81,35 +115,210 @@ export function accountPath(to: unknown): string {
 }
 
 /** @param hasMail whether a visitor can request a new password. */
-function formPage(hasMail: boolean, reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+function sendSignIn(hasMail: boolean, reply: FastifyReply, form: FormState, status?: number): FastifyReply {
   const to = accountPath(form.values.to);
   return sendPage(
     reply,
-    <Page title="Sign in" viewer={VISITOR}>
-      <div class="card narrow">
-        <h1>Sign in</h1>
-        <PostForm action="/sign-in" form={form}>
-          <HiddenFields fields={{ to }} />
-          <EmailField autocomplete="username" />
-          <Field name="password" label="Password" type="password" autocomplete="current-password" required />
-          <button type="submit" class="primary">
-            Sign in
-          </button>
-        </PostForm>
+    <NarrowPage title="Sign in">
+      <PostForm action="/sign-in" form={form}>
+        <HiddenFields fields={{ to }} />
+        <EmailField autocomplete="username" />
+        <Field name="password" label="Password" type="password" autocomplete="current-password" required />
+        <Submit>Sign in</Submit>
+      </PostForm>
+      <p>
+        New here? <a href={`/sign-up?to=${encodeURIComponent(to)}`}>Create an account</a>
+      </p>
+      {hasMail ? (
         <p>
-          New here? <a href={`/sign-up?to=${encodeURIComponent(to)}`}>Create an account</a>
+          <a href="/forgot-password">Forgot your password?</a>
         </p>
-        {hasMail ? (
-          <p>
-            <a href="/forgot-password">Forgot your password?</a>
-          </p>
-        ) : (
-          <p class="hint">
-            Forgot your password? Ask the operator of this service for a link that sets a new one.
-          </p>
-        )}
-      </div>
-    </Page>,
+      ) : (
+        <p class="hint">
+          Forgot your password? Ask the operator of this service for a link that sets a new one.
+        </p>
+      )}
+    </NarrowPage>,
     status,
   );
+}
+
+const CODE_PATH = '/sign-in/code';
+
+const codeForm = z.object({ code: codeInput, to: z.string().optional() });
+
+/** Registers the second step of signing in to an account with a second factor: a code after the password. */
+function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, attempts, secretBox } = pages;
+
+  scope.get<{ Querystring: { to?: string } }>(CODE_PATH, async (request, reply) =>
+    (await pendingOf(request)) === null
+      ? reply.redirect('/sign-in', 303)
+      : sendCodeForm(reply, { values: { to: request.query.to }, faults: {} }),
+  );
+  scope.post(CODE_PATH, onSubmit(codeForm, sendCodeForm, submitCode));
+
+  async function submitCode(
+    { code, to }: z.output<typeof codeForm>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    const pending = await pendingOf(request);
+    if (pending === null) return '/sign-in';
+    const { accountId } = pending;
+    // Counted for the account from everywhere: the visitor knows the password.
+    const attempt = { address: request.ip, email: `code of account ${accountId}`, isKnownDevice: true };
+    refuseTooMany(pages, reply, await attempts.count(attempt));
+    if (!(await verifyCode(database, secretBox, accountId, { code, now: clock.now() })))
+      throw new FormRefused(401, { code: 'Incorrect code, or a code that was used before' });
+    await attempts.forgive(attempt);
+    await endPendingSignIn(database, request.cookies[PENDING_COOKIE] ?? '');
+    clearPendingCookie(reply);
+    try {
+      await finishSignIn(pages, request, reply, pending);
+    } catch (error) {
+      if (error instanceof PasswordChanged) return '/sign-in';
+      throw error;
+    }
+    return pathWithin(to, ['account', 'docs', 'explore']) ?? '/account';
+  }
+
+  function pendingOf({ cookies }: FastifyRequest) {
+    const token = cookies[PENDING_COOKIE];
+    return token ? findPendingSignIn(database, token, clock.now()) : Promise.resolve(null);
+  }
+}
+
+function sendCodeForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+  return sendPage(
+    reply,
+    <NarrowPage title="Sign in" heading="Enter your code">
+      <PostForm action={CODE_PATH} form={form}>
+        <HiddenFields fields={{ to: form.values.to }} />
+        <CodeField label="Code" hint="The six digits that your app shows, or a recovery code" />
+        <Submit>Sign in</Submit>
+      </PostForm>
+      <p class="hint">
+        Without the app and the recovery codes, ask the operator of this service to turn two-factor sign-in
+        off.
+      </p>
+    </NarrowPage>,
+    status,
+  );
+}
+
+/** Starts the session of a customer, and informs the owner if the browser has not signed in before with the present password. @throws PasswordChanged. */
+async function finishSignIn(
+  pages: Pages,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stored: StoredPassword,
+): Promise<void> {
+  const isKnown = isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
+  await signInCustomer(pages, request, reply, stored);
+  if (isKnown) return;
+  const facts = {
+    at: new Date(pages.clock.now()).toISOString(),
+    network: networkOf(request.ip),
+    browser: (request.headers['user-agent'] ?? 'unknown').slice(0, 200),
+  };
+  await notify(pages, pages.database, { accountId: stored.accountId, kind: 'new_sign_in', facts });
+}
+
+const signUpForm = z.object({
+  email: emailField,
+  name: z
+    .string({ error: 'is required' })
+    .trim()
+    .min(1, 'is required')
+    .max(100, 'must have at most 100 characters'),
+  password: newPassword,
+  to: z.string().optional(),
+});
+
+/** Registers the sign-up page. */
+export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+
+  scope.get<{ Querystring: { to?: string } }>('/sign-up', async (request, reply) => {
+    if (request.session) return reply.redirect('/account', 303);
+    return sendSignUp(reply, { values: { to: request.query.to }, faults: {} });
+  });
+
+  scope.post('/sign-up', onSubmit(signUpForm, sendSignUp, signUp));
+
+  async function signUp(
+    { email, name, password, to }: z.output<typeof signUpForm>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
+    const digest = await hashPassword(password);
+    const account = await inTransaction(database, async (client) => {
+      const created = await createAccount(client, email, name, clock.now());
+      if (!created) return null;
+      await setPassword(client, created.id, digest, clock.now());
+      const facts = { requestId: uuid() };
+      await notify(pages, client, { accountId: created.id, kind: 'confirm_email', facts });
+      return created;
+    });
+    if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
+    await signInCustomer(pages, request, reply, { accountId: account.id, digest });
+    const path = accountPath(to);
+    return path === '/account' ? '/account/plans' : path;
+  }
+}
+
+function sendSignUp(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+  const to = accountPath(form.values.to);
+  return sendPage(
+    reply,
+    <NarrowPage title="Sign up" heading="Create an account">
+      <PostForm action="/sign-up" form={form}>
+        <HiddenFields fields={{ to }} />
+        <EmailField autocomplete="email" />
+        <Field name="name" label="Name or company" autocomplete="name" required maxLength={100} />
+        <NewPasswordField label="Password" />
+        <Submit>Create account</Submit>
+      </PostForm>
+      <p>
+        Already have an account? <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in</a>
+      </p>
+    </NarrowPage>,
+    status,
+  );
+}
+
+/** Refuses an attempt to sign in or to sign up. @param waitSeconds null: it is allowed. @throws FormRefused. */
+export function refuseTooMany(
+  { events }: Pick<Pages, 'events'>,
+  reply: FastifyReply,
+  waitSeconds: number | null,
+): void {
+  if (waitSeconds === null) return;
+  events.emit({ type: 'request.refused', error: 'TOO_MANY_ATTEMPTS' });
+  reply.header('retry-after', waitSeconds);
+  const minutes = Math.ceil(waitSeconds / 60);
+  throw new FormRefused(429, { '': `Too many attempts. Try again in ${counted(minutes, 'minute')}.` });
+}
+
+export function EmailField({ autocomplete }: { autocomplete: 'username' | 'email' | 'off' }): VNode {
+  return <Field name="email" label="E-mail address" type="email" autocomplete={autocomplete} required />;
+}
+
+/** Verifies the password of the signed-in customer. @param field of the form. @throws FormRefused. */
+export async function verifyPassword(
+  pages: Pages,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { field, password }: { field: string; password: string },
+): Promise<StoredPassword> {
+  const { email, liveAccountId: accountId } = customerOf(request);
+  const attempt = { address: request.ip, email, isKnownDevice: true };
+  refuseTooMany(pages, reply, await pages.attempts.count(attempt));
+  const stored = await findPassword(pages.database, email);
+  if (!(await isPassword(stored, password, placesOf(attempt))) || stored?.accountId !== accountId)
+    throw new FormRefused(400, { [field]: 'Incorrect password' });
+  await pages.attempts.forgive(attempt);
+  return stored;
 }

@@ -1,17 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import type { Level } from '../../operator/status/components.ts';
-import { COMPONENTS } from '../../operator/status/components.ts';
-import type { ComponentStatus, Incident } from '../../operator/status/read-status.ts';
-import { type Status, statusOf } from '../../operator/status/status-board.ts';
-import { createKeptPages } from '../kit/kept-pages.ts';
+import { COMPONENTS, type Level } from '../../operator/status/incidents.ts';
+import {
+  type ComponentStatus,
+  type Incident,
+  type Status,
+  type StatusDay,
+  statusOf,
+} from '../../operator/status/read-status.ts';
+import { type Tone, ToneTag } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
-import { setPageHeaders } from '../kit/page-headers.ts';
-import { type Tone, ToneTag } from '../kit/tag.tsx';
-import { Time } from '../kit/words.tsx';
+import { createKeptPages, setPageHeaders } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { counted, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
-import { UptimeBar } from './uptime-bar.tsx';
 
 /** Answers may be reused this long, because the gateway reads the status no more often. */
 const CACHED = 'public, max-age=15';
@@ -28,7 +31,7 @@ const SUMMARIES: Record<Level, readonly ['good' | 'warn' | 'bad', string]> = {
   outage: ['bad', 'Some components have an outage.'],
 };
 
-/** Registers the public status page, and the same facts as JSON. They need no store, so they answer while one is away. */
+/** Registers the public status page, and the same facts as JSON. They need no store, so they answer even while one is down. */
 export function registerStatus(app: FastifyInstance, { statusBoard, clock, limits }: Pages): void {
   const read = (): Status => {
     const { value, readAt } = statusBoard.current();
@@ -57,7 +60,6 @@ function StatusPage({ status }: { status: Status }): VNode {
   const { components, incidents } = status;
   return (
     <Page title="Status" styles={['status.css']}>
-      <h1>Status</h1>
       <Summary status={status} />
       <h2>Components</h2>
       <p class="hint">
@@ -148,8 +150,12 @@ function jsonOf({ level, isLastKnown, measuredAt, components, incidents }: Statu
     lastKnown: isLastKnown,
     components: components.map(({ id, level: status, ...rest }) => ({ id, status, ...rest })),
     incidents: incidents.map(({ id, component, level: worst, startedAt, endedAt, notes }) => ({
-      ...{ id, component, level: worst, affects: COMPONENTS[component][1] },
-      ...{ startedAt: iso(startedAt), endedAt: iso(endedAt) },
+      id,
+      component,
+      level: worst,
+      affects: COMPONENTS[component][1],
+      startedAt: iso(startedAt),
+      endedAt: iso(endedAt),
       minutes: endedAt === null ? null : Math.round((endedAt - startedAt) / 60_000),
       notes,
     })),
@@ -165,4 +171,68 @@ function lengthText(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   const hours = Math.floor(minutes / 60);
   return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
+}
+
+/** In SVG units; the drawing is as wide as its card. */
+const DAY = { width: 4, gap: 1, height: 28 } as const;
+
+/** The height of a day's bar by its level, so that colour is not the only difference. */
+const HEIGHTS = { operational: 1, degraded: 0.6, outage: 0.25 } as const;
+
+/** A bar for each day: full height without incidents, lower with degraded service, lowest with an outage. */
+function UptimeBar({ name, days }: { name: string; days: readonly StatusDay[] }): VNode {
+  const width = days.length * (DAY.width + DAY.gap) - DAY.gap;
+  const affected = days.filter(({ level }) => level !== null && level !== 'operational').reverse();
+  return (
+    <>
+      <svg
+        class="uptime"
+        viewBox={`0 0 ${width} ${DAY.height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${name}, ${days.length} days: ${affected.length === 0 ? 'no incidents' : `incidents on ${counted(affected.length, 'day')}`}`}
+      >
+        {days.map((day, i) => (
+          <DayBar key={day.day} day={day} x={i * (DAY.width + DAY.gap)} />
+        ))}
+      </svg>
+      <div class="uptime-axis muted" aria-hidden="true">
+        <small>{days[0]?.day}</small>
+        <small>today</small>
+      </div>
+      {affected.length > 0 && (
+        <details>
+          <summary>Days with incidents</summary>
+          <Table
+            name={`${name}: days with incidents`}
+            rows={affected}
+            columns={[
+              ['Day', ({ day }) => day, 'row'],
+              ['Outage', ({ outageMinutes }) => `${outageMinutes} min`, 'number'],
+              ['Degraded', ({ degradedMinutes }) => `${degradedMinutes} min`, 'number'],
+            ]}
+          />
+        </details>
+      )}
+    </>
+  );
+}
+
+function DayBar({
+  day: { day, level, outageMinutes, degradedMinutes },
+  x,
+}: {
+  day: StatusDay;
+  x: number;
+}): VNode {
+  const height = DAY.height * (level === null ? 0.08 : HEIGHTS[level]);
+  const facts = [
+    outageMinutes > 0 && `outage of ${outageMinutes} min`,
+    degradedMinutes > 0 && `degraded for ${degradedMinutes} min`,
+  ].filter(Boolean);
+  return (
+    <rect class={`uptime-${level ?? 'none'}`} x={x} y={DAY.height - height} width={DAY.width} height={height}>
+      {facts.length > 0 && <title>{`${day}: ${facts.join(', ')}`}</title>}
+    </rect>
+  );
 }

@@ -1,14 +1,13 @@
-import type { ProductOptions } from '../../operations/market/product-sources.ts';
-import { productsIn } from '../../operations/products/normalise.ts';
-import type { Product } from '../../operations/products/product.ts';
-import { madeFrom } from '../../results/provider-answers.ts';
+import type { ProductOptions } from '../../operations/market/product.ts';
+import { type Product, productsIn } from '../../operations/products/detail-level.ts';
+import { madeFrom } from '../../results/cache.ts';
 import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 
 /** The age that the caller accepts is sent only if it forces a refresh. */
-export type FetchOptions = ProductOptions & { update?: number | undefined };
+type FetchOptions = ProductOptions & { update?: number | undefined };
 
 /** Maximum products of a code. Each costs a token, and the customer pays one unit for the code. */
-export const PRODUCTS_PER_CODE = 5;
+const PRODUCTS_PER_CODE = 5;
 
 /** Maximum ASINs or codes in an upstream request; fewer with offers, which upstream collects live and slowly. */
 const ASINS_PER_CALL = 100;

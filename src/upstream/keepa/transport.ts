@@ -1,24 +1,164 @@
 import { randomUUID } from 'node:crypto';
 import pRetry, { AbortError } from 'p-retry';
+import { z } from 'zod';
+import { isRecord } from '../../operations/params/request.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
-import { noteAnswer } from '../../results/provider-answers.ts';
-import { type Cancellable, throwIfAborted } from '../cancellation.ts';
-import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
-import { RequestRejected } from '../request-rejected.ts';
-import type { TokenOutcome } from '../token-bucket.ts';
-import { type TokenBucket, TokensAwaited } from '../token-bucket.ts';
+import { noteAnswer } from '../../results/cache.ts';
 import {
-  type Answer,
-  exhausted,
-  type Payload,
-  Refusal,
-  readJson,
-  readPicture,
-  requirePayload,
-} from './answer.ts';
-import type { Envelope } from './envelope.ts';
+  BodyTooLargeError,
+  type Cancellable,
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  RequestRejected,
+  throwIfAborted,
+} from '../http-client.ts';
+import { type TokenBucket, type TokenOutcome, type TokenReading, TokensAwaited } from '../token-bucket.ts';
+
+/** The fields around the payload of an answer. Fields that upstream sometimes omits are optional. */
+const schema = z.looseObject({
+  timestamp: z.number().optional(),
+  tokensLeft: z.number().optional(),
+  refillIn: z.number().optional(),
+  refillRate: z.number().optional(),
+  tokenFlowReduction: z.number().optional(),
+  tokensConsumed: z.number().optional(),
+  error: z
+    .looseObject({ type: z.string().nullish(), message: z.string().nullish(), details: z.string().nullish() })
+    .nullish(),
+});
+
+type Envelope = z.output<typeof schema>;
+
+/** @returns null if the value is not an answer of the provider. */
+function readEnvelope(value: unknown): Envelope | null {
+  const result = schema.safeParse(value);
+  return result.success ? result.data : null;
+}
+
+/**
+ * Returns the token reading of an answer, or null. The answer to an incorrect key has only zeros and is no reading.
+ */
+function tokenReading(envelope: Envelope): TokenReading | null {
+  const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0, tokensConsumed } = envelope;
+  if (tokensLeft === undefined || refillIn === undefined || !refillRate) return null;
+  const netRate = refillRate - tokenFlowReduction;
+  if (netRate <= 0) return null;
+  return {
+    tokensLeft,
+    refillIn,
+    refillRate: netRate,
+    timestamp: timestamp ?? null,
+    consumed: tokensConsumed,
+  };
+}
+
+/** The result of an answer, with its reading of the token balance. */
+interface Answer<T> {
+  result: T;
+  reading: TokenReading | null;
+}
+
+/** The field of an answer that holds the requested data. An answer without it is malformed, unless it may be absent. */
+interface Payload {
+  field: string;
+  kind: 'list' | 'object';
+  mayBeAbsent: boolean;
+}
+
+/** The provider answered without the requested data. */
+class Refusal extends Error {
+  readonly mayPass: boolean;
+  /** A value in the request is the cause, so that a request with other values may succeed. */
+  readonly isForValue: boolean;
+  readonly operatorMustAct: boolean;
+  readonly reading: TokenReading | null;
+
+  constructor(
+    message: string,
+    facts: {
+      mayPass: boolean;
+      isForValue?: boolean;
+      operatorMustAct?: boolean;
+      reading?: TokenReading | null;
+    },
+  ) {
+    super(message);
+    this.mayPass = facts.mayPass;
+    this.isForValue = facts.isForValue ?? false;
+    this.operatorMustAct = facts.operatorMustAct ?? false;
+    this.reading = facts.reading ?? null;
+  }
+}
+
+/** Parses an answer. Errors come with any status, including 200; a body that is not JSON with any status but 200. */
+function readJson({ status, body }: HttpResponse): Answer<Envelope> {
+  const envelope = parsed(body);
+  const reading = envelope && tokenReading(envelope);
+  if (status === 200 && envelope && !isRejected(envelope)) return { result: envelope, reading };
+  const { type, message } = envelope?.error ?? {};
+  const said = envelope?.error ? `${type ?? 'error'}: ${message ?? ''}` : 'no readable answer';
+  // The provider answers an incorrect key with 400 and a bucket of zeros, and a key without access with 402.
+  const operatorMustAct = status === 402 || (status === 400 && envelope?.refillRate === 0);
+  throw new Refusal(`HTTP ${status}, ${said}`, {
+    mayPass: status >= 500 || (status === 200 && envelope === null),
+    isForValue: !operatorMustAct && [200, 400, 405].includes(status) && envelope !== null,
+    operatorMustAct,
+    reading,
+  });
+}
+
+/** Rejects a missing list: treated as empty, it would be charged and cached for an hour. */
+function requirePayload({ result, reading }: Answer<Envelope>, { field, kind, mayBeAbsent }: Payload): void {
+  const value = result[field];
+  if (kind === 'list' ? Array.isArray(value) : isRecord(value)) return;
+  if (mayBeAbsent && (value === undefined || value === null)) return;
+  throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
+}
+
+function readPicture(response: HttpResponse): Answer<Buffer> {
+  const { status, contentType, body } = response;
+  if (status === 200 && contentType.startsWith('image/')) return { result: body, reading: null };
+  readJson({ ...response, status: status === 200 ? 400 : status });
+  throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
+}
+
+/** Returns whether an error makes the answer useless. Some errors accompany good data, such as one unknown seller. */
+function isRejected(envelope: Envelope): boolean {
+  return Boolean(envelope.error) && !Object.keys(envelope).some((field) => PAYLOAD_FIELDS.has(field));
+}
+
+const PAYLOAD_FIELDS = new Set([
+  'products',
+  'categories',
+  'deals',
+  'bestSellersList',
+  'sellers',
+  'sellerIdList',
+  'asinList',
+  'searchInsights',
+  'lightningDeals',
+]);
+
+function parsed(body: Buffer): Envelope | null {
+  try {
+    return readEnvelope(parseJson(body.toString()));
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the reading of a 429; without a reading the bucket counts as empty until the next full minute. */
+function exhausted({ body }: HttpResponse): TokenReading {
+  const envelope = parsed(body);
+  const reading = envelope && tokenReading(envelope);
+  return reading
+    ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }
+    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: null };
+}
 
 /** The context of an upstream request. */
 export interface CallContext extends Cancellable {
@@ -55,6 +195,7 @@ export interface KeepaTransport {
 
 /** Full-site lists take 20 MB; a much larger answer is an upstream error. */
 const MAX_JSON_BYTES = 128 * 1024 * 1024;
+
 const MAX_PICTURE_BYTES = 10 * 1024 * 1024;
 
 /** A corrupted answer costs its tokens too, so a call that costs this many or more is retried only once. */
@@ -78,7 +219,7 @@ export function createKeepaTransport(deps: {
     call: KeepaCall,
     context: CallContext,
     maxBytes: number,
-    read: (response: HttpResponse) => Promise<Answer<T>>,
+    read: (response: HttpResponse) => Answer<T>,
   ): Promise<T> {
     for (;;) {
       throwIfAborted(context);
@@ -92,12 +233,12 @@ export function createKeepaTransport(deps: {
         const request = requestOf(call, baseUrl, key);
         const response = await http.send({ ...request, signal: context.signal, maxBytes });
         if (response.status === 429) {
-          outcome = await exhausted(response);
+          outcome = exhausted(response);
           // The next iteration must find the bucket empty.
           await lease.settle(outcome);
           continue;
         }
-        const { result, reading } = await read(response);
+        const { result, reading } = read(response);
         outcome = reading ?? { spent: call.cost };
         spent = reading?.consumed ?? call.cost;
         return result;
@@ -119,7 +260,7 @@ export function createKeepaTransport(deps: {
     call: KeepaCall,
     context: CallContext,
     maxBytes: number,
-    read: (response: HttpResponse) => Promise<Answer<T>>,
+    read: (response: HttpResponse) => Answer<T>,
   ): Promise<T> {
     const { signal } = context;
     const once = () =>
@@ -159,8 +300,8 @@ export function createKeepaTransport(deps: {
 
   return {
     json: (call, context) =>
-      send(call, context, MAX_JSON_BYTES, async (response) => {
-        const answer = await readJson(response);
+      send(call, context, MAX_JSON_BYTES, (response) => {
+        const answer = readJson(response);
         if (call.payload) requirePayload(answer, call.payload);
         if (response.compressed) noteAnswer(answer.result, response.compressed);
         return answer;
@@ -182,7 +323,12 @@ function requestOf(
 
 /** Errors of connections that were not opened: the provider has not received the call. */
 const UNSENT = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
 function isUnsent(error: unknown): boolean {

@@ -2,12 +2,11 @@ import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { z } from 'zod';
-import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
-import { ProviderRefusal } from './provider-refusal.ts';
-import type { ReportProvider } from './report-provider.ts';
+import { ProviderRefusal, type ReportProvider } from './report-provider.ts';
 
-export interface Document {
+interface Document {
   site: ReportSite;
   documentId: string;
 }

@@ -3,9 +3,15 @@ import type { RegionalInterest, Resolution } from '../../operations/trends/inter
 import type { Timeline } from '../../operations/trends/interest-over-time.ts';
 import type { Property } from '../../operations/trends/keyword-question.ts';
 import type { Related, RelatedQuery, RelatedTopic } from '../../operations/trends/related.ts';
-import type { TrendList } from '../../operations/trends/trend.ts';
+import type { TrendList } from '../../operations/trends/trending.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Cancellable } from '../cancellation.ts';
+import type { Redis } from '../../platform/redis.ts';
+import type { RedisKeys } from '../../platform/redis-keys.ts';
+import type { Cancellable, HttpClient, HttpResponse } from '../http-client.ts';
+import { createExploreClient, createKeywordClient } from './keyword-client.ts';
+import { type Cookies, createPacer, createRateLimitedEndpoint, type Pace } from './rate-limited-endpoint.ts';
+import { createTrendingClient } from './trending-client.ts';
 
 /** A request for search interest. */
 export interface KeywordQuestion {
@@ -75,3 +81,61 @@ export interface TrendingNow {
 }
 
 export type Trends = KeywordTrends & TrendingNow;
+
+/**
+ * Upstream requires only this cookie. Its form varies, so it is stored unchanged if it is a valid header value; an
+ * invalid one would fail all calls until it expires.
+ */
+const NID = /^NID=[\x21-\x3a\x3c-\x7e]{1,4096}(?=\s*(;|$))/;
+
+/** Upstream's cookie is valid for months; fetching a new one early costs one call. */
+const LIFETIME_MS = 7 * 86_400_000;
+
+/** Stores the NID cookie for all workers. Any answer may renew it. */
+function createNidCookie(redis: Redis, key: string): Cookies {
+  return {
+    current: () => redis.get(key),
+
+    async learn({ setCookies }: HttpResponse) {
+      const [cookie] = setCookies.flatMap((text) => NID.exec(text)?.[0] ?? []);
+      if (cookie === undefined) return false;
+      const previous = await redis.set(key, cookie, 'PX', LIFETIME_MS, 'GET');
+      return cookie !== previous;
+    },
+  };
+}
+
+/**
+ * The site limits each of its three endpoints separately. Explore accepts about 90 calls at once and 60 a minute
+ * (measured); these limits are lower, because all workers may share one address. The limits of the others are unknown.
+ */
+const PACES = {
+  explore: { intervalMs: 1_000, burst: 30 },
+  widgetData: { intervalMs: 500, burst: 60 },
+  trending: { intervalMs: 500, burst: 60 },
+} as const satisfies Record<string, Pace>;
+
+/** Creates the client of the Trends site. @param deps.provider its name, for the state that all workers share. */
+export function openTrends(deps: {
+  baseUrl: string;
+  provider: string;
+  http: HttpClient;
+  redis: Redis;
+  keys: RedisKeys;
+  clock: Clock;
+}): Trends {
+  const { baseUrl, provider, http, redis, keys, clock } = deps;
+  const cookies = createNidCookie(redis, keys.cookie(provider));
+  const endpoint = (name: keyof typeof PACES, options: { cookies?: Cookies } = {}) => {
+    const pacer = createPacer(redis, keys.pacing(`${provider}/${name}`), PACES[name], clock);
+    return createRateLimitedEndpoint({ http, pacer, clock, ...options });
+  };
+  return {
+    ...createKeywordClient({
+      baseUrl,
+      explore: createExploreClient({ baseUrl, cookies, endpoint: endpoint('explore', { cookies }) }),
+      widgetData: endpoint('widgetData'),
+    }),
+    ...createTrendingClient({ baseUrl, endpoint: endpoint('trending') }),
+  };
+}

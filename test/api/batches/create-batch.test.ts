@@ -108,7 +108,8 @@ test.for<[string, object, RegExp]>([
   ],
 ])('refuses a deadline that %s', async ([_, settings, message], { client }) => {
   const { status, json } = await client.post('/api/batches', {
-    ...{ operation, items: [itemOf('B0DEADLN01')] },
+    operation,
+    items: [itemOf('B0DEADLN01')],
     ...settings,
   });
   expect(status).toBe(400);

@@ -1,3 +1,4 @@
+import { inflateRawSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect } from 'vitest';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
@@ -126,6 +127,8 @@ test('sends gzip to clients that accept it, and the same text to others', async 
   });
   expect(zipped.body.length).toBeLessThan(plain.body.length / 4);
   expect(zipped.text).toBe(plain.text);
+  // Browsers read only the first gzip member.
+  expect(inflateRawSync(zipped.body.subarray(10, -8)).equals(plain.body)).toBe(true);
   expect(linesOf(plain)).toHaveLength(150);
 });
 

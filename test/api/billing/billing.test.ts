@@ -22,7 +22,8 @@ test('usage has the calls and units of each day and operation, and their sums', 
   expect((await customer.get('/api/usage')).json.data).toEqual({
     from: dayOf(souk.clock.now() - 29 * 86_400_000),
     to: today,
-    ...{ calls: 2, units: 3 },
+    calls: 2,
+    units: 3,
     usage: [{ day: today, operation: 'market.product', calls: 2, units: 3 }],
   });
   const table = await customer.get(`/api/usage?from=${today}&to=${today}&format=csv`);

@@ -52,15 +52,14 @@ test('a cancelled queued job never runs, and releases all its units', async ({
   expect(reply.headers).toMatchObject({ 'x-units-consumed': '0', 'x-job-id': job.split('/').at(-1) });
   expect(reply.headers).not.toHaveProperty('retry-after');
   expect(reply.json.data).toMatchObject({
-    ...{
-      state: 'cancelled',
-      unitsReserved: 2,
-      unitsCharged: 0,
-      position: null,
-      startedAt: null,
-      attempts: 0,
-    },
-    ...{ error: { code: 'CANCELLED' }, finishedAt: new Date(souk.clock.now()).toISOString() },
+    state: 'cancelled',
+    unitsReserved: 2,
+    unitsCharged: 0,
+    position: null,
+    startedAt: null,
+    attempts: 0,
+    error: { code: 'CANCELLED' },
+    finishedAt: new Date(souk.clock.now()).toISOString(),
   });
   expect(await unitsUsed(client)).toBe(0);
   expect(await ledger(souk, account)).toEqual([
@@ -281,7 +280,7 @@ test('a worker does not start a job that was cancelled before it received it', a
   const keys = redisKeys(souk.redisNamespace);
   const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'), PATIENCE);
   const queues = openQueues(redis, keys, createLogger('silent'));
-  const market = queues.of('market', 1);
+  const market = queues.of('market');
   await market.pause();
   const asin = newAsin();
   const job = await newJob(client, pathOf(asin));

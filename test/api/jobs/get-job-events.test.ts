@@ -33,12 +33,12 @@ test('sends the job at once, on every change and at its end, then closes', async
   const listener = await listen(client, events);
   expect(listener.status).toBe(200);
   expect(listener.headers).toMatchObject({
-    ...{
-      'content-type': 'text/event-stream',
-      'cache-control': 'private, no-store',
-      'x-accel-buffering': 'no',
-    },
-    ...{ 'x-units-consumed': '0', 'x-job-id': events.split('/')[3], 'x-request-id': expect.any(String) },
+    'content-type': 'text/event-stream',
+    'cache-control': 'private, no-store',
+    'x-accel-buffering': 'no',
+    'x-units-consumed': '0',
+    'x-job-id': events.split('/')[3],
+    'x-request-id': expect.any(String),
   });
   await expect.poll(() => names(listener)).toEqual(['job']);
   expect(listener.events[0]?.data).toMatchObject({ state: 'queued', position: 0 });

@@ -54,8 +54,14 @@ test('shows a job as queued, running and done, with the time of each', async ({ 
   expect(queued.headers['retry-after']).toBe('1');
   expect(queued.json.data).toMatchObject({
     state: 'queued',
-    ...{ operation: 'market.product', unitsReserved: 1, unitsCharged: 0, createdAt: seen },
-    ...{ startedAt: null, finishedAt: null, attempts: 0, error: null },
+    operation: 'market.product',
+    unitsReserved: 1,
+    unitsCharged: 0,
+    createdAt: seen,
+    startedAt: null,
+    finishedAt: null,
+    attempts: 0,
+    error: null,
   });
   await souk.addWorker();
   await souk.upstream.received(1);
@@ -64,8 +70,13 @@ test('shows a job as queued, running and done, with the time of each', async ({ 
   const done = await client.get(`${job}?wait=30`);
   expect(done.headers).not.toHaveProperty('retry-after');
   expect(done.json.data).toMatchObject({
-    ...{ state: 'done', unitsReserved: 1, unitsCharged: 1, error: null, attempts: 1 },
-    ...{ startedAt: seen, finishedAt: seen },
+    state: 'done',
+    unitsReserved: 1,
+    unitsCharged: 1,
+    error: null,
+    attempts: 1,
+    startedAt: seen,
+    finishedAt: seen,
   });
 });
 

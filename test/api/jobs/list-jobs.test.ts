@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createKey } from '../../../src/accounts/keys.ts';
+import { createKey } from '../../../src/accounts/authentication.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';

@@ -215,7 +215,9 @@ test('a cap refuses calls with the end of its day, and a batch waits for it', as
   const client = await clientWith(souk, account, { capDay: 2 });
   const asins = [newAsin(), newAsin(), newAsin()];
   const { json } = await client.post('/api/batches', {
-    ...{ operation: 'market.product', params: { domain: 1 }, split: { asins } },
+    operation: 'market.product',
+    params: { domain: 1 },
+    split: { asins },
   });
   await expect
     .poll(async () => {
@@ -226,7 +228,9 @@ test('a cap refuses calls with the end of its day, and a batch waits for it', as
     .toEqual(['KEY_CAP_REACHED', 2, 1]);
   const refused = await client.get(product());
   expect([refused.status, refused.json.code, refused.headers['x-units-consumed']]).toEqual([
-    ...[429, 'KEY_CAP_REACHED', '0'],
+    429,
+    'KEY_CAP_REACHED',
+    '0',
   ]);
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   expect(await codeOf(souk.clientOf(account.key), product())).toEqual(OK);
@@ -298,7 +302,8 @@ describe('/api/keys', () => {
     const [{ id }] = (await theirs.get('/api/keys')).json.data.keys;
     for (const method of ['GET', 'DELETE', 'PATCH'])
       expect(await codeOf(manager, `/api/keys/${id}`, method, method === 'PATCH' ? {} : undefined)).toEqual([
-        ...[404, 'KEY_NOT_FOUND'],
+        404,
+        'KEY_NOT_FOUND',
       ]);
     expect((await manager.get('/api/keys/1e3')).status).toBe(404);
     expect(await codeOf(theirs, '/api/keys')).toEqual(OK);

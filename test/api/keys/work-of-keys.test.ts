@@ -2,8 +2,8 @@
 // oxlint-disable no-empty-pattern -- for the same reason
 import { describe, expect } from 'vitest';
 import { addKey, changeKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
+import { testAccountOf } from '../../../src/accounts/authentication.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
-import { testAccountOf } from '../../../src/accounts/test-accounts.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { batchOnce, isFinished, isWaiting, startBatch } from '../../support/batches.ts';
@@ -97,7 +97,9 @@ describe('a run that a key with a cap starts', () => {
     passHour(souk);
     const [run] = await runsMade(souk, client, schedule, 2);
     expect(run).toMatchObject({
-      ...{ trigger: 'tick', state: 'skipped', batchId: null },
+      trigger: 'tick',
+      state: 'skipped',
+      batchId: null,
       reason: `The API key ${capped.client.key.slice(0, 7)}… to which it belongs was revoked or has expired.`,
     });
   });
@@ -198,7 +200,8 @@ describe('a schedule', () => {
     const schedule = await createSchedule(client, threeProducts());
     expect((await patchSchedule(capped.client, schedule, {})).status).toBe(400);
     const dry = await capped.client.get(`${schedule.links.self}?dryRun=1`, {
-      ...{ method: 'PATCH', body: { name: 'Dry' } },
+      method: 'PATCH',
+      body: { name: 'Dry' },
     });
     expect(dry.json.data.dryRun).toBe(true);
     const open = (await client.post(schedule.links.run, '')).json.data;
@@ -271,8 +274,6 @@ describe('a request whose key changes before a worker takes it', () => {
     [what: string, method: string, pathOf: (made: { links: { self: string } }) => string, body: unknown]
   >([
     ['a run', 'POST', ({ links }) => `${links.self}/run`, ''],
-    ['a change', 'PATCH', ({ links }) => links.self, { paused: true }],
-    ['a new schedule', 'POST', () => '/api/schedules', threeProducts()],
     [
       ...(['a batch', 'POST', () => '/api/batches'] as const),
       { operation: 'market.product', items: [{ domain: 1, asin: 'B000000001' }] },

@@ -51,6 +51,8 @@ test('counts over all gateways', async ({ souk, account }) => {
 });
 
 test('counts joined calls, and never a call that was charged', async ({ client }) => {
+  // Until the provider's tokens are known, only a few calls are sent at the same time.
+  await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
   const charged = await Promise.all(
     Array.from({ length: 3 * LIMIT }, () => client.get(`/api/market/product?domain=1&asins=${newAsin()}`)),
   );

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { newKey } from '../../../src/accounts/keys.ts';
+import { newKey } from '../../../src/accounts/authentication.ts';
 import type { Reply } from '../../support/client.ts';
 import { sendRaw } from '../../support/raw-request.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -24,9 +24,9 @@ async function sendAll(
 }
 
 test('delays refusals to an account beyond the limit, but not its answers or those to other accounts', async ({
-  souk,
-  client,
+  ownSouk: souk,
 }) => {
+  const client = await souk.client();
   const refused = () => client.get('/api/market/product?domain=99');
   const replies = await sendAll(souk, refused, { count: LIMIT + 5, delayed: 5 });
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([400]));
@@ -41,16 +41,14 @@ test.for<[string, (souk: Souk) => Promise<Reply>]>([
   ['unknown keys', (souk) => souk.clientOf(newKey()).get('/api/quota')],
   ['addresses that do not exist', (souk) => souk.clientOf('').raw('/nowhere')],
   ['forms without a token', (souk) => souk.clientOf('').raw('/sign-in', { method: 'POST' })],
-])('delays refusals to an address beyond the limit: %s', async ([, send], { souk }) => {
-  souk.clock.advance(5_000);
+])('delays refusals to an address beyond the limit: %s', async ([, send], { ownSouk: souk }) => {
   await sendAll(souk, () => send(souk), { count: 2 * LIMIT, delayed: LIMIT });
 });
 
 test('counts refusals of large bodies as 20 for the network, not for the account, and delays them by five seconds', async ({
-  souk,
-  client,
+  ownSouk: souk,
 }) => {
-  souk.clock.advance(5_000);
+  const client = await souk.client();
   const headers = { 'x-api-key': client.key, 'content-type': 'application/json', 'content-length': 100_000 };
   const path = '/api/market/productfinder';
   const { socket, response } = sendRaw(client.baseUrl, { path, headers });

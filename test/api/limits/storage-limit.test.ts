@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { createStorageCheck, storedByAccount } from '../../../src/batches/storage-limit.ts';
+import { createStorageCheck, storedByAccount } from '../../../src/batches/limits.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
-import { addStoredBytes } from '../../../src/results/stored-bytes.ts';
+import { addStoredBytes } from '../../../src/results/cache.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom, finished } from '../../support/batches.ts';
 import { test } from '../../support/souk-test.ts';
@@ -31,7 +31,9 @@ test('refuses polled calls and new batches of an account whose stored jobs reach
 
   const refused = await client.get(product(), polled);
   expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([
-    ...[429, 'STORAGE_EXCEEDED', '3600'],
+    429,
+    'STORAGE_EXCEEDED',
+    '3600',
   ]);
   expect(refused.json.metadata).toEqual({ limit: 1, stored: expect.any(Number) });
   expect((await client.post('/api/batches', batch('B0STORA'))).json.code).toBe('STORAGE_EXCEEDED');

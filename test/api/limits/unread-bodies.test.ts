@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { hashKey, newKey } from '../../../src/accounts/keys.ts';
+import { hashKey, newKey } from '../../../src/accounts/authentication.ts';
 import { CALLER_JSON_LIMITS } from '../../../src/platform/caller-json.ts';
 import { sendRaw } from '../../support/raw-request.ts';
 import { test } from '../../support/shared-souk-test.ts';
@@ -31,7 +31,7 @@ test.for<[string, string, string]>([
   [
     'more than 1,000 fields',
     JSON.stringify(Object.fromEntries(Array.from({ length: 1_500 }, (_, i) => [`f${i}`, 1]))),
-    `has more than ${CALLER_JSON_LIMITS.fields} fields`,
+    `has an object with more than ${CALLER_JSON_LIMITS.fieldsOfObject} fields`,
   ],
   ['30,000 levels', '['.repeat(30_000), `is nested more than ${CALLER_JSON_LIMITS.levels} levels deep`],
   [

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createUploadPace } from '../../../src/api/limits/upload-pace.ts';
+import { createUploadPace } from '../../../src/api/limits/upload-limits.ts';
 import { TestClock } from '../../support/clock.ts';
 import { test } from '../../support/souk-test.ts';
 

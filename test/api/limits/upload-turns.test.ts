@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createUploadTurns } from '../../../src/api/limits/upload-turns.ts';
+import { createUploadTurns } from '../../../src/api/limits/upload-limits.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';

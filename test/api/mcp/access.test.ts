@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { describe, expect } from 'vitest';
-import { createKey } from '../../../src/accounts/keys.ts';
+import { createKey } from '../../../src/accounts/authentication.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { connectAgent } from '../../support/mcp-client.ts';

@@ -1,17 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compactSeries, type SeriesLimits, seriesLimitsOf } from '../../../src/api/mcp/compact-series.ts';
+import { compactSeries, seriesLimitsOf } from '../../../src/api/mcp/compact-series.ts';
 import { takePart } from '../../../src/api/mcp/parts.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
-
-/** Runs the generator to its end. */
-function compacted(data: unknown, limits: SeriesLimits): unknown {
-  const task = compactSeries(data, limits);
-  for (;;) {
-    const { done, value } = task.next();
-    if (done) return value;
-  }
-}
 
 const days = (count: number) =>
   Array.from({ length: count }, (_, i) => new Date(Date.UTC(2026, 0, 1 + i)).toISOString());
@@ -56,30 +47,33 @@ describe('a history', () => {
     ],
     ['has its last value if the period starts later', { from: '2026-02-01' }, [['2026-01-04', 18]]],
     ['is empty if the period ends before it', { to: '2025-12-31' }, []],
-  ])('%s', (_, limits, points) => {
-    expect(compacted({ products: [{ history: { new: history } }] }, limits)).toEqual({
+  ])('%s', async (_, limits, points) => {
+    expect(await compactSeries({ products: [{ history: { new: history } }] }, limits)).toEqual({
       products: [{ history: { new: points } }],
     });
   });
 
-  test('of several columns starts with the names of those that have values', () => {
+  test('of several columns starts with the names of those that have values', async () => {
     const time = days(2);
-    expect(compacted({ time, value: [20, 21], shipping: [5, 0] }, {})).toEqual([
+    expect(await compactSeries({ time, value: [20, 21], shipping: [5, 0] }, {})).toEqual([
       ['time', 'value', 'shipping'],
       ['2026-01-01', 20, 5],
       ['2026-01-02', 21, 0],
     ]);
-    expect(compacted({ time, value: [20, 21], shipping: [0, null] }, {})).toEqual([
+    expect(await compactSeries({ time, value: [20, 21], shipping: [0, null] }, {})).toEqual([
       ['2026-01-01', 20],
       ['2026-01-02', 21],
     ]);
   });
 
-  test('keeps its first, last, lowest and highest point within any number of points', () => {
+  test('keeps its first, last, lowest and highest point within any number of points', async () => {
     const values = fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 1, maxLength: 300 });
-    fc.assert(
-      fc.property(values, fc.integer({ min: 4, max: 50 }), (value, points) => {
-        const shown = compacted({ time: days(value.length), value }, { points }) as [string, number][];
+    await fc.assert(
+      fc.asyncProperty(values, fc.integer({ min: 4, max: 50 }), async (value, points) => {
+        const shown = (await compactSeries({ time: days(value.length), value }, { points })) as [
+          string,
+          number,
+        ][];
         const shownValues = shown.map(([, one]) => one);
         expect(shown.length).toBeLessThanOrEqual(points);
         expect(shownValues[0]).toBe(value[0]);
@@ -92,14 +86,14 @@ describe('a history', () => {
   });
 });
 
-test('values without a list of times stay as they are', () => {
+test('values without a list of times stay as they are', async () => {
   const data = {
     time: 'now',
     min: { time: '2026-01-01T00:00:00Z', value: 1 },
     list: [{ time: [1], value: [] }],
     none: null,
   };
-  expect(compacted(data, {})).toEqual(data);
+  expect(await compactSeries(data, {})).toEqual(data);
 });
 
 test.each([{ from: 'yesterday' }, { to: '2026-02-30' }, { points: 3 }, { points: 'many' }])(
@@ -120,7 +114,9 @@ test('a part at the path of a history is a list of points, and a column stays a 
     );
   expect(await part('products.0.history.new', 1)).toEqual({
     path: 'products.0.history.new',
-    ...{ total: 4, offset: 1, next: null },
+    total: 4,
+    offset: 1,
+    next: null,
     items: [
       ['2026-01-02', 2],
       ['2026-01-07', 7],

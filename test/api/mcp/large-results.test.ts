@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { expect } from 'vitest';
 import { listResources } from '../../../src/api/mcp/resources.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
-import { POLL_LIFETIME_MS } from '../../../src/results/answer-store.ts';
+import { POLL_LIFETIME_MS } from '../../../src/results/cache.ts';
 import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Agent, connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/shared-souk-test.ts';

@@ -24,13 +24,15 @@ const part = (data: Data, args: object) => ({ id: data._call.jobId, ...args });
 const QUESTIONS: readonly Question[] = [
   {
     question: 'What does this product cost?',
-    ...{ calls: 1, tokens: 400 },
+    calls: 1,
+    tokens: 400,
     ask: async (call) =>
       (await call('market_get_product', { domain: 1, asins: ['B0C3CDEF01'], stats: 90 })).products[0].asin,
   },
   {
     question: 'How did its price change?',
-    ...{ calls: 1, tokens: 700 },
+    calls: 1,
+    tokens: 700,
     async ask(call) {
       const args = { domain: 1, asins: ['B0C3CDEF03'], points: 40, fields: 'asin,history.new' };
       const [first] = (await call('market_get_product', args)).products[0].history.new;
@@ -39,7 +41,8 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     question: 'Who sells it?',
-    ...{ calls: 2, tokens: 1_300 },
+    calls: 2,
+    tokens: 1_300,
     async ask(call) {
       const args = { domain: 1, asins: ['B0C3CDEF03'], detailLevel: 'full', offers: 20 };
       const data = await call('market_get_product', args);
@@ -49,20 +52,23 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     question: 'Which variations does it have?',
-    ...{ calls: 1, tokens: 3_000 },
+    calls: 1,
+    tokens: 3_000,
     ask: async (call) =>
       (await call('market_get_variations', { domain: 1, asin: 'B0C3CDEF01', perPage: 5 })).variations ?? true,
   },
   {
     question: 'What sells best in this category?',
-    ...{ calls: 1, tokens: 3_000 },
+    calls: 1,
+    tokens: 3_000,
     ask: async (call) =>
       (await call('market_get_best_sellers', { domain: 1, category: '200000', perPage: 10 })).asinList ??
       true,
   },
   {
     question: 'What are the deals of today?',
-    ...{ calls: 2, tokens: 7_300 },
+    calls: 2,
+    tokens: 7_300,
     async ask(call) {
       const data = await call('market_find_deals', { domainId: 1 });
       if (!data.outline) return data.deals;
@@ -72,22 +78,26 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     question: 'Is interest in kettles growing?',
-    ...{ calls: 1, tokens: 4_500 },
+    calls: 1,
+    tokens: 4_500,
     ask: (call) => call('web_trends_interest_over_time', { keyword: ['kettle'] }),
   },
   {
     question: 'What do people search for besides?',
-    ...{ calls: 1, tokens: 3_000 },
+    calls: 1,
+    tokens: 3_000,
     ask: (call) => call('web_trends_related_queries', { keyword: ['kettle'] }),
   },
   {
     question: 'How does the term "desk lamp" rank?',
-    ...{ calls: 1, tokens: 1_000 },
+    calls: 1,
+    tokens: 1_000,
     ask: (call) => call('aba_search_keywords', { country: 'us', keyword: 'lamp' }),
   },
   {
     question: 'Which of these sellers is rated better?',
-    ...{ calls: 1, tokens: 3_000 },
+    calls: 1,
+    tokens: 3_000,
     ask: async (call) =>
       (await call('market_get_seller', { domain: 1, seller: ['ABWRICYPI40AC8', 'AKT8ZJ45IBZW2X'] })).sellers,
   },

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import { BATCH_ENDPOINTS } from '../../../src/api/endpoints/batches/index.ts';
-import { BILLING_ENDPOINTS } from '../../../src/api/endpoints/billing/index.ts';
-import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs/index.ts';
-import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules/index.ts';
-import { TRACKER_ENDPOINTS } from '../../../src/api/endpoints/trackers/index.ts';
+import { BATCH_ENDPOINTS } from '../../../src/api/endpoints/batches.ts';
+import { BILLING_ENDPOINTS } from '../../../src/api/endpoints/billing.ts';
+import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs.ts';
+import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules.ts';
+import { TRACKER_ENDPOINTS } from '../../../src/api/endpoints/trackers.ts';
 import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
 
 const guide = readFileSync(new URL('../../../docs/guides/tools-for-agents.md', import.meta.url), 'utf8');
@@ -34,7 +34,10 @@ test('every operation and every endpoint of jobs, batches, schedules, trackers a
   ].flat();
   const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
   expect(without).toEqual([
-    ...['/api/jobs/{id}/events', '/api/batches/quote', '/api/schedules/quote', '/api/trackers/quote'],
+    '/api/jobs/{id}/events',
+    '/api/batches/quote',
+    '/api/schedules/quote',
+    '/api/trackers/quote',
   ]);
   const named = [...operations, ...endpoints.flatMap(({ tool }) => tool ?? [])];
   expect([...TOOLS.keys()].sort()).toEqual(named.sort());

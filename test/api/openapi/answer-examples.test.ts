@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { ANSWER_EXAMPLES } from '../../../src/api/openapi/answer-examples.ts';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
+import { ANSWER_EXAMPLES } from '../../../src/api/openapi/operations.ts';
 import { jsonAnswerOf, type Operation } from '../../../src/operations/define.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import { isRecord } from '../../../src/operations/params/request.ts';
@@ -11,7 +11,7 @@ import { loadKeywords, sampleOf } from '../../support/operation-samples.ts';
 import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 
-const FILE = 'src/api/openapi/answer-examples.ts';
+const FILE = 'src/api/openapi/answer-examples.json';
 const MOST_CHARACTERS = 2_500;
 const JSON_OPERATIONS = OPERATIONS.filter((operation) => jsonAnswerOf(operation) !== null);
 const conformance = createConformance(openApiDocument());
@@ -61,22 +61,14 @@ function placesIn(value: unknown, place = ''): string[] {
   ]);
 }
 
-// SOUK_WRITE_EXAMPLES=1 npm test -- test/api/openapi/answer-examples.test.ts
+// SOUK_WRITE_EXAMPLES=1 npm test -- test/api/openapi/answer-examples.test.ts && npm run format
 test.runIf(process.env.SOUK_WRITE_EXAMPLES)('writes the examples', async ({ demoClient }) => {
   const examples: Record<string, unknown> = {};
   for (const operation of JSON_OPERATIONS) {
     const { json } = await answer(demoClient, operation);
     examples[operation.name] = small(json.data);
   }
-  const head = `/**
- * An example of the data of each answer, by the name of the operation. They were taken from the demo provider:
- * \`SOUK_WRITE_EXAMPLES=1 npm test -- test/api/openapi/answer-examples.test.ts\` writes them again.
- */
-`;
-  writeFileSync(
-    FILE,
-    `${head}export const ANSWER_EXAMPLES: Record<string, object> = ${JSON.stringify(examples, null, 2)};\n`,
-  );
+  writeFileSync(FILE, `${JSON.stringify(examples, null, 2)}\n`);
 });
 
 test('every operation with a JSON answer has a small example, and no other', () => {

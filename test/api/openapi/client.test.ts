@@ -61,8 +61,13 @@ export function wrong() {
 
 const TSCONFIG = {
   compilerOptions: {
-    ...{ target: 'es2023', module: 'nodenext', strict: true, exactOptionalPropertyTypes: true },
-    ...{ rewriteRelativeImportExtensions: true, types: ['node'], skipLibCheck: true },
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    rewriteRelativeImportExtensions: true,
+    types: ['node'],
+    skipLibCheck: true,
   },
   include: ['*.ts'],
 };

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
-import type { OperationObject } from '../../../src/api/openapi/shape.ts';
+import type { OperationObject } from '../../../src/api/openapi/schemas.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { ERRORS } from '../../../src/platform/errors.ts';
 import { test } from '../../support/souk-test.ts';
 
@@ -196,7 +196,7 @@ test('a path of two operations has the parameters of both', () => {
 
 test('the names of schemas are not in the global registry of zod', async () => {
   const { z } = await import('zod');
-  const { product } = await import('../../../src/operations/answers/product.ts');
+  const { product } = await import('../../../src/operations/answers.ts');
   expect(z.globalRegistry.get(product)).not.toHaveProperty('id');
 });
 

@@ -2,7 +2,7 @@ import { Document, Spectral } from '@stoplight/spectral-core';
 import { Json } from '@stoplight/spectral-parsers';
 import { beforeAll, expect, test } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
-import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { ruleset } from './ruleset.ts';
 
 /** The linter visits every schema at each reference to it. */

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
-import type { Method, OperationObject } from '../../../src/api/openapi/shape.ts';
+import type { Method, OperationObject } from '../../../src/api/openapi/schemas.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
@@ -202,8 +202,19 @@ describe.each([
 });
 
 const UPSTREAM = [
-  ...['product', 'query', 'search', 'category', 'bestsellers', 'seller', 'topseller', 'deal'],
-  ...['lightningdeal', 'graphimage', 'trends/explore', 'trends/api/explore', 'trending/rss'],
+  'product',
+  'query',
+  'search',
+  'category',
+  'bestsellers',
+  'seller',
+  'topseller',
+  'deal',
+  'lightningdeal',
+  'graphimage',
+  'trends/explore',
+  'trends/api/explore',
+  'trending/rss',
   '_/TrendsUi/data/batchexecute',
 ];
 

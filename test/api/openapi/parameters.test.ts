@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type DocumentedParameter, inputSchema, parametersOf } from '../../../src/api/openapi/parameters.ts';
-import { exampleOf } from '../../../src/api/openapi/requests.ts';
+import {
+  type DocumentedParameter,
+  exampleOf,
+  inputSchema,
+  parametersOf,
+} from '../../../src/api/openapi/parameters.ts';
 import { knownFields } from '../../../src/operations/answer-fields.ts';
 import { jsonAnswerOf } from '../../../src/operations/define.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
@@ -218,20 +222,21 @@ test('a selection accepts exactly the fields that are described', () => {
 test('the schema for tools has one name for each parameter, and closes the object', () => {
   const schema = inputSchema(queuedOperation('market.product')?.params ?? z.never());
   expect(Object.keys(schema.properties ?? {})).toEqual([
-    ...[
-      'domain',
-      'asins',
-      'codes',
-      'stats',
-      'history',
-      'update',
-      'offers',
-      'rating',
-      'buybox',
-      'stock',
-      'days',
-    ],
-    ...['dateRange', 'detailLevel', 'decode', 'fields'],
+    'domain',
+    'asins',
+    'codes',
+    'stats',
+    'history',
+    'update',
+    'offers',
+    'rating',
+    'buybox',
+    'stock',
+    'days',
+    'dateRange',
+    'detailLevel',
+    'decode',
+    'fields',
   ]);
   expect(schema).toMatchObject({
     type: 'object',

@@ -50,8 +50,14 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
     const before = await billingRows(demoSouk);
     const quote = (await send(client, example, 'dryRun=1')).json.data;
     expect(quote).toEqual({
-      ...{ dryRun: true, operation: name, units: expect.any(Number), admitted: true },
-      ...{ billing: 'general', billingTrack: 'legacy', rejectReason: null, rejectMessage: null },
+      dryRun: true,
+      operation: name,
+      units: expect.any(Number),
+      admitted: true,
+      billing: 'general',
+      billingTrack: 'legacy',
+      rejectReason: null,
+      rejectMessage: null,
       deduplicated: false,
     });
     expect(await billingRows(demoSouk)).toEqual(before);
@@ -67,7 +73,9 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
     expect(Number(headers['x-units-consumed'])).toBeLessThanOrEqual(quote.units);
     expect((await send(client, example, 'dryRun=1')).json.data).toEqual({
       ...quote,
-      ...{ billing: null, billingTrack: null, deduplicated: true },
+      billing: null,
+      billingTrack: null,
+      deduplicated: true,
     });
   });
 
@@ -86,7 +94,11 @@ test.for(LOCAL.map(({ name }) => name))('a dry run of %s returns 0 units', async
   const before = await billingRows(souk);
   const reply = await send(client, EXAMPLES[name] ?? { path: '' }, 'dryRun=1');
   expect(reply.json.data).toMatchObject({
-    ...{ operation: name, units: 0, admitted: true, billing: null, rejectReason: null },
+    operation: name,
+    units: 0,
+    admitted: true,
+    billing: null,
+    rejectReason: null,
   });
   expect(await billingRows(souk)).toEqual(before);
 });

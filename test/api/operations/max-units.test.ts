@@ -13,7 +13,9 @@ test.for(['', '&async=1'])(
     const reply = await client.get(`${pathOf(3)}&maxUnits=2${suffix}`);
     expect(reply.status).toBe(429);
     expect(reply.json).toEqual({
-      ...{ code: 'QUOTA_MAX_UNITS', data: null, metadata: { needed: 3, maxUnits: 2 } },
+      code: 'QUOTA_MAX_UNITS',
+      data: null,
+      metadata: { needed: 3, maxUnits: 2 },
       msg: 'The call costs 3 units; maxUnits is 2.',
     });
     expect(reply.headers['x-units-consumed']).toBe('0');
@@ -49,7 +51,8 @@ test('limits the quote, or the exact price of a cached answer', async ({ souk, c
   const asin = newAsin();
   const path = `/api/market/variations?domain=1&asin=${asin}`;
   expect((await client.get(`${path}&maxUnits=4`)).json).toMatchObject({
-    ...{ code: 'QUOTA_MAX_UNITS', metadata: { needed: 5, maxUnits: 4 } },
+    code: 'QUOTA_MAX_UNITS',
+    metadata: { needed: 5, maxUnits: 4 },
   });
   // A product without variations costs one unit.
   expect((await (await souk.client()).get(path)).headers['x-units-consumed']).toBe('1');

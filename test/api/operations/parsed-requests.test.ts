@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
-import { createParsedRequests } from '../../../src/api/operations/parsed-requests.ts';
+import { createParsedRequests } from '../../../src/api/operations/call-options.ts';
 
 /** Returns a request, and how often it was parsed. */
 function requester() {

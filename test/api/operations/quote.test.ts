@@ -53,7 +53,9 @@ const REQUESTS: Record<string, fc.Arbitrary<object>> = {
     .constantFrom(true, false)
     .map((one) => ({ domain, ...(one ? { asin: fresh(1).join() } : {}) })),
   'market/graphimage': fc.record({ width: fc.integer({ min: 300, max: 400 }) }).map((options) => ({
-    ...{ domain, asin: fresh(1).join(), ...options },
+    domain,
+    asin: fresh(1).join(),
+    ...options,
   })),
 };
 
@@ -88,8 +90,16 @@ const answer = fc.record({
 });
 
 const FIELDS = [
-  ...['asinList', 'categories', 'categoryParents', 'bestSellersList', 'sellers', 'sellerIdList', 'deals'],
-  ...['lightningDeals', 'totalResults', 'searchInsights'],
+  'asinList',
+  'categories',
+  'categoryParents',
+  'bestSellersList',
+  'sellers',
+  'sellerIdList',
+  'deals',
+  'lightningDeals',
+  'totalResults',
+  'searchInsights',
 ];
 
 test('the generated requests cover every marketplace operation and every operation that may charge less than its quote', () => {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { PRIVATE_ANSWER } from '../../../src/api/plugins/answer-headers.ts';
+import { PRIVATE_ANSWER } from '../../../src/api/plugins/requests.ts';
 import { test } from '../../support/shared-souk-test.ts';
 
 describe('answers of the API', () => {

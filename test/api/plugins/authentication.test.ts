@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { hashKey, newKey } from '../../../src/accounts/keys.ts';
+import { hashKey, newKey } from '../../../src/accounts/authentication.ts';
 import { ENDPOINTS } from '../../../src/api/endpoints/index.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { RequestOptions } from '../../support/client.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { expect, test } from 'vitest';
-import { atEnd, registerRequestEnd } from '../../../src/api/plugins/request-end.ts';
+import { atEnd, registerRequestEnd } from '../../../src/api/plugins/requests.ts';
 
 test('a callback of a request runs once at its end, and a later one at once', async () => {
   const app = fastify();

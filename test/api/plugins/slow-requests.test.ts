@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import { REQUEST_LIMITS } from '../../../src/api/plugins/slow-requests.ts';
+import { REQUEST_LIMITS } from '../../../src/api/plugins/requests.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect } from 'vitest';
-import { newKey } from '../../../src/accounts/keys.ts';
+import { newKey } from '../../../src/accounts/authentication.ts';
 import { sendRaw } from '../../support/raw-request.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';

@@ -1,6 +1,12 @@
 import { expect } from 'vitest';
 import { asinsFrom } from '../../support/batches.ts';
-import { createSchedule, productsHourly, runsOf, scheduleNow } from '../../support/schedules.ts';
+import {
+  createSchedule,
+  patchSchedule,
+  productsHourly,
+  runsOf,
+  scheduleNow,
+} from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { webhookCustomer } from '../../support/webhooks.ts';
@@ -190,18 +196,52 @@ test.for([
   expect(await stored(souk)).toBe(before);
 });
 
-test('refuses a body beyond 16 MB with 413', async ({ client }) => {
-  const reply = await client.post('/api/schedules', { ...good, name: 'n'.repeat(17 * 1024 * 1024) });
-  expect(reply.status).toBe(413);
-  expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
+test('refuses a body of more than 1 MiB with 413', async ({ client }) => {
+  const made = await createSchedule(client, good);
+  const tooLarge = { ...good, name: 'n'.repeat(1_048_576) };
+  const replies = [
+    await client.post('/api/schedules', tooLarge),
+    await client.post('/api/schedules/quote', tooLarge),
+    await patchSchedule(client, made, tooLarge),
+    await client.post('/api/trackers', tooLarge),
+  ];
+  for (const { status, json } of replies)
+    expect([status, json.code, json.msg]).toEqual([
+      413,
+      'PAYLOAD_TOO_LARGE',
+      'The request body is larger than 1048576 bytes.',
+    ]);
+  expect((await client.get('/api/schedules')).json.data.schedules).toEqual([made]);
 });
 
-test('accepts 100,000 items and refuses 100,001', async ({ client }) => {
-  const asins = asinsFrom('B0', 100_000);
-  const reply = await client.post('/api/schedules?dryRun=1', productsHourly([...asins, 'B0TOOMANY1']));
-  expect(reply.json.msg).toBe('batch.items: must be at most 100000 items; 100001 were given');
+test('accepts 75,000 products in 1 MiB, and refuses 100,001 items', async ({ client }) => {
+  const tooMany = { operation: 'market.product', items: Array(100_001).fill(0) };
+  const refused = await client.post('/api/schedules?dryRun=1', { ...good, batch: tooMany });
+  expect(refused.json.msg).toBe('batch.items: must be at most 100000 items; 100001 were given');
+  const asins = asinsFrom('B0', 75_000);
   const made = await createSchedule(client, productsHourly(asins, { cron: '0 0 1 1 *' }));
-  expect(made).toMatchObject({ items: 100_000, units: 100_000 });
+  expect(made).toMatchObject({ items: 75_000, units: 75_000 });
+  const { text } = await client.get(`${made.links.self}?items=1`);
+  expect(JSON.parse(text).data.itemList.at(-1)).toEqual({ domain: 1, asins: asins.at(-1) });
+});
+
+test('limits the size of all items with the parameters they share, and the number of listed faults', async ({
+  client,
+}) => {
+  const send = (params: object, count: number) =>
+    client.post('/api/schedules?dryRun=1', {
+      ...good,
+      batch: { operation: 'market.product', params, split: { asins: Array(count).fill('x') } },
+    });
+  const large = await send({ domain: 1, note: 'n'.repeat(40_000) }, 300);
+  expect(large.json.msg).toMatch(/^items: must be at most 8388608 bytes in total/);
+  const { json } = await send({ domain: 1 }, 10_001);
+  const errors = json.metadata?.errors as object[];
+  expect(errors).toHaveLength(10_001);
+  expect(errors.at(-1)).toEqual({
+    parameter: 'items',
+    problem: 'have more faults than are listed here',
+  });
 });
 
 test('a dry run returns the quote and the next runs, and stores nothing', async ({ souk, client }) => {

@@ -155,8 +155,13 @@ test('applies all concurrent changes', async ({ client }) => {
   const replies = await Promise.all(changes.map((change) => patchSchedule(client, schedule, change)));
   expect(replies.map(({ status }) => status)).toEqual(changes.map(() => 200));
   expect(await scheduleNow(client, schedule)).toMatchObject({
-    ...{ name: 'Changed', cron: '30 9 * * 1', timezone: 'Asia/Tokyo', paused: true, onlyChanges: true },
-    ...{ runHours: 5, items: 300 },
+    name: 'Changed',
+    cron: '30 9 * * 1',
+    timezone: 'Asia/Tokyo',
+    paused: true,
+    onlyChanges: true,
+    runHours: 5,
+    items: 300,
   });
   await deleteSchedule(client, schedule);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
-import { createReadiness } from '../../../src/api/endpoints/service/get-readiness.ts';
+import { createReadiness } from '../../../src/api/endpoints/service.ts';
 import { NO_LIMITS } from '../../../src/api/limits/limits.ts';
 import { mcpSettings, readConfig } from '../../../src/config/config.ts';
 import { openGateway, type RunningGateway } from '../../../src/gateway/open-gateway.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { readTracker } from '../../../src/batches/trackers/request.ts';
+import { readTracker } from '../../../src/batches/trackers/read-tracker.ts';
 import { asinsFrom } from '../../support/batches.ts';
+import { csvReport, load, ranked } from '../../support/reports.ts';
 import { comesAbout, createSchedule, productsHourly } from '../../support/schedules.ts';
 import { test } from '../../support/souk-test.ts';
 import { alertsOf, createTracker, everyTwoHours, trackerNow } from '../../support/trackers.ts';
@@ -168,6 +169,40 @@ test('updates fields, and a dry run changes nothing', async ({ client }) => {
     { conditions: [{ type: 'keyword_rank_above', value: 1 }] },
   ];
   for (const body of refused) expect((await patch(body)).json.code).toBe('VALIDATION_FAILED');
+});
+
+test('more changes of keywords at the same time than there are connections succeed', async ({ souk }) => {
+  await load(souk.database, 'us', csvReport('2026-02-28', ranked('desk lamp', 'tent')));
+  const subject = { ...good, ...keywords, conditions: [{ type: 'keyword_rank_below', value: 1_000 }] };
+  const made = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const client = await souk.client();
+      return { client, id: (await createTracker(client, subject)).trackerId };
+    }),
+  );
+  const changes = made.flatMap(({ client, id }) =>
+    ['tent', 'desk lamp'].map((keyword) =>
+      client.get(`/api/trackers/${id}?dryRun=1`, {
+        method: 'PATCH',
+        body: { country: 'us', keywords: [keyword] },
+      }),
+    ),
+  );
+  const replies = await Promise.all(changes);
+  expect(replies.map(({ status, json }) => [status, json.data?.items])).toEqual(replies.map(() => [200, 1]));
+});
+
+test('changes of a tracker at the same time are all kept', async ({ client }) => {
+  const made = await createTracker(client, good);
+  const patch = (body: object) => client.get(made.links.self, { method: 'PATCH', body });
+  const condition = { type: 'price_below', price: 'new', value: 1_500 };
+  const replies = await Promise.all([
+    patch({ asins: ['B0GOOD0007'] }),
+    patch({ conditions: [condition] }),
+    patch({ name: 'Lamps' }),
+  ]);
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(await trackerNow(client, made)).toMatchObject({ items: 1, conditions: [condition], name: 'Lamps' });
 });
 
 test('trackers count as schedules of the account, and are not among them', async ({ client }) => {

@@ -39,7 +39,7 @@ test('refuses a fourth webhook of a call at no charge, before and after the end 
     .toBe(3);
   // Deliveries that were sent count as well.
   expect((await client.get(addressed(call, `${receiver.url}/late`))).json.code).toBe('LIMIT_REACHED');
-  const { rows } = await souk.database.query('select 1 from webhook_deliveries where account_id = $1', [
+  const { rows } = await souk.database.query('select 1 from outbox where account_id = $1', [
     customer.accountId,
   ]);
   expect(rows).toHaveLength(3);
@@ -104,7 +104,7 @@ test('refuses a call, a batch and a replay with a third pending host at no charg
   expect(await unitsUsed(client)).toBe(0);
   expect(upstream.calls).toEqual([]);
   expect((await client.get(addressed(call, hosts[1] ?? ''))).status).toBe(200);
-  await souk.database.query('delete from webhook_deliveries where account_id = $1', [accountId]);
+  await souk.database.query('delete from outbox where account_id = $1', [accountId]);
 });
 
 test('delivers to a host for one account soon, although another has 2,000 deliveries to it', async ({
@@ -114,8 +114,8 @@ test('delivers to a host for one account soon, although another has 2,000 delive
 }) => {
   const flooder = await webhookCustomer(souk);
   await souk.database.query(
-    `insert into webhook_deliveries (id, account_id, url, host, type, payload, next_attempt_at, created_at)
-     select gen_random_uuid(), $1, $2, $3, 'flood', '{}', $4, $4 from generate_series(1, 2000)`,
+    `insert into outbox (id, channel, account_id, recipient, host, kind, payload, next_attempt_at, created_at)
+     select gen_random_uuid(), 'webhook', $1, $2, $3, 'flood', '{}', $4, $4 from generate_series(1, 2000)`,
     [
       flooder.accountId,
       `${receiver.url}/flood`,
@@ -130,5 +130,5 @@ test('delivers to a host for one account soon, although another has 2,000 delive
     .toBeGreaterThanOrEqual(0);
   // A worker and this sender each have four deliveries of the flood under way at most.
   expect(receiver.received.findIndex(({ path }) => path === '/other')).toBeLessThan(40);
-  await souk.database.query('delete from webhook_deliveries where account_id = $1', [flooder.accountId]);
+  await souk.database.query('delete from outbox where account_id = $1', [flooder.accountId]);
 });

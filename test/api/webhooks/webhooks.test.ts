@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { newKey } from '../../../src/accounts/keys.ts';
-import { TESTS_KEPT } from '../../../src/webhooks/delivery-log.ts';
+import { newKey } from '../../../src/accounts/authentication.ts';
+import { TESTS_KEPT } from '../../../src/outbox/webhooks/deliveries.ts';
 import { verified } from '../../support/receiver.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
@@ -10,7 +10,7 @@ import { enqueueEvent, sendDue, webhookCustomer } from '../../support/webhooks.t
 const test = base.extend('customer', ({ souk }) => webhookCustomer(souk));
 
 test.override('soukOptions', { gateways: 2, workers: 0 });
-test.afterEach(({ souk }) => souk.database.query('delete from webhook_deliveries'));
+test.afterEach(({ souk }) => souk.database.query('delete from outbox'));
 
 const now = (souk: Souk) => new Date(souk.clock.now()).toISOString();
 const inHours = (souk: Souk, hours: number) => new Date(souk.clock.now() + hours * 3_600_000).toISOString();
@@ -132,7 +132,7 @@ describe('a test delivery', () => {
       statuses.push((await client.post('/api/webhooks/test', { url: receiver.url })).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 202), 400]);
-    await sendDue(souk, { limits: { atOnce: 20, perHost: 20, perAccount: 20 } });
+    await sendDue(souk, { limits: { atOnce: 20, perHost: 20, perAccount: 20, hostsPerAccount: 9 } });
     expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);
   });
 
@@ -144,14 +144,15 @@ describe('a test delivery', () => {
     const { accountId, client } = customer;
     const other = await enqueueEvent(souk, accountId, receiver.url);
     await souk.database.query(
-      `insert into webhook_deliveries (id, account_id, url, host, type, payload, state, finished_at, created_at)
-       select lpad(i::text, 32, '0')::uuid, $1, 'https://a.example/', 'a.example', 'webhook.test', '{}', 'delivered', $2, $2
+      `insert into outbox (id, channel, account_id, recipient, host, kind, payload, state, finished_at, created_at, expires_at)
+       select lpad(i::text, 32, '0')::uuid, 'webhook', $1, 'https://a.example/', 'a.example', 'webhook.test', '{}', 'delivered', $2, $2,
+         $2
        from generate_series(1, $3) as i`,
       [accountId, new Date(souk.clock.now()), TESTS_KEPT + 20],
     );
     expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);
     const { rows } = await souk.database.query<{ type: string; count: number }>(
-      'select type, count(*) from webhook_deliveries where account_id = $1 group by type order by type',
+      'select kind as type, count(*) from outbox where account_id = $1 group by kind order by kind',
       [accountId],
     );
     expect(rows).toEqual([

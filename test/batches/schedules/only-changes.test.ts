@@ -29,7 +29,11 @@ test.beforeEach(({ upstream }) => {
     lastUpdate += 1;
     const asins = (params.asin ?? '').split(',').filter((asin) => titles.has(asin));
     const products = asins.map((asin) => ({
-      ...{ asin, domainId: 1, productType: 0, csv: [], lastUpdate },
+      asin,
+      domainId: 1,
+      productType: 0,
+      csv: [],
+      lastUpdate,
       title: titles.get(asin),
     }));
     return { json: { products } };

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { expect } from 'vitest';
-import { putUpload } from '../../../jobs/replies.ts';
 import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { RUNS_KEPT } from '../../../src/batches/schedules/run.ts';
+import { putUpload } from '../../../src/batches/uploads.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';

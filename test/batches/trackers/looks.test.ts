@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
-import { storeChanged } from '../../../src/batches/changes.ts';
+import { storeChanged } from '../../../src/batches/results.ts';
 import type { AlertView } from '../../../src/batches/trackers/alert.ts';
 import { dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
 import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/look.ts';
-import type { TrackerView } from '../../../src/batches/trackers/view.ts';
+import type { TrackerView } from '../../../src/batches/trackers/tracker.ts';
+import { WEBHOOK_LIMITS } from '../../../src/outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
-import { WEBHOOK_LIMITS } from '../../../src/webhooks/webhook-limits.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom } from '../../support/batches.ts';
 import { verified } from '../../support/receiver.ts';
@@ -45,7 +45,9 @@ async function collect(
   { batchId = BATCH, limits = WEBHOOK_LIMITS, isAll = true } = {},
 ): Promise<void> {
   const results = prices.map(([asin, price], index) => ({
-    ...{ index, raw: { domain: 1, asins: [asin] }, metadata: undefined },
+    index,
+    raw: { domain: 1, asins: [asin] },
+    metadata: undefined,
     data: { products: [{ asin, title: `Thing ${asin}\u0000`, stats: statsOf({ new: price }) }] },
   }));
   await inTransaction(database, async (client) => {
@@ -60,7 +62,7 @@ async function collect(
 
 async function payloads({ database }: Souk, accountId: number): Promise<{ data: { alerts: AlertView[] } }[]> {
   const { rows } = await database.query<{ payload: string }>(
-    `select payload from webhook_deliveries where account_id = $1 and type = 'tracker.alert' order by id`,
+    `select payload from outbox where account_id = $1 and kind = 'tracker.alert' order by id`,
     [accountId],
   );
   return rows.map(({ payload }) => JSON.parse(payload));

@@ -13,9 +13,15 @@ const MINUTE_MS = 60_000;
 
 async function alert({ database, clock }: Souk, trackerId: string, howMany: number): Promise<void> {
   const alerts = Array.from({ length: howMany }, () => ({
-    ...{ trackerId, batchId: BATCH, item: newAsin(), title: 'A <thing>', createdAt: clock.now() },
-    ...{ condition: { type: 'price_below', price: 'new', value: 2_000 } as const },
-    ...{ before: 2_500, after: 1_999, threshold: 2_000 },
+    trackerId,
+    batchId: BATCH,
+    item: newAsin(),
+    title: 'A <thing>',
+    createdAt: clock.now(),
+    condition: { type: 'price_below', price: 'new', value: 2_000 } as const,
+    before: 2_500,
+    after: 1_999,
+    threshold: 2_000,
   }));
   await inTransaction(database, (client) => insertAlerts(client, alerts));
 }
@@ -33,7 +39,7 @@ async function mailsOf({ database, clock }: Souk, accountId: number): Promise<Fa
   // A tracker that the worker of the service reads at this moment is skipped; its mail is there when the worker lets go of it.
   await database.query('select id from trackers for share');
   const { rows } = await database.query<{ facts: string }>(
-    `select facts from mails where account_id = $1 and kind = 'tracker_alerts' order by id`,
+    `select payload as facts from outbox where account_id = $1 and kind = 'tracker_alerts' order by id`,
     [accountId],
   );
   return rows.map(({ facts }) => JSON.parse(facts) as Facts);

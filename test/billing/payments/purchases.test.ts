@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createFirstKey, isKeyDue } from '../../../src/accounts/account-keys.ts';
 import { ensureAccount } from '../../../src/accounts/accounts.ts';
-import { createFirstKey, isKeyDue } from '../../../src/accounts/first-key.ts';
 import { grantSubscription } from '../../../src/billing/grants.ts';
 import { amountOf, findOffer, type Offer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
-import { UNFINISHED_PURCHASES } from '../../../src/billing/payments/purchase-refusals.ts';
 import {
   cancelPurchase,
   createPurchase,
@@ -13,6 +12,7 @@ import {
   listPurchases,
   type NewPurchase,
   purgePurchases,
+  UNFINISHED_PURCHASES,
 } from '../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';

@@ -5,15 +5,19 @@ import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
 import { findOffer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
 import { createPurchase, grantPurchase } from '../../../src/billing/payments/purchases.ts';
-import { reconcileCheckouts } from '../../../src/billing/payments/stripe/reconcile-checkouts.ts';
-import { changePlan, setCancelled } from '../../../src/billing/renewals/change-renewal.ts';
-import { reconcileRenewals } from '../../../src/billing/renewals/reconcile-renewals.ts';
-import { type RenewingPlan, renewingPlansOf } from '../../../src/billing/renewals/renewing-plans.ts';
-import { reconcileReversals } from '../../../src/billing/reversals/reconcile-reversals.ts';
-import { runTopUps } from '../../../src/billing/top-ups/run-top-ups.ts';
-import { startTopUp } from '../../../src/billing/top-ups/start-top-up.ts';
-import { findTopUp, saveTopUp } from '../../../src/billing/top-ups/top-up-settings.ts';
-import { endingPlans } from '../../../src/operator/ending-plans.ts';
+import {
+  reconcileCheckouts,
+  reconcileReversals,
+} from '../../../src/billing/payments/stripe/reconcile-checkouts.ts';
+import {
+  changePlan,
+  type RenewingPlan,
+  reconcileRenewals,
+  renewingPlansOf,
+  setCancelled,
+} from '../../../src/billing/payments/sync-renewal.ts';
+import { findTopUp, runTopUps, saveTopUp, startTopUp } from '../../../src/billing/payments/top-ups.ts';
+import { endingPlans } from '../../../src/operator/account-facts.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
@@ -33,7 +37,8 @@ const test = base
     return stripe;
   })
   .override('soukOptions', ({ stripe }) => ({
-    ...{ workers: 0, pages: { payments: { way: stripeSettings(stripe), currency: 'eur' } } },
+    workers: 0,
+    pages: { payments: { way: stripeSettings(stripe), currency: 'eur' } },
   }));
 
 let souk: Souk;
@@ -117,7 +122,7 @@ test('a plan whose payment fails is past due, and ends when its grace is over', 
   expect(await planOf(accountId)).toEqual({ state: 'past_due', graceUntil: new Date(graceUntil) });
   expect(await granted(accountId)).toEqual([['pro', start, graceUntil]]);
   const { rows: mails } = await souk.database.query(
-    `select kind, facts::json ->> 'amount' as amount, facts::json ->> 'endsAt' as ends from mails where account_id = $1`,
+    `select kind, payload::json ->> 'amount' as amount, payload::json ->> 'endsAt' as ends from outbox where account_id = $1`,
     [accountId],
   );
   expect(mails).toEqual([{ kind: 'payment_failed', amount: '€149.00', ends: graceUntil }]);
@@ -601,7 +606,10 @@ test('an automatic top-up whose payment fails is switched off with its reason an
   expect(mailed).toEqual(['10,000 units, automatic top-up']);
   expect(await packsOf(accountId)).toHaveLength(1);
   expect(await topUpOf(accountId)).toEqual({
-    ...{ isOn: false, stoppedReason: 'The card was declined.', spentCents: 0, purchaseId: null },
+    isOn: false,
+    stoppedReason: 'The card was declined.',
+    spentCents: 0,
+    purchaseId: null,
   });
 });
 

@@ -63,7 +63,8 @@ describe('paying with Stripe', () => {
     const id = session?.id;
     const price = { unit_amount: '29800', currency: 'eur' };
     expect(session).toMatchObject({
-      ...{ mode: 'payment', client_reference_id: orderId },
+      mode: 'payment',
+      client_reference_id: orderId,
       line_items: { 0: { price_data: price } },
     });
     expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');

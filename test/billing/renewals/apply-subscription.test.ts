@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import type Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
-import { applySubscription, EXTEND_BEFORE_MS } from '../../../src/billing/renewals/apply-subscription.ts';
-import { productOfPlan } from '../../../src/billing/renewals/plan-product.ts';
-import { type PaidPeriod, readFacts, type StripeFacts } from '../../../src/billing/renewals/stripe-facts.ts';
+import {
+  applySubscription,
+  EXTEND_BEFORE_MS,
+  productOfPlan,
+} from '../../../src/billing/payments/renewals.ts';
+import { type PaidPeriod, readFacts, type StripeFacts } from '../../../src/billing/payments/sync-renewal.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';
 import { StripeModel, type StripeObject, subscriptionOf } from '../../support/stripe-model.ts';
 
@@ -12,14 +15,24 @@ const DAY_MS = 86_400_000;
 const GRACE_MS = 7 * DAY_MS;
 
 const MARCH: PaidPeriod = {
-  ...{ invoiceId: 'in_march', planId: 1, quantity: 1, paymentIntentId: null },
-  ...{ from: Date.UTC(2026, 2, 1), to: Date.UTC(2026, 3, 1) },
+  invoiceId: 'in_march',
+  planId: 1,
+  quantity: 1,
+  paymentIntentId: null,
+  from: Date.UTC(2026, 2, 1),
+  to: Date.UTC(2026, 3, 1),
 };
 
 function facts(more: Partial<StripeFacts> = {}): StripeFacts {
   return {
-    ...{ id: 'sub_1', purchaseId: null, status: 'running', isCancelling: false, planId: 1, quantity: 1 },
-    ...{ amountCents: 2_900, paid: [MARCH] },
+    id: 'sub_1',
+    purchaseId: null,
+    status: 'running',
+    isCancelling: false,
+    planId: 1,
+    quantity: 1,
+    amountCents: 2_900,
+    paid: [MARCH],
     ...more,
   };
 }
@@ -29,11 +42,15 @@ describe('a renewing plan', () => {
     ['active while Stripe renews it', {}, 0, { state: 'active', isExtended: false, graceUntil: null }],
     [
       'extended before its month ends, until its next payment',
-      ...[{}, MARCH.to - EXTEND_BEFORE_MS, { state: 'active', isExtended: true }],
+      {},
+      MARCH.to - EXTEND_BEFORE_MS,
+      { state: 'active', isExtended: true },
     ],
     [
       'not extended if it is cancelled',
-      ...[{ isCancelling: true }, MARCH.to, { state: 'cancelling', isExtended: false }],
+      { isCancelling: true },
+      MARCH.to,
+      { state: 'cancelling', isExtended: false },
     ],
     [
       'past due with its time of grace if a payment fails',
@@ -49,7 +66,9 @@ describe('a renewing plan', () => {
     ],
     [
       'over when its grace is over',
-      ...[{ status: 'unpaid' }, MARCH.to + GRACE_MS, { state: 'ended', isOverdue: true }],
+      { status: 'unpaid' },
+      MARCH.to + GRACE_MS,
+      { state: 'ended', isOverdue: true },
     ],
     ['over when Stripe has ended it', { status: 'ended' }, 0, { state: 'ended', isOverdue: false }],
     ['of another plan from the next month on', { planId: 2 }, 0, { planId: 1, nextPlanId: 2 }],
@@ -154,7 +173,9 @@ test('grants the months of a plan one after the other, and a month from an upgra
   model.runTo(Date.UTC(2026, 2, 10, 12));
   ACTIONS.upgrade?.(model, id);
   const grants = read(model, id).paid.map(({ planId, from, to }) => [
-    ...[planId, new Date(from).toISOString(), new Date(to).toISOString()],
+    planId,
+    new Date(from).toISOString(),
+    new Date(to).toISOString(),
   ]);
   expect(grants.toReversed()).toEqual([
     [1, '2026-01-31T12:00:00.000Z', '2026-02-28T12:00:00.000Z'],

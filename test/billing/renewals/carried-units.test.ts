@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { carriedUnits } from '../../../src/billing/renewals/carried-units.ts';
+import { carriedUnits } from '../../../src/billing/payments/renewals.ts';
 
 const DAY_MS = 86_400_000;
 const MONTH_MS = 30 * DAY_MS;

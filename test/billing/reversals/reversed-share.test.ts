@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { reversedShare, unitsToRevoke } from '../../../src/billing/reversals/reversed-share.ts';
+import { reversedShare, unitsToRevoke } from '../../../src/billing/payments/reversals.ts';
 
 test.each([
   ['without refund or dispute', 0, [], 0],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decideTopUp, type MonthSpent } from '../../../src/billing/top-ups/decide-top-up.ts';
+import { decideTopUp, type MonthSpent } from '../../../src/billing/payments/top-ups.ts';
 
 const NOW = Date.UTC(2026, 2, 4);
 const NONE: MonthSpent = { month: '', spentCents: 0, purchases: 0 };

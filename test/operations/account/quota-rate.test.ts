@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { createKey } from '../../../src/accounts/keys.ts';
+import { createKey } from '../../../src/accounts/authentication.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { test } from '../../support/souk-test.ts';

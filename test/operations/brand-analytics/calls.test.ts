@@ -162,8 +162,14 @@ test('a keyword has its history, its products and the weeks without it', async (
   const { wordId } = items[0];
   const detail = await get(client, `word/${wordId}`);
   expect(detail.word).toEqual({
-    ...{ wordId, keyword: 'desk lamps 7', country: 'us', firstSeen: WEEK, lastSeen: WEEK },
-    ...{ weeksSeen: 1, bestRank: 8, bestRankDate: WEEK },
+    wordId,
+    keyword: 'desk lamps 7',
+    country: 'us',
+    firstSeen: WEEK,
+    lastSeen: WEEK,
+    weeksSeen: 1,
+    bestRank: 8,
+    bestRankDate: WEEK,
   });
   expect(detail.history).toEqual([
     { reportDate: BEFORE, rank: null, rankChange: null, clickShareSum: null, convShareSum: null },
@@ -247,7 +253,7 @@ test.for([
   ['word/33/goods?country=jp&reportDate=2026-04-11', 'country: must be us, the site of the wordId, got jp'],
   [
     'word/33/goods?country=us&reportDate=2026-02-30',
-    'reportDate: must be a date such as 2026-04-11, got "2026-02-30"',
+    'reportDate: must be a date such as 2026-01-31, got "2026-02-30"',
   ],
   ['word/none', 'wordId: must be an integer from 1 to 2147483647, got "none"'],
 ] as const)('refuses %s at no charge', async ([path, message], { souk }) => {

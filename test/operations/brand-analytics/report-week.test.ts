@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { asinOfNumber, asinToNumber } from '../../../src/brand-analytics/asin-number.ts';
+import { asinOfNumber, asinToNumber } from '../../../src/brand-analytics/rank-row.ts';
 import {
   addDays,
   isDate,
   isSaturday,
   lastEndedWeek,
   nearestDates,
-} from '../../../src/operations/brand-analytics/keywords/report-week.ts';
-import { siteOfWord } from '../../../src/operations/brand-analytics/keywords/word-id.ts';
+  siteOfWord,
+} from '../../../src/operations/brand-analytics/keywords.ts';
 
 test.each([
   ['2026-04-11T23:59:59Z', '2026-04-04'],

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { normaliseTerm } from '../../../src/operations/brand-analytics/keywords/term.ts';
 import {
+  normaliseTerm,
   tokensOf,
   tokensOfUnbroken,
   wordToken,
-} from '../../../src/operations/brand-analytics/keywords/tokens.ts';
+} from '../../../src/operations/brand-analytics/keywords.ts';
 
 test('a term has the token of each of its words, and of any part of text without spaces', () => {
   const text = fc.array(fc.constantFrom(...Array.from('猫砂犬ベッド手机壳ー')), {

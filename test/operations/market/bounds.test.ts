@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { bestSellers } from '../../../src/operations/market/best-sellers.ts';
-import { category } from '../../../src/operations/market/category.ts';
-import { categorySearch } from '../../../src/operations/market/category-search.ts';
+import { bestSellers, topSellers } from '../../../src/operations/market/best-sellers.ts';
+import { category, categorySearch } from '../../../src/operations/market/category.ts';
 import { deal } from '../../../src/operations/market/deal.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { productSearch } from '../../../src/operations/market/product-search.ts';
 import { seller } from '../../../src/operations/market/seller.ts';
-import { topSellers } from '../../../src/operations/market/top-sellers.ts';
 import { variations } from '../../../src/operations/market/variations.ts';
 import { canonical, faultsOf, type TakingParameters } from '../../support/parameters.ts';
 

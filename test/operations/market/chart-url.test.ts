@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chartUrl } from '../../../src/operations/market/chart-url.ts';
+import { chartUrl } from '../../../src/operations/market/chart.ts';
 import { asins, canonical, faultsOf } from '../../support/parameters.ts';
 
 const read = (sent: object) => canonical(chartUrl, { domain: 1, ...sent });

@@ -57,8 +57,20 @@ describe('parameters', () => {
     return params;
   };
   const DEFAULTS = {
-    ...{ domain: '1', range: '90', width: '500', height: '200', yzoom: '1' },
-    ...{ amazon: '1', new: '1', used: '0', salesrank: '0', bb: '0', fba: '0', fbm: '0', ld: '0', wd: '0' },
+    domain: '1',
+    range: '90',
+    width: '500',
+    height: '200',
+    yzoom: '1',
+    amazon: '1',
+    new: '1',
+    used: '0',
+    salesrank: '0',
+    bb: '0',
+    fba: '0',
+    fbm: '0',
+    ld: '0',
+    wd: '0',
   };
 
   test('have defaults', async ({ souk, client }) => {
@@ -79,10 +91,29 @@ describe('parameters', () => {
     ].join('&');
     expect(await paramsFor(souk, client, query)).toEqual({
       ...DEFAULTS,
-      ...{ asin: 'B00GRAPH04', range: '31', amazon: '0', new: '0', yzoom: '0' },
-      ...{ used: '1', salesrank: '1', bb: '1', fba: '1', fbm: '1', ld: '1', wd: '1' },
-      ...{ cBackground: 'ffffff', cFont: '000000', cAmazon: 'ff9900', cNew: '111111', cUsed: '222222' },
-      ...{ cSales: '333333', cFBA: '444444', cFBM: '555555', cBB: '666666', cLD: '777777', cWD: '88888a' },
+      asin: 'B00GRAPH04',
+      range: '31',
+      amazon: '0',
+      new: '0',
+      yzoom: '0',
+      used: '1',
+      salesrank: '1',
+      bb: '1',
+      fba: '1',
+      fbm: '1',
+      ld: '1',
+      wd: '1',
+      cBackground: 'ffffff',
+      cFont: '000000',
+      cAmazon: 'ff9900',
+      cNew: '111111',
+      cUsed: '222222',
+      cSales: '333333',
+      cFBA: '444444',
+      cFBM: '555555',
+      cBB: '666666',
+      cLD: '777777',
+      cWD: '88888a',
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { graphImage } from '../../../src/operations/market/graph-image.ts';
+import { graphImage } from '../../../src/operations/market/chart.ts';
 import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const read = (sent: object = {}) => canonical(graphImage, { domain: 1, asin: 'B000000001', ...sent });
@@ -123,15 +123,13 @@ describe('a call for a picture', () => {
     expect(identity({ Retailer: 'true', used: 0, cFont: undefined, width: '500' })).toBe(identity({}));
     expect(identity({ CFONT: '#00FF00' })).toBe(identity({ cfont: '00ff00' }));
     const others = [
-      ...[
-        {},
-        { domain: 2 },
-        { asin: 'B000000002' },
-        { range: 7 },
-        { width: 501 },
-        { height: 201 },
-        { yzoom: 0 },
-      ],
+      {},
+      { domain: 2 },
+      { asin: 'B000000002' },
+      { range: 7 },
+      { width: 501 },
+      { height: 201 },
+      { yzoom: 0 },
       ...CURVES.map((name) => ({ [name]: !['retailer', 'new'].includes(name) })),
       ...COLOURS.map((name) => ({ [name]: '123456' })),
     ].map(identity);

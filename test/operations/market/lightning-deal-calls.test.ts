@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
+import { toKeepaMinutes } from '../../../src/operations/products/history.ts';
 import { hasDeals } from '../../support/answers.ts';
 import type { Reply } from '../../support/client.ts';
 import { test } from '../../support/souk-test.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type LightningDeal, lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
-import { toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
+import { toKeepaMinutes } from '../../../src/operations/products/history.ts';
 import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const read = (sent: object = {}) => canonical(lightningDeal, { domain: 2, ...sent });

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { QueuedOperation } from '../../../src/operations/define.ts';
-import { bestSellers } from '../../../src/operations/market/best-sellers.ts';
+import { bestSellers, topSellers } from '../../../src/operations/market/best-sellers.ts';
 import { seller } from '../../../src/operations/market/seller.ts';
-import { topSellers } from '../../../src/operations/market/top-sellers.ts';
 
 const ID = 'ASELLER00001';
 const NOW = { now: Date.parse('2026-03-04T10:00:00Z') };

@@ -24,7 +24,11 @@ const errorOf = (asin: string | undefined, errorId = 'UPSTREAM_ERROR') => ({ asi
 const REJECTION = {
   status: 400,
   json: {
-    ...{ timestamp: 1, tokensLeft: 9_000, refillIn: 30_000, refillRate: 300, tokensConsumed: 0 },
+    timestamp: 1,
+    tokensLeft: 9_000,
+    refillIn: 30_000,
+    refillRate: 300,
+    tokensConsumed: 0,
     error: { type: 'invalidParameter', message: 'Invalid.', details: '' },
   },
 };

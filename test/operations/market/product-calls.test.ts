@@ -52,7 +52,10 @@ test('fetches each ASIN once an hour, for all accounts and combinations', async 
 describe('an ASIN without data upstream', () => {
   /** The form in which the provider returns an unknown ASIN. */
   const nothing = {
-    ...{ productType: 4, title: null, categories: null, csv: Array(36).fill(null) },
+    productType: 4,
+    title: null,
+    categories: null,
+    csv: Array(36).fill(null),
     stats: { current: Array(36).fill(-1), avg90: Array(36).fill(-1), buyBoxPrice: -2, salesRankDrops30: -1 },
   };
 

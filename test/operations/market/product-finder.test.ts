@@ -12,8 +12,16 @@ const problems = (sent: object) =>
 const SPECIFIED = {
   ...Object.fromEntries(
     [
-      ...['current_AMAZON', 'current_BUY_BOX_SHIPPING', 'current_NEW', 'current_USED', 'current_SALES'],
-      ...['avg30_SALES', 'monthlySold', 'salesRankDrops30', 'current_RATING', 'current_COUNT_REVIEWS'],
+      'current_AMAZON',
+      'current_BUY_BOX_SHIPPING',
+      'current_NEW',
+      'current_USED',
+      'current_SALES',
+      'avg30_SALES',
+      'monthlySold',
+      'salesRankDrops30',
+      'current_RATING',
+      'current_COUNT_REVIEWS',
       'deltaPercent30_BUY_BOX_SHIPPING',
     ].flatMap((name) => [
       [`${name}_gte`, 1],

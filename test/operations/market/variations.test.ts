@@ -149,7 +149,10 @@ test.for([
     const [, ofMembers] = souk.upstream.callsTo('product');
     expect(ofMembers?.params).toMatchObject({
       asin: MEMBERS.join(','),
-      ...{ stats: '90', history, rating: '1', buybox: '1' },
+      stats: '90',
+      history,
+      rating: '1',
+      buybox: '1',
     });
   },
 );

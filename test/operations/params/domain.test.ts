@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chartUrl } from '../../../src/operations/market/chart-url.ts';
-import { graphImage } from '../../../src/operations/market/graph-image.ts';
+import { chartUrl, graphImage } from '../../../src/operations/market/chart.ts';
 import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
 import { product } from '../../../src/operations/market/product.ts';
 import { imageUrl } from '../../../src/operations/retail/image-url.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { didYouMean } from '../../../src/operations/params/nearest-name.ts';
+import { didYouMean } from '../../../src/operations/faults.ts';
 
 const KNOWN = ['title', 'brand', 'current_NEW_gte', 'current_NEW_lte', 'perPage'];
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shownValue } from '../../../src/operations/params/shown-value.ts';
+import { shownValue } from '../../../src/operations/params/scalars.ts';
 
 test.each([
   ['abc', '"abc"'],

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutHistory } from '../../../src/operations/products/cut-history.ts';
-import { fromKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
-import type { Product } from '../../../src/operations/products/product.ts';
+import type { Product } from '../../../src/operations/products/detail-level.ts';
+import { cutHistory, fromKeepaMinutes } from '../../../src/operations/products/history.ts';
 import { modelCut, seriesOf, windows } from '../../support/history.ts';
 
 const ASIN = 'B000000001';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { product } from '../../../src/operations/market/product.ts';
 import { decodeProduct } from '../../../src/operations/products/decode-product.ts';
-import { NAMED_SERIES } from '../../../src/operations/products/named-series.ts';
-import { pointWidth, SERIES_COUNT } from '../../../src/operations/products/series.ts';
+import { NAMED_SERIES, pointWidth, SERIES_COUNT } from '../../../src/operations/products/history.ts';
 import { canonical } from '../../support/parameters.ts';
 
 /** Index times of 2026-01-01 and the next two days. */

@@ -4,9 +4,9 @@ import {
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
+  type Product,
   summaryRow,
 } from '../../../src/operations/products/detail-level.ts';
-import type { Product } from '../../../src/operations/products/product.ts';
 
 const current = Array.from({ length: 36 }, (_, index) => 1000 + index);
 
@@ -101,9 +101,20 @@ describe('a product at detail level', () => {
     expect(shown({ asin: 'B000000001', domainId: 1 }, 'summary')).toEqual({
       asin: 'B000000001',
       domainId: 1,
-      ...{ parentAsin: null, title: null, brand: null, image: null },
-      ...{ price: -1, amazonPrice: -1, listPrice: -1, buyboxPrice: -1, bsr: -1, rating: -1 },
-      ...{ reviewCount: -1, countNew: -1, monthlySold: -1, lastUpdate: -1 },
+      parentAsin: null,
+      title: null,
+      brand: null,
+      image: null,
+      price: -1,
+      amazonPrice: -1,
+      listPrice: -1,
+      buyboxPrice: -1,
+      bsr: -1,
+      rating: -1,
+      reviewCount: -1,
+      countNew: -1,
+      monthlySold: -1,
+      lastUpdate: -1,
     });
   });
 
@@ -115,8 +126,14 @@ describe('a product at detail level', () => {
     ['absent', {}],
   ])('summary treats a current value that is %s as missing', (_, stats) => {
     expect(shown({ ...WHOLE, stats }, 'summary')).toMatchObject({
-      ...{ price: -1, amazonPrice: -1, listPrice: -1, buyboxPrice: -1 },
-      ...{ bsr: -1, rating: -1, reviewCount: -1, countNew: -1 },
+      price: -1,
+      amazonPrice: -1,
+      listPrice: -1,
+      buyboxPrice: -1,
+      bsr: -1,
+      rating: -1,
+      reviewCount: -1,
+      countNew: -1,
     });
   });
 

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutSeries, lastDays, seenWithin } from '../../../src/operations/products/history-window.ts';
-import { fromKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
+import {
+  cutSeries,
+  fromKeepaMinutes,
+  lastDays,
+  seenWithin,
+} from '../../../src/operations/products/history.ts';
 import { modelCut, seriesOf, windows } from '../../support/history.ts';
 
 const at = fromKeepaMinutes;
@@ -30,8 +34,7 @@ describe('the part of a series that a window shows', () => {
 
   test('keeps points of three and four values together', () => {
     expect(cutSeries([100, 1, 0, 200, 2, 9, 300, -1, -1], 3, { startMs: at(250) })).toEqual([
-      ...[200, 2, 9],
-      ...[300, -1, -1],
+      200, 2, 9, 300, -1, -1,
     ]);
     const texts = ['100', 'S1', '2', '1', '200', '', '', '', '300', 'S2', '5', '0'];
     expect(cutSeries(texts, 4, { startMs: at(200), endMs: at(299) })).toEqual(['200', '', '', '']);
@@ -39,8 +42,10 @@ describe('the part of a series that a window shows', () => {
 
   test('compares times as numbers if they are texts of different length', () => {
     expect(cutSeries(['9', 'S1', '10', 'S2', '100', '-1'], 2, { startMs: at(50) })).toEqual([
-      ...['10', 'S2'],
-      ...['100', '-1'],
+      '10',
+      'S2',
+      '100',
+      '-1',
     ]);
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromKeepaMinutes, toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
+import { fromKeepaMinutes, toKeepaMinutes } from '../../../src/operations/products/history.ts';
 
 test.each([
   [0, '2011-01-01T00:00:00.000Z'],

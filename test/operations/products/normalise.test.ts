@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseProduct } from '../../../src/operations/products/normalise.ts';
-import type { Product } from '../../../src/operations/products/product.ts';
+import { normaliseProduct, type Product } from '../../../src/operations/products/detail-level.ts';
 
 const NUMBERS = ['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'];
 const OUT_OF_STOCK = ['InInterval', '30', '90', '180', '365'].map((span) => `outOfStockPercentage${span}`);

@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { inputOn, type QueuedOperation } from '../../../src/operations/define.ts';
-import { dailyTrends } from '../../../src/operations/trends/daily-trends.ts';
 import { interestByRegion, type Region } from '../../../src/operations/trends/interest-by-region.ts';
 import { interestOverTime } from '../../../src/operations/trends/interest-over-time.ts';
-import { realTimeTrends } from '../../../src/operations/trends/real-time-trends.ts';
-import { relatedQueries } from '../../../src/operations/trends/related-queries.ts';
-import { relatedTopics } from '../../../src/operations/trends/related-topics.ts';
-import type { Trend } from '../../../src/operations/trends/trend.ts';
+import { relatedQueries, relatedTopics } from '../../../src/operations/trends/related.ts';
+import { dailyTrends, realTimeTrends, type Trend } from '../../../src/operations/trends/trending.ts';
 import { canonical, faultsOf } from '../../support/parameters.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
@@ -276,7 +273,11 @@ describe('real-time trends', () => {
     );
     expect(titles(data)).toEqual(['new', 'unsure', 'old']);
     expect(data).toMatchObject({
-      ...{ geo: 'US', hl: 'en-US', category: 'all', property: 'news', timezone: 480 },
+      geo: 'US',
+      hl: 'en-US',
+      category: 'all',
+      property: 'news',
+      timezone: 480,
       updatedAt: '2026-03-04T10:00:00.000Z',
     });
   });
@@ -291,7 +292,13 @@ describe('real-time trends', () => {
     ['h', ['health']],
   ])('with category %s are %j', (category, expected) => {
     const topics: Record<string, number[]> = {
-      ...{ business: [3], film: [4, 11], science: [15], tech: [18], sport: [17], health: [7], none: [] },
+      business: [3],
+      film: [4, 11],
+      science: [15],
+      tech: [18],
+      sport: [17],
+      health: [7],
+      none: [],
     };
     const trends = Object.entries(topics).map(([title, topicIds]) => trend(title, { topicIds }));
     expect(titles(answerTo(realTimeTrends, { category }, list(...trends)))).toEqual(expected);

@@ -81,7 +81,19 @@ const exploreOf =
 function listOf({ clock }: Souk, ...titles: string[]): UpstreamAnswer {
   const start = clock.now() / 1000 - 3600;
   const items = titles.map((title) => [
-    ...[title, null, 'US', [start], null, null, 500, null, 75, [title], [18], [], title],
+    title,
+    null,
+    'US',
+    [start],
+    null,
+    null,
+    500,
+    null,
+    75,
+    [title],
+    [18],
+    [],
+    title,
   ]);
   return guarded(
     [['wrb.fr', 'i0OFE', JSON.stringify([null, items]), null, null, null, 'generic']],
@@ -300,7 +312,9 @@ test('fetches related queries of several keywords with one explore and concurren
   const { json, headers } = await post(client, 'related-queries', { keyword: 'pot,kettle,cup' });
   expect(headers['x-units-consumed']).toBe('1');
   expect(json.data.results.map(({ top }: { top: { query: string }[] }) => top[0]?.query)).toEqual([
-    ...['pot', 'kettle', 'cup'],
+    'pot',
+    'kettle',
+    'cup',
   ]);
   expect(counts(upstream, EXPLORE, RELATED)).toEqual([1, 3]);
 });
@@ -349,7 +363,8 @@ test('leaves the resolution within a country to upstream and returns the one use
   });
   expect(cities.json.data.resolution).toBe('CITY');
   expect(upstream.callsTo(MAP).map(({ params }) => JSON.parse(params.req ?? '').resolution)).toEqual([
-    ...['REGION', 'CITY'],
+    'REGION',
+    'CITY',
   ]);
 });
 

@@ -3,8 +3,7 @@ import { inputOn } from '../../../src/operations/define.ts';
 import { interestByRegion, resolutionToAskFor } from '../../../src/operations/trends/interest-by-region.ts';
 import { interestOverTime } from '../../../src/operations/trends/interest-over-time.ts';
 import type { KeywordInput } from '../../../src/operations/trends/keyword-question.ts';
-import { relatedQueries } from '../../../src/operations/trends/related-queries.ts';
-import { relatedTopics } from '../../../src/operations/trends/related-topics.ts';
+import { relatedQueries, relatedTopics } from '../../../src/operations/trends/related.ts';
 import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const NOW = Date.parse('2026-03-04T22:30:00Z');
@@ -96,8 +95,28 @@ describe('keywords', () => {
 
 describe('geo', () => {
   test.each([
-    ...['', 'US', 'CN', 'HK', 'SG', 'JP', 'GB', 'DE', 'FR', 'CA', 'AU', 'IN', 'BR', 'MX', 'KR', 'TW', 'XK'],
-    ...['US-CA', 'US-CA-807', 'JP-13', 'GB-ENG', 'FR-J'],
+    '',
+    'US',
+    'CN',
+    'HK',
+    'SG',
+    'JP',
+    'GB',
+    'DE',
+    'FR',
+    'CA',
+    'AU',
+    'IN',
+    'BR',
+    'MX',
+    'KR',
+    'TW',
+    'XK',
+    'US-CA',
+    'US-CA-807',
+    'JP-13',
+    'GB-ENG',
+    'FR-J',
   ])('accepts %j', (geo) => {
     expect(input({ geo }).geo).toBe(geo);
     expect(input({ geo: ` ${geo.toLowerCase()} ` }).geo).toBe(geo);
@@ -130,15 +149,37 @@ describe('geo', () => {
 
 describe('hl', () => {
   test.each([
-    ...['en-US', 'zh-CN', 'zh-TW', 'ja', 'ko', 'de', 'fr', 'es', 'pt', 'it'],
-    ...['nl', 'pt-BR', 'zh-Hant-TW', 'fil', 'es-419', 'sr-Latn'],
+    'en-US',
+    'zh-CN',
+    'zh-TW',
+    'ja',
+    'ko',
+    'de',
+    'fr',
+    'es',
+    'pt',
+    'it',
+    'nl',
+    'pt-BR',
+    'zh-Hant-TW',
+    'fil',
+    'es-419',
+    'sr-Latn',
   ])('accepts %s', (hl) => {
     expect(input({ hl }).hl).toBe(hl);
     expect(input({ hl: hl.toLowerCase() }).hl).toBe(hl);
   });
 
   test.each([
-    ...['', 'xx', 'english', 'en_US', 'en-', 'e', 'en-US-x-y', 3, null],
+    '',
+    'xx',
+    'english',
+    'en_US',
+    'en-',
+    'e',
+    'en-US-x-y',
+    3,
+    null,
     // Tags for no language, or of no region.
     ...['und', 'und-US', 'mul', 'mis', 'zxx', 'en-XX', 'en-ZZ', 'en-999', 'qaa'],
   ])('refuses %j', (hl) => {

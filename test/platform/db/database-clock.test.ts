@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { databaseClock, isClockRight, readTime } from '../../../src/platform/db/database-clock.ts';
-import { openDatabase } from '../../../src/platform/db/pool.ts';
+import { databaseClock, isClockRight, openDatabase, readTime } from '../../../src/platform/db/pool.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { test } from '../../support/souk-test.ts';
 

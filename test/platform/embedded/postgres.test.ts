@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { migrate } from '../../../src/platform/db/migrate.ts';
-import { run } from '../../../src/platform/embedded/commands.ts';
+import { fromDebian, postgresBinaries, run } from '../../../src/platform/embedded/binaries.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../src/platform/embedded/postgres.ts';
-import { fromDebian, postgresBinaries } from '../../../src/platform/embedded/postgres-binaries.ts';
 import { isAlive, processesWith } from '../../support/processes.ts';
 
 let folder: string;

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { hasCommand, isExecutable } from '../../../src/platform/embedded/commands.ts';
+import { hasCommand, isExecutable, redisBinary } from '../../../src/platform/embedded/binaries.ts';
 import { startRedis } from '../../../src/platform/embedded/redis.ts';
-import { redisBinary } from '../../../src/platform/embedded/redis-binaries.ts';
 import { isAlive } from '../../support/processes.ts';
 
 /** The folder into which Debian's package is unpacked. */

@@ -101,8 +101,11 @@ test('links request, job and upstream call in the trace of the client', async ({
   });
   const upstream = spans.find(({ kind }) => kind === 3);
   expect(lineage(spans, upstream)).toEqual([
-    ...['GET /product', 'handle market.product', 'job market.product'],
-    ...['submit market.product', 'POST /api/market/product'],
+    'GET /product',
+    'handle market.product',
+    'job market.product',
+    'submit market.product',
+    'POST /api/market/product',
   ]);
   expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE_ID]));
   const server = spans.find(({ kind }) => kind === 2);

@@ -77,7 +77,8 @@ test.beforeAll(async ({ souk: opened }) => {
   const tracker = await client.post('/api/trackers', {
     name: 'Cheap pumps',
     cron: '0 6 * * *',
-    ...{ domain: 1, asins: ['B0C3CDEF04'] },
+    domain: 1,
+    asins: ['B0C3CDEF04'],
     conditions: [{ type: 'price_below', value: 1999 }],
   });
   addresses.tracker = `/account/trackers/${tracker.json.data.trackerId}`;

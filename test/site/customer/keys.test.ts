@@ -10,7 +10,10 @@ test('a customer creates a key with limits, changes them, and sees what the key 
   const { visitor } = await signedIn(souk);
   await visitor.get('/account/keys/new');
   const made = await visitor.post('/account/keys/new', {
-    ...{ name: 'Dashboard', scope_read: '1', scope_products: '1', capDay: '500' },
+    name: 'Dashboard',
+    scope_read: '1',
+    scope_products: '1',
+    capDay: '500',
     networks: '203.0.113.0/24\n127.0.0.1',
   });
   const key = KEY.exec(made.text)?.[0] ?? '';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { testAccountOf } from '../../../src/accounts/test-accounts.ts';
+import { testAccountOf } from '../../../src/accounts/authentication.ts';
 import { newAsin } from '../../support/answers.ts';
 import { PAGES, signedIn } from '../../support/customer.ts';
 import { test } from '../../support/souk-test.ts';
@@ -97,7 +97,8 @@ test('while the pages show the test account, its owner exports and deletes the w
   const { live, test: ofTest } = JSON.parse((await visitor.get('/account/data.json')).html);
   expect(ofTest.profile[0].id).toBe(testAccountOf(live.profile[0].id));
   const planned = await visitor.post('/account/settings/erase', {
-    ...{ password: PASSWORD, confirmation: 'DELETE' },
+    password: PASSWORD,
+    confirmation: 'DELETE',
   });
   expect(planned.text).toContain('will be deleted at');
   expect((await visitor.post('/account/settings/keep', {})).text).not.toContain('will be deleted at');

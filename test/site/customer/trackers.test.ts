@@ -14,16 +14,20 @@ test.beforeAll(async ({ souk }) => {
 });
 
 const form = (asin: string) => ({
-  ...{ name: 'Cheap <b>things</b>', domain: '3', subject: 'products', items: `${asin}\nB0TRACKED2` },
-  ...{ cron: '0 */2 * * *', timezone: 'UTC', alertAtStart: 'true', quietHours: '5' },
-  ...{
-    type1: 'price_below',
-    price1: 'new',
-    value1: '19.99',
-    type2: '',
-    type3: 'rating_below',
-    value3: '4.5',
-  },
+  name: 'Cheap <b>things</b>',
+  domain: '3',
+  subject: 'products',
+  items: `${asin}\nB0TRACKED2`,
+  cron: '0 */2 * * *',
+  timezone: 'UTC',
+  alertAtStart: 'true',
+  quietHours: '5',
+  type1: 'price_below',
+  price1: 'new',
+  value1: '19.99',
+  type2: '',
+  type3: 'rating_below',
+  value3: '4.5',
 });
 
 async function sendForm(fields: Record<string, string>) {
@@ -83,15 +87,29 @@ test('shows a tracker in its form, changes it, and looks now', async ({ souk, up
   expect(html).toContain('name="type6"');
 
   const fields = {
-    ...{ name: 'Renamed', domain: '3', items: '', cron: tracker.cron, timezone: 'UTC', maxUnits: '' },
-    ...{ type1: 'price_below', price1: 'used', value1: '25', type5: 'price_drop_30', value5: '40' },
+    name: 'Renamed',
+    domain: '3',
+    items: '',
+    cron: tracker.cron,
+    timezone: 'UTC',
+    maxUnits: '',
+    type1: 'price_below',
+    price1: 'used',
+    value1: '25',
+    type5: 'price_drop_30',
+    value5: '40',
   };
   const checked = await visitor.post(`${page}/edit`, { ...fields, intent: 'check' });
   expect(checked.text).toContain('At most 1 unit per check of 1 item');
   expect((await trackerNow(client, tracker)).name).toBe(tracker.name);
   expect((await visitor.post(`${page}/edit`, { ...fields, intent: 'save' })).path).toBe(page);
   expect(await trackerNow(client, tracker)).toMatchObject({
-    ...{ name: 'Renamed', items: 1, domain: 3, maxUnits: null, notify: [], quietHours: 0 },
+    name: 'Renamed',
+    items: 1,
+    domain: 3,
+    maxUnits: null,
+    notify: [],
+    quietHours: 0,
     conditions: [
       { type: 'price_below', price: 'used', value: 2500 },
       { type: 'price_drop', price: 'new', value: 40, days: 30 },

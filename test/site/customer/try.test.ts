@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect } from 'vitest';
 import type { Operation } from '../../../src/operations/define.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import { readFields, tryFields } from '../../../src/site/customer/try/try-fields.ts';
-import { curlLine, tryRequest } from '../../../src/site/customer/try/try-request.ts';
+import { curlLine, readFields, tryFields, tryRequest } from '../../../src/site/customer/try-request.ts';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { sampleOf } from '../../support/operation-samples.ts';
@@ -219,7 +218,8 @@ test('category ids beyond 2^53 keep their digits from the form to the provider',
   const fields = { 'p.domainId': '1', 'p.includeCategories': `5, ${id}` };
   await sendForm({ operation: 'market.deal', intent: 'call', ...fields });
   await sendForm({
-    ...{ operation: 'market.productfinder', intent: 'call' },
+    operation: 'market.productfinder',
+    intent: 'call',
     'p.selection': `{"title":"x","categories_include":[${id}]}`,
   });
   await Promise.all([souk.upstream.received(1, 'deal'), souk.upstream.received(1, 'query')]);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { OTHERS, usageSeries } from '../../../src/site/customer/usage/usage-series.ts';
+import { OTHERS, usageSeries } from '../../../src/site/customer/usage.tsx';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { run } from '../../../src/platform/embedded/commands.ts';
+import { run } from '../../../src/platform/embedded/binaries.ts';
 
 export interface MemoryWatch {
   /** By how much the memory has grown at most, in MiB. */

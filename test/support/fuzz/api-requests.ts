@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { OpenApiDocument } from '../../../src/api/openapi/document.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { OPERATION_SAMPLES } from '../operation-samples.ts';
 import { valuesOf } from '../schema-values.ts';
 import { changes, encoded, type Fields, oddValue, textOf, writeJson, writeQuery } from './odd-values.ts';

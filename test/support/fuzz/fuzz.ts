@@ -184,7 +184,9 @@ async function wholeText({ gateway }: Target, path: string): Promise<string> {
 
 async function listTools(send: Send): Promise<FuzzedTool[]> {
   const { text } = await send({
-    ...{ method: 'POST', path: '/mcp?toolsets=all', as: 'customer' },
+    method: 'POST',
+    path: '/mcp?toolsets=all',
+    as: 'customer',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
   });

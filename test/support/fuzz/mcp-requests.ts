@@ -1,21 +1,33 @@
 import fc from 'fast-check';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
+import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { OPERATION_SAMPLES } from '../operation-samples.ts';
 import { changes, type Fields, JsonText, jsonOf, oddName, oddValue, writeJson } from './odd-values.ts';
 import { type FuzzRequest, requestChanges } from './request.ts';
 
 const METHODS = [
-  ...['initialize', 'ping', 'tools/list', 'resources/list', 'resources/read', 'resources/templates/list'],
-  ...['prompts/list', 'prompts/get', 'logging/setLevel', 'completion/complete', 'notifications/initialized'],
-  ...[
-    'notifications/cancelled',
-    'notifications/progress',
-    'sampling/createMessage',
-    'roots/list',
-    'server/discover',
-  ],
-  ...['resources/subscribe', 'tasks/list', 'tools/unknown', 'rpc.discover', '', '__proto__'],
+  'initialize',
+  'ping',
+  'tools/list',
+  'resources/list',
+  'resources/read',
+  'resources/templates/list',
+  'prompts/list',
+  'prompts/get',
+  'logging/setLevel',
+  'completion/complete',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'sampling/createMessage',
+  'roots/list',
+  'server/discover',
+  'resources/subscribe',
+  'tasks/list',
+  'tools/unknown',
+  'rpc.discover',
+  '',
+  '__proto__',
 ];
 
 const VERSIONS = [

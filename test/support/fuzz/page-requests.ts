@@ -95,7 +95,9 @@ export function pageRequests(found: readonly Found[], csrf: string): fc.Arbitrar
       }
       const token: Fields = dice === 1 ? [] : [['_csrf', csrf]];
       return finish({
-        ...{ method, path: where, as },
+        method,
+        path: where,
+        as,
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: writeQuery([...token, ...changed]),
       });

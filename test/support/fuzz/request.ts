@@ -15,21 +15,17 @@ export interface FuzzRequest {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE'];
 
 const TYPES = [
-  ...[
-    'application/json',
-    'application/json; charset=utf-16',
-    'APPLICATION/JSON',
-    'text/json',
-    'text/plain',
-    ';',
-    '*/*',
-  ],
-  ...[
-    'application/x-ndjson',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/*',
-  ],
+  'application/json',
+  'application/json; charset=utf-16',
+  'APPLICATION/JSON',
+  'text/json',
+  'text/plain',
+  ';',
+  '*/*',
+  'application/x-ndjson',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/*',
 ];
 
 const ODD_KEYS = ['', 'x', 'sk_unknown', 'Bearer', '\u00ff\u00fe', 'a'.repeat(4_000), "' or 1=1 --"];

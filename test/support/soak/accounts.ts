@@ -1,5 +1,5 @@
 import { ensureAccount } from '../../../src/accounts/accounts.ts';
-import { createKey } from '../../../src/accounts/keys.ts';
+import { createKey } from '../../../src/accounts/authentication.ts';
 import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../../src/billing/grants.ts';
 import type { Wallet } from '../../../src/billing/wallets.ts';
 import type { Database } from '../../../src/platform/db/pool.ts';

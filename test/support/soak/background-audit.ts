@@ -5,7 +5,7 @@ import type { SoakMessage } from './receiver.ts';
 import type { SetTick } from './schedules.ts';
 
 const DELIVERIES = `deliveries as materialized (
-  select id, account_id, payload::json -> 'data' ->> 'batchId' as batch_id from webhook_deliveries)`;
+  select id, account_id, payload::json -> 'data' ->> 'batchId' as batch_id from outbox)`;
 
 /** Each query returns the rows that violate a rule. */
 const AUDITS: Record<string, string> = {
@@ -77,7 +77,7 @@ const AUDITS: Record<string, string> = {
     where b.schedule_id is not null and b.finished_at is not null group by b.id having count(d.id) <> 1`,
   'every delivery is delivered': `
     select id, account_id, state, attempts, next_attempt_at, last_status, last_error
-    from webhook_deliveries where state <> 'delivered'`,
+    from outbox where channel = 'webhook' and state <> 'delivered'`,
 };
 
 /** Recomputes the counts and states of batches, schedules and webhooks. */
@@ -119,7 +119,7 @@ export async function auditTicks(database: Database, ticks: readonly SetTick[]):
 /** Compares the received messages with the events. */
 export async function auditMessages(database: Database, messages: readonly SoakMessage[]): Promise<Fault[]> {
   const { rows } = await database.query<{ id: string; payload: string }>(
-    'select id, payload from webhook_deliveries',
+    `select id, payload from outbox where channel = 'webhook'`,
   );
   const arrived = new Map<string, SoakMessage[]>();
   for (const message of messages) arrived.set(message.id, [...(arrived.get(message.id) ?? []), message]);

@@ -1,4 +1,4 @@
-import { rotateSecret } from '../../../src/webhooks/secrets.ts';
+import { rotateSecret } from '../../../src/outbox/webhooks/secrets.ts';
 import { createBatchAccounts } from './accounts.ts';
 import { auditBackground, auditMessages, auditTicks, auditWanted } from './background-audit.ts';
 import { auditResults } from './batch-results.ts';
@@ -35,7 +35,7 @@ export async function startBackground(
   async function countOpen(): Promise<number> {
     const { rows } = await database.query<{ open: number }>(
       `select (select count(*) from batches where finished_at is null)
-         + (select count(*) from webhook_deliveries where state = 'pending') as open`,
+         + (select count(*) from outbox where state = 'pending') as open`,
     );
     return rows[0]?.open ?? 0;
   }
@@ -44,7 +44,7 @@ export async function startBackground(
   async function endPauses(passedMs: number): Promise<void> {
     await database.query(`update batch_calls set not_before = now() where not_before > now()`);
     await database.query(
-      `update webhook_deliveries set next_attempt_at = now(), claimed_until = null
+      `update outbox set next_attempt_at = now(), claimed_until = null
        where state = 'pending' and (next_attempt_at > now() or claimed_until is not null)`,
     );
     if (passedMs > QUOTA_PATIENCE_MS)
@@ -73,7 +73,7 @@ export async function startBackground(
         `select 'batches ' || state as name, count(*) from batches group by state
          union all select 'items ' || state, sum(item_count) from batch_calls group by state
          union all select 'runs ' || trigger || ' ' || state, count(*) from schedule_runs group by trigger, state
-         union all select 'deliveries ' || state, count(*) from webhook_deliveries group by state`,
+         union all select 'deliveries ' || state, count(*) from outbox group by state`,
       );
       return Object.fromEntries([
         ...rows.map(({ name, count }) => [name, Number(count)] as const),

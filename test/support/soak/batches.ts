@@ -46,14 +46,17 @@ export function startBatches(options: {
     for (let number = 1; !stopped; number += 1) {
       const asins = own.shuffle(ASINS).slice(0, own.pick([1, 4, 12, 30]));
       const batch: WantedBatch = {
-        ...{ accountId: account.accountId, items: asins.length, batchId: null },
+        accountId: account.accountId,
+        items: asins.length,
+        batchId: null,
         idempotencyKey: `${account.name} ${number}`,
       };
       wanted.push(batch);
       const body = {
         operation: 'market.product',
         items: asins.map((asin, i) => ({ domain: 1, asin, detailLevel: LEVELS[Math.floor(i / 3) % 2] })),
-        ...{ idempotencyKey: batch.idempotencyKey, deadline: new Date(Date.now() + 300_000).toISOString() },
+        idempotencyKey: batch.idempotencyKey,
+        deadline: new Date(Date.now() + 300_000).toISOString(),
         webhook: receiver.urlOf(account.accountId),
       };
       while (!stopped && batch.batchId === null) {

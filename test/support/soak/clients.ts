@@ -22,14 +22,24 @@ export interface Mix {
 }
 
 export const EVEN_MIX: Mix = {
-  ...{ followUp: 0.1, repeated: 0.3, popular: 0, unlimited: 0 },
-  ...{ async: 0.2, wait: 0.1, leaves: 0.05 },
+  followUp: 0.1,
+  repeated: 0.3,
+  popular: 0,
+  unlimited: 0,
+  async: 0.2,
+  wait: 0.1,
+  leaves: 0.05,
 };
 
 /** For many calls: the calls that workers run are few. */
 export const MOSTLY_CACHED_MIX: Mix = {
-  ...{ followUp: 0.03, repeated: 0.4, popular: 0.56, unlimited: 0.85 },
-  ...{ async: 0.03, wait: 0.02, leaves: 0.01 },
+  followUp: 0.03,
+  repeated: 0.4,
+  popular: 0.56,
+  unlimited: 0.85,
+  async: 0.03,
+  wait: 0.02,
+  leaves: 0.01,
 };
 
 export interface SoakLoad {

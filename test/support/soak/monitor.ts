@@ -1,5 +1,5 @@
 import type { Database } from '../../../src/platform/db/pool.ts';
-import { run } from '../../../src/platform/embedded/commands.ts';
+import { run } from '../../../src/platform/embedded/binaries.ts';
 import type { Fault } from './ledger-audit.ts';
 import type { SoakServices } from './services.ts';
 

@@ -1,4 +1,4 @@
-import { chargeIdOf } from '../../../jobs/identity.ts';
+import { chargeIdOf } from '../../../jobs/payload.ts';
 import { queuedOperation } from '../../../src/operations/index.ts';
 import type { Dice } from './dice.ts';
 

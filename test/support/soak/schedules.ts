@@ -43,7 +43,10 @@ export async function startSchedules(options: {
       const params = { domain: 1, detailLevel: 'summary' };
       const webhook = receiver.urlOf(accountId);
       const reply = await createClient(gateways[0] ?? '', key).post('/api/schedules', {
-        ...{ name, cron: '* * * * *', onlyChanges, runHours: 1 },
+        name,
+        cron: '* * * * *',
+        onlyChanges,
+        runHours: 1,
         batch: { operation: 'market.product', params, split: { asins }, webhook },
       });
       if (reply.status !== 201) throw new Error(`No schedule was made: ${reply.text}`);

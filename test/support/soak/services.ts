@@ -1,9 +1,8 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LIMITS } from '../../../src/config/limits.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../../../src/platform/db/pool.ts';
-import { run } from '../../../src/platform/embedded/commands.ts';
+import { run } from '../../../src/platform/embedded/binaries.ts';
 import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
 import { startRedis } from '../../../src/platform/embedded/redis.ts';
 import { freePort } from '../../../src/platform/embedded/server-process.ts';
@@ -11,6 +10,7 @@ import { createLogger } from '../../../src/platform/log.ts';
 import { type PostgresPair, startPostgresPair } from '../postgres-pair.ts';
 import { copyMigratedPostgres } from '../postgres-template.ts';
 import { openProxy } from '../proxy.ts';
+import { unlimited } from '../unlimited.ts';
 import { type Program, startProgram } from './program.ts';
 
 /** `gateway 1`, `worker 2`, `redis` or `postgres`. */
@@ -56,17 +56,14 @@ const PROVIDER = {
   DEMO_MALFORMED_RATE: '0.02',
 };
 
-/** How processes find the primary: their address names both servers, or leads to the primary of the time. */
-export type StandbyForm = 'named' | 'moving';
-
 /**
  * @param options.gateways there are two workers.
- * @param options.standby PostgreSQL has a standby, which takes over when the primary is killed.
+ * @param options.standby PostgreSQL has a standby, which takes over when the primary is killed. The address of processes leads to the primary of the time.
  */
 export async function openSoakServices(options: {
   programs: string;
   gateways: number;
-  standby?: StandbyForm | undefined;
+  standby?: boolean | undefined;
 }): Promise<SoakServices> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
@@ -81,7 +78,7 @@ export async function openSoakServices(options: {
     const pair = standby ? await startPostgresPair(folder) : null;
     if (pair) undo.push(() => pair.close());
     else await copyMigratedPostgres(join(folder, 'postgres'));
-    const moving = pair && standby === 'moving' ? await openProxy(pair.primaryUrl) : null;
+    const moving = pair ? await openProxy(pair.primaryUrl) : null;
     if (moving) undo.push(() => moving.close());
     const promote = async () => {
       await pair?.promote();
@@ -93,7 +90,7 @@ export async function openSoakServices(options: {
     const startRedisAt = (url?: string) =>
       startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true, ...(url ? { url } : {}) });
     const stores: { postgres: Store; redis: Store } = {
-      postgres: pair ? storeOfPair(pair, moving?.url ?? pair.url) : await startPostgresAt(),
+      postgres: pair && moving ? storeOfPair(pair, moving.url) : await startPostgresAt(),
       redis: await startRedisAt(),
     };
     undo.push(
@@ -128,8 +125,7 @@ export async function openSoakServices(options: {
       // No client has a test key, and loading their reports takes time of the processors.
       TEST_MODE: 'off',
       // A few accounts send everything.
-      ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
-      STORE_ANSWER_LIMIT_MS: '3000',
+      ...unlimited({ STORE_ANSWER_LIMIT_MS: 3_000 }),
       // The off-peak window is open during the run.
       OFF_PEAK_WINDOW: '00:00-23:59',
       OFF_PEAK_TIMEZONE: 'UTC',

@@ -10,7 +10,7 @@ import { auditLedger, type Fault } from './ledger-audit.ts';
 import { createMonitor, type Monitor } from './monitor.ts';
 import { openObservationLog } from './observations.ts';
 import { type Amount, paceOf } from './pace.ts';
-import { openSoakServices, type StandbyForm } from './services.ts';
+import { openSoakServices } from './services.ts';
 import { type StrikePlan, strike } from './strikes.ts';
 
 export interface SoakOptions {
@@ -20,8 +20,8 @@ export interface SoakOptions {
   /** Folder of the compiled programs. */
   programs: string;
   gateways: number;
-  /** Default: PostgreSQL has no standby. */
-  standby?: StandbyForm | undefined;
+  /** Whether PostgreSQL has a standby. */
+  standby?: boolean | undefined;
   plan: StrikePlan;
   clients: number;
   mix: Mix;
@@ -101,7 +101,12 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const calls = await countCalls(database);
     const { highest } = monitor;
     return {
-      ...{ sent: await tally(database), strikes, calls, highest, drainMs, faults },
+      sent: await tally(database),
+      strikes,
+      calls,
+      highest,
+      drainMs,
+      faults,
       background: await background.counts(),
     };
   } finally {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { graphImage } from '../../../src/operations/market/graph-image.ts';
-import { fetchGraphImage } from '../../../src/upstream/keepa/graph-image.ts';
+import { graphImage } from '../../../src/operations/market/chart.ts';
+import { fetchGraphImage } from '../../../src/upstream/keepa/endpoints.ts';
 import type { KeepaCall } from '../../../src/upstream/keepa/transport.ts';
 import { canonical } from '../../support/parameters.ts';
 
@@ -31,8 +31,21 @@ test('requests a picture at its address for one token', async () => {
 
 test('sends defaults for missing parameters, but no colours', async () => {
   expect((await sent({})).params).toEqual({
-    ...{ domain: 8, asin: 'B000000001', range: 90, width: 500, height: 200, yzoom: 1 },
-    ...{ amazon: 1, new: 1, used: 0, salesrank: 0, bb: 0, fba: 0, fbm: 0, ld: 0, wd: 0 },
+    domain: 8,
+    asin: 'B000000001',
+    range: 90,
+    width: 500,
+    height: 200,
+    yzoom: 1,
+    amazon: 1,
+    new: 1,
+    used: 0,
+    salesrank: 0,
+    bb: 0,
+    fba: 0,
+    fbm: 0,
+    ld: 0,
+    wd: 0,
   });
 });
 

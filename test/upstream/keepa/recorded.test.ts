@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { Product } from '../../../src/operations/products/product.ts';
+import type { Product } from '../../../src/operations/products/detail-level.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
 import type { Reply } from '../../support/client.ts';
 import { TestClock } from '../../support/clock.ts';
@@ -163,8 +163,14 @@ function padded(product: Product): Product {
 
 const WITH_SHIPPING = [7, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 32];
 const WIDTHS: Record<string, number> = {
-  ...{ monthlySoldHistory: 2, salesRankReferenceHistory: 2, parentAsinHistory: 2, buyBoxSellerIdHistory: 2 },
-  ...{ couponHistory: 3, buyBoxUsedHistory: 4, ratingCount: 2, reviewCount: 2 },
+  monthlySoldHistory: 2,
+  salesRankReferenceHistory: 2,
+  parentAsinHistory: 2,
+  buyBoxSellerIdHistory: 2,
+  couponHistory: 3,
+  buyBoxUsedHistory: 4,
+  ratingCount: 2,
+  reviewCount: 2,
 };
 const OFFER_WIDTHS: Record<string, number> = { offerCSV: 3, stockCSV: 2, primeExclCSV: 2, couponHistory: 2 };
 
@@ -224,12 +230,20 @@ function atLevel(
   const known = (fields: Record<string, number>) =>
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== -1));
   return {
-    ...{ asin: product.asin, domainId: product.domainId, parentAsin: product.parentAsin ?? null },
-    ...{ title: product.title ?? null, brand: product.brand ?? null },
-    ...{ price: now(1), amazonPrice: now(0), listPrice: now(4), bsr: now(3), countNew: now(11) },
+    asin: product.asin,
+    domainId: product.domainId,
+    parentAsin: product.parentAsin ?? null,
+    title: product.title ?? null,
+    brand: product.brand ?? null,
+    price: now(1),
+    amazonPrice: now(0),
+    listPrice: now(4),
+    bsr: now(3),
+    countNew: now(11),
     // The Buy Box and the rating were not requested.
     ...known({ buyboxPrice: now(18), rating: now(16), reviewCount: now(17) }),
-    ...{ monthlySold: product.monthlySold ?? -1, lastUpdate: product.lastUpdate ?? -1 },
+    monthlySold: product.monthlySold ?? -1,
+    lastUpdate: product.lastUpdate ?? -1,
     image: product.images?.[0]?.l ?? product.imagesCSV?.split(',')[0] ?? null,
   };
 }

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { TokensAwaited } from '../../../src/upstream/token-bucket.ts';
-import { createPacer, LONGEST_WAIT_MS, type Pacer } from '../../../src/upstream/trends/pacer.ts';
+import {
+  createPacer,
+  LONGEST_WAIT_MS,
+  type Pacer,
+} from '../../../src/upstream/trends/rate-limited-endpoint.ts';
 import { TestClock } from '../../support/clock.ts';
 
 const PACE = { intervalMs: 1000, burst: 3 };

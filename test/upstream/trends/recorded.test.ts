@@ -2,8 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { shownRelated } from '../../../src/operations/trends/related.ts';
-import { guardedText, readGuarded } from '../../../src/upstream/trends/guarded-json.ts';
-import { readWidgets } from '../../../src/upstream/trends/widgets.ts';
+import { guardedText, readGuarded, readWidgets } from '../../../src/upstream/trends/widgets.ts';
 import { guarded, openTrendsClient, question, type TrendsClient } from '../../support/trends-client.ts';
 
 /** Answers recorded from the real site. They are not ours to keep here, so without them these tests are skipped. */

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { requestedReport } from '../../../src/brand-analytics/fetch/report-requests.ts';
-import { pauseAfter, wantedWeeks } from '../../../src/brand-analytics/fetch/schedule.ts';
+import { pauseAfter, requestedReport, wantedWeeks } from '../../../src/brand-analytics/fetch-week.ts';
 import { loadedWeeks } from '../../../src/brand-analytics/weeks.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
 import { createLogger } from '../../../src/platform/log.ts';

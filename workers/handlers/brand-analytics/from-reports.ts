@@ -1,5 +1,5 @@
 import { editionOf, type LoadedWeek, loadedWeeks } from '../../../src/brand-analytics/weeks.ts';
-import type { ReportsNeeded } from '../../../src/operations/brand-analytics/keywords/reports-needed.ts';
+import type { ReportsNeeded } from '../../../src/operations/brand-analytics/keywords.ts';
 import type { InputOf, RawOf } from '../../../src/operations/index.ts';
 import { cancellable } from '../../../src/platform/db/cancellable.ts';
 import type { Queryable } from '../../../src/platform/db/pool.ts';

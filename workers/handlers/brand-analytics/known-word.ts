@@ -1,6 +1,5 @@
 import { findWord, type Word } from '../../../src/brand-analytics/word.ts';
-import type { ReportSite } from '../../../src/operations/brand-analytics/keywords/sites.ts';
-import { siteOfWord } from '../../../src/operations/brand-analytics/keywords/word-id.ts';
+import { type ReportSite, siteOfWord } from '../../../src/operations/brand-analytics/keywords.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
 import type { Reports } from './from-reports.ts';
 

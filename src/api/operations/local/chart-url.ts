@@ -1,4 +1,4 @@
-import type { chartUrl } from '../../../operations/market/chart-url.ts';
+import type { chartUrl } from '../../../operations/market/chart.ts';
 import { SITES } from '../../../operations/params/domain.ts';
 import type { LocalAnswer } from './local-answer.ts';
 

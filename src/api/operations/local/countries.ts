@@ -1,7 +1,7 @@
-import { providersFor, reportsFor } from '../../../../jobs/mode.ts';
+import { providersFor, reportsFor } from '../../../../jobs/payload.ts';
 import { loadedWeeks } from '../../../brand-analytics/weeks.ts';
-import type { countries } from '../../../operations/brand-analytics/countries.ts';
-import { REPORT_SITE_CODES, REPORT_SITES } from '../../../operations/brand-analytics/keywords/sites.ts';
+import { REPORT_SITE_CODES, REPORT_SITES } from '../../../operations/brand-analytics/keywords.ts';
+import type { countries } from '../../../operations/brand-analytics/report-dates.ts';
 import type { LocalAnswer } from './local-answer.ts';
 
 export const answerCountries: LocalAnswer<typeof countries> = async (

@@ -1,4 +1,4 @@
-import { isTestAccount } from '../../../accounts/test-accounts.ts';
+import { isTestAccount } from '../../../accounts/authentication.ts';
 import { SITES } from '../../../operations/params/domain.ts';
 import type { imageUrl } from '../../../operations/retail/image-url.ts';
 import type { LocalAnswer } from './local-answer.ts';

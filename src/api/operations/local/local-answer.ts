@@ -1,8 +1,8 @@
-import type { Reports } from '../../../../jobs/mode.ts';
+import type { Reports } from '../../../../jobs/payload.ts';
 import type { Admissions } from '../../../billing/admission.ts';
 import type { OffPeakWindow } from '../../../billing/wallets.ts';
 import type { InputOf } from '../../../operations/index.ts';
-import type { Providers } from '../../../operations/providers.ts';
+import type { Providers } from '../../../operations/pools.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import type { Account } from '../../plugins/authentication.ts';

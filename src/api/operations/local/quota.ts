@@ -1,5 +1,5 @@
 import { findKey } from '../../../accounts/account-keys.ts';
-import { unitsByKey } from '../../../billing/key-units.ts';
+import { unitsByKey } from '../../../billing/key-warning.ts';
 import { quotaSnapshot } from '../../../billing/quota.ts';
 import type { quota } from '../../../operations/account/quota.ts';
 import type { Account } from '../../plugins/authentication.ts';

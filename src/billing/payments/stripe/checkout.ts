@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { productOfPlan } from '../../renewals/plan-product.ts';
 import type { PaymentStep, ReturnAddresses } from '../payment-port.ts';
 import type { Purchase } from '../purchases.ts';
+import { productOfPlan } from '../renewals.ts';
 import { customerOf } from './customers.ts';
 import type { StripeContext } from './stripe-context.ts';
 

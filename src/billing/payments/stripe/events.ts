@@ -1,9 +1,8 @@
 import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
-import { idOf } from '../../renewals/stripe-facts.ts';
-import { syncRenewal } from '../../renewals/sync-renewal.ts';
-import { syncReversal } from '../../reversals/sync-reversal.ts';
 import { cancelPurchase, findPurchase, grantPurchase } from '../purchases.ts';
+import { syncReversal } from '../reversals.ts';
+import { idOf, syncRenewal } from '../sync-renewal.ts';
 import type { StripeContext } from './stripe-context.ts';
 
 /**

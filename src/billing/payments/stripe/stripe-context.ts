@@ -4,7 +4,7 @@ import type { Logger } from '../../../platform/log.ts';
 import type { StripeSettings } from '../payment-port.ts';
 
 /** A payment that failed, for a notice to its customer. */
-export interface FailedPayment {
+interface FailedPayment {
   /** The same for each report of one failure. */
   reference: string;
   /** What it was for, such as "Basic, one month". */

@@ -1,40 +1,27 @@
+import { stringify } from 'csv-stringify/sync';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
-import { isTestAccount } from '../../../accounts/test-accounts.ts';
+import { isTestAccount } from '../../../accounts/authentication.ts';
 import type { JobView } from '../../../api/job-view.ts';
 import { SITES } from '../../../operations/params/domain.ts';
-import { FilterForm } from '../../kit/form.tsx';
+import { Fields, FilterForm } from '../../kit/form.tsx';
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
-import { addressOf } from '../../kit/paging.tsx';
-import { sendPage } from '../../kit/render.tsx';
+import { addressOf } from '../../kit/list-page.tsx';
+import { allowPictures, sendPage } from '../../kit/render.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
 import { baseUrlOf, type Pages } from '../../pages.ts';
 import { customerOf } from '../../session.ts';
 import { refusedForm } from '../customer-api.ts';
-import { findView, type ShownView, statesOf } from './page-states.ts';
-import { rowsCsv } from './rows-csv.ts';
-import type { View } from './view.ts';
+import { categoriesPage } from './categories-page.tsx';
+import type { ExplorePage, View } from './explore-view.tsx';
+import { keywordPage } from './keyword-page.tsx';
+import { productPage } from './product-page.tsx';
+import { ranksPage } from './ranks-page.tsx';
+import { dealsPage, finderPage, searchPage, sellerPage } from './search-pages.tsx';
+import { todayPage, trendsPage } from './trends-page.tsx';
 import { type CardPlace, ViewCard } from './view-card.tsx';
-import { makeCall, stateOf, type ViewState } from './view-state.ts';
-
-/** A page for looking at data: a form, and the views of what it asks for. */
-export interface ExplorePage {
-  path: string;
-  title: string;
-  lead: string;
-  /** Fields of the form. */
-  fields: ComponentChildren;
-  /** Names of the fields. */
-  fieldNames: readonly string[];
-  /** Fields that hold parameters of another name. */
-  fieldOf: Readonly<Record<string, string>>;
-  button: string;
-  /** Shown while the form is empty. */
-  intro: ComponentChildren;
-  /** The views for the values of the form, or null while the form is empty. The first one is what the form asks for. */
-  views(values: FormValues): readonly View[] | null;
-}
+import { createViewBytes, makeCall, stateOf, type ViewState } from './view-state.ts';
 
 /** The pages, in the order of their navigation. */
 const PAGES = [
@@ -51,7 +38,7 @@ const PAGES = [
 ] as const;
 
 /** Registers a page. Its address has the values of the form, and the job of each view whose call was made. */
-export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: ExplorePage): void {
+function registerExplorePage(scope: FastifyInstance, pages: Pages, page: ExplorePage): void {
   scope.get(page.path, async (request, reply) => {
     const query = presentOf(readValues(request.query));
     const views = page.views(query);
@@ -84,7 +71,8 @@ export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: 
     const main = shown[0]?.state;
     const faults = main?.kind === 'refused' ? faultsOf(page, main) : {};
     const place: CardPlace = {
-      ...{ path: page.path, query },
+      path: page.path,
+      query,
       imageCdnUrl: hasOwnPictures(reply.request) ? '' : pages.imageCdnUrl,
       baseUrl: baseUrlOf(pages, reply.request),
     };
@@ -107,12 +95,12 @@ export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: 
 
 /** The errors of a refused call, by the fields of the form. */
 function faultsOf(
-  { fieldNames, fieldOf }: ExplorePage,
+  { fields, fieldOf = {} }: ExplorePage,
   { answer }: ViewState & { kind: 'refused' },
 ): FormFaults {
   return refusedForm(answer, (parameter) => {
     const field = fieldOf[parameter] ?? parameter;
-    return fieldNames.includes(field) ? field : undefined;
+    return fields.some(([name]) => name === field) ? field : undefined;
   }).faults;
 }
 
@@ -146,8 +134,18 @@ async function sendCsv(
 
 /** What most parameters are about, in the order of a file name. */
 const SUBJECTS = [
-  ...['domain', 'domainId', 'country', 'geo'],
-  ...['asin', 'asins', 'seller', 'category', 'wordId', 'keyword', 'term', 'reportDate'],
+  'domain',
+  'domainId',
+  'country',
+  'geo',
+  'asin',
+  'asins',
+  'seller',
+  'category',
+  'wordId',
+  'keyword',
+  'term',
+  'reportDate',
 ];
 
 /** Returns a name with what the view shows, its site, and the day of the data: souk-offers-us-B0C3CDEF01-2026-03-04.csv. */
@@ -177,12 +175,13 @@ function sendExplore(
   shown: { query: FormValues; cards: ComponentChildren; faults: FormFaults },
   status?: number,
 ): FastifyReply {
-  const { path, title, lead, fields, button, intro } = page;
+  const { path, title, lead, fields, intro } = page;
   const { query, cards, faults } = shown;
   return sendPage(
     reply,
     <Page
       title={title}
+      heading={null}
       styles={['account.css', ...CHART_FILES.styles, 'explore.css']}
       libraries={CHART_FILES.libraries}
       scripts={CHART_FILES.scripts}
@@ -197,11 +196,89 @@ function sendExplore(
       </nav>
       <h1>{title}</h1>
       <p class="lead">{lead}</p>
-      <FilterForm path={path} values={query} faults={faults} button={button}>
-        {fields}
+      <FilterForm path={path} values={query} faults={faults} button="Show the price">
+        <Fields rows={fields} />
       </FilterForm>
       {cards ?? <div class="empty card">{intro}</div>}
     </Page>,
     status,
   );
+}
+
+/** A view on its page. */
+interface ShownView {
+  view: View;
+  state: ViewState;
+}
+
+/**
+ * The views of a page with their states. Only the first one is shown until it has data, because its refusal is that of the
+ * form. Views that need the data of another one come last.
+ * @param known a state that has been found already.
+ */
+async function statesOf(
+  request: FastifyRequest,
+  [first, ...others]: readonly View[],
+  query: FormValues,
+  known?: ShownView,
+): Promise<ShownView[]> {
+  if (!first) return [];
+  const shown = async (view: View): Promise<ShownView> =>
+    known?.view.name === view.name ? known : { view, state: await stateOf(request, view, query[view.name]) };
+  const main = await shown(first);
+  if (main.state.kind !== 'done') return [main];
+  const own = [main, ...(await Promise.all(others.map(shown)))];
+  const next = own.flatMap(({ view, state }) =>
+    state.kind === 'done' ? (view.next?.(state.data, query) ?? []) : [],
+  );
+  return [...own, ...(await Promise.all(next.map(shown)))];
+}
+
+/** The view of this name. */
+async function findView(
+  request: FastifyRequest,
+  views: readonly View[],
+  query: FormValues,
+  name: string | undefined,
+): Promise<View | undefined> {
+  if (name === undefined) return undefined;
+  const own = views.find((view) => view.name === name);
+  if (own) return own;
+  const shown = await statesOf(request, views, query);
+  return shown.find(({ view }) => view.name === name)?.view;
+}
+
+/** Rows as CSV. The columns are those of all rows, in the order in which they appear. */
+export function rowsCsv(rows: readonly Record<string, unknown>[]): string {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return stringify([...rows], {
+    header: true,
+    columns,
+    // Spreadsheets must not run a field as a formula; numbers stay numbers.
+    escape_formulas: true,
+    cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
+  });
+}
+
+const EXPLORE_PAGES = [
+  productPage,
+  searchPage,
+  finderPage,
+  categoriesPage,
+  dealsPage,
+  sellerPage,
+  keywordPage,
+  ranksPage,
+  trendsPage,
+  todayPage,
+];
+
+/** Registers the pages for exploring data. They may show pictures of the image host, if that is not this installation. */
+export function registerExplore(account: FastifyInstance, pages: Pages): void {
+  account.register(async (scope) => {
+    if (!pages.hasDemoPictures) scope.addHook('onRequest', allowPictures(new URL(pages.imageCdnUrl).origin));
+    scope.decorate('viewBytes', createViewBytes());
+    scope.get('/explore', (_request, reply) => reply.redirect(productPage.path, 303));
+    for (const page of EXPLORE_PAGES) registerExplorePage(scope, pages, page);
+  });
 }

@@ -1,14 +1,15 @@
 import type { VNode } from 'preact';
 import type { JobView } from '../../../api/job-view.ts';
 import { stringifyJson } from '../../../platform/json.ts';
-import { HiddenFields, PostForm } from '../../kit/form.tsx';
+import { Notice, SmallLink } from '../../kit/elements.tsx';
+import { HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
-import { addressOf } from '../../kit/paging.tsx';
+import { addressOf } from '../../kit/list-page.tsx';
 import { counted } from '../../kit/words.tsx';
-import { resultPath } from '../answer-viewer.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
-import { curlLine } from '../try/try-request.ts';
-import type { View } from './view.ts';
+import { resultPath } from '../jobs.tsx';
+import { curlLine } from '../try-request.ts';
+import type { View } from './explore-view.tsx';
 import { requestOf, type ViewState } from './view-state.ts';
 
 /** Where a card is shown. */
@@ -81,18 +82,16 @@ function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; plac
     <>
       {isExpired && <p>Expired.</p>}
       {failed?.error && (
-        <div class="notice bad" role="alert">
-          <p>
-            The call failed: {failed.error.msg} <code>{failed.error.code}</code> Nothing was charged.
-          </p>
-        </div>
+        <Notice tone="bad" role="alert">
+          The call failed: {failed.error.msg} <code>{failed.error.code}</code> Nothing was charged.
+        </Notice>
       )}
       {admitted ? (
         <PostForm action={place.path} class="inline">
           <HiddenFields fields={{ ...place.query, view: view.name }} />
-          <button type="submit" class="primary">
+          <Submit>
             {again} ({deduplicated ? 'free' : counted(units, 'unit')})
-          </button>
+          </Submit>
           {deduplicated && <span class="muted">You made this call less than five minutes ago.</span>}
         </PostForm>
       ) : (
@@ -114,11 +113,9 @@ function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; plac
 
 function Refused({ answer: { envelope } }: { answer: ApiAnswer }): VNode {
   return (
-    <div class="notice bad" role="alert">
-      <p>
-        {envelope.msg} <code>{envelope.code}</code> Nothing was charged.
-      </p>
-    </div>
+    <Notice tone="bad" role="alert">
+      {envelope.msg} <code>{envelope.code}</code> Nothing was charged.
+    </Notice>
   );
 }
 
@@ -145,16 +142,14 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
       <p class="row">
         <span class="muted">{counted(unitsCharged, 'unit')} charged</span>
         {view.rows && (
-          <a class="button small" href={addressOf(path, { ...query, csv: view.name })} download>
+          <SmallLink to={addressOf(path, { ...query, csv: view.name })} download>
             Download CSV
-          </a>
+          </SmallLink>
         )}
-        <a class="button small" href={resultPath(jobId)} download>
+        <SmallLink to={resultPath(jobId)} download>
           Download the answer
-        </a>
-        <a class="button small" href={scheduleAddress(view)}>
-          Repeat on a schedule
-        </a>
+        </SmallLink>
+        <SmallLink to={scheduleAddress(view)}>Repeat on a schedule</SmallLink>
       </p>
       <details>
         <summary>Show the curl command</summary>

@@ -1,14 +1,15 @@
 import type { FastifyRequest } from 'fastify';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { JobView } from '../../../api/job-view.ts';
 import type { QuoteView } from '../../../api/quote-view.ts';
 import { readAtMost } from '../../../api/self-client.ts';
 import { queuedOperation } from '../../../operations/index.ts';
-import { ERRORS } from '../../../platform/errors.ts';
+import { ERRORS, SoukError } from '../../../platform/errors.ts';
 import { parseJson } from '../../../platform/json.ts';
 import { customerOf } from '../../session.ts';
 import { type ApiAnswer, callApi, dataOf, envelopeOf, streamApi } from '../customer-api.ts';
-import { type TryRequest, tryRequest, withOption } from '../try/try-request.ts';
-import type { View } from './view.ts';
+import { type TryRequest, tryRequest, withOption } from '../try-request.ts';
+import type { View } from './explore-view.tsx';
 
 /** What a page knows about one of its views. */
 export type ViewState =
@@ -95,4 +96,46 @@ export async function makeCall(
   if (jobId === undefined) return { answer: { status: answer.status, envelope: await envelopeOf(answer) } };
   answer.body.destroy();
   return { jobId };
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    viewBytes: ViewBytes;
+  }
+}
+
+/** KiB of answers that the pages show an account in a minute. An answer is parsed for each page, which takes about 10 ms a MiB. */
+const KIB_PER_MINUTE = 32 * 1024;
+
+/** Limits how much of its answers the pages of this gateway show an account. */
+interface ViewBytes {
+  /** @throws SoukError TOO_MANY_REQUESTS if the account has reached the limit. */
+  requireLeft(accountId: number): Promise<void>;
+  /** Counts the bytes of an answer before it is parsed. @throws SoukError TOO_MANY_REQUESTS. */
+  take(accountId: number, bytes: number): Promise<void>;
+}
+
+export function createViewBytes(): ViewBytes {
+  const limiter = new RateLimiterMemory({ points: KIB_PER_MINUTE, duration: 60 });
+  return {
+    async requireLeft(accountId) {
+      const counted = await limiter.get(accountId);
+      if (counted && counted.consumedPoints > KIB_PER_MINUTE) throw tooMany(counted);
+    },
+    async take(accountId, bytes) {
+      try {
+        await limiter.consume(accountId, Math.ceil(bytes / 1024));
+      } catch (refusal) {
+        throw refusal instanceof RateLimiterRes ? tooMany(refusal) : refusal;
+      }
+    },
+  };
+}
+
+function tooMany({ msBeforeNext }: RateLimiterRes): SoukError {
+  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+  return new SoukError('TOO_MANY_REQUESTS', {
+    message: `Pages show at most ${KIB_PER_MINUTE / 1024} MiB of answers in a minute. Try again in ${seconds} s, or download the answer.`,
+    retryAfterSeconds: seconds,
+  });
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { decodeProduct } from '../../../../src/operations/products/decode-product.ts';
-import { fromKeepaMinutes } from '../../../../src/operations/products/keepa-time.ts';
-import type { Product } from '../../../../src/operations/products/product.ts';
+import type { Product } from '../../../../src/operations/products/detail-level.ts';
+import { fromKeepaMinutes } from '../../../../src/operations/products/history.ts';
+import { rowsCsv } from '../../../../src/site/customer/explore/explore-page.tsx';
 import {
   currentOf,
   type DecodedProduct,
   historyOf,
-} from '../../../../src/site/customer/explore/product/history.ts';
-import { rowsCsv } from '../../../../src/site/customer/explore/rows-csv.ts';
+} from '../../../../src/site/customer/explore/product-page.tsx';
 import { rowsOf } from '../../../../src/site/kit/time-chart.tsx';
 
 const T = [7_000_000, 7_000_060, 7_000_120] as const;

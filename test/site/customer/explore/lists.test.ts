@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { keywordSeries } from '../../../../src/site/customer/explore/keyword/keyword-history.tsx';
-import { percent } from '../../../../src/site/customer/explore/product/product-keywords.tsx';
-import { categoriesPage } from '../../../../src/site/customer/explore/search/categories-page.tsx';
-import { dealRows } from '../../../../src/site/customer/explore/search/deals.tsx';
-import { pageIn } from '../../../../src/site/customer/explore/search/pager.tsx';
-import { productRow, sortedBy } from '../../../../src/site/customer/explore/search/product-row.ts';
-import { finderPage } from '../../../../src/site/customer/explore/search/search-pages.tsx';
-import { interestSeries } from '../../../../src/site/customer/explore/trends/interest.ts';
+import { categoriesPage } from '../../../../src/site/customer/explore/categories-page.tsx';
+import { keywordSeries } from '../../../../src/site/customer/explore/keyword-page.tsx';
+import { pageIn, productRow, sortedBy } from '../../../../src/site/customer/explore/product-lists.tsx';
+import { percent } from '../../../../src/site/customer/explore/product-parts.tsx';
+import { dealRows, finderPage } from '../../../../src/site/customer/explore/search-pages.tsx';
+import { interestSeries } from '../../../../src/site/customer/explore/trends-page.tsx';
 import { valueText } from '../../../../src/site/kit/time-chart.tsx';
 
 describe('a list', () => {
@@ -35,8 +33,15 @@ describe('a list', () => {
 test('a product of a list has null where the provider has -1', () => {
   const product = { asin: 'B0C3CDEF01', title: 'A', price: 1999, bsr: -1, rating: 45, reviewCount: 3 };
   expect(productRow(product, 1)).toEqual({
-    ...{ asin: 'B0C3CDEF01', title: 'A', brand: null, image: null },
-    ...{ price: 19.99, rank: null, rating: 4.5, reviews: 3, sold: null },
+    asin: 'B0C3CDEF01',
+    title: 'A',
+    brand: null,
+    image: null,
+    price: 19.99,
+    rank: null,
+    rating: 4.5,
+    reviews: 3,
+    sold: null,
   });
 });
 
@@ -70,7 +75,10 @@ test('a share has the two decimals of the reports in tables and charts', () => {
 test('the finder sends prices in cents and ratings in tenths, and text without a number as it is', () => {
   const [view] = finderPage.views({ priceMin: '9.99', ratingMin: '4.5', rankMax: 'x' }) ?? [];
   expect(view?.parameters).toEqual({
-    ...{ domain: 1, current_NEW_gte: 999, current_RATING_gte: 45, current_SALES_lte: 'x' },
+    domain: 1,
+    current_NEW_gte: 999,
+    current_RATING_gte: 45,
+    current_SALES_lte: 'x',
   });
   expect(finderPage.views({ domain: '1' })).toBeNull();
 });

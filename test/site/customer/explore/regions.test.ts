@@ -1,7 +1,6 @@
 import { renderToString } from 'preact-render-to-string';
 import { describe, expect, test } from 'vitest';
-import { mapOf, type Region } from '../../../../src/site/customer/explore/trends/region-map.tsx';
-import { RegionsInterest } from '../../../../src/site/customer/explore/trends/regions.tsx';
+import { mapOf, type Region, RegionsInterest } from '../../../../src/site/customer/explore/regions.tsx';
 
 /** A region with one value for each keyword; null: no data. */
 const region = (geoCode: string | null, geoName: string, ...values: (number | null)[]): Region => ({

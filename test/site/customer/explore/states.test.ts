@@ -1,16 +1,15 @@
 import { expect } from 'vitest';
-import { keywordPage } from '../../../../src/site/customer/explore/keyword/keyword-page.tsx';
-import { ranksPage } from '../../../../src/site/customer/explore/keyword/ranks-page.tsx';
-import { productPage } from '../../../../src/site/customer/explore/product/product-page.tsx';
-import { categoriesPage } from '../../../../src/site/customer/explore/search/categories-page.tsx';
+import { categoriesPage } from '../../../../src/site/customer/explore/categories-page.tsx';
+import { keywordPage } from '../../../../src/site/customer/explore/keyword-page.tsx';
+import { productPage } from '../../../../src/site/customer/explore/product-page.tsx';
+import { ranksPage } from '../../../../src/site/customer/explore/ranks-page.tsx';
 import {
   dealsPage,
   finderPage,
   searchPage,
   sellerPage,
-} from '../../../../src/site/customer/explore/search/search-pages.tsx';
-import { todayPage } from '../../../../src/site/customer/explore/trends/today-page.tsx';
-import { trendsPage } from '../../../../src/site/customer/explore/trends/trends-page.tsx';
+} from '../../../../src/site/customer/explore/search-pages.tsx';
+import { todayPage, trendsPage } from '../../../../src/site/customer/explore/trends-page.tsx';
 import { requestOf } from '../../../../src/site/customer/explore/view-state.ts';
 import { type Customer, PAGES, signedIn } from '../../../support/customer.ts';
 import { answersAsDemo } from '../../../support/demo-upstream.ts';

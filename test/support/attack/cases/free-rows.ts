@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ATTEMPTS_KEPT } from '../../../../src/webhooks/deliveries.ts';
-import { TESTS_KEPT } from '../../../../src/webhooks/delivery-log.ts';
+import { ATTEMPTS_KEPT } from '../../../../src/outbox/queue.ts';
+import { TESTS_KEPT } from '../../../../src/outbox/webhooks/deliveries.ts';
 import type { Target, TargetAccount } from '../../target.ts';
 import type { AttackCase, Scene } from '../attack-case.ts';
 import type { FloodRequest } from '../loads/flood.ts';
@@ -23,8 +23,9 @@ export const replays: AttackCase = {
     const requests = await forEachAccount(scene, 'replays', async (account) => {
       await createSecret(target, account);
       const { rows } = await target.database.query<{ id: string }>(
-        `insert into webhook_deliveries (id, account_id, url, host, type, payload, state, attempts, created_at, finished_at)
-         values (gen_random_uuid(), $1, $2, $3, 'replayed', '{}', 'delivered', 1, now(), now()) returning id`,
+        `insert into outbox (id, channel, account_id, recipient, host, kind, payload, state, attempts, created_at, finished_at,
+           expires_at)
+         values (gen_random_uuid(), 'webhook', $1, $2, $3, 'replayed', '{}', 'delivered', 1, now(), now(), now() + interval '30 days') returning id`,
         [account.accountId, receiver.url, new URL(receiver.url).host],
       );
       return { path: `/api/webhooks/deliveries/${rows[0]?.id}/replay` };
@@ -34,8 +35,8 @@ export const replays: AttackCase = {
       async judge() {
         await untilSent(target, 'replayed');
         const { rows } = await target.database.query<{ made: number; most: number }>(
-          `select sum(attempts)::int as made, max((select count(*) from webhook_attempts where delivery_id = d.id)) as most
-           from webhook_deliveries d where type = 'replayed'`,
+          `select sum(attempts)::int as made, max((select count(*) from outbox_attempts where message_id = d.id)) as most
+           from outbox d where kind = 'replayed'`,
         );
         await receiver.close();
         const { made = 0, most = 0 } = rows[0] ?? {};
@@ -62,7 +63,7 @@ export const webhookTests: AttackCase = {
       attack: () => sendAll(scene, requests),
       async judge() {
         await untilSent(target, 'webhook.test');
-        const most = await mostOf(target, "webhook_deliveries where type = 'webhook.test'", 'account_id');
+        const most = await mostOf(target, "outbox where kind = 'webhook.test'", 'account_id');
         await receiver.close();
         return {
           notes: [`${most} rows of one account at most`],
@@ -138,7 +139,7 @@ async function untilSent({ database }: Target, type: string): Promise<void> {
   const endsAt = performance.now() + DRAINED_WITHIN_MS;
   for (;;) {
     const { rowCount } = await database.query(
-      "select from webhook_deliveries where state = 'pending' and type = $1 limit 1",
+      "select from outbox where state = 'pending' and kind = $1 limit 1",
       [type],
     );
     if (rowCount === 0 || performance.now() > endsAt) return;

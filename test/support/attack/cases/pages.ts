@@ -3,7 +3,7 @@ import type { AttackCase } from '../attack-case.ts';
 const PAGES = ['/', '/status', '/docs', '/docs/api', '/sign-in'];
 
 export const pages: AttackCase = {
-  name: 'P1',
+  name: 'pages',
   what: 'loads public pages over 50 connections from one address',
   async prepare({ target, attacker }) {
     return {

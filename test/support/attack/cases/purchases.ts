@@ -1,5 +1,5 @@
 import { beginSession } from '../../../../src/accounts/sessions.ts';
-import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchase-refusals.ts';
+import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../../src/billing/standard-plans.ts';
 import { SESSION_COOKIES } from '../../../../src/site/session.ts';
 import type { AttackCase } from '../attack-case.ts';
@@ -8,7 +8,7 @@ const REQUESTS = 5_000;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 export const purchases: AttackCase = {
-  name: 'P1',
+  name: 'purchases',
   what: `starts ${REQUESTS} purchases with a new id each, over 100 connections, and pays none`,
   async prepare({ target, attacker }) {
     const { database, gateway } = target;
@@ -24,10 +24,13 @@ export const purchases: AttackCase = {
     return {
       attack: () =>
         attacker.flood({
-          ...{ gateway, connections: 100, amount: REQUESTS },
+          gateway,
+          connections: 100,
+          amount: REQUESTS,
           requests: [
             {
-              ...{ method: 'POST', path: '/account/checkout' },
+              method: 'POST',
+              path: '/account/checkout',
               headers: { cookie: [session, ...cookies].join('; '), 'content-type': FORM_TYPE },
               body: `${body}&orderId=00000000-0000-4000-8000-{n}`,
             },

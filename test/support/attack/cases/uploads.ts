@@ -20,8 +20,12 @@ export const uploads: AttackCase = {
     return {
       attack: () =>
         scene.attacker.upload({
-          ...{ gateway: scene.target.gateway, keys, parallel: 60, seconds: SECONDS },
-          ...{ bytes: UPLOAD_BYTES, missingBytes: 0 },
+          gateway: scene.target.gateway,
+          keys,
+          parallel: 60,
+          seconds: SECONDS,
+          bytes: UPLOAD_BYTES,
+          missingBytes: 0,
         }),
       gatewayGrowthMib: GATEWAY_GROWTH_MIB,
       redisGrowthMib: 1_024,
@@ -37,8 +41,12 @@ export const unfinishedUploads: AttackCase = {
     return {
       attack: () =>
         scene.attacker.upload({
-          ...{ gateway: scene.target.gateway, keys, parallel: 330, seconds: SECONDS },
-          ...{ bytes: UPLOAD_BYTES, missingBytes: 1_000 },
+          gateway: scene.target.gateway,
+          keys,
+          parallel: 330,
+          seconds: SECONDS,
+          bytes: UPLOAD_BYTES,
+          missingBytes: 1_000,
         }),
       gatewayGrowthMib: GATEWAY_GROWTH_MIB,
       redisGrowthMib: 1_024,

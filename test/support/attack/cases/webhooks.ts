@@ -82,14 +82,14 @@ export const manyHosts: AttackCase = {
       const { accountId, key } = await target.account(`hosts-${i}`);
       await secretOf(key);
       await target.database.query(
-        `insert into webhook_deliveries (id, account_id, url, host, type, payload, next_attempt_at, created_at)
-         select gen_random_uuid(), $1, 'http://' || host || '/flood', host, 'flood', '{}', now(), now()
+        `insert into outbox (id, channel, account_id, recipient, host, kind, payload, next_attempt_at, created_at)
+         select gen_random_uuid(), 'webhook', $1, 'http://' || host || '/flood', host, 'flood', '{}', now(), now()
          from (select format('127.%s.%s.1:%s', 1 + i / 250, i % 250, $2::text) as host
            from generate_series(0, $3 - 1) as i) as hosts`,
         [accountId, port, HOSTS],
       );
     }
-    await target.database.query('analyze webhook_deliveries');
+    await target.database.query('analyze outbox');
     const waitedMs: number[] = [];
     return {
       async attack() {
@@ -112,7 +112,7 @@ export const manyHosts: AttackCase = {
         return answers;
       },
       async judge() {
-        await target.database.query("delete from webhook_deliveries where type = 'flood'");
+        await target.database.query("delete from outbox where kind = 'flood'");
         await receiver.close();
         const longest = Math.round(Math.max(...waitedMs));
         return {

@@ -39,8 +39,10 @@ function uploadOnce(
     const sent = request(`${gateway}/api/batches`, {
       method: 'POST',
       headers: {
-        ...{ 'x-api-key': key, 'x-forwarded-for': address },
-        ...{ 'content-type': 'application/json', 'content-length': bytes },
+        'x-api-key': key,
+        'x-forwarded-for': address,
+        'content-type': 'application/json',
+        'content-length': bytes,
       },
     });
     const finish = (outcome: string) => {

@@ -1,0 +1,312 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { type CancelDeps, cancelJob as cancel } from '../../../jobs/cancel.ts';
+import { canBeMadeAgain, enqueueAgain } from '../../../jobs/lost-answer.ts';
+import type { Queues } from '../../../jobs/queues.ts';
+import type { CompletionMap } from '../../../jobs/wait.ts';
+import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
+import { type Call, listCalls } from '../../billing/calls.ts';
+import { inputOn, type QueuedOperation } from '../../operations/define.ts';
+import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
+import { integer, oneOf } from '../../operations/params/scalars.ts';
+import { fromRecord } from '../../platform/error-record.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
+import { POLL_LIFETIME_MS } from '../../results/cache.ts';
+import { sendAnswer, sendEnvelope } from '../envelope.ts';
+import { uuidParameter } from '../ids.ts';
+import {
+  acceptedSchema,
+  awaitedJob,
+  JOB_STATES,
+  type JobState,
+  type JobViewDeps,
+  jobId,
+  jobSchema,
+  jobView,
+  type OwnJobDeps,
+  ownJob,
+  sendJob,
+  waitQuery,
+} from '../job-view.ts';
+import { acceptedJob, enveloped, QUOTA_ERRORS } from '../openapi/responses.ts';
+import { dataOf, reference } from '../openapi/schemas.ts';
+import { callWebhookOf, parseAs } from '../operations/call-options.ts';
+import { answerCall, type QueuedDeps } from '../operations/serve-queued.ts';
+import { OWN_JOB_SCOPES } from '../plugins/authentication.ts';
+import { quoteSchema } from '../quote-view.ts';
+import { endpoint } from './endpoint.ts';
+import { getJobEvents } from './job-events.ts';
+import { pageOf } from './page.ts';
+
+const callBody = z.strictObject(
+  {
+    operation: oneOf(QUEUED_NAMES).describe('Operation of the call'),
+    params: z
+      .record(z.string(), z.unknown(), 'must be an object of parameters')
+      .meta({ description: 'Parameters of the operation', maxProperties: 200 }),
+    maxUnits: integer({ min: 0 })
+      .nullable()
+      .default(null)
+      .meta({ description: 'Refuse the call if it costs more units than this', examples: [100] }),
+  },
+  'must be a JSON object',
+);
+
+const jobBody = callBody.extend({
+  webhook: z
+    .unknown()
+    .optional()
+    .meta({
+      type: 'string',
+      format: 'uri',
+      minLength: 1,
+      maxLength: 2000,
+      pattern: '^https?://',
+      description:
+        'An http or https address that receives a delivery when the job has ended; requires a signing secret',
+      examples: ['https://example.com/hook'],
+    }),
+});
+
+const EXAMPLE = { operation: 'market.product', params: { domain: 1, asins: ['B08N5WRWNX'] } };
+
+const createJob = endpoint({
+  tag: 'jobs',
+  method: 'post',
+  path: '/api/jobs',
+  scopes: OPERATION_SCOPES,
+  startsCalls: true,
+  summary: 'Makes a call as a job, and returns the job at once.',
+  body: { description: 'The call', schema: jobBody, example: EXAMPLE },
+  answers: {
+    202: acceptedJob(
+      'The job',
+      acceptedSchema,
+      ...([
+        'X-Job-Id',
+        'X-Deduplicated',
+        'RateLimit',
+        'RateLimit-Policy',
+        'Location',
+        'Retry-After',
+      ] as const),
+    ),
+  },
+  errors: ['SELECTION_INVALID', ...QUOTA_ERRORS, 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
+
+  async handle(deps: QueuedDeps, { body, request, reply }) {
+    const { webhook: _, ...call } = body;
+    return answerCall(deps, {
+      request,
+      reply,
+      ...parsedCall(call, deps.clock.now()),
+      options: { preference: AT_ONCE, dryRun: false, maxUnits: body.maxUnits },
+      webhook: callWebhookOf(deps.webhooks, body),
+    });
+  },
+});
+
+/** A call that returns its job without waiting for its end. */
+const AT_ONCE = { async: true, waitMs: 0, applied: null } as const;
+
+const callExample = EXAMPLE;
+
+/** Returns the operation and the canonical input of a call. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID. */
+function parsedCall({ operation: name, params }: z.output<typeof callBody>, now: number) {
+  const operation = queuedOperation(name);
+  if (!operation) throw new Error(`there is no operation ${name}`);
+  return {
+    operation,
+    input: inputOn(operation, parseAs(operation.params, params, operation.invalidKind), now),
+  };
+}
+
+const quoteJob = endpoint({
+  tag: 'jobs',
+  method: 'post',
+  path: '/api/jobs/quote',
+  scopes: OPERATION_SCOPES,
+  summary: 'Returns the price of a call, and whether it would be accepted, without making the call.',
+  body: { description: 'The call', schema: callBody, example: callExample },
+  answers: { 200: enveloped('The price of the call', quoteSchema) },
+  errors: ['SELECTION_INVALID'],
+
+  async handle(deps: QueuedDeps, { body, request, reply }) {
+    return answerCall(deps, {
+      request,
+      reply,
+      ...parsedCall(body, deps.clock.now()),
+      options: { preference: AT_ONCE, dryRun: true, maxUnits: body.maxUnits },
+      webhook: null,
+    });
+  },
+});
+
+/** The state of calls that corresponds to a state of jobs. */
+const CALL_STATES: Record<JobState, Call['state']> = {
+  queued: 'reserved',
+  running: 'reserved',
+  done: 'settled',
+  failed: 'released',
+  cancelled: 'released',
+};
+
+const listJobs = endpoint({
+  tag: 'jobs',
+  method: 'get',
+  path: '/api/jobs',
+  tool: 'jobs_list',
+  summary: 'Lists the jobs of the last 24 hours, newest first.',
+  description:
+    'Lists the jobs of the last 24 hours, newest first. A page may hold fewer jobs than `limit`, or none; on the last page `nextCursor` is null.',
+  query: z.object({
+    state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
+    operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
+    limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
+    cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
+  }),
+  answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
+
+  async handle(deps: OwnJobDeps & JobViewDeps, { account, query, reply }) {
+    const { state, operation, limit, cursor } = query;
+    const { calls, next } = await listCalls(deps.database, account.accountId, {
+      states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],
+      cancelled: state === 'cancelled' || (state === 'failed' ? false : null),
+      operation: operation ?? null,
+      acceptedAfter: deps.clock.now() - POLL_LIFETIME_MS,
+      before: cursor ?? null,
+      limit,
+    });
+    const jobs = await Promise.all(calls.map((call) => jobView(deps, call)));
+    return sendEnvelope(reply, 200, {
+      // The database does not distinguish queued and running calls; only the queue does.
+      jobs: jobs.filter((job) => state === undefined || job.state === state),
+      nextCursor: next,
+    });
+  },
+});
+
+const getJob = endpoint({
+  tag: 'jobs',
+  method: 'get',
+  path: '/api/jobs/{id}',
+  tool: 'jobs_get',
+  follows: 'job',
+  summary: "Returns a job's status.",
+  id: jobId,
+  scopes: OWN_JOB_SCOPES,
+  query: waitQuery,
+  answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
+
+  async handle(
+    deps: OwnJobDeps & JobViewDeps & { completions: CompletionMap },
+    { account, id, query, reply },
+  ) {
+    return sendJob(deps, reply, await awaitedJob(deps, account, id, query.wait));
+  },
+});
+
+interface ResultDeps extends OwnJobDeps, JobViewDeps {
+  completions: CompletionMap;
+  answers: AnswerStore;
+  queues: Queues;
+  completionChannel: string;
+}
+
+/** Schemas of the data of each operation. Pictures are not JSON. */
+const results = QUEUED.flatMap(({ name, respond }) =>
+  respond.type === 'json' ? [{ ...reference(dataOf(name)) }] : [],
+);
+const answer = enveloped('The answer', { anyOf: results } as never, 'X-Job-Id', 'X-Cache', 'X-Units-Charged');
+
+const getJobResult = endpoint({
+  tag: 'jobs',
+  method: 'get',
+  path: '/api/jobs/{id}/result',
+  tool: 'jobs_get_result',
+  follows: 'job',
+  summary: "Returns a job's result: the answer or the error of its call.",
+  id: jobId,
+  scopes: OWN_JOB_SCOPES,
+  query: waitQuery,
+  answers: {
+    200: {
+      ...answer,
+      content: {
+        ...answer.content,
+        'text/csv': { schema: { type: 'string' } },
+        'image/png': { schema: { type: 'string', format: 'binary' } },
+      },
+    },
+    202: acceptedJob('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
+  },
+  errors: [
+    'RESULT_EXPIRED',
+    'PRODUCT_NOT_FOUND',
+    'CANCELLED',
+    'UPSTREAM_ERROR',
+    'UPSTREAM_TIMEOUT',
+    'DEADLINE_PASSED',
+  ],
+
+  async handle(deps: ResultDeps, { account, id, query, reply }) {
+    const call = await awaitedJob(deps, account, id, query.wait);
+    if (call.error) throw fromRecord(call.error);
+    if (call.state === 'reserved') return sendJob(deps, reply, call, 202);
+    const stored = await deps.answers.load(id, call.answer ?? OWN_ANSWER);
+    if (!stored) return makeAgain(deps, reply, call);
+    const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
+    return sendAnswer(reply, stored, { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache });
+  },
+});
+
+/** Returns the error with what is known of the call, so that a client can make it again. */
+function expired(
+  operation: QueuedOperation | undefined,
+  { operation: name, input: params }: Call,
+): SoukError {
+  if (!operation || params === null)
+    return new SoukError('RESULT_EXPIRED', { metadata: { operation: name, params: null, units: null } });
+  const units = operation.price.quote(params);
+  return new SoukError('RESULT_EXPIRED', {
+    message: `The result of this job has expired. Make the call again, for ${units === 1 ? '1 unit' : `${units} units`}: "operation" and "params" of the metadata are a body of POST /api/jobs.`,
+    metadata: { operation: name, params, units },
+  });
+}
+
+/** Runs a paid call again, free of charge, if the store has lost its answer. */
+async function makeAgain(deps: ResultDeps, reply: FastifyReply, call: Call): Promise<FastifyReply> {
+  const operation = queuedOperation(call.operation);
+  if (!operation || call.input === null || !canBeMadeAgain(call, deps.clock.now()))
+    throw expired(operation, call);
+  await deps.answers.keep(call);
+  await enqueueAgain(deps, operation, call);
+  return sendJob(deps, reply, call, 202);
+}
+
+const cancelJob = endpoint({
+  tag: 'jobs',
+  method: 'delete',
+  path: '/api/jobs/{id}',
+  tool: 'jobs_cancel',
+  summary: 'Cancels what a job has not sent to the data provider, and releases its units.',
+  description:
+    'Cancels what a job has not sent to the data provider, and releases its units. What was sent runs to its end, is charged, and its answer is readable. The answer shows the present state of the job; a running job ends a moment later. A job that has ended stays unchanged.',
+  id: jobId,
+  scopes: OPERATION_SCOPES,
+  answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
+  errors: ['JOB_SHARED'],
+
+  async handle(deps: OwnJobDeps & JobViewDeps & CancelDeps, { account, id, reply }) {
+    const call = await ownJob(deps, account, id, 'change');
+    if (call.state === 'reserved') await cancel(deps, call);
+    return sendJob(deps, reply, await ownJob(deps, account, id));
+  },
+});
+
+/** Calls by the name of their operation. */
+export const CALL_ENDPOINTS = [createJob, quoteJob];
+
+/** Jobs of an account: status, results and cancellation. */
+export const JOB_ENDPOINTS = [listJobs, getJob, cancelJob, getJobResult, getJobEvents];

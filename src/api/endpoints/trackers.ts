@@ -1,0 +1,230 @@
+import { z } from 'zod';
+import type { SaveDeps } from '../../batches/schedules/save-schedule.ts';
+import { deleteSchedule } from '../../batches/schedules/schedule.ts';
+import { alertSchema, alertView, listAlerts } from '../../batches/trackers/alert.ts';
+import { newTrackerSchema, trackerChangeSchema } from '../../batches/trackers/read-tracker.ts';
+import { changeTracker, createTracker as create } from '../../batches/trackers/save-tracker.ts';
+import {
+  findTracker,
+  listTrackers as findTrackers,
+  type Tracker,
+  trackerSchema,
+  trackerView,
+} from '../../batches/trackers/tracker.ts';
+import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { sendEnvelope } from '../envelope.ts';
+import { enveloped } from '../openapi/responses.ts';
+import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
+import { dryRunQuery, readDocument, sendToWorker, type UploadDeps } from '../uploads.ts';
+import { endpoint } from './endpoint.ts';
+import { cutPage, pageOf } from './page.ts';
+import { pageQuery, type ScheduleDeps, startedRunSchema } from './schedules.ts';
+
+const trackerId = { of: 'the tracker', unknown: 'TRACKER_NOT_FOUND' } as const;
+
+/**
+ * Returns a tracker of the account that its key may use.
+ * @throws SoukError TRACKER_NOT_FOUND, also for a tracker of another account, or KEY_SCOPE_MISSING.
+ */
+async function ownTracker(
+  { database }: { database: Database },
+  account: Account,
+  id: string,
+  use: 'read' | 'change' = 'read',
+): Promise<Tracker> {
+  const tracker = await findTracker(database, account.accountId, id);
+  if (!tracker) throw new SoukError('TRACKER_NOT_FOUND');
+  requireUse(account, tracker.operation, use);
+  return tracker;
+}
+
+/** Answer to creating or updating a tracker with dryRun. */
+const previewSchema = trackerSchema
+  .extend({ dryRun: z.literal(true) })
+  .register(SCHEMA_NAMES, { id: 'TrackerPreview' });
+
+/** What a tracker and its quote share. */
+const NEW_TRACKER = {
+  tag: 'trackers',
+  method: 'post',
+  document: {
+    description: 'The times of the looks, the products or keywords, and the conditions; at most 1 MiB',
+    schema: newTrackerSchema,
+    example: {
+      name: 'Cheap headphones',
+      cron: '0 6 * * *',
+      timezone: 'Europe/Berlin',
+      domain: 1,
+      asins: ['B08N5WRWNX'],
+      conditions: [{ type: 'price_below', price: 'new', value: 1999 }],
+    },
+  },
+  errors: ['LIMIT_REACHED', 'QUOTA_MAX_UNITS'],
+} as const;
+
+const createTracker = endpoint({
+  ...NEW_TRACKER,
+  path: '/api/trackers',
+  tool: 'trackers_create',
+  startsCalls: true,
+  summary:
+    'Creates a tracker: it looks at products or keywords at regular times, and makes an alert when a condition becomes true.',
+  query: dryRunQuery,
+  answers: { 201: enveloped('The tracker', trackerSchema, 'Location') },
+
+  async handle(deps: SaveDeps & UploadDeps, { account, query: { dryRun }, request, reply }) {
+    const body = await readDocument(deps, { account, request });
+    const tracker = await create(deps, { ...account, body, dryRun });
+    if (dryRun) return sendEnvelope(reply, 200, { dryRun, ...tracker });
+    reply.header('location', tracker.links.self);
+    return sendEnvelope(reply, 201, tracker, { message: 'created' });
+  },
+});
+
+const quoteTracker = endpoint({
+  ...NEW_TRACKER,
+  path: '/api/trackers/quote',
+  summary: 'Checks a tracker and returns it with the price of a look and of a day, without creating it.',
+  answers: { 200: enveloped('The tracker that would be created', previewSchema) },
+
+  async handle(deps: SaveDeps & UploadDeps, { account, request, reply }) {
+    const body = await readDocument(deps, { account, request });
+    const tracker = await create(deps, { ...account, body, dryRun: true });
+    return sendEnvelope(reply, 200, { dryRun: true, ...tracker });
+  },
+});
+
+const listTrackers = endpoint({
+  tag: 'trackers',
+  method: 'get',
+  path: '/api/trackers',
+  tool: 'trackers_list',
+  summary: 'Lists trackers, newest first.',
+  query: pageQuery,
+  answers: { 200: enveloped('A page of trackers', pageOf('TrackersPage', 'trackers', trackerSchema)) },
+
+  async handle({ database, clock }: ScheduleDeps, { account, query, reply }) {
+    const { limit, cursor = null } = query;
+    const found = await findTrackers(database, account.accountId, {
+      operations: readableOperations(account),
+      before: cursor,
+      limit: limit + 1,
+    });
+    const { entries, nextCursor } = cutPage(found, limit, (tracker) => tracker.scheduleId);
+    return sendEnvelope(reply, 200, {
+      trackers: entries.map((tracker) => trackerView(tracker, clock.now())),
+      nextCursor,
+    });
+  },
+});
+
+const getTracker = endpoint({
+  tag: 'trackers',
+  method: 'get',
+  path: '/api/trackers/{id}',
+  tool: 'trackers_get',
+  summary: 'Returns a tracker, its last look and the times of its next looks.',
+  id: trackerId,
+  answers: { 200: enveloped('The tracker', trackerSchema) },
+
+  async handle({ database, clock }: ScheduleDeps, { account, id, reply }) {
+    return sendEnvelope(reply, 200, trackerView(await ownTracker({ database }, account, id), clock.now()));
+  },
+});
+
+const updateTracker = endpoint({
+  tag: 'trackers',
+  method: 'patch',
+  path: '/api/trackers/{id}',
+  tool: 'trackers_update',
+  summary: 'Updates the given fields of a tracker. A new condition only records its state at the next look.',
+  id: trackerId,
+  query: dryRunQuery,
+  document: {
+    description: 'Fields to update; at most 1 MiB',
+    schema: trackerChangeSchema,
+    example: { paused: true },
+  },
+  answers: { 200: enveloped('The tracker', trackerSchema) },
+  errors: ['QUOTA_MAX_UNITS'],
+
+  async handle(deps: SaveDeps & UploadDeps, { account, id, query: { dryRun }, request, reply }) {
+    await ownTracker(deps, account, id, 'change');
+    const body = await readDocument(deps, { account, request });
+    const tracker = await changeTracker(deps, id, { ...account, body, dryRun });
+    return sendEnvelope(reply, 200, dryRun ? { dryRun, ...tracker } : tracker);
+  },
+});
+
+const deleted = z
+  .object({ deleted: z.literal(true), trackerId: z.uuid() })
+  .register(SCHEMA_NAMES, { id: 'DeletedTracker' });
+
+const deleteTracker = endpoint({
+  tag: 'trackers',
+  method: 'delete',
+  path: '/api/trackers/{id}',
+  tool: 'trackers_delete',
+  summary: 'Deletes a tracker and its alerts. A look that is under way continues, and makes no alerts.',
+  id: trackerId,
+  answers: { 200: enveloped('The tracker was deleted', deleted) },
+
+  async handle({ database }: { database: Database }, { account, id, reply }) {
+    await ownTracker({ database }, account, id, 'change');
+    // Its schedule takes the tracker, its states and its alerts with it.
+    await deleteSchedule(database, account.accountId, id);
+    return sendEnvelope(reply, 200, { deleted: true, trackerId: id });
+  },
+});
+
+const listTrackerAlerts = endpoint({
+  tag: 'trackers',
+  method: 'get',
+  path: '/api/trackers/{id}/alerts',
+  tool: 'trackers_alerts',
+  summary: "Lists a tracker's alerts of the last 90 days, newest first.",
+  id: trackerId,
+  query: pageQuery,
+  answers: { 200: enveloped('A page of alerts', pageOf('TrackerAlertsPage', 'alerts', alertSchema)) },
+
+  async handle({ database }: { database: Database }, { account, id, query, reply }) {
+    const { limit, cursor = null } = query;
+    await ownTracker({ database }, account, id);
+    const found = await listAlerts(database, id, { before: cursor, limit: limit + 1 });
+    const { entries, nextCursor } = cutPage(found, limit, ({ alertId }) => alertId);
+    return sendEnvelope(reply, 200, { alerts: entries.map(alertView), nextCursor });
+  },
+});
+
+const runTracker = endpoint({
+  tag: 'trackers',
+  method: 'post',
+  path: '/api/trackers/{id}/run',
+  tool: 'trackers_run',
+  startsCalls: true,
+  cost: { shownBy: '/api/trackers/{id}', unitsOf: ({ units }) => units as number },
+  summary: 'Looks at the products or keywords of a tracker now.',
+  id: trackerId,
+  answers: { 202: enveloped('The look and its batch', startedRunSchema, 'Location') },
+  errors: ['BATCH_STATE', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
+
+  async handle(deps: { database: Database } & UploadDeps, call) {
+    await ownTracker(deps, call.account, call.id, 'change');
+    // The id of a tracker is that of its schedule.
+    return sendToWorker(deps, call, (ids) => ({ kind: 'run', ...ids, scheduleId: call.id, of: 'tracker' }));
+  },
+});
+
+/** Trackers, which look at products or keywords at regular times and make alerts. */
+export const TRACKER_ENDPOINTS = [
+  createTracker,
+  quoteTracker,
+  listTrackers,
+  getTracker,
+  updateTracker,
+  deleteTracker,
+  listTrackerAlerts,
+  runTracker,
+];

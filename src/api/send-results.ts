@@ -1,0 +1,51 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import type { FastifyReply } from 'fastify';
+import { type CallResults, failureLines, tableHeader } from '../batches/results.ts';
+import { gunzip } from '../results/compression.ts';
+import { acceptsGzip } from './envelope.ts';
+
+/** At the fastest level, compressing keeps up with fast connections. */
+const LEVEL = 1;
+
+/** Sends pieces one at a time. Stored pieces are compressed again: browsers read only the first of several gzip members. */
+export function sendPieces(reply: FastifyReply, pieces: AsyncIterable<Buffer>): FastifyReply {
+  const text = Readable.from(pieces, { objectMode: false });
+  if (!acceptsGzip(reply)) return reply.send(text);
+  // An error destroys the last stream, which ends the response.
+  const compressed = pipeline(text, createGzip({ level: LEVEL }), () => {});
+  return reply.header('content-encoding', 'gzip').send(compressed);
+}
+
+export async function* ndjson(
+  calls: AsyncIterable<CallResults>,
+  cursor: number | null,
+): AsyncGenerator<Buffer> {
+  for await (const call of calls) {
+    const { lines, firstItem, itemCount, error } = call;
+    const text = lines ? await gunzip(lines) : Buffer.from(error ? failureLines(call, error) : '');
+    // The client has already received some lines of the call that contains its last item.
+    const isAtCursor = cursor !== null && firstItem <= cursor && cursor < firstItem + itemCount;
+    yield isAtCursor ? linesAfter(text, cursor) : text;
+  }
+}
+
+/** Returns the lines of a call after an item. Each line begins with its index. */
+function linesAfter(lines: Buffer, cursor: number): Buffer {
+  let from = 0;
+  while (from < lines.length) {
+    const index = /^\{"index":(\d+)/.exec(lines.toString('latin1', from, from + 30))?.[1];
+    if (index === undefined || Number(index) > cursor) break;
+    const end = lines.indexOf(10, from);
+    from = end === -1 ? lines.length : end + 1;
+  }
+  return lines.subarray(from);
+}
+
+export async function* csv(
+  columns: readonly string[],
+  calls: AsyncIterable<CallResults>,
+): AsyncGenerator<Buffer> {
+  yield Buffer.from(tableHeader(columns));
+  for await (const { tableRows } of calls) if (tableRows) yield await gunzip(tableRows);
+}

@@ -1,0 +1,307 @@
+import { createHash } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import { isTestAccount } from '../accounts/authentication.ts';
+import { requireKeyFor } from '../accounts/key-standing.ts';
+import { type OffPeakWindow, offPeakOpening } from '../billing/wallets.ts';
+import { TEST_POOL } from '../operations/pools.ts';
+import type { ServiceClock } from '../platform/clock.ts';
+import { iso } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
+import { SoukError } from '../platform/errors.ts';
+import { fingerprint } from '../platform/fingerprint.ts';
+import { stringifyJson } from '../platform/json.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Redis } from '../platform/redis.ts';
+import type { RedisKeys } from '../platform/redis-keys.ts';
+import { okBody } from '../results/envelope.ts';
+import { batchView, findBatch } from './batch.ts';
+import {
+  ACCOUNT_LIMITS,
+  type AccountLimits,
+  checkedWebhook,
+  checkMaxUnits,
+  countOpenBatches,
+  limitsFor,
+  requireBatchRoom,
+  requireStorage,
+  type WebhookSettings,
+} from './limits.ts';
+import { type PackedCall, packAll } from './pack.ts';
+import {
+  type BatchRequest,
+  type BatchSettings,
+  DEFAULT_TIME_MS,
+  type FeedWindow,
+  LONGEST_TIME_MS,
+  readBatch,
+  type Upload,
+} from './read-batch.ts';
+import { type TakeTurns, workerTurns } from './turns.ts';
+import { BatchFaults } from './upload-text.ts';
+import { answerUpload, type BatchJob, type Reply } from './uploads.ts';
+
+export interface PrepareDeps {
+  database: Database;
+  redis: Redis;
+  keys: RedisKeys;
+  offPeak: OffPeakWindow;
+  webhooks: WebhookSettings;
+  /** Default: `ACCOUNT_LIMITS`. */
+  accountLimits?: AccountLimits | undefined;
+  clock: ServiceClock;
+  log: Logger;
+}
+
+type BatchUpload = Extract<BatchJob, { kind: 'batch' }>;
+
+/** Creates a batch from an upload and replies to the request that sent it. */
+export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Promise<void> {
+  await answerUpload(deps, upload.uploadId, async (body) => {
+    const content: Upload =
+      upload.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: upload.query };
+    const takeTurns = workerTurns();
+    const request = await readBatch(content, takeTurns, deps.clock.now());
+    const { idempotencyKey } = request.settings;
+    await requireKeyFor(deps.database, upload.keyId, request.operation, deps.clock.now());
+    const requestHash = await hashOf(request, takeTurns);
+    if (idempotencyKey !== null && !upload.dryRun) {
+      // This comes before the check of the deadline, so that a repeated request gets the same answer after the deadline, too.
+      const earlier = await findRepeated(deps.database, upload.accountId, idempotencyKey, requestHash);
+      if (earlier !== null) return accepted(deps.database, upload.accountId, earlier);
+    }
+    const webhook = await checkedWebhook(deps, upload.accountId, request.settings.webhook, 'webhook');
+    const { calls, units } = await packAll(request.operation, request.items, takeTurns);
+    const deadlineAt = await deadlineOf(deps, request.settings);
+    checkMaxUnits(units, request.settings.maxUnits);
+    if (upload.dryRun) return dryRunReply(request, calls.length, units);
+    const settings = { ...request.settings, webhook };
+    return create(deps, upload, { ...request, settings }, calls, deadlineAt, requestHash);
+  });
+}
+
+/** @throws BatchFaults. */
+async function deadlineOf(
+  { database, offPeak, clock }: PrepareDeps,
+  { deadlineAt, window }: BatchSettings,
+): Promise<number> {
+  const now = clock.now();
+  const fault = (problem: string) => new BatchFaults([{ parameter: 'deadline', problem }]);
+  if (deadlineAt === null) return now + DEFAULT_TIME_MS;
+  if (deadlineAt <= now) throw fault(`must be after the present time, ${iso(now)}`);
+  if (deadlineAt > now + LONGEST_TIME_MS)
+    throw fault(`must be at most 30 days away, at ${iso(now + LONGEST_TIME_MS)}`);
+  if (window !== 'off_peak') return deadlineAt;
+  const { isOpen, opensAt } = await offPeakOpening(database, offPeak, now);
+  if (isOpen || opensAt < deadlineAt) return deadlineAt;
+  throw fault(
+    `contradicts window: the off-peak window opens at ${iso(opensAt)}, after the deadline ${iso(deadlineAt)}`,
+  );
+}
+
+function dryRunReply({ operation, items }: BatchRequest, calls: number, units: number): Reply {
+  const data = {
+    dryRun: true,
+    operation: operation.name,
+    items: items.length,
+    calls,
+    units,
+    admitted: true,
+  };
+  return { status: 200, location: null, body: okBody(data) };
+}
+
+async function create(
+  { database, redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
+  { uploadId, accountId, keyId }: BatchUpload,
+  { operation, settings }: BatchRequest,
+  calls: readonly PackedCall[],
+  deadlineAt: number,
+  requestHash: Buffer,
+): Promise<Reply> {
+  const { name, window, webhook, idempotencyKey } = settings;
+  const batch: NewBatch = {
+    // The id of the upload, so that an upload that is read twice creates one batch.
+    batchId: uploadId,
+    accountId,
+    keyId,
+    name,
+    operation: operation.name,
+    window,
+    webhook,
+    // Without an idempotency key, only the same upload counts as a repetition.
+    idempotencyKey: idempotencyKey ?? `upload ${uploadId}`,
+    requestHash,
+    scheduleId: null,
+    onlyChanges: false,
+    createdAt: clock.now(),
+    deadlineAt,
+  };
+  const isNew = await inTransaction(database, async (client) => {
+    const open = await countOpenBatches(client, accountId);
+    if (await isKnown(client, batch)) return false;
+    const limits = limitsFor(accountId, accountLimits);
+    requireBatchRoom(open, limits);
+    await requireStorage({ database: client, redis, keys }, accountId, limits);
+    return insertBatch(client, batch, calls);
+  });
+  await redis.publish(keys.batchesChannel, uploadId);
+  const earlier = isNew
+    ? null
+    : await findRepeated(database, accountId, batch.idempotencyKey ?? '', requestHash);
+  return accepted(database, accountId, earlier ?? uploadId);
+}
+
+async function accepted(database: Database, accountId: number, batchId: string): Promise<Reply> {
+  const created = await findBatch(database, accountId, batchId);
+  if (!created) throw new SoukError('BATCH_NOT_FOUND');
+  const view = batchView(created);
+  return { status: 202, location: view.links.self, body: okBody(view, 'accepted') };
+}
+
+/**
+ * Returns the id of the batch that the same request has created; null if there is none yet.
+ * @throws SoukError IDEMPOTENCY_CONFLICT if the key was used for another request.
+ */
+async function findRepeated(
+  database: Database,
+  accountId: number,
+  idempotencyKey: string,
+  requestHash: Buffer,
+): Promise<string | null> {
+  const { rows } = await database.query<{ id: string; hash: Buffer }>(
+    'select id, request_hash as hash from batches where account_id = $1 and idempotency_key = $2',
+    [accountId, idempotencyKey],
+  );
+  const [earlier] = rows;
+  if (!earlier) return null;
+  if (earlier.hash.equals(requestHash)) return earlier.id;
+  throw new SoukError('IDEMPOTENCY_CONFLICT');
+}
+
+/**
+ * Identifies what a request asks for: the hash is the same for other names and another order of its parameters, for defaults
+ * that are given, and for lines instead of a document. Without an idempotency key, it does not depend on the items.
+ */
+async function hashOf({ operation, settings, items }: BatchRequest, takeTurns: TakeTurns): Promise<Buffer> {
+  const hash = createHash('sha256').update(fingerprint(operation.name, settings));
+  if (settings.idempotencyKey === null) return hash.digest();
+  for (const { input } of items) {
+    hash.update(fingerprint(input));
+    await takeTurns();
+  }
+  return hash.digest();
+}
+
+/** A batch to be inserted. Times are Unix milliseconds. */
+interface NewBatch {
+  /** UUID of version 7. */
+  batchId: string;
+  accountId: number;
+  /** The key for which its calls count; null: none, or a key of the pages. */
+  keyId: number | null;
+  name: string | null;
+  operation: string;
+  window: FeedWindow;
+  webhook: string | null;
+  idempotencyKey: string | null;
+  /** Hash of what the request asks for: detects an idempotency key that is used for another request. */
+  requestHash: Buffer;
+  scheduleId: string | null;
+  onlyChanges: boolean;
+  createdAt: number;
+  deadlineAt: number;
+}
+
+/** The number of calls that one statement inserts. Together they have a few hundred KB of items. */
+const ROWS_PER_STATEMENT = 500;
+
+/**
+ * Inserts a batch and its calls in the caller's transaction.
+ * @returns false if the account already has a batch with this idempotency key; then nothing is written.
+ */
+export async function insertBatch(
+  client: ClientBase,
+  batch: NewBatch,
+  calls: readonly PackedCall[],
+): Promise<boolean> {
+  const itemCount = calls.reduce((sum, { items }) => sum + items.length, 0);
+  const units = calls.reduce((sum, call) => sum + call.units, 0);
+  const { rowCount } = await client.query(
+    `insert into batches (id, account_id, name, operation, state, feed_window, item_count, units_quoted, webhook,
+       idempotency_key, request_hash, schedule_id, only_changes, created_at, deadline_at, key_id)
+     values ($1, $2, $3, $4, 'running', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     on conflict (account_id, idempotency_key) where idempotency_key is not null do nothing`,
+    [
+      batch.batchId,
+      batch.accountId,
+      batch.name,
+      batch.operation,
+      batch.window,
+      itemCount,
+      units,
+      batch.webhook,
+      batch.idempotencyKey,
+      batch.requestHash,
+      batch.scheduleId,
+      batch.onlyChanges,
+      new Date(batch.createdAt),
+      new Date(batch.deadlineAt),
+      batch.keyId,
+    ],
+  );
+  if (rowCount === 0) return false;
+  await deleteOldFreeBatches(client, batch.accountId);
+  for (let i = 0; i < calls.length; i += ROWS_PER_STATEMENT) {
+    await insertCalls(client, batch, calls.slice(i, i + ROWS_PER_STATEMENT));
+  }
+  return true;
+}
+
+/**
+ * How many ended batches that cost nothing an account keeps, such as cancelled ones: otherwise an account could store as
+ * many items as it sends.
+ */
+export const FREE_BATCHES_KEPT = 100;
+
+/** A limit on each statement, because a batch can have 100,000 calls. */
+const FREE_BATCHES_DELETED = 2;
+
+async function deleteOldFreeBatches(client: ClientBase, accountId: number): Promise<void> {
+  await client.query(
+    `delete from batches where id in (
+       select id from batches where account_id = $1 and finished_at is not null and units_charged = 0
+       order by id desc offset $2 limit $3 for update skip locked)`,
+    [accountId, FREE_BATCHES_KEPT, FREE_BATCHES_DELETED],
+  );
+}
+
+/** Returns whether the account has a batch with the idempotency key of this one. */
+async function isKnown(client: ClientBase, { accountId, idempotencyKey }: NewBatch): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'select 1 from batches where account_id = $1 and idempotency_key = $2',
+    [accountId, idempotencyKey],
+  );
+  return rowCount !== 0;
+}
+
+/** Adds calls to a batch. Those of a test account run in the pool of test calls. */
+export async function insertCalls(
+  client: ClientBase,
+  { batchId, accountId }: { batchId: string; accountId: number },
+  calls: readonly PackedCall[],
+): Promise<void> {
+  await client.query(
+    `insert into batch_calls (batch_id, first_item, item_count, pool, units, items, input)
+     select $1, * from unnest($2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::text[])`,
+    [
+      batchId,
+      calls.map(({ firstItem }) => firstItem),
+      calls.map(({ items }) => items.length),
+      calls.map(({ pool }) => (isTestAccount(accountId) ? TEST_POOL : pool)),
+      calls.map(({ units }) => units),
+      calls.map(({ items }) => stringifyJson(items)),
+      calls.map(({ input }) => stringifyJson(input)),
+    ],
+  );
+}

@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { normaliseTerm, REPORT_SITES } from '../../operations/brand-analytics/keywords.ts';
+import { type Domain, reportSite, SITES } from '../../operations/params/domain.ts';
+import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
+import { Fault } from '../../operations/params/request.ts';
+import { boolean, integer, listProblem, oneOf, oneOfNumbers, text } from '../../operations/params/scalars.ts';
+import { SCHEDULE_FIELDS } from '../schedules/read-schedule.ts';
+import { BatchFaults, parseBody } from '../upload-text.ts';
+import {
+  type Condition,
+  conditionKey,
+  isAboutKeywords,
+  MOST_CONDITIONS,
+  newConditionSchema,
+} from './condition.ts';
+
+const MOST_TRACKED = 10_000;
+
+/** The products or the keywords of a tracker, all of one site. */
+export type Subjects =
+  | { kind: 'products'; domain: number; asins: readonly string[] }
+  /** Normalised search terms. */
+  | { kind: 'keywords'; domain: number; terms: readonly string[] };
+
+/** What a tracker tracks, and on which site. */
+export type TrackedSite = Pick<Subjects, 'kind' | 'domain'>;
+
+const DOMAINS = Object.keys(SITES).map(Number) as [Domain, ...Domain[]];
+
+const { name, cron, timezone, paused, window, runHours } = SCHEDULE_FIELDS;
+
+export const NOTIFY_BY = ['webhook', 'email'] as const;
+
+export type NotifyBy = (typeof NOTIFY_BY)[number];
+
+const NOTIFY_PROBLEM = `must be a list of ${NOTIFY_BY.join(' and ')}`;
+
+const fields = {
+  name: name.describe('Name of the tracker, visible to its account only'),
+  cron: cron.meta({
+    description: 'Times of the looks: minute, hour, day of the month, month, day of the week',
+  }),
+  timezone,
+  paused: paused.describe('While true, the tracker has no looks'),
+  window,
+  runHours: runHours.describe('Hours that each look may take; items that take longer keep their state'),
+  conditions: z
+    .array(newConditionSchema, listProblem(`must be a list of 1 to ${MOST_CONDITIONS} conditions`))
+    .min(1, `must be a list of 1 to ${MOST_CONDITIONS} conditions, got 0 items`)
+    .max(MOST_CONDITIONS, listProblem(`must be a list of 1 to ${MOST_CONDITIONS} conditions`))
+    .refine((conditions) => new Set(conditions.map(conditionKey)).size === conditions.length, {
+      error: 'must not contain the same condition twice',
+    })
+    .describe('Statements about each product or keyword; an alert is made when one becomes true'),
+  alertAtStart: boolean().describe('Also alert if a condition is true at the first look'),
+  hysteresisPercent: integer({ min: 0, max: 50 }).describe(
+    'After an alert, the value must be on the other side of the bound by this percentage before it can cross the bound again',
+  ),
+  quietHours: integer({ min: 0, max: 720 }).describe(
+    'Hours after an alert in which the same condition of the same product or keyword makes no other',
+  ),
+  notify: z
+    .array(oneOf(NOTIFY_BY), listProblem(NOTIFY_PROBLEM))
+    .max(NOTIFY_BY.length, listProblem(NOTIFY_PROBLEM))
+    .describe(
+      'How alerts are sent: webhook (if there is one), email to the address of the account (at most one an hour); an empty list sends none',
+    ),
+  webhook: text({ maxLength: 2_000 }).nullable().describe('Address that receives the alerts'),
+  maxUnits: integer({ min: 0 }).nullable().describe('Refuse the tracker if a look can cost more than this'),
+};
+
+const subjects = {
+  domain: oneOfNumbers(DOMAINS)
+    .optional()
+    .meta({
+      description: 'Site of asins, as a number of the provider',
+      examples: [1],
+    }),
+  asins: listOf('ASIN', z.string().meta({ ...ASIN_SCHEMA })).describe(
+    `1-${MOST_TRACKED.toLocaleString('en')} products; with domain`,
+  ),
+  country: reportSite().optional().describe('Site code of keywords'),
+  keywords: listOf('keyword', text({ maxLength: 200 })).meta({
+    description: 'Search terms of the brand-analytics reports, instead of asins; with country',
+    // plain-english: allow
+    examples: [['desk lamp']],
+  }),
+};
+
+export const newTrackerSchema = z.strictObject(
+  {
+    ...fields,
+    ...subjects,
+    timezone: fields.timezone.default('UTC'),
+    paused: fields.paused.default(false),
+    window: fields.window.default('any'),
+    runHours: fields.runHours.default(24),
+    alertAtStart: fields.alertAtStart.default(false),
+    hysteresisPercent: fields.hysteresisPercent.default(2),
+    quietHours: fields.quietHours.default(24),
+    notify: fields.notify.default(['webhook']),
+    webhook: fields.webhook.default(null),
+    maxUnits: fields.maxUnits.default(null),
+  },
+  'must be a JSON object',
+);
+
+export const trackerChangeSchema = z
+  .strictObject({ ...fields, ...subjects }, 'must be a JSON object')
+  .partial()
+  .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
+
+type TrackerSettings = Omit<z.output<typeof newTrackerSchema>, keyof typeof subjects>;
+
+/** @throws BatchFaults */
+export async function readTracker(body: string): Promise<{ settings: TrackerSettings; subjects: Subjects }> {
+  const { domain, asins, country, keywords, ...settings } = await parseBody(newTrackerSchema, body);
+  const found = subjectsOf({ domain, asins, country, keywords }, null);
+  if (!found) throw fault('asins', 'is required: send domain and asins, or country and keywords');
+  requireFitting(settings.conditions, found);
+  return { settings, subjects: found };
+}
+
+/**
+ * Reads a change of a tracker. Absent fields stay as they are.
+ * @returns the subjects, or null if they stay.
+ * @throws BatchFaults
+ */
+export async function readTrackerChange(
+  body: string,
+  present: TrackedSite,
+): Promise<{ settings: Partial<TrackerSettings>; subjects: Subjects | null }> {
+  const { domain, asins, country, keywords, ...change } = await parseBody(trackerChangeSchema, body);
+  const settings = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const found = subjectsOf({ domain, asins, country, keywords }, present);
+  if (found && found.kind !== present.kind)
+    throw fault(
+      found.kind === 'products' ? 'asins' : 'keywords',
+      `must not be sent: this tracker has ${present.kind}`,
+    );
+  if (change.conditions) requireFitting(change.conditions, found ?? present);
+  return { settings, subjects: found };
+}
+
+interface SentSubjects {
+  domain?: number | undefined;
+  asins?: readonly string[] | undefined;
+  country?: keyof typeof REPORT_SITES | undefined;
+  keywords?: readonly string[] | undefined;
+}
+
+/** @returns null if the request names none. */
+function subjectsOf(
+  { domain, asins, country, keywords }: SentSubjects,
+  present: TrackedSite | null,
+): Subjects | null {
+  if ((asins || domain !== undefined) && (keywords || country))
+    throw fault('keywords', 'and asins are both present: send domain and asins, or country and keywords');
+  if (asins) {
+    const site = domain ?? present?.domain;
+    if (site === undefined) throw fault('domain', `is required: it must be one of ${DOMAINS.join(', ')}`);
+    return { kind: 'products', domain: site, asins: unique(asins.map(asinOf)) };
+  }
+  if (keywords) {
+    const site = country ? REPORT_SITES[country].domain : present?.domain;
+    if (site === undefined)
+      throw fault('country', `is required: it must be one of ${Object.keys(REPORT_SITES).join(', ')}`);
+    return { kind: 'keywords', domain: site, terms: unique(keywords.map(normaliseTerm)) };
+  }
+  if (domain !== undefined) throw fault('asins', 'is required with domain');
+  if (country) throw fault('keywords', 'is required with country');
+  return null;
+}
+
+function requireFitting(conditions: readonly Condition[], { kind }: TrackedSite): void {
+  const wrong = conditions.findIndex((condition) => isAboutKeywords(condition) !== (kind === 'keywords'));
+  const found = conditions[wrong];
+  if (found) throw fault(`conditions.${wrong}.type`, `${found.type} is no condition of ${kind}`);
+}
+
+function asinOf(sent: string, index: number): string {
+  const asin = parseAsin(sent.trim());
+  if (asin instanceof Fault) throw fault(`asins.${index}`, asin.problem);
+  return asin;
+}
+
+function listOf(item: string, entry: z.ZodType<string>) {
+  const wanted = `must be a list of 1 to ${MOST_TRACKED} ${item}s`;
+  return z
+    .array(entry, listProblem(wanted))
+    .min(1, `${wanted}, got 0 items`)
+    .max(MOST_TRACKED, listProblem(wanted))
+    .optional();
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}
+
+function fault(parameter: string, problem: string): BatchFaults {
+  return new BatchFaults([{ parameter, problem }]);
+}

@@ -1,0 +1,337 @@
+import type Stripe from 'stripe';
+import { validate as isUuid } from 'uuid';
+import type { Queryable } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { isKnownPlan } from '../grants.ts';
+import type { Wallet } from '../wallets.ts';
+import { type PlanOffer, planCents } from './offers.ts';
+import { findPurchase, type Purchase } from './purchases.ts';
+import {
+  EXTEND_BEFORE_MS,
+  planIdOfProduct,
+  type RenewalState,
+  type Stored,
+  storeRenewal,
+} from './renewals.ts';
+import { syncReversal } from './reversals.ts';
+import { monthlyPrice } from './stripe/checkout.ts';
+import type { StripeContext } from './stripe/stripe-context.ts';
+
+/** A paid invoice of a renewing plan and the time that it pays for. Times are Unix milliseconds. */
+export interface PaidPeriod {
+  invoiceId: string;
+  planId: number;
+  quantity: number;
+  from: number;
+  to: number;
+  paymentIntentId: string | null;
+}
+
+/** What Stripe's objects say about a renewing plan. */
+export interface StripeFacts {
+  id: string;
+  /** The purchase that created it; null: it was not created by a checkout of this installation. */
+  purchaseId: string | null;
+  /** unpaid: the last payment has failed. */
+  status: 'running' | 'unpaid' | 'ended';
+  /** It ends with the period that was paid. */
+  isCancelling: boolean;
+  /** The plan, quantity and price in cents that the next invoice will have. */
+  planId: number | null;
+  quantity: number;
+  amountCents: number;
+  paid: PaidPeriod[];
+}
+
+/** Reads the facts from a subscription of Stripe and its paid invoices. */
+export function readFacts(
+  subscription: Stripe.Subscription,
+  paidInvoices: readonly Stripe.Invoice[],
+): StripeFacts {
+  const [item] = subscription.items.data;
+  // The Stripe account may have other uses, which may use the same name for another id.
+  const { purchase } = subscription.metadata;
+  const quantity = item?.quantity ?? 1;
+  return {
+    id: subscription.id,
+    purchaseId: purchase !== undefined && isUuid(purchase) ? purchase : null,
+    status: STATUSES[subscription.status] ?? 'running',
+    isCancelling: subscription.cancel_at_period_end || subscription.cancel_at !== null,
+    planId: planIdOfProduct(idOf(item?.price.product ?? null)),
+    quantity,
+    amountCents: (item?.price.unit_amount ?? 0) * quantity,
+    paid: paidInvoices.flatMap((invoice) => paidPeriod(invoice) ?? []),
+  };
+}
+
+const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
+  past_due: 'unpaid',
+  unpaid: 'unpaid',
+  incomplete: 'unpaid',
+  paused: 'unpaid',
+  canceled: 'ended',
+  incomplete_expired: 'ended',
+};
+
+/**
+ * The month that an invoice pays for. An upgrade has a line that credits the old plan, and one for the month of the new plan, which
+ * counts. A line that is a proration charges or credits a part of a month that was paid before, for example after a change of the
+ * quantity in Stripe's dashboard, so it pays for no month.
+ */
+function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {
+  const lines = invoice.lines.data.flatMap((line) => {
+    const planId = planIdOfProduct(idOf(line.pricing?.price_details?.product ?? null));
+    return planId === null || line.amount < 0 || isProration(line) ? [] : [{ ...line, planId }];
+  });
+  const [line] = lines.sort((a, b) => b.period.end - a.period.end || b.amount - a.amount);
+  if (!line || line.period.end <= line.period.start) return null;
+  return {
+    invoiceId: invoice.id,
+    planId: line.planId,
+    quantity: line.quantity ?? 1,
+    from: line.period.start * 1000,
+    to: line.period.end * 1000,
+    paymentIntentId: paymentIntentOf(invoice),
+  };
+}
+
+function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
+  return (parent?.subscription_item_details ?? parent?.invoice_item_details)?.proration ?? false;
+}
+
+/** null for an invoice that was paid without a payment, for example from the customer's balance. */
+function paymentIntentOf({ payments }: Stripe.Invoice): string | null {
+  const paid = payments?.data.find(({ status }) => status === 'paid') ?? payments?.data[0];
+  return idOf(paid?.payment.payment_intent ?? null);
+}
+
+/** Returns the id of an object that Stripe returns as its id or, on request, as a whole. */
+export function idOf(reference: string | { id: string } | null): string | null {
+  return typeof reference === 'string' ? reference : (reference?.id ?? null);
+}
+
+/** Each attempt reads Stripe again, because another process has stored the plan meanwhile. */
+const ATTEMPTS = 5;
+
+/** Invoices that are read, the newest first. Earlier ones were read when they were new. */
+const INVOICES = 24;
+
+/** Reads a renewing plan from Stripe and stores what follows. Any number of calls in any order have the effect of the last one. */
+export async function syncRenewal(context: StripeContext, id: string): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const revision = await revisionOf(context, id);
+    const facts = await readRenewal(context, id);
+    const purchase = await purchaseOf(context, facts);
+    if (!purchase) return;
+    const stored = await store(context, purchase, facts, revision);
+    if (stored.kind === 'stale') continue;
+    if (stored.kind === 'nothing') return;
+    if (stored.changes.isOverdue) await endAtStripe(context, id);
+    // A refund can be reported before the payment.
+    for (const { paymentIntentId } of stored.changes.grants)
+      if (paymentIntentId !== null) await syncReversal(context, paymentIntentId);
+    return;
+  }
+  throw new Error(`The renewing plan ${id} changed during each of ${ATTEMPTS} attempts to store it`);
+}
+
+async function revisionOf({ database }: StripeContext, id: string): Promise<number> {
+  const { rows } = await database.query<{ revision: number }>(
+    'select revision from renewing_plans where id = $1',
+    [id],
+  );
+  return rows[0]?.revision ?? 0;
+}
+
+async function readRenewal({ api }: StripeContext, id: string): Promise<StripeFacts> {
+  const stripe = await api();
+  const subscription = await stripe.subscriptions.retrieve(id);
+  const invoices = await stripe.invoices.list({
+    subscription: id,
+    status: 'paid',
+    limit: INVOICES,
+    expand: ['data.payments'],
+  });
+  return readFacts(subscription, invoices.data);
+}
+
+/** The Stripe account may have other uses, and other products: their subscriptions are ignored. */
+async function purchaseOf({ database, log }: StripeContext, facts: StripeFacts): Promise<Purchase | null> {
+  const purchase = facts.purchaseId === null ? null : await findPurchase(database, facts.purchaseId);
+  const planIds = [...facts.paid.map(({ planId }) => planId), facts.planId];
+  const isKnown = purchase !== null && (await isKnownPlan(database, planIds));
+  if (isKnown) return purchase;
+  log.warn({ subscription: facts.id }, 'subscription of Stripe for an unknown purchase or plan');
+  return null;
+}
+
+function store(
+  { database, now, graceMs, notify }: StripeContext,
+  purchase: Purchase,
+  facts: StripeFacts,
+  revision: number,
+): Promise<Stored> {
+  return inTransaction(database, async (client) => {
+    const stored = await storeRenewal(client, purchase, facts, { revision, now: now(), graceMs });
+    if (stored.kind !== 'stored') return stored;
+    const { before, changes } = stored;
+    const { accountId, currency } = purchase;
+    if (changes.state === 'past_due' && before !== 'past_due')
+      await notify(client, accountId, {
+        reference: `${facts.id} ${changes.periodEnd}`,
+        purchase: `${purchase.offerName}, one month`,
+        amount: new Intl.NumberFormat('en', { style: 'currency', currency }).format(
+          changes.amountCents / 100,
+        ),
+        nextAttemptAt: null,
+        endsAt: new Date(changes.graceUntil ?? changes.periodEnd).toISOString(),
+      });
+    return stored;
+  });
+}
+
+/** Ends a plan whose time of grace is over, so that Stripe charges no more for it. */
+async function endAtStripe({ api, log }: StripeContext, id: string): Promise<void> {
+  const stripe = await api();
+  const open = await stripe.invoices.list({ subscription: id, status: 'open', limit: 10 });
+  for (const invoice of open.data) await stripe.invoices.voidInvoice(invoice.id);
+  await stripe.subscriptions.cancel(id);
+  log.info({ subscription: id }, 'ended a plan whose payment failed');
+}
+
+/** A renewing plan of an account, as it was last read from Stripe. Amounts are in cents. */
+export interface RenewingPlan {
+  /** The id of Stripe's subscription. */
+  id: string;
+  accountId: number;
+  wallet: Wallet;
+  state: RenewalState;
+  planName: string;
+  planCode: string;
+  planId: number;
+  /** The price of the plan per month, for the wallet `general` and a quantity of 1. */
+  priceCents: number;
+  /** The plan of the next month, if a change is planned. */
+  nextPlanName: string | null;
+  quantity: number;
+  /** The price of the next month. */
+  amountCents: number;
+  currency: string;
+  periodEnd: Date;
+  graceUntil: Date | null;
+}
+
+/** Returns the renewing plans of an account, the newest first. Those that have ended come last. */
+export async function renewingPlansOf(database: Queryable, accountId: number): Promise<RenewingPlan[]> {
+  const { rows } = await database.query<RenewingPlan>(
+    `select r.id, r.account_id as "accountId", r.wallet, r.state, p.name as "planName", p.code as "planCode",
+       p.id as "planId", coalesce(p.price_cents, 0) as "priceCents", n.name as "nextPlanName", r.quantity, r.amount_cents as "amountCents", o.currency,
+       r.period_end as "periodEnd", r.grace_until as "graceUntil"
+     from renewing_plans r
+     join plans p on p.id = r.plan_id
+     left join plans n on n.id = r.next_plan_id
+     join orders o on o.id = r.purchase_id
+     where r.account_id = $1 order by r.state = 'ended', r.period_end desc limit 20`,
+    [accountId],
+  );
+  return rows;
+}
+
+/** Ends a renewing plan with the month that was paid, or takes that back. */
+export async function setCancelled(
+  context: StripeContext,
+  { id }: RenewingPlan,
+  isCancelled: boolean,
+): Promise<void> {
+  const stripe = await context.api();
+  const { cancel_at: cancelAt } = await stripe.subscriptions.retrieve(id);
+  // The customer portal can set a time instead. Stripe accepts one of the two fields.
+  const change =
+    !isCancelled && cancelAt !== null ? { cancel_at: '' as const } : { cancel_at_period_end: isCancelled };
+  await stripe.subscriptions.update(id, change);
+  await syncRenewal(context, id);
+}
+
+/** Returns whether a change takes effect at once, and not with the next month. */
+export function isUpgrade(plan: RenewingPlan, offer: PlanOffer): boolean {
+  return offer.priceCents > plan.priceCents;
+}
+
+/**
+ * Changes the plan. A dearer plan starts a new month at once: Stripe charges its price less the unused time of the present
+ * month. A cheaper plan, or the present one again, starts with the next month.
+ */
+export async function changePlan(
+  context: StripeContext,
+  plan: RenewingPlan,
+  offer: PlanOffer,
+): Promise<void> {
+  // A planned change has changed the price at Stripe, by which the unused time would be computed.
+  if (isUpgrade(plan, offer) && plan.nextPlanName !== null)
+    await setPrice(context, plan, { ...plan, id: plan.planId, name: plan.planName }, NEXT_MONTH);
+  await setPrice(context, plan, offer, isUpgrade(plan, offer) ? AT_ONCE : NEXT_MONTH);
+  await syncRenewal(context, plan.id);
+}
+
+const NEXT_MONTH = { proration_behavior: 'none' } as const;
+
+/** Nothing changes if the payment fails. */
+const AT_ONCE = {
+  billing_cycle_anchor: { type: 'now' },
+  proration_behavior: 'always_invoice',
+  payment_behavior: 'error_if_incomplete',
+} as const;
+
+async function setPrice(
+  { api }: StripeContext,
+  { id, wallet, currency, quantity }: RenewingPlan,
+  plan: { id: number; name: string; priceCents: number },
+  when: typeof NEXT_MONTH | typeof AT_ONCE,
+): Promise<void> {
+  const stripe = await api();
+  const { items } = await stripe.subscriptions.retrieve(id);
+  const unitCents = planCents(plan, wallet);
+  const price = await monthlyPrice(stripe, plan, { currency, unitCents });
+  await stripe.subscriptions.update(id, {
+    items: [{ id: items.data[0]?.id ?? '', quantity, price_data: price }],
+    ...when,
+  });
+}
+
+/** Plans that are read in one round. */
+const MOST_AT_ONCE = 50;
+
+/** A plan whose month has ended is read this often until its payment is reported; others once a day. */
+const AGAIN_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Reads plans from Stripe again whose month ends or has ended, and plans that were not read for a day, because events can be
+ * lost. A plan that cannot be read is tried again later.
+ */
+export async function reconcileRenewals(context: StripeContext): Promise<void> {
+  const { log } = context;
+  for (const id of await claimDue(context))
+    await syncRenewal(context, id).catch((error: unknown) =>
+      log.warn({ err: error, subscription: id }, 'failed to read a renewing plan from Stripe'),
+    );
+}
+
+async function claimDue({ database, now }: StripeContext): Promise<string[]> {
+  const at = now();
+  const { rows } = await database.query<{ id: string }>(
+    `update renewing_plans set seen_at = $1 where id in (
+       select id from renewing_plans
+       where state <> 'ended' and (seen_at <= $2 or (seen_at <= $3 and period_end <= $4))
+       order by seen_at limit $5 for update skip locked)
+     returning id`,
+    [
+      new Date(at),
+      new Date(at - DAY_MS),
+      new Date(at - AGAIN_MS),
+      new Date(at + EXTEND_BEFORE_MS),
+      MOST_AT_ONCE,
+    ],
+  );
+  return rows.map(({ id }) => id);
+}

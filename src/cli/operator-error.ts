@@ -1,2 +1,0 @@
-/** The command cannot be executed. The message says why. */
-export class OperatorError extends Error {}

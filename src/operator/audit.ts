@@ -1,0 +1,215 @@
+import { pipeline, Readable } from 'node:stream';
+import { type Stringifier, stringify } from 'csv-stringify';
+import type { ClientBase } from 'pg';
+import { credentialOf } from '../accounts/operator-sign-in.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
+
+/** The actions of the audit log, with their names on pages. */
+export const AUDIT_ACTIONS = {
+  'account.created': 'Account created',
+  'account.disabled': 'Account disabled',
+  'account.enabled': 'Account enabled',
+  'account.email-confirmed': 'E-mail address confirmed',
+  'account.two-factor-removed': 'Two-factor sign-in turned off',
+  'account.viewed': 'Account viewed as its customer',
+  'account.exported': 'Data exported',
+  'account.erasure-requested': 'Erasure requested',
+  'account.erasure-cancelled': 'Erasure cancelled',
+  'password-reset.created': 'Password reset link created',
+  'key.created': 'Key created',
+  'key.changed': 'Key changed',
+  'key.reset': 'Keys reset',
+  'key.revoked': 'Keys revoked',
+  'subscription.granted': 'Subscription granted',
+  'pack.granted': 'Pack granted',
+  'purchase.confirmed': 'Purchase confirmed',
+  'purchase.cancelled': 'Purchase cancelled',
+  'plan.saved': 'Plan saved',
+  'offer.saved': 'Pack for sale saved',
+  'announcement.created': 'Announcement created',
+  'announcement.ended': 'Announcement ended',
+  'incident.noted': 'Note to an incident added',
+  'report.import-started': 'Import of a report started',
+  'report.fetch-started': 'Fetch of a report started',
+  'reports.deleted': 'Reports deleted',
+  'operator.two-factor-added': 'Two-factor sign-in of the operator turned on',
+  'operator.two-factor-removed': 'Two-factor sign-in of the operator turned off',
+  'queue.changed': 'Queue changed',
+  'session.started': 'Signed in',
+  'session.refused': 'Sign-in refused',
+  'session.ended': 'Signed out',
+} as const;
+
+export type AuditAction = keyof typeof AUDIT_ACTIONS;
+
+/** Who acts as the operator. */
+export interface Operator {
+  channel: 'console' | 'command';
+  /** `token` and the start of its digest, or `user@host`. */
+  name: string;
+  /** The network address of a request to the console. */
+  address: string | null;
+}
+
+/** What an act of the operator needs. */
+export interface Operating {
+  database: Database;
+  operator: Operator;
+  now: number;
+}
+
+/** A line of the audit log. The values are free of secrets and of personal data. */
+export interface AuditLine {
+  action: AuditAction;
+  accountId?: number;
+  /** What was changed, such as the code of a plan. */
+  target?: string;
+  before?: Record<string, unknown>;
+  after?: Record<string, unknown>;
+}
+
+/** What an act returns, and its line; null: nothing was done. */
+interface Audited<Result> {
+  result: Result;
+  line: AuditLine | null;
+}
+
+/** The most lines about refused sign-ins in an hour, so that guesses from many networks do not fill the database. */
+const MAX_REFUSALS_PER_HOUR = 1_000;
+
+/** Executes an act of the operator in a transaction that also writes its line. */
+export function audited<Result>(
+  { database, operator }: Operating,
+  act: (client: ClientBase) => Promise<Audited<Result>>,
+): Promise<Result> {
+  return inTransaction(database, async (client) => {
+    const { result, line } = await act(client);
+    if (line) await writeLine(client, operator, line);
+    return result;
+  });
+}
+
+/** Writes the line of an act outside PostgreSQL, or of one that takes several transactions, before the act begins. */
+export async function writeLine(database: Queryable, operator: Operator, line: AuditLine): Promise<void> {
+  const { channel, name, address } = operator;
+  const { action, accountId = null, target = null, before = null, after = null } = line;
+  await database.query(
+    `insert into audit_log (channel, operator, address, action, account_id, target, before, after)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [channel, name, address, action, accountId, target, before, after],
+  );
+}
+
+/** Writes that an incorrect operator token, or an incorrect code after a correct token, was refused. */
+export async function writeRefusal(
+  database: Queryable,
+  address: string,
+  refused: 'token' | 'code' = 'token',
+): Promise<void> {
+  await database.query(
+    `insert into audit_log (channel, operator, address, action, target)
+     select 'console', 'unknown', $1, 'session.refused', $3
+     where (select count(*) from audit_log
+       where action = 'session.refused' and at > clock_timestamp() - interval '1 hour') < $2`,
+    [address, MAX_REFUSALS_PER_HOUR, refused === 'code' ? 'code' : null],
+  );
+}
+
+/** The operator who holds the token of ADMIN_TOKEN. */
+export function holderOf(adminToken: string, address: string): Operator {
+  return { channel: 'console', name: `token ${credentialOf(adminToken).toString('hex', 0, 4)}`, address };
+}
+
+/** A line as it is shown. */
+export interface StoredLine {
+  id: number;
+  at: Date;
+  channel: 'console' | 'command';
+  operator: string;
+  address: string | null;
+  action: AuditAction;
+  accountId: number | null;
+  target: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+/** Selects lines; absent fields select all. */
+interface AuditFilter {
+  action?: AuditAction | undefined;
+  accountId?: number | undefined;
+  /** A part of the operator's name. */
+  operator?: string | undefined;
+  /** [from, to) */
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+const PAGE_LINES = 1_000;
+
+/** Returns lines, the newest first. @param before the last line of the previous page. */
+export async function auditLines(
+  database: Queryable,
+  { action, accountId, operator, from, to }: AuditFilter,
+  { before, limit }: { before?: number | null | undefined; limit: number },
+): Promise<StoredLine[]> {
+  const { rows } = await database.query<StoredLine>(
+    `select id, at, channel, operator, address, action, account_id as "accountId", target, before, after
+     from audit_log
+     where ($1::text is null or action = $1) and ($2::bigint is null or account_id = $2)
+       and ($3::text is null or strpos(operator, $3) > 0)
+       and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5)
+       and ($6::bigint is null or id < $6)
+     order by id desc limit $7`,
+    [action ?? null, accountId ?? null, operator || null, from ?? null, to ?? null, before ?? null, limit],
+  );
+  return rows;
+}
+
+const COLUMNS = [
+  'id',
+  'at',
+  'channel',
+  'operator',
+  'address',
+  'action',
+  'accountId',
+  'target',
+  'before',
+  'after',
+];
+
+/** The lines as CSV, the newest first. Pages are read while the file is sent. */
+export function auditCsv(database: Database, filter: AuditFilter): Stringifier {
+  const csv = stringify({
+    header: true,
+    columns: COLUMNS,
+    // Spreadsheets must not run a field as a formula.
+    escape_formulas: true,
+    cast: { date: (at) => at.toISOString(), object: (values) => JSON.stringify(values) },
+  });
+  async function* records() {
+    let before: number | undefined;
+    for (;;) {
+      const lines = await auditLines(database, filter, { before, limit: PAGE_LINES });
+      yield* lines;
+      if (lines.length < PAGE_LINES) return;
+      before = lines.at(-1)?.id;
+    }
+  }
+  // An error, or a client that disconnects, ends both streams.
+  return pipeline(Readable.from(records()), csv, () => {});
+}
+
+/** What a line changed, as a text such as `state: active -> disabled`. */
+export function changeText({ before, after }: Pick<StoredLine, 'before' | 'after'>): string {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  return names
+    .map((name) => {
+      const now = text(after?.[name]);
+      return before && name in before ? `${name}: ${text(before[name])} -> ${now}` : `${name}: ${now}`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,156 @@
+import { isTestAccount } from '../accounts/authentication.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { type Logger, maskSecrets } from '../platform/log.ts';
+import type { CallEventSink, Failure, StoringSink } from '../platform/telemetry/call-events.ts';
+import { writeBehind } from '../platform/write-behind.ts';
+
+/**
+ * Passes only events that are not about a test account. Metrics, and the usage statistics that the operator compares with
+ * purchases and tokens, are about live calls.
+ */
+export function ofLiveCalls(sink: CallEventSink): CallEventSink {
+  return (event) => {
+    if ('accountId' in event && event.accountId !== undefined && isTestAccount(event.accountId)) return;
+    sink(event);
+  };
+}
+
+const MAX_REASON_CHARACTERS = 4_000;
+
+/** A failure as stored, with its cause as a text for the operator. */
+type StoredFailure = Omit<Failure, 'cause'> & { at: string; reason: string };
+
+/** Stores failures, so that the operator can find them by the ids that customers received. */
+export function createFailureLog(database: Database, clock: Clock, log: Logger): StoringSink {
+  const failures = writeBehind<StoredFailure, StoredFailure>(clock, log, {
+    what: 'the failure log',
+    everyMs: 1_000,
+    // Further failures of a second are only in the log of the process, so that they do not fill the database.
+    most: 50,
+    write: (written) =>
+      database.query(
+        `insert into failures (at, code, place, error_id, request_id, call_id, account_id, reason)
+         select "at", "code", "place", "errorId", "requestId", "callId", "accountId", "reason"
+         from jsonb_to_recordset($1) as f ("at" timestamptz, "code" text, "place" text, "errorId" text,
+           "requestId" text, "callId" uuid, "accountId" bigint, "reason" text)`,
+        [JSON.stringify([...written.values()])],
+      ),
+  });
+  return {
+    onEvent(event) {
+      if (event.type !== 'failure') return;
+      const { code, place, errorId, requestId, callId, accountId, cause } = event;
+      const reason = printable(maskSecrets(reasonOf(cause))).slice(0, MAX_REASON_CHARACTERS);
+      const at = new Date(clock.now()).toISOString();
+      const failure = { at, code, place, errorId, requestId, callId, accountId, reason };
+      failures.add(failure, failure);
+    },
+    close: failures.close,
+  };
+}
+
+/** The stack of an error and of its causes. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { stack, message, cause } = error;
+  return `${stack ?? message}${cause === undefined ? '' : `\nCaused by: ${reasonOf(cause)}`}`;
+}
+
+/** PostgreSQL stores no zero bytes. */
+function printable(text: string): string {
+  return text.replaceAll('\0', '');
+}
+
+/** Stores when keys were last accepted. */
+export function createKeyUse(database: Database, clock: Clock, log: Logger): StoringSink {
+  const usedAt = writeBehind<string, Date>(clock, log, {
+    what: 'the use of keys',
+    // Writing with each call would double its writes.
+    everyMs: 30_000,
+    most: 50_000,
+    write: (used) =>
+      database.query(
+        `update api_keys k set last_used_at = greatest(k.last_used_at, u.at)
+         from unnest($1::bytea[], $2::timestamptz[]) as u (hash, at)
+         where k.hash = u.hash and k.purpose = 'customer'`,
+        [[...used.keys()].map((hash) => Buffer.from(hash, 'latin1')), [...used.values()]],
+      ),
+  });
+  return {
+    onEvent(event) {
+      if (event.type === 'key.accepted') usedAt.add(event.keyHash.toString('latin1'), new Date(clock.now()));
+    },
+    close: usedAt.close,
+  };
+}
+
+interface Sums {
+  calls: number;
+  units: number;
+  spent: number;
+  saved: number;
+}
+
+/**
+ * Sums, by operation and hour, the calls and units that were charged and the tokens that were spent and saved. Each process
+ * adds its own sums every few seconds, so a process that dies loses its last seconds; only the ledger is exact.
+ */
+export function createUsageStatistics(database: Database, clock: Clock, log: Logger): StoringSink {
+  const sums = writeBehind<string, Sums>(clock, log, {
+    what: 'usage statistics',
+    everyMs: 5_000,
+    // Operations are few.
+    most: Number.POSITIVE_INFINITY,
+    merge: (a, b) => ({
+      calls: a.calls + b.calls,
+      units: a.units + b.units,
+      spent: a.spent + b.spent,
+      saved: a.saved + b.saved,
+    }),
+    write: (written) => addSums(database, written, clock.now()),
+  });
+  const add = (operation: string, more: Partial<Sums>) => sums.add(operation, { ...NOTHING, ...more });
+  return {
+    onEvent(event) {
+      switch (event.type) {
+        case 'call.cached':
+        case 'call.settled':
+          add(event.operation, { calls: 1, units: event.units });
+          break;
+        case 'call.refunded':
+          add(event.operation, { units: -event.units });
+          break;
+        case 'tokens.spent':
+          add(event.operation, { spent: event.tokens });
+          break;
+        case 'answer.hit':
+        case 'source.hit':
+          if (event.tokens > 0) add(event.operation, { saved: event.tokens });
+          break;
+        default:
+      }
+    },
+    close: sums.close,
+  };
+}
+
+const NOTHING: Sums = { calls: 0, units: 0, spent: 0, saved: 0 };
+
+async function addSums(database: Database, sums: ReadonlyMap<string, Sums>, now: number): Promise<void> {
+  // All processes write in the same order, so that they cannot deadlock.
+  const lines = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+  await database.query(
+    `insert into operation_hours as h (hour, operation, calls, units_sold, tokens_spent, tokens_saved)
+     select date_trunc('hour', $1::timestamptz, 'UTC'), * from unnest($2::text[], $3::bigint[], $4::bigint[],
+       $5::double precision[], $6::double precision[])
+     on conflict (hour, operation) do update set calls = h.calls + excluded.calls,
+       units_sold = h.units_sold + excluded.units_sold, tokens_spent = h.tokens_spent + excluded.tokens_spent,
+       tokens_saved = h.tokens_saved + excluded.tokens_saved`,
+    [
+      new Date(now),
+      lines.map(([operation]) => operation),
+      ...(['calls', 'units', 'spent', 'saved'] as const).map((field) => lines.map(([, sum]) => sum[field])),
+    ],
+  );
+}

@@ -1,0 +1,113 @@
+-- Usage statistics: calls, units and tokens by operation and hour, of all processes together. Processes add to them
+-- every few seconds: the ledger is exact, these are quick to read.
+create table operation_hours (
+  hour timestamptz not null,
+  operation text not null,
+  calls bigint not null default 0,
+  units_sold bigint not null default 0,
+  tokens_spent double precision not null default 0,
+  -- Cost of the data that was found in a cache.
+  tokens_saved double precision not null default 0,
+  primary key (hour, operation)
+);
+
+-- The data provider's tokens by minute, for some days.
+create table token_readings (
+  minute timestamptz primary key,
+  tokens_left double precision not null,
+  tokens_per_minute double precision not null,
+  -- The provider of product data.
+  provider text not null default ''
+);
+
+-- The failure log: failures on our side or upstream, with details for the operator only, for thirty days.
+create table failures (
+  id bigint generated always as identity primary key,
+  at timestamptz not null,
+  code text not null,
+  -- The route or the operation.
+  place text not null,
+  error_id text,
+  request_id text,
+  call_id uuid,
+  account_id bigint,
+  reason text not null
+);
+create index failures_at on failures (at);
+create index failures_error_id on failures (error_id) where error_id is not null;
+create index failures_request on failures (request_id) where request_id is not null;
+create index failures_call on failures (call_id) where call_id is not null;
+
+-- What the operator did. Lines are only added; the triggers refuse to change them, and to delete lines of the last 400 days.
+create table audit_log (
+  id bigint generated always as identity primary key,
+  -- By the clock of the database.
+  at timestamptz not null default clock_timestamp(),
+  channel text not null check (channel in ('console', 'command')),
+  -- The start of the digest of the operator token, or the user and host of the command.
+  operator text not null,
+  -- The network address of a request to the console.
+  address text,
+  action text not null,
+  account_id bigint,
+  -- What was changed, such as the code of a plan.
+  target text,
+  before jsonb,
+  after jsonb
+);
+create index audit_log_at on audit_log (at);
+create index audit_log_account on audit_log (account_id, id) where account_id is not null;
+create index audit_log_refused on audit_log (at) where action = 'session.refused';
+
+create function souk_keep_audit_log() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' then
+    if old.at < now() - interval '400 days' then return old; end if;
+  end if;
+  raise exception 'the audit log is append-only: % is refused', lower(tg_op) using errcode = 'insufficient_privilege';
+end
+$$;
+create trigger audit_log_rows before update or delete on audit_log for each row execute function souk_keep_audit_log();
+create trigger audit_log_truncate before truncate on audit_log for each statement execute function souk_keep_audit_log();
+
+-- Outcomes of work by minute and component of the status page.
+create table status_minutes (
+  minute timestamptz not null,
+  component text not null,
+  good integer not null,
+  bad integer not null,
+  primary key (minute, component)
+);
+
+-- Times in which a component failed, found in the minutes.
+create table incidents (
+  id bigint generated always as identity primary key,
+  component text not null,
+  started_at timestamptz not null,
+  ended_at timestamptz,
+  -- The worst level, and the present one.
+  level text not null check (level in ('degraded', 'outage')),
+  level_now text not null check (level_now in ('operational', 'degraded', 'outage')),
+  -- Notes of the operator: a list of {at, text}.
+  notes jsonb not null default '[]',
+  unique (component, started_at)
+);
+create index incidents_end on incidents (ended_at);
+
+create table announcements (
+  id bigint generated always as identity primary key,
+  text text not null check (length(text) between 1 and 500),
+  link text,
+  level text not null check (level in ('info', 'warning')),
+  audience text not null check (audience in ('everyone', 'signed-in')),
+  starts_at timestamptz not null,
+  ends_at timestamptz not null check (ends_at > starts_at)
+);
+create index announcements_end on announcements (ends_at);
+
+-- What maintenance has created, folded and deleted, for the operator console.
+create table retention_notes (
+  id bigint generated always as identity primary key,
+  at timestamptz not null,
+  note text not null
+);

@@ -1,0 +1,159 @@
+import { type Block, kind, timeText } from './content.ts';
+
+const NOT_YOU: readonly Block[] = [
+  'If this was not you, set a new password now. All sessions of the account end with it.',
+  { link: 'Set a new password', path: '/forgot-password' },
+];
+
+export const newSignIn = kind<{ at: string; network: string; browser: string }>({
+  name: 'New sign-in',
+  topic: null,
+  causeOf: ({ at, network }) => `${at} ${network}`,
+  content: ({ at, network, browser }) => ({
+    subject: 'A new sign-in to your account',
+    blocks: [
+      'Your account was used in a browser that has not signed in before with the present password.',
+      {
+        rows: [
+          ['Time', timeText(at)],
+          ['Network', network],
+          ['Browser', browser],
+        ],
+      },
+      ...NOT_YOU,
+    ],
+  }),
+});
+
+export const passwordChanged = kind<{ at: string }>({
+  name: 'Password changed',
+  topic: null,
+  causeOf: ({ at }) => at,
+  content: ({ at }) => ({
+    subject: 'Your password was changed',
+    blocks: [
+      `The password of your account was changed at ${timeText(at)}. All other sessions have been signed out.`,
+      ...NOT_YOU,
+    ],
+  }),
+});
+
+export const keyCreated = kind<{ at: string; prefix: string }>({
+  name: 'Key created',
+  topic: null,
+  causeOf: ({ at, prefix }) => `${prefix} ${at}`,
+  content: ({ at, prefix }) => ({
+    subject: 'A new API key for your account',
+    blocks: [
+      `The API key that begins with ${prefix} was created at ${timeText(at)}.`,
+      'If this was not you, revoke the key, and set a new password.',
+      { link: 'Your keys', path: '/account/keys' },
+    ],
+  }),
+});
+
+export const twoFactorChanged = kind<{ at: string; isOn: boolean }>({
+  name: 'Two-factor sign-in changed',
+  topic: null,
+  causeOf: ({ at }) => at,
+  content: ({ at, isOn }) => ({
+    subject: `Two-factor sign-in was turned ${isOn ? 'on' : 'off'}`,
+    blocks: [
+      `Two-factor sign-in of your account was turned ${isOn ? 'on' : 'off'} at ${timeText(at)}.`,
+      ...NOT_YOU,
+    ],
+  }),
+});
+
+/** Facts of a mail that a customer requested. `requestId` distinguishes the requests. */
+interface Requested {
+  requestId: string;
+}
+
+export const confirmEmail = kind<Requested>({
+  name: 'Confirm the address',
+  topic: null,
+  token: 'confirm',
+  causeOf: ({ requestId }) => requestId,
+  content: (_facts, path) => ({
+    subject: 'Confirm your e-mail address',
+    blocks: [
+      'An account of Souk uses this e-mail address. Confirm that the address is yours:',
+      { link: 'Confirm the address', path },
+      'The link works once, within 24 hours. If you did not create the account, ignore this mail.',
+    ],
+  }),
+});
+
+export const confirmNewEmail = kind<Requested>({
+  name: 'Confirm the new address',
+  topic: null,
+  token: 'confirm',
+  causeOf: ({ requestId }) => requestId,
+  content: (_facts, path) => ({
+    subject: 'Confirm your new e-mail address',
+    blocks: [
+      'An account of Souk is to use this e-mail address from now on. Confirm that the address is yours:',
+      { link: 'Use this address', path },
+      'The link works once, within 24 hours. If you did not request the change, ignore this mail.',
+    ],
+  }),
+});
+
+export const emailChanging = kind<Requested & { newEmail: string }>({
+  name: 'The address changes',
+  topic: null,
+  causeOf: ({ requestId }) => requestId,
+  content: ({ newEmail }) => ({
+    subject: 'Your e-mail address is being changed',
+    blocks: [
+      `Your account is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
+      'If you did not request the change, set a new password now. All sessions of the account end with it.',
+      { link: 'Set a new password', path: '/forgot-password' },
+    ],
+  }),
+});
+
+export const resetPassword = kind<Requested>({
+  name: 'Password link',
+  topic: null,
+  token: 'reset',
+  causeOf: ({ requestId }) => requestId,
+  content: (_facts, path) => ({
+    subject: 'Set a new password',
+    blocks: [
+      'A new password was requested for your account. Set it here:',
+      { link: 'Set a new password', path },
+      'The link works once, within an hour. If you did not request it, ignore this mail: your password stays as it is.',
+    ],
+  }),
+});
+
+export const erasurePlanned = kind<{ eraseAt: string }>({
+  name: 'Account will be deleted',
+  topic: null,
+  causeOf: ({ eraseAt }) => eraseAt,
+  content: ({ eraseAt }) => ({
+    subject: 'Your account will be deleted',
+    blocks: [
+      `Your account and its personal data will be deleted at ${timeText(eraseAt)}. Until then the account works as before.`,
+      'To keep the account, select "Keep my account" in its settings. If you did not request the deletion, set a new password, too.',
+      { link: 'Settings', path: '/account/settings' },
+    ],
+  }),
+});
+
+/** The last mail to the owner of an account. It has no link, because the account does not exist any more. */
+export const accountErased = kind<{ at: string }>({
+  name: 'Account deleted',
+  topic: null,
+  isForgotten: true,
+  causeOf: ({ at }) => at,
+  content: ({ at }) => ({
+    subject: 'Your account was deleted',
+    blocks: [
+      `Your account and its personal data were deleted at ${timeText(at)}. Purchases and the ledger are kept without your name and address, as book-keeping requires.`,
+      'This is the last mail about this account. Your address is deleted from the list of mails as soon as this mail has been sent.',
+    ],
+  }),
+});

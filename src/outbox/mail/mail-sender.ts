@@ -1,0 +1,269 @@
+import nodemailer from 'nodemailer';
+import { Counter, type Registry } from 'prom-client';
+import { createEmailConfirmation } from '../../accounts/accounts.ts';
+import { createMailedReset, resetPath } from '../../accounts/passwords.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import type { SecretBox } from '../../platform/secret-box.ts';
+import type { Attempt, ClaimedMessage, Outcome, Sender, Skipped } from '../queue.ts';
+import { unsubscribePath, unsubscribeToken } from './choices.ts';
+import type { Topic } from './kinds/content.ts';
+import { kindNamed } from './kinds/index.ts';
+import { type MailSettings, type MailWay, mailWayOf, SHOWN_TEXT } from './mails.ts';
+import { renderHtml, renderText } from './render.tsx';
+
+interface MailSenderDeps {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  registry: Registry;
+  /** null: mails are not configured, and queued ones end as not sent. */
+  settings: MailSettings | null;
+}
+
+/** Who a mail goes to. */
+interface Recipient {
+  name: string;
+  isConfirmed: boolean;
+  isActive: boolean;
+  topicsOff: Topic[];
+}
+
+const NO_ACCOUNT: Recipient = { name: '', isConfirmed: false, isActive: false, topicsOff: [] };
+
+/** All mails go through one server. */
+const LIMITS = { atOnce: 4, perHost: 4, perAccount: 4, hostsPerAccount: 1 };
+
+/** How long mails are kept after their end. A notice that is still known is not sent again for the same cause. */
+const KEPT_DAYS = { notices: 400, others: 30 } as const;
+
+/**
+ * Sends mails. A mail is sent once, unless the process or PostgreSQL dies between the acceptance by the mail server and its
+ * record.
+ */
+export function createMailSender(deps: MailSenderDeps): Sender {
+  const { database, clock, registry, settings } = deps;
+  const outcomes = new Counter({
+    name: 'souk_mails_total',
+    help: 'Attempts to send mails, by kind and outcome.',
+    labelNames: ['kind', 'outcome'],
+    registers: [registry],
+  });
+  const transport = settings?.transport;
+  const send =
+    settings && transport && transport !== 'console'
+      ? createSmtpTransport(transport.smtpUrl, settings.from, clock)
+      : null;
+  return {
+    channel: 'mail',
+    accepted: 'sent',
+    claimMs: 300_000,
+    limits: LIMITS,
+
+    expiresAt({ kind: name }, endedAt) {
+      const kind = kindNamed(name);
+      if (kind?.isForgotten) return null;
+      const isNotice = kind && kind.topic !== null && kind.topic !== 'tracker';
+      return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * 86_400_000);
+    },
+
+    onOutcome({ kind }, state) {
+      outcomes.labels(kind, state).inc();
+    },
+
+    async prepare(mails) {
+      const recipients = await recipientsOf(database, mails);
+      return (mail) => attempt(deps, send, mail, recipients.get(mail.accountId) ?? NO_ACCOUNT);
+    },
+  };
+}
+
+async function recipientsOf(
+  database: Database,
+  mails: readonly ClaimedMessage[],
+): Promise<Map<number, Recipient>> {
+  const { rows } = await database.query<Recipient & { id: number }>({
+    name: 'mail-recipients',
+    text: `select a.id, a.name, a.email_confirmed_at is not null as "isConfirmed", a.state = 'active' as "isActive",
+        coalesce(c.topics_off, '{}') as "topicsOff"
+      from accounts a left join mail_choices c on c.account_id = a.id where a.id = any($1)`,
+    values: [mails.map(({ accountId }) => accountId)],
+  });
+  return new Map(rows.map(({ id, ...recipient }) => [id, recipient]));
+}
+
+async function attempt(
+  deps: MailSenderDeps,
+  send: SendMail | null,
+  mail: ClaimedMessage,
+  recipient: Recipient,
+): Promise<Outcome> {
+  const { database, secretBox, settings } = deps;
+  const kind = kindNamed(mail.kind);
+  if (!kind) return notSent('Another version of Souk has queued this mail.');
+  const { topic } = kind;
+  const reason = reasonNotToSend(recipient, topic, mailWayOf(settings));
+  if (reason !== null || !settings) return notSent(reason ?? '');
+  const path = await tokenPath(deps, mail, kind.token);
+  if (path === null) return { state: 'drop', error: null };
+  const { accountId } = mail;
+  const unsubscribeUrl =
+    topic === null || accountId === 0
+      ? null
+      : `${settings.publicUrl}${unsubscribePath(await unsubscribeToken(database, accountId, topic))}`;
+  const content = kind.content(JSON.parse(mail.payload) as object, path);
+  const frame = { publicUrl: settings.publicUrl, unsubscribeUrl };
+  const text = renderText(content, frame);
+  if (!send) {
+    const shownText = secretBox.seal(`${content.subject}\n\n${text}`, SHOWN_TEXT);
+    return { ...notSent('Mails are shown in this console, and none are sent.'), shownText };
+  }
+  return send({
+    id: mail.id,
+    to: { name: recipient.name, address: mail.recipient },
+    subject: content.subject,
+    text,
+    html: renderHtml(content, frame),
+    unsubscribeUrl,
+  });
+}
+
+function notSent(error: string): Skipped {
+  return { state: 'not_sent', error };
+}
+
+/**
+ * Why a mail is not sent; null if it is. A notice goes only to a confirmed address, because any visitor can sign up with the
+ * address of another person. Mails about security, and those with a link that confirms the address, go to each address.
+ */
+function reasonNotToSend(
+  { isConfirmed, isActive, topicsOff }: Recipient,
+  topic: Topic | null,
+  way: MailWay,
+): string | null {
+  if (way === 'none') return 'This service sends no mails: SMTP_URL is not set.';
+  if (topic === null) return null;
+  if (topicsOff.includes(topic)) return 'The account has switched off mails of this kind.';
+  if (!isActive) return 'The account is not active.';
+  if (!isConfirmed && way === 'sent') return 'The e-mail address is not confirmed.';
+  return null;
+}
+
+/** Makes the token of a mail's link. @returns its path, '' for a mail without one, null if the recipient has no account for it. */
+async function tokenPath(
+  { database, clock }: MailSenderDeps,
+  { accountId, recipient }: ClaimedMessage,
+  token: 'reset' | 'confirm' | undefined,
+): Promise<string | null> {
+  if (token === undefined) return '';
+  const made =
+    token === 'reset'
+      ? await createMailedReset(database, recipient, clock.now())
+      : accountId !== 0 && (await createEmailConfirmation(database, accountId, recipient, clock.now()));
+  if (!made) return null;
+  return token === 'reset' ? resetPath(made) : confirmPath(made);
+}
+
+/** The path of the page that confirms an e-mail address. */
+function confirmPath(token: string): string {
+  return `/confirm-email?token=${token}`;
+}
+
+/** A mail in its final form. */
+interface OutgoingMail {
+  id: string;
+  to: { name: string; address: string };
+  subject: string;
+  text: string;
+  html: string;
+  /** The address that switches off mails of this topic; null for mails that cannot be switched off. */
+  unsubscribeUrl: string | null;
+}
+
+/** Sends a mail once. Never throws. */
+type SendMail = (mail: OutgoingMail) => Promise<Attempt>;
+
+/** The time limit of one attempt, from the name lookup to the last reply. */
+const ATTEMPT_TIMEOUT_MS = 60_000;
+
+/** The time limit of each wait within an attempt. */
+const WAIT_MS = 15_000;
+
+/** Replies to these commands are about the mail. A refusal of others, such as AUTH, is about the settings. */
+const COMMANDS_ABOUT_THE_MAIL: readonly (string | undefined)[] = ['MAIL FROM', 'RCPT TO', 'DATA'];
+
+/** @param smtpUrl the setting SMTP_URL. @param from the setting MAIL_FROM. */
+function createSmtpTransport(smtpUrl: string, from: string, clock: Clock): SendMail {
+  const transporter = nodemailer.createTransport({
+    // A password is not sent without TLS. `?requireTLS=false` in the address allows it.
+    requireTLS: hasPasswordForOtherHost(smtpUrl),
+    url: smtpUrl,
+    connectionTimeout: WAIT_MS,
+    greetingTimeout: WAIT_MS,
+    socketTimeout: WAIT_MS,
+    dnsTimeout: WAIT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return async (mail) => {
+    const startedAt = clock.now();
+    const timeout = new AbortController();
+    const attempted = (result: Pick<Attempt, 'error' | 'isFinal'>) => ({
+      ...result,
+      status: null,
+      response: null,
+      durationMs: clock.now() - startedAt,
+    });
+    const cancel = clock.after(ATTEMPT_TIMEOUT_MS, () => timeout.abort(), 'mail attempt');
+    try {
+      await transporter.sendMail({ ...messageOf(mail, from), signal: timeout.signal });
+      return attempted({ error: null, isFinal: false });
+    } catch (error) {
+      return attempted(failureOf(error));
+    } finally {
+      cancel();
+    }
+  };
+}
+
+function messageOf({ id, to, subject, text, html, unsubscribeUrl }: OutgoingMail, from: string) {
+  const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'souk.invalid';
+  return {
+    from,
+    to,
+    subject,
+    text,
+    html,
+    // The same for each attempt, so that a mail program can recognise a mail that was sent twice.
+    messageId: `<${id}@${domain}>`,
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      ...(unsubscribeUrl === null
+        ? {}
+        : {
+            'List-Unsubscribe': `<${unsubscribeUrl}>`,
+            'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+          }),
+    },
+  };
+}
+
+interface SmtpError extends Error {
+  code?: string;
+  command?: string;
+  permanent?: boolean;
+  response?: string;
+}
+
+/** Describes an error without the address of the server, which may contain a password. */
+function failureOf(thrown: unknown): Pick<Attempt, 'error' | 'isFinal'> {
+  const { code = 'unknown', command, permanent, response } = thrown as SmtpError;
+  const isFinal = permanent === true && COMMANDS_ABOUT_THE_MAIL.includes(command);
+  const reply = response ? `: ${response.slice(0, 500)}` : '';
+  return { error: `The mail server did not accept the mail (${code})${reply}`, isFinal };
+}
+
+function hasPasswordForOtherHost(smtpUrl: string): boolean {
+  const { username, hostname } = new URL(smtpUrl);
+  return username !== '' && !/^(localhost|127\..*|\[::1\])$/.test(hostname);
+}

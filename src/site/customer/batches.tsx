@@ -1,0 +1,397 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Papa from 'papaparse';
+import type { VNode } from 'preact';
+import { v7 as uuid } from 'uuid';
+import { z } from 'zod';
+import { readAtMost } from '../../api/self-client.ts';
+import type { BatchView } from '../../batches/batch.ts';
+import { BATCH_STATES } from '../../batches/batch.ts';
+import { queuedOperation } from '../../operations/index.ts';
+import { ButtonLink, Facts, Notice, StateTag } from '../kit/elements.tsx';
+import { Choice, Field, FilterForm, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
+import { type FormState, type FormValues, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { ListPage, optional, StateChoice } from '../kit/list-page.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table, tableOf } from '../kit/table.tsx';
+import { count, counted, ShortId, Time } from '../kit/words.tsx';
+import {
+  BATCH_FORM_BYTES,
+  BatchItemsFields,
+  fieldsOf,
+  optionalNumber,
+  readBatchForm,
+  WINDOWS,
+  windowText,
+} from './batch-items.tsx';
+import {
+  apiData,
+  apiList,
+  callApi,
+  dataOf,
+  idIn,
+  refusedForm,
+  sendDownload,
+  streamApi,
+} from './customer-api.ts';
+
+const LIST = '/account/batches';
+
+/** Registers the list of the account's batches. */
+export function registerBatchList(scope: FastifyInstance): void {
+  scope.get(LIST, async (request, reply) => {
+    const filters = ['state', 'scheduleId'];
+    const list = await apiList<BatchView>(request, { url: '/api/batches', name: 'batches', filters });
+    const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null);
+    return sendPage(
+      reply,
+      <ListPage
+        title="Batches"
+        create={[`${LIST}/new`, 'New batch']}
+        lead="A batch runs one operation for many items in the background. Download the results when it has ended."
+        path={LIST}
+        list={list}
+        filter={
+          <FilterForm path={LIST} values={list.query}>
+            <StateChoice states={BATCH_STATES} />
+          </FilterForm>
+        }
+        refresh={{ id: 'batches', seconds: hasOpen ? 3 : null }}
+      >
+        <BatchTable rows={list.items} />
+      </ListPage>,
+    );
+  });
+}
+
+const BatchTable = tableOf<BatchView>('Batches', 'No batches found.', [
+  ['Batch', ({ batchId, name }) => <a href={`${LIST}/${batchId}`}>{name ?? <ShortId id={batchId} />}</a>],
+  ['Operation', ({ operation }) => operation],
+  ['State', ({ state }) => <StateTag state={state} />],
+  ['Progress', (batch) => <BatchProgress batch={batch} />],
+  ['Failed', ({ counts }) => count(counts.failed), 'number'],
+  ['Units', ({ units }) => count(units.charged), 'number'],
+  ['Started', ({ createdAt }) => <Time at={createdAt} />],
+]);
+
+/** The number of items that are done, failed or cancelled, as a progress bar. */
+function BatchProgress({ batch: { counts } }: { batch: BatchView }): VNode {
+  const ended = counts.done + counts.failed + counts.cancelled;
+  const text = `${count(ended)} of ${count(counts.items)}`;
+  return (
+    <>
+      <progress max={counts.items} value={ended} aria-label={`${text} items`} />
+      <small>{text}</small>
+    </>
+  );
+}
+
+const PATH = `${LIST}/:id`;
+
+/** Registers the page of a batch: its counts and results, and buttons that retry or cancel it. */
+export function registerBatchPage(scope: FastifyInstance): void {
+  scope.get(PATH, showBatch);
+  scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, sendResults);
+  scope.post(`${PATH}/retry`, retryBatch);
+  scope.post(`${PATH}/cancel`, cancelBatch);
+}
+
+async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const batch = await apiData<BatchView>(request, 'GET', `/api/batches/${idIn(request)}`);
+  const results = await firstResults(request, batch);
+  const { name, operation, finishedAt } = batch;
+  return sendPage(
+    reply,
+    <Page
+      title={name ?? 'Batch'}
+      back={[LIST, 'All batches']}
+      heading={name ?? `Batch of ${operation}`}
+      styles={['account.css']}
+      wide
+    >
+      <section
+        class="card"
+        id="batch"
+        data-refresh={finishedAt === null ? '2' : undefined}
+        aria-label="State"
+      >
+        <Progress batch={batch} />
+        <BatchFacts batch={batch} />
+        <Actions batch={batch} />
+        <Results batch={batch} hasTable={results !== null} />
+        {results && batch.counts.done > 0 && <ResultTable results={results} batch={batch} />}
+      </section>
+    </Page>,
+  );
+}
+
+async function sendResults(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { format } = request.params as { format: string };
+  const id = idIn(request);
+  const url = `/api/batches/${id}/results?format=${format}`;
+  return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
+}
+
+async function retryBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
+  return reply.redirect(`${LIST}/${batchId}`, 303);
+}
+
+async function cancelBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { batchId } = await apiData<BatchView>(request, 'DELETE', `/api/batches/${idIn(request)}`);
+  return reply.redirect(`${LIST}/${batchId}`, 303);
+}
+
+function Progress({ batch }: { batch: BatchView }): VNode {
+  const { counts, waiting, state } = batch;
+  return (
+    <>
+      {waiting && (
+        <Notice tone="warn">
+          {waiting.message} It continues at <Time at={waiting.until} /> at the latest.
+        </Notice>
+      )}
+      <p>
+        <StateTag state={state} /> <BatchProgress batch={batch} />
+      </p>
+      <dl class="totals">
+        {(['pending', 'running', 'done', 'failed', 'cancelled'] as const).map((name) => (
+          <div key={name} class="card">
+            <dt>{name}</dt>
+            <dd class="figure">{count(counts[name])}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function BatchFacts({ batch }: { batch: BatchView }): VNode {
+  const { batchId, operation, units, counts, window, createdAt, finishedAt, deadlineAt } = batch;
+  const { scheduleId, webhook } = batch;
+  return (
+    <Facts
+      facts={[
+        ['Operation', operation],
+        [
+          'Units',
+          `${count(units.charged)} charged, ${count(units.reserved)} reserved, at most ${count(units.quoted)}`,
+        ],
+        counts.unchanged > 0 && ['Unchanged', `${count(counts.unchanged)}, omitted from the results`],
+        ['Hours', windowText(window)],
+        ['Started', <Time at={createdAt} />],
+        [finishedAt ? 'Ended' : 'Deadline', <Time at={finishedAt ?? deadlineAt} />],
+        scheduleId && ['Schedule', <a href={`/account/schedules/${scheduleId}`}>View the schedule</a>],
+        webhook && ['Webhook', webhook],
+        ['Batch', <code>{batchId}</code>],
+      ]}
+    />
+  );
+}
+
+function Actions({ batch: { batchId, counts, finishedAt, state } }: { batch: BatchView }): VNode {
+  const isOpen = finishedAt === null;
+  return (
+    <div class="buttons">
+      {counts.failed > 0 && !isOpen && state !== 'cancelled' && (
+        <PostButton action={`${LIST}/${batchId}/retry`}>Retry failed items</PostButton>
+      )}
+      {isOpen && (
+        <PostButton
+          action={`${LIST}/${batchId}/cancel`}
+          confirm="Cancel this batch? Finished items keep their results and their charges."
+          class="danger"
+        >
+          Cancel
+        </PostButton>
+      )}
+    </div>
+  );
+}
+
+function Results({ batch, hasTable }: { batch: BatchView; hasTable: boolean }): VNode {
+  const { batchId, resultsUntil } = batch;
+  return (
+    <>
+      <h2>Results</h2>
+      <p class="buttons">
+        <ButtonLink to={`${LIST}/${batchId}/results.ndjson`} download>
+          Download NDJSON
+        </ButtonLink>
+        {hasTable && <ButtonLink to={`${LIST}/${batchId}/results.csv`}>Download CSV</ButtonLink>}
+      </p>
+      <p class="hint">
+        {resultsUntil ? (
+          <>
+            Available until <Time at={resultsUntil} />.
+          </>
+        ) : (
+          'Until the batch has ended, a download stops at the first item that has not finished.'
+        )}
+      </p>
+    </>
+  );
+}
+
+const ROWS_SHOWN = 25;
+
+/** Enough for the rows that are shown; the rest of the results is not produced. */
+const MAX_BYTES = 65_536;
+
+/** The first results of a batch. */
+interface FirstResults {
+  columns: readonly string[];
+  rows: readonly (readonly string[])[];
+}
+
+/** Reads the first results of a batch. @returns null if they form no table: those with selected fields have no columns. */
+async function firstResults(request: FastifyRequest, batch: BatchView): Promise<FirstResults | null> {
+  const { batchId, operation } = batch;
+  if (!queuedOperation(operation)?.table) return null;
+  const url = `/api/batches/${batchId}/results?format=csv`;
+  const answer = await streamApi(request, { method: 'GET', url });
+  const { bytes, isWhole } = await readAtMost(answer, MAX_BYTES);
+  if (answer.status >= 400) return null;
+  const { data } = Papa.parse<string[]>(bytes.toString().replace(/^\uFEFF/, ''), { skipEmptyLines: true });
+  // The last row of an incomplete answer may be cut.
+  const [columns = [], ...rows] = isWhole ? data : data.slice(0, -1);
+  return { columns, rows: rows.slice(0, ROWS_SHOWN) };
+}
+
+/** The first results of a batch as a table. */
+function ResultTable(props: { results: FirstResults; batch: BatchView }): VNode {
+  const { columns, rows } = props.results;
+  const { counts, finishedAt } = props.batch;
+  const isUnchanged = finishedAt !== null && counts.unchanged > 0 && counts.unchanged === counts.done;
+  return (
+    <>
+      {rows.length === ROWS_SHOWN && <p class="hint">The first {ROWS_SHOWN} rows. A download has all.</p>}
+      <Table
+        name="First results"
+        rows={rows}
+        empty={isUnchanged ? 'Nothing has changed.' : 'No results yet.'}
+        columns={columns.map((name, i) => [name, (row: readonly string[]) => row[i] ?? ''])}
+      />
+    </>
+  );
+}
+
+const NEW = '/account/batches/new';
+
+/** Registers the form that shows the price of a batch and starts it. */
+export function registerNewBatch(scope: FastifyInstance): void {
+  scope.get(NEW, async (_request, reply) => showForm(reply, NO_INPUT));
+  scope.post(NEW, { bodyLimit: BATCH_FORM_BYTES }, onSubmit(readBatch, showForm, submitBatch));
+}
+
+function readBatch(body: unknown) {
+  return readBatchForm(batchForm, body);
+}
+
+type BatchInput = Extract<ReturnType<typeof readBatch>, { ok: true }>['input'];
+
+/** Starts the batch, or shows its price. */
+async function submitBatch(
+  { batchItems, ...settings }: BatchInput,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  values: FormValues,
+): Promise<string | FastifyReply> {
+  const isStart = values.intent === 'start';
+  const { idempotencyKey } = values;
+  const body = { ...settings, ...batchItems, ...(idempotencyKey ? { idempotencyKey } : {}) };
+  const answer = await callApi(request, 'POST', `/api/batches${isStart ? '' : '?dryRun=1'}`, body);
+  if (answer.status >= 400) throw refusedForm(answer, fieldsOf(batchForm));
+  if (isStart) return `/account/batches/${dataOf<BatchView>(answer).batchId}`;
+  return showForm(reply, { values, faults: {} }, 200, dataOf<BatchQuote>(answer));
+}
+
+function showForm(
+  reply: FastifyReply,
+  form: FormState,
+  status?: number,
+  quote: BatchQuote | null = null,
+): FastifyReply {
+  return sendPage(
+    reply,
+    <Page title="New batch" styles={['account.css']}>
+      <BatchForm form={form} quote={quote} />
+    </Page>,
+    status,
+  );
+}
+
+/** The fields of a batch besides its operation and items. */
+const batchForm = z.object({
+  name: optional(z.string()),
+  maxUnits: optionalNumber,
+  window: optional(z.string()),
+  // The deadline is the end of the chosen day.
+  deadline: optional(z.iso.date('must be a date such as 2026-05-01').transform((day) => `${day}T23:59:59Z`)),
+  webhook: optional(z.string().trim()),
+});
+
+/** The price of a batch that has not been started. */
+interface BatchQuote {
+  items: number;
+  calls: number;
+  units: number;
+}
+
+function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null }): VNode {
+  return (
+    <PostForm action="/account/batches/new" form={form}>
+      {quote && (
+        <output class="notice good">
+          <p>
+            <strong>At most {counted(quote.units, 'unit')}</strong> for {counted(quote.items, 'item')} in{' '}
+            {counted(quote.calls, 'call')}. The batch has not been started.
+          </p>
+        </output>
+      )}
+      {/* With the key, a form that is sent twice creates one batch. */}
+      <HiddenFields fields={{ idempotencyKey: uuid() }} />
+      <BatchItemsFields />
+      <BatchOptions />
+      <div class="buttons">
+        <button type="submit" name="intent" value="price">
+          Show the price
+        </button>
+        <button type="submit" name="intent" value="start" class="primary">
+          Start the batch
+        </button>
+      </div>
+    </PostForm>
+  );
+}
+
+function BatchOptions(): VNode {
+  const webhookHint = (
+    <>
+      Called when the batch finishes. Requires a <a href="/account/webhooks">signing secret</a>.
+    </>
+  );
+  return (
+    <fieldset>
+      <legend>Options</legend>
+      <div class="fields">
+        <Field name="name" label="Name" hint="Shown only to you." />
+        <Field
+          name="maxUnits"
+          label="Maximum units"
+          type="number"
+          min={0}
+          hint="A batch that could cost more is refused."
+        />
+        <Choice name="window" label="Hours" options={WINDOWS} />
+        <Field
+          name="deadline"
+          label="Deadline"
+          type="date"
+          hint="Items that have not finished by the end of this day (UTC) fail. Default: one week."
+        />
+        <Field name="webhook" label="Webhook" type="url" hint={webhookHint} />
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,77 @@
+import type { VNode } from 'preact';
+import type { QueuedName } from '../../../operations/index.ts';
+import { SITES } from '../../../operations/params/domain.ts';
+import type { FieldRow } from '../../kit/form.tsx';
+import type { FormValues } from '../../kit/form-request.ts';
+
+/** One call of a page for exploring data: it is priced first, and its answer is shown on the page. */
+export interface View {
+  /** Name of its job in the address of the page, and id of its part of the page. */
+  name: string;
+  title: string;
+  /** Text of the button, such as "Show the offers". */
+  button: string;
+  operation: QueuedName;
+  parameters: Record<string, unknown>;
+  /** How its data is shown; for a picture without data. */
+  show(data: unknown, context: ShowContext): VNode;
+  /** The data as rows of a CSV file. */
+  rows?: (data: unknown) => readonly Record<string, unknown>[];
+  /** Further views, for which the page needs the data of this one. */
+  next?: (data: unknown, query: FormValues) => readonly View[];
+}
+
+export interface ShowContext {
+  /** Path of the page. */
+  path: string;
+  /** Values of the address, with the jobs of views. */
+  query: FormValues;
+  /** The host of product pictures; empty: this installation. */
+  imageCdnUrl: string;
+  /** The job that fetched the data. */
+  jobId: string;
+}
+
+/** A view whose data has a known type. Answers are not validated again: the API has made them. */
+export function viewOf<Data>(
+  view: Omit<View, 'show' | 'rows' | 'next'> & {
+    show(data: Data, context: ShowContext): VNode;
+    rows?: (data: Data) => readonly Record<string, unknown>[];
+    next?: (data: Data, query: FormValues) => readonly View[];
+  },
+): View {
+  return view as View;
+}
+
+/** The field that chooses a site. */
+export const SITE_FIELD: FieldRow = ['domain', 'Site', { options: Object.entries(SITES), preset: '1' }];
+
+/** The number of the chosen site, or the text, which the API refuses with a reason. */
+export function siteOf({ domain = '1' }: FormValues): number | string {
+  return /^\d{1,3}$/.test(domain) ? Number(domain) : domain;
+}
+
+/** A product picture of the image host, or an empty frame of the same size. */
+export function Picture(props: { host: string; name: string | null | undefined; size: number }): VNode {
+  const { host, name, size } = props;
+  // Names come from the provider; the host gets nothing but a file name.
+  return name && /^[\w+.~%-]{1,200}$/.test(name) ? (
+    <img class="product" src={`${host}/images/I/${name}`} alt="" width={size} height={size} loading="lazy" />
+  ) : (
+    <svg class="product" width={size} height={size} aria-hidden="true" />
+  );
+}
+
+/** A page for exploring data: a form, and the views of what it asks for. */
+export interface ExplorePage {
+  path: string;
+  title: string;
+  lead: string;
+  fields: readonly FieldRow[];
+  /** Fields that hold parameters of another name. */
+  fieldOf?: Readonly<Record<string, string>>;
+  /** Shown while the form is empty. */
+  intro: string;
+  /** The views for the values of the form, or null while the form is empty. The first one is what the form asks for. */
+  views(values: FormValues): readonly View[] | null;
+}

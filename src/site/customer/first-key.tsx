@@ -1,0 +1,87 @@
+import type { VNode } from 'preact';
+import { Secret } from '../kit/elements.tsx';
+import { PostButton } from '../kit/form.tsx';
+
+/** A new key with a button that copies it. It is shown only once. */
+export function KeyShown({ apiKey }: { apiKey: string }): VNode {
+  return (
+    <>
+      <Secret id="new-key" text={apiKey} />
+      <p>
+        <strong>Copy it now. It is shown only once.</strong> We store only a hash of it.
+      </p>
+    </>
+  );
+}
+
+/** The button that creates the first key of an account. */
+export function ShowFirstKey(): VNode {
+  return (
+    <PostButton action="/account/keys/first" class="primary">
+      Show my API key
+    </PostButton>
+  );
+}
+
+/** The first key of an account, with an example of a call. */
+export function FirstKey({ apiKey, baseUrl }: { apiKey: string; baseUrl: string }): VNode {
+  return (
+    <section class="notice good" aria-labelledby="first-key">
+      <h2 id="first-key">Your API key</h2>
+      <KeyShown apiKey={apiKey} />
+      <p>Your first call, which costs one unit:</p>
+      <FirstCall apiKey={apiKey} baseUrl={baseUrl} />
+      <p>
+        Then look at a product in the <a href="/explore">explorer</a>, or read how to{' '}
+        <a href="/docs/tools-for-agents">connect an agent</a>.
+      </p>
+    </section>
+  );
+}
+
+const EXAMPLE_PATH = '/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary';
+
+/** The same call in three languages, with a key. It costs one unit. */
+export function FirstCall({ apiKey, baseUrl }: { apiKey: string; baseUrl: string }): VNode {
+  const url = `${baseUrl}${EXAMPLE_PATH}`;
+  const examples = [
+    ['curl', 'curl', `curl -H "X-API-Key: ${apiKey}" "${url}"`],
+    [
+      'typescript',
+      'TypeScript',
+      `const response = await fetch(
+  '${url}',
+  { headers: { 'X-API-Key': '${apiKey}' } },
+);
+const { data } = await response.json();
+console.log(data.products[0].title, data.products[0].price);`,
+    ],
+    [
+      'python',
+      'Python',
+      `import requests
+
+response = requests.get(
+    "${url}",
+    headers={"X-API-Key": "${apiKey}"},
+)
+product = response.json()["data"]["products"][0]
+print(product["title"], product["price"])`,
+    ],
+  ] as const;
+  return (
+    <div class="examples">
+      {examples.map(([id, language, code], i) => (
+        <details key={id} name="first-call" open={i === 0}>
+          <summary>{language}</summary>
+          <pre class="wrap">
+            <code id={`first-call-${id}`}>{code}</code>
+          </pre>
+          <button type="button" class="small" data-copy={`first-call-${id}`} hidden>
+            Copy
+          </button>
+        </details>
+      ))}
+    </div>
+  );
+}

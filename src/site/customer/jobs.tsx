@@ -1,0 +1,275 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { JOB_STATES, type JobView } from '../../api/job-view.ts';
+import { QUEUED, queuedOperation } from '../../operations/index.ts';
+import { ERRORS } from '../../platform/errors.ts';
+import { ButtonLink, Facts, StateTag } from '../kit/elements.tsx';
+import { FilterForm, PostButton } from '../kit/form.tsx';
+import { Page } from '../kit/layout.tsx';
+import { addressOf, type Listed, ListPage, StateChoice } from '../kit/list-page.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { count, counted, ShortId, Time } from '../kit/words.tsx';
+import { OperationChoice } from './batch-items.tsx';
+import { apiData, apiList, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
+
+const LIST = '/account/jobs';
+
+/** Registers the list of the account's calls of the last day. */
+export function registerJobList(scope: FastifyInstance): void {
+  scope.get(LIST, async (request, reply) => {
+    const list = await apiList<JobView>(request, {
+      url: '/api/jobs',
+      name: 'jobs',
+      filters: ['state', 'operation'],
+    });
+    const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null);
+    return sendPage(
+      reply,
+      <ListPage
+        title="Jobs"
+        lead="Every call is a job. Jobs and their answers are kept for 24 hours."
+        path={LIST}
+        list={list}
+        filter={
+          <FilterForm path={LIST} values={list.query}>
+            <StateChoice states={JOB_STATES} />
+            <OperationChoice operations={QUEUED} none="All" />
+          </FilterForm>
+        }
+        refresh={{ id: 'jobs', seconds: hasOpen ? 3 : 15 }}
+      >
+        <JobTable list={list} />
+      </ListPage>,
+    );
+  });
+}
+
+function JobTable({ list }: { list: Listed<JobView> }): VNode {
+  const empty = (
+    <>
+      <p>No jobs found{list.next ? ' on this page' : ''}.</p>
+      <ButtonLink to="/account/try">Try a call</ButtonLink>
+    </>
+  );
+  return (
+    <Table
+      name="Jobs"
+      empty={empty}
+      rows={list.items}
+      columns={[
+        [
+          'Job',
+          ({ jobId }) => (
+            <a href={`${LIST}/${jobId}`}>
+              <ShortId id={jobId} />
+            </a>
+          ),
+        ],
+        ['Operation', ({ operation }) => operation],
+        ['State', (job) => <JobState job={job} />],
+        ['Accepted', ({ createdAt }) => <Time at={createdAt} />],
+        ['Duration', durationText],
+        ['Units', unitsText, 'number'],
+      ]}
+    />
+  );
+}
+
+function JobState({ job: { state, progress, operation, error } }: { job: JobView }): VNode {
+  return (
+    <>
+      <StateTag state={state} />
+      {state === 'running' && (
+        <progress max={100} value={progress} aria-label={`${operation}: ${progress} percent`} />
+      )}
+      {error && <small class="muted"> {error.code}</small>}
+    </>
+  );
+}
+
+function unitsText({ finishedAt, unitsCharged, unitsReserved }: JobView): string {
+  return finishedAt ? count(unitsCharged) : `up to ${count(unitsReserved)}`;
+}
+
+/** The time from the acceptance of a job to its end. */
+function durationText({ createdAt, finishedAt }: JobView): string {
+  if (finishedAt === null) return '-';
+  const ms = Date.parse(finishedAt) - Date.parse(createdAt);
+  return ms < 10_000 ? `${count(ms)} ms` : `${count(Math.round(ms / 1000))} s`;
+}
+
+/** Registers the page of a job: its state, its answer, and a button that cancels it. */
+export function registerJobPage(scope: FastifyInstance): void {
+  scope.get(`${LIST}/:id`, showJob);
+  scope.get(`${LIST}/:id/result`, sendResult);
+  scope.post(`${LIST}/:id/cancel`, cancelJob);
+  scope.post(`${LIST}/:id/again`, fetchAgain);
+}
+
+async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
+}
+
+async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { jobId } = await apiData<JobView>(request, 'DELETE', `/api/jobs/${idIn(request)}`);
+  return reply.redirect(`${LIST}/${jobId}`, 303);
+}
+
+/** The call of an expired result. Its parameters are unknown if it was answered from the cache. */
+interface ExpiredCall {
+  operation: string;
+  params: Record<string, unknown> | null;
+  units: number | null;
+}
+
+/** Returns the call of a result that has expired; null if the job has a result. */
+async function expiredCallOf(request: FastifyRequest, id: string): Promise<ExpiredCall | null> {
+  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${id}/result` });
+  if (answer.status === ERRORS.RESULT_EXPIRED.status)
+    return (await envelopeOf(answer)).metadata as unknown as ExpiredCall;
+  answer.body.destroy();
+  return null;
+}
+
+async function fetchAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  const expired = await expiredCallOf(request, id);
+  if (!expired?.params) return reply.redirect(`${LIST}/${id}`, 303);
+  const { operation, params, units } = expired;
+  const call = { operation, params, maxUnits: units };
+  const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
+  return reply.redirect(`${LIST}/${jobId}`, 303);
+}
+
+async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const job = await apiData<JobView>(request, 'GET', `/api/jobs/${idIn(request)}`);
+  const { jobId, operation, state } = job;
+  const isOpen = job.finishedAt === null;
+  const expired = state === 'done' ? await expiredCallOf(request, jobId) : null;
+  return sendPage(
+    reply,
+    <Page
+      title={`Job ${operation}`}
+      back={[LIST, 'All jobs']}
+      heading={operation}
+      styles={['account.css']}
+      scripts={['answer.js']}
+    >
+      <section class="card" id="job" data-refresh={isOpen ? '1' : undefined} aria-label="State">
+        <JobFacts job={job} />
+        {isOpen && (
+          <PostButton
+            action={`${LIST}/${jobId}/cancel`}
+            confirm="Cancel this job? Its units are released."
+            class="danger"
+          >
+            Cancel
+          </PostButton>
+        )}
+        {isOpen && <noscript>Reload the page to see the progress.</noscript>}
+        {state === 'done' && (
+          <>
+            <h2>Answer</h2>
+            {expired ? (
+              <Expired jobId={jobId} call={expired} />
+            ) : (
+              <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
+            )}
+          </>
+        )}
+      </section>
+    </Page>,
+  );
+}
+
+function Expired({ jobId, call: { operation, units } }: { jobId: string; call: ExpiredCall }): VNode {
+  if (units === null)
+    return (
+      <p>
+        Expired. The call was answered from the cache, so its parameters are not stored.{' '}
+        <a href={addressOf('/account/try', { operation })}>Make another call</a>
+      </p>
+    );
+  return (
+    <>
+      <p>Expired.</p>
+      <PostButton action={`${LIST}/${jobId}/again`} class="primary">
+        Fetch again ({counted(units, 'unit')})
+      </PostButton>
+    </>
+  );
+}
+
+function JobFacts({ job }: { job: JobView }): VNode {
+  const { error, finishedAt } = job;
+  return (
+    <Facts
+      facts={[
+        ['State', <State job={job} />],
+        error && [
+          'Error',
+          <>
+            <code>{error.code}</code> {error.msg}
+          </>,
+        ],
+        [
+          'Units',
+          unitsText(job) + (job.state !== 'done' && finishedAt !== null ? ' (reserved units released)' : ''),
+        ],
+        ['Accepted', <Time at={job.createdAt} />],
+        ['Started', <Time at={job.startedAt} />],
+        [
+          'Ended',
+          <>
+            <Time at={finishedAt} />
+            {finishedAt !== null && `, after ${durationText(job)}`}
+          </>,
+        ],
+        ['Job', <code>{job.jobId}</code>],
+      ]}
+    />
+  );
+}
+
+function State({ job: { state, progress, position, finishedAt, etaMs } }: { job: JobView }): VNode {
+  return (
+    <>
+      <StateTag state={state} />
+      {state === 'running' && <progress max={100} value={progress} aria-label={`${progress} percent`} />}
+      {position !== null && <span> {count(position)} ahead in the queue</span>}
+      {finishedAt === null && etaMs !== null && <span>, about {count(Math.ceil(etaMs / 1000))} s left</span>}
+    </>
+  );
+}
+
+/** Answers up to this size are rendered into the page. The browser fetches larger ones. */
+export const SHOWN_BYTES = 64 * 1024;
+
+export function resultPath(jobId: string): string {
+  return `/account/jobs/${jobId}/result`;
+}
+
+/** The answer of a finished job: a picture, or JSON that a script formats. Without scripts only the download is shown. */
+export function AnswerViewer({ jobId, isPicture }: { jobId: string; isPicture: boolean }): VNode {
+  const path = resultPath(jobId);
+  return (
+    <>
+      {isPicture ? (
+        <p>
+          <img class="picture" src={path} alt="The answer of this call" />
+        </p>
+      ) : (
+        <pre class="answer" data-answer={path} hidden>
+          <code />
+        </pre>
+      )}
+      <p>
+        <ButtonLink to={path} download>
+          Download the answer
+        </ButtonLink>
+      </p>
+    </>
+  );
+}

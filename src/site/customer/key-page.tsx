@@ -1,0 +1,273 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { type AccountKey, addKey, changeKey, findKey, listKeys } from '../../accounts/account-keys.ts';
+import {
+  type KeySettings,
+  readKeySettings,
+  SCOPE_TEXTS,
+  SCOPES,
+  textOfSettings,
+  WITHOUT_LIMITS,
+} from '../../accounts/key-settings.ts';
+import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
+import { Field, PostButton, PostForm, Submit, TextArea } from '../kit/form.tsx';
+import { type Form, type FormState, type FormValues, NO_INPUT, readValues } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { Time } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+import { KeyShown } from './first-key.tsx';
+
+export const KEYS_PATH = '/account/keys';
+const NEW_PATH = `${KEYS_PATH}/new`;
+
+/** Registers the pages that create a key with a name and limits, and that show and change one. */
+export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+
+  scope.get(NEW_PATH, async (_request, reply) => sendNew(reply, EMPTY_KEY_FORM));
+  scope.post(NEW_PATH, create);
+  scope.get(`${KEYS_PATH}/:id`, async (request, reply) => sendKey(reply, await keyOf(request), null));
+  scope.post(`${KEYS_PATH}/:id`, change);
+
+  async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { accountId } = customerOf(request);
+    const now = clock.now();
+    if ((await listKeys(database, accountId, now)).length === 0) throw withoutKey();
+    const form = readKeyForm(WITHOUT_LIMITS, request.body, now);
+    if (!form.ok) return sendNew(reply, form, 400);
+    const { key, id } = await addKey(database, accountId, { settings: form.input, createdBy: null, now });
+    return sendKey(reply, await findKey(database, accountId, id, now), null, { shown: key });
+  }
+
+  async function change(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const key = await keyOf(request);
+    const now = clock.now();
+    const form = readKeyForm(key, request.body, now);
+    if (!form.ok) return sendKey(reply, key, form, { status: 400 });
+    try {
+      await changeKey(database, customerOf(request).accountId, key.id, now, () => form.input);
+    } catch (error) {
+      if (!(error instanceof SoukError) || error.kind !== 'VALIDATION_FAILED') throw error;
+      return sendKey(reply, key, { values: form.values, faults: { '': error.message } }, { status: 400 });
+    }
+    return reply.redirect(`${KEYS_PATH}/${key.id}?changed=1`, 303);
+  }
+
+  async function keyOf(request: FastifyRequest): Promise<AccountKey> {
+    const { id } = request.params as { id: string };
+    if (!/^[1-9]\d{0,14}$/.test(id)) throw new SoukError('KEY_NOT_FOUND');
+    return findKey(database, customerOf(request).accountId, Number(id), clock.now());
+  }
+
+  async function sendKey(
+    reply: FastifyReply,
+    key: AccountKey,
+    form: FormState | null,
+    { shown = null, status }: { shown?: string | null; status?: number } = {},
+  ): Promise<FastifyReply> {
+    const { accountId } = customerOf(reply.request);
+    const used = (await unitsByKey(database, accountId, clock.now())).get(key.id) ?? { day: 0, month: 0 };
+    const isChanged = (reply.request.query as { changed?: string }).changed === '1';
+    return sendPage(
+      reply,
+      <KeyPage apiKey={key} used={used} form={form} shown={shown} isChanged={isChanged} />,
+      status,
+    );
+  }
+
+  function sendNew(reply: FastifyReply, form: FormState = NO_INPUT, status?: number): FastifyReply {
+    return sendPage(
+      reply,
+      <Page title="New key" heading="New API key" path={KEYS_PATH}>
+        <Card>
+          <KeyForm action={NEW_PATH} form={form} button="Create key" />
+        </Card>
+      </Page>,
+      status,
+    );
+  }
+}
+
+function KeyPage(props: {
+  apiKey: AccountKey;
+  used: KeyUnits;
+  form: FormState | null;
+  shown: string | null;
+  isChanged: boolean;
+}): VNode {
+  const { apiKey, used, form, shown, isChanged } = props;
+  const { id, name, prefix, state, capDay, capMonth, createdAt, lastUsedAt } = apiKey;
+  const works = state === 'active' || state === 'rotated';
+  return (
+    <Page title={name ?? `Key ${prefix}…`} path={KEYS_PATH}>
+      {shown && (
+        <section class="notice good">
+          <h2>Your new API key</h2>
+          <KeyShown apiKey={shown} />
+        </section>
+      )}
+      {isChanged && (
+        <Notice tone="good" role="status">
+          The key has been changed. The change applies from the next request on.
+        </Notice>
+      )}
+      <Card>
+        <Facts
+          facts={[
+            ['Key', <code key="prefix">{prefix}…</code>],
+            ['State', <ToneTag key="state" of={KEY_STATES[state]} />],
+            ['Units today', ofCap(used.day, capDay)],
+            ['Units this month', ofCap(used.month, capMonth)],
+            ['Created', <Time key="created" at={createdAt} />],
+            ['Last used', lastUsedAt ? <Time key="used" at={lastUsedAt} /> : 'never'],
+          ]}
+        />
+        <Revoke apiKey={apiKey} />
+      </Card>
+      {works && (
+        <Card title="Limits">
+          <KeyForm
+            action={`${KEYS_PATH}/${id}`}
+            form={form ?? { values: valuesOfKey(apiKey), faults: {} }}
+            button="Save"
+          />
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+function ofCap(used: number, cap: number | null): string {
+  const text = used.toLocaleString('en');
+  return cap === null ? text : `${text} of ${cap.toLocaleString('en')}`;
+}
+
+function withoutKey(): SoukError {
+  return new SoukError('NOT_FOUND', {
+    message: 'This account has no key yet. Its first key is created with the first purchase.',
+  });
+}
+
+const fieldOf = (scope: string) => `scope_${scope}`;
+
+/** Reads the form of a key. Without a chosen scope, the key may make every call. */
+function readKeyForm(present: KeySettings, body: unknown, now: number): Form<KeySettings> {
+  const values = readValues(body);
+  const scopes = SCOPES.filter((scope) => values[fieldOf(scope)] === '1').join(' ');
+  const { name = '', capDay = '', capMonth = '', expiresAt = '', networks = '' } = values;
+  const read = readKeySettings(present, { name, scopes, capDay, capMonth, expiresAt, networks }, now);
+  if ('settings' in read) return { ok: true, input: read.settings, values, faults: {} };
+  return { ok: false, values, faults: read.faults as Record<string, string> };
+}
+
+/** Returns the values of the form of a key. */
+function valuesOfKey(settings: KeySettings): FormValues {
+  const { scopes: _, ...texts } = textOfSettings(settings);
+  return { ...texts, ...Object.fromEntries((settings.scopes ?? []).map((scope) => [fieldOf(scope), '1'])) };
+}
+
+/** The form of a new key, or of a key that is changed. */
+function KeyForm(props: { action: string; form: FormState; button: string }): VNode {
+  const { action, form, button } = props;
+  return (
+    <PostForm action={action} form={form}>
+      <Field name="name" label="Name" maxLength={60} hint="For lists, such as “Dashboard”" />
+      <fieldset>
+        <legend>Scopes</legend>
+        <p class="hint">Without a chosen scope, the key may do everything but manage keys.</p>
+        {SCOPES.map((scope) => (
+          <label key={scope} class="check">
+            <input
+              type="checkbox"
+              name={fieldOf(scope)}
+              value="1"
+              checked={form.values[fieldOf(scope)] === '1'}
+            />{' '}
+            <code>{scope}</code> {SCOPE_TEXTS[scope]}
+          </label>
+        ))}
+        {form.faults.scopes && <p class="fault">{form.faults.scopes}</p>}
+      </fieldset>
+      <Field name="capDay" label="Units a day" hint="Resets at 00:00 UTC. Empty: no cap" />
+      <Field name="capMonth" label="Units a month" hint="Resets on the first, at 00:00 UTC. Empty: no cap" />
+      <Field
+        name="expiresAt"
+        label="Expires at"
+        placeholder="2027-01-31"
+        hint="A day (00:00 UTC) or a time such as 2027-01-31T12:00:00Z. Empty: never"
+      />
+      <TextArea
+        name="networks"
+        label="Networks"
+        rows={3}
+        placeholder="203.0.113.0/24"
+        hint="Addresses or networks from which the key may be used, at most 50. Empty: any"
+      />
+      <Submit>{button}</Submit>
+    </PostForm>
+  );
+}
+
+const EMPTY_KEY_FORM: FormState = { values: valuesOfKey(WITHOUT_LIMITS), faults: {} };
+
+const KEY_STATES = {
+  active: ['good', 'Active'],
+  rotated: ['warn', 'Expiring'],
+  expired: ['', 'Expired'],
+  revoked: ['bad', 'Revoked'],
+} as const;
+
+export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, KeyUnits> }): VNode {
+  const { keys, used } = props;
+  return (
+    <Table
+      name="API keys"
+      rows={keys.toReversed()}
+      columns={[
+        [
+          'Key',
+          ({ id, name, prefix }) => (
+            <a href={`${KEYS_PATH}/${id}`}>
+              {name && `${name} `}
+              <code class="id">{prefix}…</code>
+            </a>
+          ),
+        ],
+        ['State', ({ state }) => <ToneTag of={KEY_STATES[state]} />],
+        ['Scopes', ({ scopes }) => scopes?.join(', ') ?? 'all'],
+        ['Units this month', ({ id }) => (used.get(id)?.month ?? 0).toLocaleString('en'), 'number'],
+        ['Created', ({ createdAt }) => <Time at={createdAt} />],
+        [
+          'Last used',
+          ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),
+        ],
+        ['Valid until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
+        ['Action', (key) => <Revoke apiKey={key} />],
+      ]}
+    />
+  );
+}
+
+function lastTime(at: Date | null): VNode | string {
+  return at ? <Time at={at} /> : 'no end date';
+}
+
+/** The button that revokes a key; none for a key that does not work. */
+function Revoke({ apiKey: { id, prefix, state } }: { apiKey: AccountKey }): VNode | null {
+  if (state !== 'active' && state !== 'rotated') return null;
+  return (
+    <PostButton
+      action={`${KEYS_PATH}/revoke`}
+      fields={{ id: String(id) }}
+      confirm={`Revoke ${prefix}…? Requests with this key are refused immediately.`}
+      class="small danger"
+    >
+      Revoke
+    </PostButton>
+  );
+}

@@ -1,0 +1,219 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import {
+  type AccountKey,
+  createFirstKey,
+  isKeyDue,
+  listKeys,
+  ROTATION_MS,
+  resetKey,
+  revokeKeys,
+} from '../../accounts/account-keys.ts';
+import { hasTestAccount, isTestAccount, type Mode } from '../../accounts/authentication.ts';
+import { setSessionMode } from '../../accounts/sessions.ts';
+import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
+import { createTestKey } from '../../billing/test-wallet.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
+import { PostButton } from '../kit/form.tsx';
+import { readForm } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { count, Time } from '../kit/words.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
+import { customerOf, loadSession, SESSION_COOKIES } from '../session.ts';
+import { FirstCall, FirstKey, KeyShown, ShowFirstKey } from './first-key.tsx';
+import { KEYS_PATH, KeyTable, registerKeyPages } from './key-page.tsx';
+
+const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
+
+/** Registers the page that lists, creates, resets and revokes the account's API keys. */
+export function registerKeys(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+
+  scope.get(KEYS_PATH, async (_request, reply) => sendKeys(reply, null));
+  scope.post(`${KEYS_PATH}/first`, createFirst);
+  scope.post(`${KEYS_PATH}/reset`, reset);
+  scope.post(`${KEYS_PATH}/revoke`, revoke);
+  registerKeyPages(scope, pages);
+
+  async function createFirst(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const key = await createFirstKey(database, customerOf(request).accountId, clock.now());
+    if (key === null) return reply.redirect(KEYS_PATH, 303);
+    return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
+  }
+
+  async function reset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { accountId } = customerOf(request);
+    if ((await listKeys(database, accountId, clock.now())).length === 0)
+      throw new SoukError('NOT_FOUND', {
+        message: 'This account has no key yet. Its first key is created with the first purchase.',
+      });
+    const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now());
+    return sendKeys(reply, <NewKey apiKey={key} olderKeysUntil={olderKeysUntil} />);
+  }
+
+  async function revoke(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const form = readForm(revocation, request.body);
+    const revoked = form.ok
+      ? await revokeKeys(database, customerOf(request).accountId, form.input.id, clock.now())
+      : [];
+    if (revoked.length === 0) throw new SoukError('NOT_FOUND', { message: 'This account has no such key.' });
+    return reply.redirect(KEYS_PATH, 303);
+  }
+
+  /** @param shown a new key, which is shown only once. */
+  async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
+    const { accountId } = customerOf(reply.request);
+    const [keys, isDue, used, testKeys] = await Promise.all([
+      listKeys(database, accountId, clock.now()),
+      isKeyDue(database, accountId),
+      unitsByKey(database, accountId, clock.now()),
+      testKeysCard(pages, reply.request),
+    ]);
+    return sendPage(
+      reply,
+      <Page title="Keys" heading="API keys" path={KEYS_PATH}>
+        <p class="lead">
+          Send your key in the <code>X-API-Key</code> header of each request. Keep it secret: anyone who has
+          it can spend your units.
+        </p>
+        {shown}
+        {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} used={used} />}
+        {testKeys}
+      </Page>,
+    );
+  }
+}
+
+function NewKey({ apiKey, olderKeysUntil }: { apiKey: string; olderKeysUntil: Date | string | null }): VNode {
+  return (
+    <section class="notice good">
+      <h2>Your new API key</h2>
+      <KeyShown apiKey={apiKey} />
+      <p>
+        The new key works immediately. Your previous keys work until <Time at={olderKeysUntil} />, so that you
+        can update your programs.
+      </p>
+    </section>
+  );
+}
+
+function NoKey({ isDue }: { isDue: boolean }): VNode {
+  if (isDue)
+    return (
+      <Card title="Your key is ready">
+        <ShowFirstKey />
+      </Card>
+    );
+  return (
+    <div class="card empty">
+      <p>You receive a key with your first purchase. The trial is free.</p>
+      <PrimaryLink to="/account/plans">Choose a plan</PrimaryLink>
+    </div>
+  );
+}
+
+function Keys(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, KeyUnits> }): VNode {
+  const { keys, used } = props;
+  return (
+    <>
+      <KeyTable keys={keys} used={used} />
+      <p>
+        <ButtonLink to={`${KEYS_PATH}/new`}>New key</ButtonLink>
+      </p>
+      <Card title="Reset your keys">
+        <p>
+          Creates a new key without limits, which works immediately. All other keys work for another{' '}
+          {ROTATION_MS / 60_000} minutes.
+        </p>
+        <PostButton
+          action={`${KEYS_PATH}/reset`}
+          confirm="Create a new key? All other keys stop working in 30 minutes."
+        >
+          {' '}
+          Reset key{' '}
+        </PostButton>
+      </Card>
+    </>
+  );
+}
+
+const KEY_PATH = '/account/test-key';
+
+const switching = z.object({ mode: z.enum(['live', 'test']) });
+
+/** Registers the creation of test keys, and the switch between the live and the test view of an account. */
+export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, testMode } = pages;
+
+  scope.post('/account/mode', async (request, reply) => {
+    const form = readForm(switching, request.body);
+    if (!form.ok) throw new SoukError('NOT_FOUND');
+    const { mode } = form.input;
+    if (mode === 'test' && !(await hasTestAccount(database, customerOf(request).liveAccountId)))
+      return reply.redirect('/account/keys', 303);
+    await switchTo(request, mode);
+    return reply.redirect('/account', 303);
+  });
+
+  scope.post(KEY_PATH, async (request, reply) => {
+    if (!testMode) throw new SoukError('NOT_FOUND');
+    const { liveAccountId } = customerOf(request);
+    const key = await createTestKey(database, liveAccountId, clock.now(), testMode.unitsPerDay);
+    await switchTo(request, 'test');
+    return sendTestKey(reply, key, baseUrlOf(pages, request));
+  });
+
+  async function switchTo(request: FastifyRequest, mode: Mode): Promise<void> {
+    const token = request.cookies[SESSION_COOKIES.customer] ?? '';
+    await setSessionMode(database, token, mode, clock.now());
+    await loadSession(pages, 'customer')(request);
+  }
+}
+
+function sendTestKey(reply: FastifyReply, key: string, baseUrl: string): FastifyReply {
+  return sendPage(
+    reply,
+    <Page title="Test key" heading="Your test key" path="/account/keys">
+      <section class="notice good">
+        <h2>Copy the key</h2>
+        <KeyShown apiKey={key} />
+        <p>Your first call, which is free:</p>
+        <FirstCall apiKey={key} baseUrl={baseUrl} />
+      </section>
+      <p>
+        The pages now show your test account: its keys, usage, jobs and batches. The{' '}
+        <a href="/explore">explorer</a> and the page <a href="/account/try">Try it</a> use its units.
+      </p>
+    </Page>,
+  );
+}
+
+/** The part of the keys page about test keys; nothing if test mode is off. */
+async function testKeysCard(pages: Pages, request: FastifyRequest): Promise<VNode | null> {
+  const { database, testMode } = pages;
+  if (!testMode) return null;
+  const { accountId, liveAccountId } = customerOf(request);
+  const isTest = isTestAccount(accountId);
+  const exists = isTest || (await hasTestAccount(database, liveAccountId));
+  return (
+    <Card id="test-keys" title="Test keys">
+      <p>
+        Calls with a test key are free and return generated data in the form of real data. Your account has{' '}
+        {count(testMode.unitsPerDay)} test units a day. Answers have <code>"livemode": false</code>.
+      </p>
+      <div class="buttons">
+        <PostButton action={KEY_PATH} class="primary">
+          Create test key
+        </PostButton>
+        {exists && !isTest && (
+          <PostButton action="/account/mode" fields={{ mode: 'test' }}>
+            Show test account
+          </PostButton>
+        )}
+      </div>
+    </Card>
+  );
+}

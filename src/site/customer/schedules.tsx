@@ -1,0 +1,277 @@
+import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { cronProblem, nextRuns } from '../../batches/schedules/cron.ts';
+import type { RunView } from '../../batches/schedules/run.ts';
+import type { ScheduleView } from '../../batches/schedules/schedule.ts';
+import { isTimeZone } from '../../platform/time-zone.ts';
+import { Facts, StateTag, Tag } from '../kit/elements.tsx';
+import { CheckAndSaveButtons, Choice, Field, PostForm } from '../kit/form.tsx';
+import type { FormValues } from '../kit/form-request.ts';
+import { optional } from '../kit/list-page.tsx';
+import { tableOf } from '../kit/table.tsx';
+import { count, counted, Dash, ShortId, Time } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import {
+  type BatchItems,
+  BatchItemsFields,
+  fieldsOf,
+  optionalNumber,
+  readBatchForm,
+  WINDOWS,
+  windowText,
+} from './batch-items.tsx';
+import { callApi, idIn } from './customer-api.ts';
+import { registerRepeatedWork, type WorkForm, wallClock } from './repeated-work.tsx';
+
+/** Registers the pages of the account's schedules. */
+export function registerSchedules(scope: FastifyInstance, { clock }: Pages): void {
+  registerRepeatedWork<ScheduleView, ScheduleInput, RunView>(scope, {
+    noun: 'schedule',
+    lead: 'A schedule creates batches at set times in your time zone, with all results or only the changes.',
+    List: ScheduleTable,
+    idOf: ({ scheduleId }) => scheduleId,
+    // The batches of a tracker link here.
+    async elsewhere(request) {
+      const { status } = await callApi(request, 'GET', `/api/trackers/${idIn(request)}`);
+      return status === 200 ? `/account/trackers/${idIn(request)}` : null;
+    },
+    runButton: 'Run now',
+    afterRun(answer) {
+      const { batchId } = (answer as { run: RunView }).run;
+      return batchId && `/account/batches/${batchId}`;
+    },
+    deleteQuestion: (name) => `Delete ${name}? The results of its runs are kept.`,
+    Facts: ScheduleFacts,
+    past: { name: 'runs', title: 'Runs', limit: 20, Table: RunTable },
+    // A schedule that is changed keeps its items if the form has none.
+    read: (body, isNew) => readBatchForm(scheduleForm, body, ({ items }) => !isNew && !items?.trim()),
+    body: scheduleBody,
+    valuesOf,
+    fieldOf: fieldsOf(scheduleForm),
+    Form: (props) => <ScheduleForm {...props} now={clock.now()} />,
+  });
+}
+
+const ScheduleTable = tableOf<ScheduleView>('Schedules', 'No schedules yet.', [
+  ['Schedule', ({ scheduleId, name }) => <a href={`/account/schedules/${scheduleId}`}>{name}</a>],
+  ['Operation', ({ operation }) => operation],
+  [
+    'Pattern',
+    ({ cron, timezone }) => (
+      <>
+        <code>{cron}</code> {timezone}
+      </>
+    ),
+  ],
+  [
+    'Next run',
+    ({ paused, nextRuns }) => (paused ? <Tag tone="warn">paused</Tag> : <Time at={nextRuns[0]} />),
+  ],
+  ['Items', ({ items }) => count(items), 'number'],
+  ['Units per run', ({ units }) => count(units), 'number'],
+]);
+
+function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
+  const { cron, timezone, operation, items, units, runHours, window, onlyChanges, webhook } = schedule;
+  return (
+    <Facts
+      facts={[
+        [
+          'Pattern',
+          <>
+            <code>{cron}</code> in {timezone}
+          </>,
+        ],
+        ['Next runs', <NextRuns schedule={schedule} />],
+        ['Operation', operation],
+        [
+          'Each run',
+          `${counted(items, 'item')}, at most ${counted(units, 'unit')}, ${counted(runHours, 'hour')}`,
+        ],
+        ['Hours', windowText(window)],
+        ['Results', onlyChanges ? 'Only changes since the previous run' : 'All results'],
+        webhook && ['Webhook', webhook],
+        ['Schedule', <code>{schedule.scheduleId}</code>],
+      ]}
+    />
+  );
+}
+
+function NextRuns({ schedule: { paused, nextRuns, timezone } }: { schedule: ScheduleView }): VNode {
+  return (
+    <>
+      {paused && 'The schedule does not run while it is paused.'}
+      <ul class="plain">
+        {nextRuns.map((at) => (
+          <li key={at}>
+            {wallClock(Date.parse(at), timezone)} (<Time at={at} />)
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const TRIGGERS: Record<RunView['trigger'], string> = {
+  tick: 'Schedule',
+  missed: 'Schedule, late',
+  manual: 'Manual',
+};
+
+const RunTable = tableOf<RunView>('Runs', 'No runs yet.', [
+  ['Due', ({ dueAt }) => <Time at={dueAt} />],
+  ['Started', ({ startedAt }) => <Time at={startedAt} />],
+  ['Trigger', ({ trigger }) => TRIGGERS[trigger]],
+  [
+    'State',
+    ({ state, reason }) => (
+      <>
+        <StateTag state={state} /> {reason && <small class="muted">{reason}</small>}
+      </>
+    ),
+  ],
+  ['Batch', ({ batchId }) => <BatchLink batchId={batchId} />],
+]);
+
+function BatchLink({ batchId }: { batchId: string | null }): VNode {
+  if (!batchId) return <Dash />;
+  return (
+    <a href={`/account/batches/${batchId}`}>
+      <ShortId id={batchId} />
+    </a>
+  );
+}
+
+const ZONES = Intl.supportedValuesOf('timeZone');
+
+const RESULTS = [
+  ['false', 'All results'],
+  ['true', 'Only changes since the previous run'],
+] as const;
+
+function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
+  const { action, form, present, checked, isSent, now } = props;
+  const runs = isSent ? nextRunsOf(form.values, now) : null;
+  return (
+    <PostForm action={action} form={form}>
+      {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
+      <fieldset>
+        <legend>Timing</legend>
+        <div class="fields">
+          <Field name="name" label="Name" maxLength={200} />
+          <Field
+            name="cron"
+            label="Cron pattern"
+            preset="0 6 * * 1"
+            hint="Minute, hour, day of the month, month, day of the week. 0 6 * * 1 means Mondays at 06:00."
+          />
+          <Field name="timezone" label="Time zone" preset="UTC" suggestions={ZONES} />
+          <Choice name="window" label="Hours" options={WINDOWS} />
+        </div>
+      </fieldset>
+      <BatchItemsFields keeps={present ? keepsText(present) : undefined} />
+      <fieldset>
+        <legend>Options</legend>
+        <div class="fields">
+          <Choice name="onlyChanges" label="Results" options={RESULTS} />
+          <Field name="runHours" label="Hours until a run expires" type="number" min={1} placeholder="24" />
+          <Field
+            name="maxUnits"
+            label="Maximum units per run"
+            type="number"
+            min={0}
+            hint="A run that could cost more is refused."
+          />
+          <Field name="webhook" label="Webhook" type="url" hint="Called when a run finishes." />
+        </div>
+      </fieldset>
+      <CheckAndSaveButtons />
+    </PostForm>
+  );
+}
+
+function keepsText({ items, operation }: ScheduleView): string {
+  return `This schedule has ${counted(items, 'item')} of ${operation}. Leave the items empty to keep them, the unit limit and the webhook.`;
+}
+
+/** The next runs and the price of a schedule that was not saved. */
+function Check(props: { runs: readonly number[]; checked: ScheduleView | null; timezone: string }): VNode {
+  const { runs, checked: price, timezone } = props;
+  return (
+    <section class={`notice ${price ? 'good' : 'warn'}`} aria-labelledby="check">
+      <h2 id="check">Next runs</h2>
+      <ol class="steps">
+        {runs.map((at) => (
+          <li key={at}>
+            {wallClock(at, timezone)} (<Time at={at} />)
+          </li>
+        ))}
+      </ol>
+      <p>
+        {price
+          ? `Each run costs at most ${counted(price.units, 'unit')} for ${counted(price.items, 'item')}. The schedule has not been saved.`
+          : 'Correct the errors below. The schedule has not been saved.'}
+      </p>
+    </section>
+  );
+}
+
+const RUNS_SHOWN = 5;
+
+/** The fields of a schedule besides its operation and items. The API validates their values. */
+const scheduleForm = z.object({
+  name: z.string().trim().default(''),
+  cron: z.string().trim().default(''),
+  timezone: z.string().trim().default('UTC'),
+  window: optional(z.string()),
+  onlyChanges: z.string().default('false'),
+  runHours: optionalNumber,
+  maxUnits: optionalNumber,
+  webhook: z.string().trim().default(''),
+});
+
+type ScheduleInput = z.output<typeof scheduleForm> & { batchItems: BatchItems | null };
+
+/** The body of a request that creates or changes a schedule. */
+function scheduleBody({
+  batchItems,
+  maxUnits,
+  webhook,
+  onlyChanges,
+  runHours,
+  window,
+  ...rest
+}: ScheduleInput) {
+  const limit = maxUnits === undefined ? {} : { maxUnits };
+  return {
+    ...rest,
+    onlyChanges: onlyChanges === 'true',
+    ...(window ? { window } : {}),
+    ...(runHours === undefined ? {} : { runHours }),
+    ...(batchItems ? { batch: { ...batchItems, ...limit, ...(webhook === '' ? {} : { webhook }) } } : {}),
+  };
+}
+
+/** The values of the form of an existing schedule. Its items are not shown. */
+function valuesOf(schedule: ScheduleView): FormValues {
+  const { name, cron, timezone, window, onlyChanges, runHours, maxUnits, webhook, operation } = schedule;
+  return {
+    name,
+    cron,
+    timezone,
+    window,
+    operation,
+    onlyChanges: String(onlyChanges),
+    runHours: String(runHours),
+    maxUnits: maxUnits === null ? '' : String(maxUnits),
+    webhook: webhook ?? '',
+  };
+}
+
+/** The next runs of a form, in Unix milliseconds, even if other fields are not valid; null without a valid pattern. */
+function nextRunsOf({ cron = '', timezone }: FormValues, now: number): readonly number[] | null {
+  const timing = { cron: cron.trim(), timezone: timezone?.trim() || 'UTC' };
+  if (!isTimeZone(timing.timezone) || cronProblem(timing, now) !== null) return null;
+  return nextRuns(timing, now, RUNS_SHOWN);
+}

@@ -1,0 +1,174 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import {
+  beginEnrolment,
+  confirmEnrolment,
+  countRecoveryCodes,
+  hasTwoFactor,
+  removeTwoFactor,
+  verifyCode,
+} from '../../accounts/two-factor.ts';
+import { Card } from '../kit/elements.tsx';
+import { Field, PostForm, presentPassword, Submit } from '../kit/form.tsx';
+import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { CodeField, codeInput, RecoveryCodes, SecretForApp } from '../kit/two-factor.tsx';
+import { notify, type Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+import { refuseTooMany, verifyPassword } from '../visitor/sign-in.tsx';
+
+const PATH = '/account/settings/two-factor';
+
+const withPassword = z.object({ current: presentPassword });
+const withCode = z.object({ code: codeInput });
+
+/** Registers the page that turns two-factor sign-in on and off. */
+export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, secretBox, attempts } = pages;
+
+  scope.get(PATH, async (_request, reply) => showState(reply, NO_INPUT));
+  scope.post(`${PATH}/begin`, onSubmit(withPassword, showState, begin));
+  scope.post(`${PATH}/confirm`, onSubmit(withCode, showConfirm, confirm));
+  scope.post(`${PATH}/off`, onSubmit(withCode, showState, turnOff));
+
+  async function begin(
+    { current }: z.output<typeof withPassword>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply | string> {
+    const { liveAccountId: accountId, email } = customerOf(request);
+    await verifyPassword(pages, request, reply, { field: 'current', password: current });
+    if (await hasTwoFactor(database, accountId)) return PATH;
+    return sendPage(
+      reply,
+      <Enrolment {...(await beginEnrolment(database, secretBox, { accountId, email }))} />,
+    );
+  }
+
+  async function confirm(
+    { code }: z.output<typeof withCode>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { liveAccountId: accountId, tokenHash: session } = customerOf(request);
+    const attempt = await countAttempt(request, reply, accountId);
+    const given = { code, now: clock.now(), session };
+    const codes = await confirmEnrolment(database, secretBox, accountId, given);
+    if (codes === null) throw new FormRefused(400, { code: 'Incorrect code' });
+    await attempts.forgive(attempt);
+    await noteChange(accountId, true);
+    return sendPage(
+      reply,
+      <RecoveryCodes codes={codes} back={['/account/settings', 'Back to the settings']} />,
+    );
+  }
+
+  async function turnOff(
+    { code }: z.output<typeof withCode>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    const { liveAccountId: accountId } = customerOf(request);
+    const attempt = await countAttempt(request, reply, accountId);
+    if (!(await verifyCode(database, secretBox, accountId, { code, now: clock.now() })))
+      throw new FormRefused(400, { code: 'Incorrect code, or a code that was used before' });
+    await attempts.forgive(attempt);
+    await removeTwoFactor(database, accountId);
+    await noteChange(accountId, false);
+    return PATH;
+  }
+
+  async function countAttempt(request: FastifyRequest, reply: FastifyReply, accountId: number) {
+    const attempt = { address: request.ip, email: `code of account ${accountId}`, isKnownDevice: true };
+    refuseTooMany(pages, reply, await attempts.count(attempt));
+    return attempt;
+  }
+
+  async function noteChange(accountId: number, isOn: boolean): Promise<void> {
+    const facts = { at: new Date(clock.now()).toISOString(), isOn };
+    await notify(pages, database, { accountId, kind: 'two_factor_changed', facts });
+  }
+
+  async function showState(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
+    const { liveAccountId: accountId } = customerOf(reply.request);
+    const [isOn, codes] = await Promise.all([
+      hasTwoFactor(database, accountId),
+      countRecoveryCodes(database, accountId),
+    ]);
+    return sendPage(reply, <State isOn={isOn} codes={codes} form={form} />, status);
+  }
+}
+
+function State({ isOn, codes, form }: { isOn: boolean; codes: number; form: FormState }): VNode {
+  return (
+    <Page title="Two-factor sign-in">
+      <Card>
+        {isOn ? (
+          <>
+            <p>
+              Two-factor sign-in is on. {codes} recovery {codes === 1 ? 'code is' : 'codes are'} left.
+            </p>
+            <PostForm action={`${PATH}/off`} form={form}>
+              <CodeField label="Code of your app, or a recovery code" />
+              <button type="submit" class="danger">
+                Turn off
+              </button>
+            </PostForm>
+          </>
+        ) : (
+          <>
+            <p>
+              After your password, a code of an app on your telephone is required to sign in. API keys are not
+              affected.
+            </p>
+            <PostForm action={`${PATH}/begin`} form={form}>
+              <Field
+                name="current"
+                label="Current password"
+                type="password"
+                autocomplete="current-password"
+                required
+              />
+              <Submit>Set up</Submit>
+            </PostForm>
+          </>
+        )}
+      </Card>
+    </Page>
+  );
+}
+
+function Enrolment({ uri, secret }: { uri: string; secret: string }): VNode {
+  return (
+    <Page title="Set up two-factor sign-in">
+      <Card>
+        <SecretForApp uri={uri} secret={secret} />
+        <PostForm action={`${PATH}/confirm`}>
+          <CodeField label="Code that the app shows" />
+          <Submit>Turn on</Submit>
+        </PostForm>
+      </Card>
+    </Page>
+  );
+}
+
+/** The page of a code that did not confirm the secret, which is not shown again. */
+function showConfirm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+  return sendPage(
+    reply,
+    <Page title="Set up two-factor sign-in">
+      <Card>
+        <PostForm action={`${PATH}/confirm`} form={form}>
+          <CodeField label="Code that the app shows" />
+          <Submit>Turn on</Submit>
+        </PostForm>
+        <p>
+          <a href={PATH}>Begin again</a>
+        </p>
+      </Card>
+    </Page>,
+    status,
+  );
+}

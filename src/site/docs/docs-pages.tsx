@@ -1,0 +1,168 @@
+import type { FastifyInstance } from 'fastify';
+import type { ComponentChildren, VNode } from 'preact';
+import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
+import { assetUrl } from '../kit/assets.ts';
+import { Card } from '../kit/elements.tsx';
+import { Page, VISITOR, type Viewer } from '../kit/layout.tsx';
+import { createKeptPages, setPageHeaders } from '../kit/render.tsx';
+import type { Pages } from '../pages.ts';
+import { returningViewer } from '../session.ts';
+import { GUIDES, type Guide, type Heading, type Rendered, renderGuide } from './guides.ts';
+
+const CUSTOMER: Viewer = { kind: 'returning', to: 'customer' };
+
+/** Pages whose content is the same for all readers. */
+const PAGES = new Map<string, VNode>([
+  ['/docs', <DocsIndex />],
+  ...GUIDES.map(
+    (guide) => [`/docs/${guide.slug}`, <GuidePage guide={guide} content={renderGuide(guide)} />] as const,
+  ),
+  ['/docs/api', <ReferencePage />],
+]);
+
+/** Registers the guides and the API reference, which need no key. */
+export function registerDocs(app: FastifyInstance, { limits }: Pick<Pages, 'limits'>): void {
+  app.register(async (scope) => {
+    limits.openPages.limit(scope);
+    setPageHeaders(scope);
+    const sendKept = createKeptPages();
+    refusingOtherMethods(scope, (pages) => {
+      for (const [path, content] of PAGES)
+        pages.get(path, async (request, reply) => {
+          const viewer = returningViewer(request).kind === 'visitor' ? VISITOR : CUSTOMER;
+          return sendKept(reply, { key: path, viewer, page: () => content });
+        });
+    });
+  });
+}
+
+function DocsIndex(): VNode {
+  return (
+    <DocsFrame title="Documentation" path="/docs">
+      <h1>Documentation</h1>
+      <p class="lead">
+        Products, categories, sellers, deals, keywords and search trends of the marketplace, over HTTP and as
+        tools for agents.
+      </p>
+      <div class="grid">
+        {GUIDES.map(({ slug, title, summary }) => (
+          <GuideCard key={slug} href={`/docs/${slug}`} title={title} summary={summary} />
+        ))}
+        <GuideCard
+          href="/docs/api"
+          title="API reference"
+          summary="Every address with its parameters, answers and errors. Try calls with your key."
+        />
+        <GuideCard
+          href="/openapi.json"
+          title="OpenAPI"
+          summary="The API description in OpenAPI 3.1, for client generators and other tools."
+        />
+      </div>
+    </DocsFrame>
+  );
+}
+
+function GuideCard({ href, title, summary }: { href: string; title: string; summary: string }): VNode {
+  return (
+    <Card>
+      <h2>
+        <a href={href}>{title}</a>
+      </h2>
+      <p>{summary}</p>
+    </Card>
+  );
+}
+
+/** @param props.content from `renderGuide`: the page is rendered for visitors and customers. */
+function GuidePage({ guide, content }: { guide: Guide; content: Rendered }): VNode {
+  const { html, headings } = content;
+  const next = GUIDES[GUIDES.indexOf(guide) + 1];
+  return (
+    <DocsFrame
+      title={guide.title}
+      path={`/docs/${guide.slug}`}
+      headings={headings.filter(({ level }) => level === 2 || level === 3)}
+    >
+      {/* Rendered from a file of this repository, not from input. */}
+      <div dangerouslySetInnerHTML={{ __html: html }} />
+      <p class="docs-next">
+        Next: <a href={next ? `/docs/${next.slug}` : '/docs/api'}>{next?.title ?? 'API reference'}</a>
+      </p>
+    </DocsFrame>
+  );
+}
+
+/** The API reference: Swagger UI reads /openapi.json and fills the page. */
+function ReferencePage(): VNode {
+  return (
+    <Page title="API reference" path="/docs/api" styles={['swagger-ui.css', 'docs.css']} wide>
+      <p class="lead">
+        Every address with its parameters, answers and errors. Enter your key under <b>Authorize</b>;{' '}
+        <b>Try it out</b> then makes real calls, which cost units. The key is discarded when you leave the
+        page. See also the <a href="/docs">guides</a>.
+      </p>
+      <div id="api-reference" class="api-reference">
+        <noscript>
+          This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.
+        </noscript>
+      </div>
+      {/* A classic script, which must precede the module that uses it. */}
+      <script src={assetUrl('swagger-ui-bundle.js')} defer />
+      <script src={assetUrl('api-reference.js')} type="module" />
+    </Page>
+  );
+}
+
+interface DocsFrameProps {
+  title: string;
+  path: string;
+  /** Headings of the page; without any, the page has no table of contents. */
+  headings?: readonly Heading[];
+  children: ComponentChildren;
+}
+
+/** The frame of a guide: the list of guides, the content, and a table of contents. */
+function DocsFrame({ title, path, headings = [], children }: DocsFrameProps): VNode {
+  return (
+    <Page title={title} heading={null} path={path} styles={['docs.css']} scripts={['docs.js']} wide>
+      <div class="docs">
+        <nav class="docs-guides" aria-label="Guides">
+          <ul>
+            {GUIDES.map(({ slug, title: name }) => (
+              <GuideLink key={slug} href={`/docs/${slug}`} name={name} path={path} />
+            ))}
+            <GuideLink href="/docs/api" name="API reference" path={path} />
+          </ul>
+        </nav>
+        <article class="prose">{children}</article>
+        {headings.length > 0 && <Headings headings={headings} />}
+      </div>
+    </Page>
+  );
+}
+
+function GuideLink({ href, name, path }: { href: string; name: string; path: string }): VNode {
+  return (
+    <li>
+      <a href={href} aria-current={href === path ? 'page' : undefined}>
+        {name}
+      </a>
+    </li>
+  );
+}
+
+function Headings({ headings }: { headings: readonly Heading[] }): VNode {
+  return (
+    <nav class="docs-headings" aria-label="On this page">
+      <p>On this page</p>
+      <ul>
+        {headings.map(({ id, level, text }) => (
+          <li key={id} class={`level-${level}`}>
+            <a href={`#${id}`}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

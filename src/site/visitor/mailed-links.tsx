@@ -1,0 +1,232 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { v7 as uuid } from 'uuid';
+import { z } from 'zod';
+import { confirmEmailByToken, emailOfConfirmation } from '../../accounts/accounts.ts';
+import { accountOfReset, resetPassword } from '../../accounts/passwords.ts';
+import { readUnsubscribeToken, switchOff } from '../../outbox/mail/choices.ts';
+import { TOPICS } from '../../outbox/mail/kinds/content.ts';
+import { queueMail } from '../../outbox/mail/mails.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';
+import { type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
+import { NarrowPage } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { notify, type Pages } from '../pages.ts';
+import { clearSessionCookie } from '../session.ts';
+import { EmailField, emailField, refuseTooMany } from './sign-in.tsx';
+
+const CONFIRM_PATH = '/confirm-email';
+
+const confirmation = z.object({ token: z.string().regex(/^[\w-]{43}$/) });
+
+/** Registers the page on which a link from a mail confirms an address. Programs that only open links confirm nothing. */
+export function registerConfirmEmail(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+  scope.get(CONFIRM_PATH, showButton);
+  scope.post(CONFIRM_PATH, confirm);
+
+  async function showButton(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const token = tokenIn(request.query);
+    const email = await emailOfConfirmation(database, token, clock.now());
+    if (email === null) throw confirmationSpent();
+    return sendPage(
+      reply,
+      <NarrowPage title="Confirm the address">
+        <p>
+          Confirm that <strong>{email}</strong> is your e-mail address.
+        </p>
+        <PostForm action={CONFIRM_PATH}>
+          <HiddenFields fields={{ token }} />
+          <Submit>Confirm</Submit>
+        </PostForm>
+      </NarrowPage>,
+    );
+  }
+
+  async function confirm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (!(await confirmEmailByToken(database, tokenIn(request.body), clock.now()))) throw confirmationSpent();
+    return reply.redirect('/account', 303);
+  }
+}
+
+function tokenIn(values: unknown): string {
+  const form = readForm(confirmation, values);
+  if (!form.ok) throw confirmationSpent();
+  return form.input.token;
+}
+
+function confirmationSpent(): SoukError {
+  return new SoukError('NOT_FOUND', {
+    message: 'This link has been used or has expired. Your settings page sends a new one.',
+  });
+}
+
+const FORGOT_PATH = '/forgot-password';
+
+const forgotForm = z.object({ email: emailField });
+
+/**
+ * Registers the page that requests a link to a new password. Its answer is the same for an address without an account, and
+ * takes as long: a worker finds the account later.
+ */
+export function registerForgotPassword(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, attempts } = pages;
+  if (pages.mail === 'none') return;
+
+  scope.get(FORGOT_PATH, async (request, reply) =>
+    (request.query as { sent?: string }).sent === '1' ? showSent(reply) : sendForgotForm(reply, NO_INPUT),
+  );
+
+  scope.post(FORGOT_PATH, onSubmit(forgotForm, sendForgotForm, request));
+
+  async function request(
+    { email }: z.output<typeof forgotForm>,
+    { ip }: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    refuseTooMany(pages, reply, await attempts.countForgotten(ip, email));
+    const facts = { requestId: uuid() };
+    const mail = { accountId: null, kind: 'reset_password', to: email, facts } as const;
+    await queueMail(database, mail, clock.now());
+    return `${FORGOT_PATH}?sent=1`;
+  }
+}
+
+function sendForgotForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+  return sendPage(
+    reply,
+    <NarrowPage title="Forgot password">
+      <p>Enter the e-mail address of your account. You receive a link that sets a new password.</p>
+      <PostForm action={FORGOT_PATH} form={form}>
+        <EmailField autocomplete="username" />
+        <Submit>Send the link</Submit>
+      </PostForm>
+    </NarrowPage>,
+    status,
+  );
+}
+
+function showSent(reply: FastifyReply): FastifyReply {
+  return sendPage(
+    reply,
+    <NarrowPage title="Forgot password" heading="Look at your mails">
+      <p role="status">
+        If the address has an account, a link is on its way. It works once, within an hour. If no mail
+        arrives, look into the folder for spam, or try again.
+      </p>
+    </NarrowPage>,
+  );
+}
+
+const tokenField = z.string().regex(/^[\w-]{43}$/);
+const reset = z.object({ token: tokenField, password: newPassword });
+
+/** Registers the page on which a link from a mail or from the operator sets a new password. */
+export function registerResetPassword(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+
+  scope.get<{ Querystring: { token?: string } }>('/reset-password', async (request, reply) =>
+    showForm(reply, { values: { token: request.query.token }, faults: {} }),
+  );
+
+  scope.post('/reset-password', onSubmit(reset, showForm, setNewPassword));
+
+  async function setNewPassword(
+    { token, password }: z.output<typeof reset>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    // Checked first, so that an invalid link does not cost a password hash.
+    const email = await emailOf(pages, token);
+    const attempt = { address: request.ip, email: `reset link of ${email}`, isKnownDevice: true };
+    refuseTooMany(pages, reply, await pages.attempts.count(attempt));
+    const now = clock.now();
+    const facts = { at: new Date(now).toISOString() };
+    const isSet = await resetPassword(database, token, password, now, (client, accountId) =>
+      notify(pages, client, { accountId, kind: 'password_changed', facts }),
+    );
+    if (!isSet) throw resetSpent();
+    clearSessionCookie(reply, 'customer');
+    return '/sign-in';
+  }
+
+  async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
+    const { token } = form.values;
+    const email = await emailOf(pages, token);
+    return sendPage(
+      reply,
+      <NarrowPage title="New password">
+        <p>
+          For <strong>{email}</strong>. All sessions of this account will be signed out.
+        </p>
+        <PostForm action="/reset-password" form={form}>
+          <HiddenFields fields={{ token }} />
+          <NewPasswordField label="New password" />
+          <Submit>Set password</Submit>
+        </PostForm>
+      </NarrowPage>,
+      status,
+    );
+  }
+}
+
+async function emailOf({ database, clock }: Pages, token: unknown): Promise<string> {
+  const parsed = tokenField.safeParse(token);
+  const email = parsed.success ? await accountOfReset(database, parsed.data, clock.now()) : null;
+  if (email === null) throw resetSpent();
+  return email;
+}
+
+function resetSpent(): SoukError {
+  return new SoukError('NOT_FOUND', {
+    message: 'This link has been used or has expired. Request a new one.',
+  });
+}
+
+const UNSUBSCRIBE_PATH = '/unsubscribe';
+
+/**
+ * Registers the page behind the link that switches off notices of a topic (RFC 8058). A GET shows a button, because mail
+ * programs open links by themselves. A POST needs no form token and no session, because mail providers send it.
+ */
+export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages): void {
+  // Mail providers send a form of either type; the token is in the address.
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 4_096 }, (_request, _body, done) => {
+    done(null, null);
+  });
+
+  scope.get(UNSUBSCRIBE_PATH, async (request, reply) => {
+    const { topic, token } = await choiceIn(request);
+    return sendPage(
+      reply,
+      <NarrowPage title="Switch off notices">
+        <p>{TOPICS[topic]}</p>
+        <form method="post" action={`${UNSUBSCRIBE_PATH}?token=${token}`}>
+          <Submit>Switch off</Submit>
+        </form>
+      </NarrowPage>,
+    );
+  });
+
+  scope.post(UNSUBSCRIBE_PATH, async (request, reply): Promise<FastifyReply> => {
+    const { accountId, topic } = await choiceIn(request);
+    await switchOff(database, accountId, topic);
+    return sendPage(
+      reply,
+      <NarrowPage title="Notices switched off" heading="Switched off">
+        <p role="status">You receive no more mails of this kind: {TOPICS[topic]}.</p>
+        <p>
+          <a href="/account/settings">Settings</a> switches them on again.
+        </p>
+      </NarrowPage>,
+    );
+  });
+
+  async function choiceIn({ query }: FastifyRequest) {
+    const { token } = query as { token?: unknown };
+    const read = typeof token === 'string' ? await readUnsubscribeToken(database, token) : null;
+    if (read === null) throw new SoukError('NOT_FOUND', { message: 'This link is not valid.' });
+    return { ...read, token: token as string };
+  }
+}

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import { packItems } from '../../src/batches/pack.ts';
+import {
+  contentHash,
+  failureLines,
+  itemHash,
+  itemResults,
+  resultLines,
+  resultRows,
+  tableHeader,
+} from '../../src/batches/results.ts';
+import type { QueuedOperation } from '../../src/operations/define.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { toRecord } from '../../src/platform/error-record.ts';
+import { SoukError } from '../../src/platform/errors.ts';
+import { parseJson } from '../../src/platform/json.ts';
+
+const NOW = Date.parse('2026-03-04T10:00:00.000Z');
+
+function operation(name: string): QueuedOperation {
+  const found = queuedOperation(name);
+  if (!found) throw new Error(`no operation ${name}`);
+  return found;
+}
+
+/** Returns the answer of an operation to an input, from the data of upstream. */
+function answered({ respond }: QueuedOperation, input: unknown, found: ReadonlyMap<string, unknown>) {
+  if (respond.type !== 'json') throw new Error('a picture');
+  return { ...respond.present(found, input, { now: NOW }).data, fromCache: false };
+}
+
+function record(key: string): Record<string, unknown> {
+  return {
+    asin: key,
+    sellerId: key,
+    productType: 0,
+    title: `Thing ${key}`,
+    domainId: 1,
+    csv: [[7_000_000, 1999]],
+  };
+}
+
+test.each<[string, Record<string, unknown>[], string[]]>([
+  [
+    'market.product',
+    [
+      { domain: 1, asin: 'B0LINES001' },
+      { domain: 1, asins: ['B0LINES003', 'B0LINES002'] },
+      { domain: 1, asin: 'B0MISSING1' },
+      { domain: 1, asins: ['B0MISSING1', 'B0LINES001'] },
+    ],
+    ['B0LINES001', 'B0LINES002', 'B0LINES003'],
+  ],
+  [
+    'market.seller',
+    [
+      { domain: 1, seller: 'ASELLER0001' },
+      { domain: 1, seller: ['ASELLER0003', 'ASELLER0002'] },
+      { domain: 1, seller: 'ANOBODY0001' },
+    ],
+    ['ASELLER0001', 'ASELLER0002', 'ASELLER0003'],
+  ],
+])('an item of %s has the same answer from a shared call as from a call of its own', (name, raws, known) => {
+  const of = operation(name);
+  const found = new Map(known.map((key) => [key, record(key)]));
+  const items = raws.map((raw) => ({ raw, input: of.params.parse(raw) }));
+  const [call, ...others] = packItems(of, items, { firstItem: 40 });
+  if (!call) throw new Error('no call');
+  expect(others).toEqual([]);
+  const results = itemResults(of, call, { data: answered(of, call.input, found) });
+  expect(results.map(({ index, raw }) => [index, raw])).toEqual(raws.map((raw, i) => [40 + i, raw]));
+  expect(results.map(({ data }) => data)).toEqual(items.map(({ input }) => answered(of, input, found)));
+});
+
+test('an item with a call of its own receives the whole answer', () => {
+  const data = { products: [{ asin: 'B0WHOLE001' }], errors: [], more: 1 };
+  const call = { firstItem: 3, items: [{ domain: 1, asin: 'B0WHOLE001' }] };
+  expect(itemResults(operation('market.product'), call, { data })).toMatchObject([{ index: 3, data }]);
+});
+
+test('keeps integers beyond 2^53 in parameters and in data', () => {
+  const raw = parseJson('{"domain":1,"note":9007199254740993}');
+  const data = parseJson('{"catId":9223372036854775807}') as Record<string, unknown>;
+  const lines = resultLines([{ index: 0, raw, data, metadata: undefined }]);
+  expect(lines).toBe(
+    '{"index":0,"params":{"domain":1,"note":9007199254740993},"code":"0000","data":{"catId":9223372036854775807}}\n',
+  );
+});
+
+test('a picture is a line with Base64 text', () => {
+  const data = { contentType: 'image/png', base64: 'iVBORw0KGgo=' };
+  const call = { firstItem: 0, items: [{ domain: 1, asin: 'B0PICTURE1' }] };
+  const lines = resultLines(itemResults(operation('market.graphimage'), call, { data }));
+  expect(JSON.parse(lines)).toMatchObject({ index: 0, data });
+});
+
+test('every item of a failed call has a line with the error', () => {
+  const error = toRecord(new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'e1' } }));
+  const lines = failureLines({ firstItem: 7, items: [{ a: 1 }, { a: 2 }] }, error);
+  expect(
+    lines
+      .split('\n')
+      .slice(0, 2)
+      .map((line) => JSON.parse(line)),
+  ).toEqual(
+    [1, 2].map((a, i) => ({
+      index: 7 + i,
+      params: { a },
+      code: 'UPSTREAM_ERROR',
+      msg: error.message,
+      metadata: { errorId: 'e1' },
+    })),
+  );
+});
+
+test.each([
+  ['a comma, "quotes" and\na line', '"a comma, ""quotes"" and\na line"'],
+  ['=HYPERLINK("http://x.test")', `"'=HYPERLINK(""http://x.test"")"`],
+  ['+1', "'+1"],
+  ['-1', "'-1"],
+  ['@home', "'@home"],
+  [-1, '-1'],
+  [true, 'true'],
+  [false, 'false'],
+  [null, ''],
+  [undefined, ''],
+])('writes a CSV field with the value %j as %s', (title, written) => {
+  const of = operation('market.product');
+  const input = of.params.parse({ domain: 1, asin: 'B0CSV00001', detailLevel: 'summary' });
+  const data = { products: [{ asin: 'B0CSV00001', title }] };
+  const rows = resultRows(of, input, [{ index: 5, raw: {}, data, metadata: undefined }]);
+  const columns = of.table?.columns(input);
+  if (!columns) throw new Error('no table');
+  const before = columns.indexOf('title');
+  const after = columns.length - before - 1;
+  expect(columns[0]).toBe('asin');
+  expect(rows).toBe(`5,B0CSV00001${','.repeat(before)}${written}${','.repeat(after)}\n`);
+  expect(tableHeader(columns).split(',')).toHaveLength(columns.length + 1);
+});
+
+test('an operation without a table has no rows', () => {
+  const of = operation('aba.word');
+  expect(resultRows(of, of.params.parse({ wordId: 33 }), [])).toBeNull();
+});
+
+test('content does not depend on freshness fields, and the identity of an item not on the order of its parameters', () => {
+  expect(contentHash({ a: 1, fromCache: true, products: [{ lastUpdate: 5, b: 2 }] })).toEqual(
+    contentHash({ products: [{ b: 2, lastUpdate: 6 }], a: 1, fromCache: false }),
+  );
+  expect(contentHash({ a: 1 })).not.toEqual(contentHash({ a: 2 }));
+  expect(itemHash({ a: 1, b: 2 })).toEqual(itemHash({ b: 2, a: 1 }));
+});

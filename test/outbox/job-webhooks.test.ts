@@ -1,0 +1,97 @@
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { enqueueEndedJobs, watchJob } from '../../src/outbox/webhooks/job-webhooks.ts';
+import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const NOW = Date.parse('2026-05-01T00:00:00Z');
+const HOOK = 'https://example.com/hook';
+
+let stores: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+let accountId: number;
+beforeAll(async () => {
+  stores = await createTestDatabase();
+  database = openDatabase(stores.url, createLogger('silent'));
+  accountId = (await createAccount(database, 'jobs@test.example', 'Test', NOW))?.id ?? 0;
+});
+afterAll(async () => {
+  await database.end();
+  await stores.drop();
+});
+beforeEach(() => database.query('truncate open_calls, finished_calls, call_webhooks, outbox cascade'));
+
+/** Inserts admitted calls with a webhook each. @returns their ids. */
+async function watchedCalls(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => uuid());
+  await database.query(
+    `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at)
+     select $1, id, 'market.product', decode(replace(id::text, '-', ''), 'hex'), 'market', 1, $3, $3
+     from unnest($2::uuid[]) as id`,
+    [accountId, ids, new Date(NOW)],
+  );
+  await Promise.all(ids.map((callId) => watchJob(database, { accountId, callId, url: HOOK }, NOW)));
+  return ids;
+}
+
+const end = (ids: string[]) =>
+  database.query(
+    `with ended as (delete from open_calls where id = any($1) returning *)
+     insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
+       accepted_at, deadline_at, finished_at, attempts, background)
+     select account_id, id, operation, claim_key, 'settled', pool, 1, 1, accepted_at, deadline_at, $2, 1, false from ended`,
+    [ids, new Date(NOW + 500)],
+  );
+
+async function toldJobs(): Promise<string[]> {
+  const { rows } = await database.query<{ payload: string }>('select payload from outbox');
+  return rows.map(({ payload }) => JSON.parse(payload).data.jobId as string).sort();
+}
+
+const watched = async () => (await database.query('select 1 from call_webhooks')).rowCount;
+
+test('creates one delivery for a job, once the job has ended', async () => {
+  const [ended = '', running = ''] = await watchedCalls(2);
+  await end([ended]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(1);
+  expect([await toldJobs(), await watched()]).toEqual([[ended], 1]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(0);
+  await end([running]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(1);
+  expect([await toldJobs(), await watched()]).toEqual([[ended, running].sort(), 0]);
+});
+
+test('concurrent processes create one delivery for each job, also for more jobs than one step takes', async () => {
+  const ids = await watchedCalls(1_203);
+  await end(ids);
+  const counts = await Promise.all(Array.from({ length: 4 }, () => enqueueEndedJobs(database, NOW)));
+  // A process that finds all rows locked creates none.
+  expect(counts.reduce((a, b) => a + b)).toBe(1_203);
+  expect([await toldJobs(), await watched()]).toEqual([ids.sort(), 0]);
+});
+
+test('creates all deliveries at the next attempt after an attempt has failed', async () => {
+  const ids = await watchedCalls(3);
+  await end(ids);
+  await database.query(`alter table outbox add constraint no_more check (kind <> 'job.completed') not valid`);
+  await expect(enqueueEndedJobs(database, NOW)).rejects.toThrow('no_more');
+  expect([await toldJobs(), await watched()]).toEqual([[], 3]);
+  await database.query('alter table outbox drop constraint no_more');
+  expect(await enqueueEndedJobs(database, NOW)).toBe(3);
+  expect(await toldJobs()).toEqual(ids.sort());
+});
+
+test('creates a delivery for each webhook of a call', async () => {
+  const [callId = ''] = await watchedCalls(1);
+  await watchJob(database, { accountId, callId, url: HOOK }, NOW);
+  await watchJob(database, { accountId, callId, url: 'https://elsewhere.example/' }, NOW);
+  await end([callId]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(2);
+  const { rows } = await database.query('select recipient as url, host from outbox order by recipient');
+  expect(rows).toEqual([
+    { url: 'https://elsewhere.example/', host: 'elsewhere.example' },
+    { url: HOOK, host: 'example.com' },
+  ]);
+});
