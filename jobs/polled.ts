@@ -16,7 +16,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Makes the result of a call readable as long as that of an asynchronous one, also if Redis loses its data. If PostgreSQL does
+ * Makes the result of a call readable as long as that of an asynchronous one, even if Redis loses its data. If PostgreSQL does
  * not answer, the note is repeated in the background: a lost answer is made again without it while an identical call would
  * join.
  * @param input the canonical input.

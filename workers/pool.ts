@@ -61,7 +61,7 @@ interface PoolWorker {
   close(): Promise<void>;
   /**
    * Stops the running jobs at once.
-   * @returns their calls. A job that is not returned to the queue, because Redis is away, is taken by another worker when its lock has
+   * @returns their calls. A job that is not returned to the queue, because Redis is down, is taken by another worker when its lock has
    *   expired, or put into the queue again from PostgreSQL.
    */
   abandon(): string[];

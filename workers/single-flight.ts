@@ -27,7 +27,7 @@ const flightSchema = z.object({ flight: z.string(), error: errorRecordSchema.nul
 
 /**
  * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
- * follow: they wait until it ends, and then read what it stored or get its error. While a cache of its own is away, each
+ * follow: they wait until it ends, and then read what it stored or get its error. While a cache of its own is down, each
  * call fetches for itself.
  */
 export interface SingleFlight {
@@ -117,7 +117,7 @@ export async function openSingleFlight(deps: {
   const listening = listen(deps, keys.flightsChannel, flightSchema, ({ flight, error }) =>
     followers.notify(flight, error),
   );
-  // If the cache is away, the subscription is made when it returns.
+  // If the cache is down, the subscription is made when it returns.
   if (deps.subscriber.status === 'ready' || !cache.isOwn) await listening;
   else listening.catch((error: unknown) => log.warn({ err: error }, 'failed to listen for flights'));
 

@@ -65,8 +65,8 @@ export interface SoukWorker {
   reconcile(): Promise<void>;
   close(): Promise<void>;
   /**
-   * Stops the running jobs if Redis is away, for a process that exits: other workers run them again. `close` waits for Redis.
-   * @returns whether Redis is away.
+   * Stops the running jobs if Redis is down, for a process that exits: other workers run them again. `close` waits for Redis.
+   * @returns whether Redis is down.
    */
   leaveWithoutRedis(): Promise<boolean>;
 }
@@ -192,7 +192,7 @@ export async function openWorker(
     async leaveWithoutRedis() {
       if (await takesWrites(redis, settings.answerLimitMs ?? STORE_ANSWER_LIMIT_MS)) return false;
       const callIds = pools.flatMap((pool) => pool.abandon());
-      log.warn({ callIds }, 'stopping without Redis, which is away: other workers run these jobs again');
+      log.warn({ callIds }, 'stopping without Redis, which is down: other workers run these jobs again');
       await Promise.race([sinks.close(), pause(LEAVE_LIMIT_MS)]);
       return true;
     },

@@ -11,7 +11,7 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
 import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import { parseJson } from '../platform/json.ts';
-import { isStoreAway } from '../platform/outage.ts';
+import { isStoreDown } from '../platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../results/answer-store.ts';
 import { decompress, gzip } from '../results/compression.ts';
 import { type CollectableCall, endedCalls } from './batch-calls.ts';
@@ -64,7 +64,7 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
       limit(() =>
         collect(deps, call).catch((error: unknown) => {
           log.error({ err: error, batchId: call.batchId, callId: call.callId }, 'failed to collect a call');
-          if (!isStoreAway(error)) return leaveForLater(deps, call);
+          if (!isStoreDown(error)) return leaveForLater(deps, call);
         }),
       ),
     ),

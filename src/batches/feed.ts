@@ -12,7 +12,7 @@ import { toRecord } from '../platform/error-record.ts';
 import { ERRORS, SoukError } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Logger } from '../platform/log.ts';
-import { isStoreAway } from '../platform/outage.ts';
+import { isStoreDown } from '../platform/outage.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import {
@@ -241,7 +241,7 @@ export async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCal
   } catch (error) {
     if (error instanceof SoukError) return notNow(deps, batch, call, error);
     // Whether it was admitted is determined later.
-    if (!isStoreAway(error)) log.error({ err: error, batchId }, 'failed to feed a call');
+    if (!isStoreDown(error)) log.error({ err: error, batchId }, 'failed to feed a call');
     return { kind: 'unknown' };
   }
 }

@@ -165,7 +165,7 @@ export function createAdmissions(
       return byPosition;
     } catch (error) {
       // A server that stops may have committed. After any other error that it reports, it has not.
-      if (!(error instanceof pg.DatabaseError) || outageOf(error) === 'away')
+      if (!(error instanceof pg.DatabaseError) || outageOf(error) === 'down')
         for (const call of calls) undecided.set(call, endsAt);
       // A new connection reads the time of the server again.
       client.release(error as Error);

@@ -50,7 +50,7 @@ export async function releaseOverdue(
 
 /**
  * Expires every pack whose validity is over: writes one expire line for the units left, in the first process that
- * runs, also after a downtime.
+ * runs, even after a downtime.
  * @returns the packs that this run has expired.
  */
 export async function expirePacks(database: Database, now: number): Promise<ExpiredPack[]> {

@@ -19,7 +19,7 @@ export class NoPrimary extends Error {
  * Codes of PostgreSQL, or their classes: broken connections, a server that stops or starts, a server that has become a
  * standby, a server without a free connection, and a transaction that was idle for too long.
  */
-const AWAY = /^(08|57P|25006|25P03|53300)/;
+const DOWN = /^(08|57P|25006|25P03|53300)/;
 
 /** A statement that took longer than the limit of its connection, or that waited too long for a lock. */
 const SLOW = /^(57014|55P03)/;
@@ -29,26 +29,26 @@ const TIMED_OUT =
   /^(Query read timeout|timeout exceeded when trying to connect|Command timed out)$|connection timeout|^(Connection terminated|Client was closed and is not queryable)$/;
 
 /**
- * Returns how a store fails, by an error: `away` if it is unreachable, stopping or starting, so that another attempt soon may
+ * Returns how a store fails, by an error: `down` if it is unreachable, stopping or starting, so that another attempt soon may
  * succeed; `slow` if a time limit is over, so that its caller must not wait any longer. null: the error has another cause.
  */
-export function outageOf(error: unknown): 'away' | 'slow' | null {
+export function outageOf(error: unknown): 'down' | 'slow' | null {
   if (!(error instanceof Error)) return null;
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof pg.DatabaseError) return SLOW.test(code) ? 'slow' : AWAY.test(code) ? 'away' : null;
-  if (error instanceof NoPrimary) return 'away';
+  if (error instanceof pg.DatabaseError) return SLOW.test(code) ? 'slow' : DOWN.test(code) ? 'down' : null;
+  if (error instanceof NoPrimary) return 'down';
   if (TIMED_OUT.test(error.message)) return 'slow';
   // Errors of a connection that breaks during a query, and of Redis commands during an outage or a fail-over, have no code.
-  const isAway =
+  const isDown =
     /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENOTFOUND)/.test(code) ||
     /\bconnect(ion)?\b|isn't writeable|max retries per request|^(LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b|cluster redirections|startup nodes|refresh slots/i.test(
       error.message,
     );
-  return isAway ? 'away' : null;
+  return isDown ? 'down' : null;
 }
 
 /** Returns whether an error means that PostgreSQL or Redis cannot be reached, or does not answer in time. */
-export function isStoreAway(error: unknown): boolean {
+export function isStoreDown(error: unknown): boolean {
   return outageOf(error) !== null;
 }
 
@@ -71,14 +71,14 @@ export function reportingErrors<Call>(call: Call, onError: (error: unknown) => v
   return reporting as Call;
 }
 
-/** The longest wait for a database that is away: enough for a restart or a failover. */
+/** The longest wait for a database that is down: enough for a restart or a failover. */
 const PATIENCE_MS = 10_000;
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Retries a task while the database is away. The connection may break after the database committed, so the task must be
+ * Retries a task while the database is down. The connection may break after the database committed, so the task must be
  * idempotent. It is not retried after a time limit, because the caller has waited long enough.
  * @param patience of a caller for which no request waits: it retries after time limits as well, until a time or until the
  * signal aborts.
@@ -94,7 +94,7 @@ export async function retryDuringOutage<T>(
       return await task();
     } catch (error) {
       const outage = outageOf(error);
-      const isRetried = outage === 'away' || (outage === 'slow' && patience !== undefined);
+      const isRetried = outage === 'down' || (outage === 'slow' && patience !== undefined);
       if (!isRetried || clock.now() + pauseMs > giveUpAt) throw error;
       await sleep(clock, pauseMs, patience?.signal);
     }

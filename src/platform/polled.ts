@@ -3,7 +3,7 @@ import type { Logger } from './log.ts';
 
 /** A value that this process reads again and again, so that requests read it from memory. */
 export interface Polled<Value> {
-  /** The value that was read last, and when; also while its store is away. */
+  /** The value that was read last, and when; even while its store is down. */
   current(): { value: Value; readAt: number | null };
   /** Reads the value now. If that fails, the last value stays. */
   refresh(): Promise<void>;

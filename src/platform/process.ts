@@ -1,7 +1,7 @@
 interface RunningProcess {
   close(): Promise<void>;
   /**
-   * Called while `close` takes long. If that is because Redis is away, does what must not be left out before the process exits, within
+   * Called while `close` takes long. If that is because Redis is down, does what must not be left out before the process exits, within
    * about two seconds, and returns true.
    */
   leaveWithoutRedis?(): Promise<boolean>;
@@ -15,7 +15,7 @@ export type ProcessMessage = { ready: string } | { failed: string };
 /** A process that does not stop within this time exits. */
 const STOP_LIMIT_MS = 25_000;
 
-/** A process that has not stopped within this time exits if Redis is away. */
+/** A process that has not stopped within this time exits if Redis is down. */
 const STOP_LIMIT_WITHOUT_REDIS_MS = 5_000;
 
 /**

@@ -8,7 +8,7 @@ import { SettlingCluster } from './redis-cluster.ts';
 /** A connection to one server, or to all nodes of a Redis Cluster. */
 export type Redis = SingleRedis | Cluster;
 
-/** The purpose of a connection. It determines the behaviour while Redis is away. */
+/** The purpose of a connection. It determines the behaviour while Redis is down. */
 export type RedisPurpose =
   /** For requests: commands fail at once, so that the request can be refused. */
   | 'serving'
@@ -150,7 +150,7 @@ function retryDelayMs(attempt: number): number {
  */
 export async function hasShardedChannels(redis: Redis): Promise<boolean> {
   if (!(redis instanceof Cluster)) return false;
-  // From any node: one that is away must not delay the start of a process.
+  // From any node: one that is down must not delay the start of a process.
   const info = await redis.info('server');
   return Number(/^redis_version:(\d+)/m.exec(info)?.[1]) >= 7;
 }

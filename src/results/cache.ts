@@ -157,7 +157,7 @@ export function cacheOn(redis: Redis): Cache {
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Connects to a Redis that holds only cached data, if there is one. It may be away, now and later.
+ * Connects to a Redis that holds only cached data, if there is one. It may be down, now and later.
  * @param common the Redis of everything else, which holds cached data otherwise.
  */
 export async function openCache(

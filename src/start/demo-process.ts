@@ -9,7 +9,7 @@ const SETTINGS = { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '500
 interface DemoProcess {
   url: string;
   pid: number;
-  /** Resolves when the process has ended, also if it has crashed. */
+  /** Resolves when the process has ended, even if it has crashed. */
   ended: Promise<void>;
   stop(): Promise<void>;
 }

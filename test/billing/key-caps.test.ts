@@ -114,7 +114,7 @@ test('a prediction refuses what admission refuses, and uses no units of the cap'
   });
 });
 
-test('calls of a batch count for the key that created it, also after it was revoked', async ({ billing }) => {
+test('calls of a batch count for the key that created it, even after it was revoked', async ({ billing }) => {
   const account = await billing.account(unlimited);
   const { id, caller } = await keyOf(billing, account, { capDay: 5 });
   if (!('keyHash' in caller)) throw new Error('the caller has a key');

@@ -34,7 +34,7 @@ test('a pack starts with its grant line', async () => {
   expect(await linesOf(account)).toEqual(['grant 40 40']);
 });
 
-test('the units left in a pack at its end expire with one line, also if several processes check repeatedly', async () => {
+test('the units left in a pack at its end expire with one line, even if several processes check repeatedly', async () => {
   const account = await billing.account({ packs: [{ units: 40, validUntil: inDays(1) }] });
   await billing.admit(account, 15, { answer: 'own' });
   billing.clock.advance(DAY_MS - 1);

@@ -147,7 +147,7 @@ test('a request that joined a failing call gets its error and is not charged', a
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('charges a repeated call after five minutes, also if its answer is cached', async ({
+test('charges a repeated call after five minutes, even if its answer is cached', async ({
   souk,
   client,
   upstream,

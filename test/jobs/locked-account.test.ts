@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import { expirePacks, RECONCILE_GRACE_MS, releaseOverdue } from '../../src/billing/reconciler.ts';
-import { isStoreAway } from '../../src/platform/outage.ts';
+import { isStoreDown } from '../../src/platform/outage.ts';
 import { type BilledAccount, OFF_PEAK } from '../support/billing.ts';
 import { whileLocked } from '../support/locked-account.ts';
 import { CONNECTIONS } from '../support/souk.ts';
@@ -117,7 +117,7 @@ test('admits nothing by a statement that the server executes after its caller ha
       billing.request(account, 1),
     );
   const error = await admitWithin(-1).catch((late: unknown) => late);
-  expect(isStoreAway(error)).toBe(true);
+  expect(isStoreDown(error)).toBe(true);
   const calls = await billing.database.query('select 1 from calls where account_id = $1', [
     account.accountId,
   ]);

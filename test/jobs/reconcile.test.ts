@@ -66,7 +66,7 @@ test('a job that was lost while it ran runs again, and is charged once in either
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a queued job stays one job, also after many checks', async ({ ownSouk: souk }) => {
+test('a queued job stays one job, even after many checks', async ({ ownSouk: souk }) => {
   const client = await souk.client();
   await acceptedJob(souk, client);
   const idle = await souk.addWorker(['trends']);

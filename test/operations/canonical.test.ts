@@ -146,7 +146,7 @@ const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbi
 ];
 
 describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
-  test('parses to itself, also after JSON serialisation', () => {
+  test('parses to itself, even after JSON serialisation', () => {
     fc.assert(
       fc.property(sent, (request) => {
         const once = canonical(operation, request);

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
-import { isStoreAway } from '../../src/platform/outage.ts';
+import { isStoreDown } from '../../src/platform/outage.ts';
 
 const errorOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -10,12 +10,12 @@ const errorOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test('a refused connection means that the database is away', async () => {
+test('a refused connection means that the database is down', async () => {
   const client = new pg.Client({ host: '127.0.0.1', port: await freePort(), user: 'souk' });
-  expect(isStoreAway(await errorOf(client.connect()))).toBe(true);
+  expect(isStoreDown(await errorOf(client.connect()))).toBe(true);
 });
 
-test('a connection that ends during a query means that the database is away', async () => {
+test('a connection that ends during a query means that the database is down', async () => {
   const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
   const [client, other] = [1, 2].map(() => new pg.Client({ connectionString })) as [pg.Client, pg.Client];
   client.on('error', () => {});
@@ -24,19 +24,19 @@ test('a connection that ends during a query means that the database is away', as
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const broken = errorOf(client.query('select pg_sleep(60)'));
   await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-  expect(isStoreAway(await broken)).toBe(true);
+  expect(isStoreDown(await broken)).toBe(true);
   await other.end();
 });
 
-test('a wrong query does not mean that the database is away', async () => {
+test('a wrong query does not mean that the database is down', async () => {
   const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
   const client = new pg.Client({ connectionString });
   await client.connect();
-  expect(isStoreAway(await errorOf(client.query('select nothing from nowhere')))).toBe(false);
+  expect(isStoreDown(await errorOf(client.query('select nothing from nowhere')))).toBe(false);
   await client.end();
 });
 
-test('a closed connection means that Redis is away', async () => {
+test('a closed connection means that Redis is down', async () => {
   const redis = new Redis({
     port: await freePort(),
     lazyConnect: true,
@@ -45,14 +45,14 @@ test('a closed connection means that Redis is away', async () => {
     retryStrategy: () => null,
   });
   redis.on('error', () => {});
-  expect(isStoreAway(await errorOf(redis.connect()))).toBe(true);
-  expect(isStoreAway(await errorOf(redis.get('x')))).toBe(true);
+  expect(isStoreDown(await errorOf(redis.connect()))).toBe(true);
+  expect(isStoreDown(await errorOf(redis.get('x')))).toBe(true);
   redis.disconnect();
 });
 
 test.each([new TypeError('x is not a function'), new Error('nothing'), 'connection', null])(
-  '%s does not mean that a store is away',
+  '%s does not mean that a store is down',
   (error) => {
-    expect(isStoreAway(error)).toBe(false);
+    expect(isStoreDown(error)).toBe(false);
   },
 );

@@ -183,7 +183,7 @@ test('keeps the answer of a call of a batch for a short time, and it takes no ro
   expect(await redis.exists(keys.directBytes(3))).toBe(0);
 });
 
-test('keeps a shared answer for a day after the last call that can receive it, also if it is replaced', async () => {
+test('keeps a shared answer for a day after the last call that can receive it, even if it is replaced', async () => {
   const [id, accountId] = [newId(), 4];
   const [older, newer] = [answerOf(large('o'), NOW), answerOf(large('n'), NOW + 1)];
   await store.putShared(id, older, HOUR_MS);

@@ -72,14 +72,14 @@ test('keeps no answer whose body is stored separately', async () => {
 });
 
 test('passes the error of a look-up to all its requests, and tries again for the next one', async () => {
-  let isAway = true;
+  let isDown = true;
   const answers = createHotAnswers(async () => {
     await turn();
-    if (isAway) throw new Error('away');
+    if (isDown) throw new Error('down');
     return null;
   });
   const both = await Promise.allSettled([answers.find('id'), answers.find('id')]);
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  isAway = false;
+  isDown = false;
   expect(await answers.find('id')).toBeNull();
 });

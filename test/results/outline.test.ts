@@ -51,7 +51,7 @@ describe('an outline', () => {
     );
   });
 
-  test('states the number of records also if one of them is large', () => {
+  test('states the number of records even if one of them is large', () => {
     const record = () =>
       Object.fromEntries(
         Array.from({ length: 200 }, (_, i) => [

@@ -42,7 +42,7 @@ function install(checkout: string): string {
 
 const runsOf = (checkout: string) => readFileSync(join(checkout, 'runs'), 'utf8').trim().split('\n').length;
 
-test('installs once, also if an optional package is missing', ({ checkout }) => {
+test('installs once, even if an optional package is missing', ({ checkout }) => {
   install(checkout);
   install(checkout);
   expect(runsOf(checkout)).toBe(1);

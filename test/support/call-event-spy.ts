@@ -9,7 +9,7 @@ export interface CallEventSpy {
   onEvent: CallEventSink;
   /** The events of a type so far, with these fields. */
   seen<Name extends Type>(type: Name, fields?: Partial<EventOf<Name>>): EventOf<Name>[];
-  /** Resolves with the first event of a type with these fields, also if it is past; with `howMany`, with the last of as many. */
+  /** Resolves with the first event of a type with these fields, even if it is past; with `howMany`, with the last of as many. */
   until<Name extends Type>(
     type: Name,
     fields?: Partial<EventOf<Name>>,

@@ -41,7 +41,7 @@ test('starts the demo provider with the first test call, and again after a crash
     expect(started).toHaveLength(1);
   }
   await started[0]?.crash();
-  // The job is tried again, also if the first start fails.
+  // The job is tried again, even if the first start fails.
   failures = 1;
   const again = await tester.get(productOf(newAsin()));
   expect(again.json).toMatchObject({ livemode: false, code: '0000' });

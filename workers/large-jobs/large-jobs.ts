@@ -123,4 +123,4 @@ export function createLargeJobs(
 }
 
 /** Errors of stores, by what they mean. */
-const EXAMPLES = { away: new NoPrimary(), slow: new Error('Query read timeout') };
+const EXAMPLES = { down: new NoPrimary(), slow: new Error('Query read timeout') };

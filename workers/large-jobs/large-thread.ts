@@ -66,7 +66,7 @@ export function openLargeThread(
 
   async function close(): Promise<void> {
     if (hasEnded) return;
-    // Until it has connected to its stores, which may be away, it receives nothing.
+    // Until it has connected to its stores, which may be down, it receives nothing.
     if (!isReady) void worker.terminate();
     post({ kind: 'close' });
     const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
@@ -87,7 +87,7 @@ export function openLargeThread(
   void exited.then(() => {
     hasEnded = true;
     cancelPing();
-    // A store may have been away. The queue tries again.
+    // A store may have been down. The queue tries again.
     const error = isReady
       ? new ThreadEnded(attempts.size === 1, cause)
       : new Error('a thread of large jobs did not start', { cause });

@@ -36,5 +36,5 @@ export type FromThread =
   | { kind: 'failed'; id: number; error: Error; awaitedMs?: number }
   | { kind: 'event'; event: CallEvent }
   /** A store failed. */
-  | { kind: 'fault'; store: 'postgresql' | 'cache'; outage: 'away' | 'slow' | null }
+  | { kind: 'fault'; store: 'postgresql' | 'cache'; outage: 'down' | 'slow' | null }
   | { kind: 'pong' };

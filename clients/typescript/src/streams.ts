@@ -84,7 +84,7 @@ async function* textOf(response: Response, signal: AbortSignal | undefined): Asy
       yield decoder.decode(value, { stream: true });
     }
   } finally {
-    // Also when the caller stops reading: the connection is closed, and not read to its end.
+    // Even when the caller stops reading: the connection is closed, and not read to its end.
     await reader.cancel().catch(() => {});
   }
 }

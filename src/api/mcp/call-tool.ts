@@ -3,7 +3,7 @@ import { findCall, notePolled } from '../../billing/calls.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { isStoreAway } from '../../platform/outage.ts';
+import { isStoreDown } from '../../platform/outage.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { LONGEST_POLL_SECONDS } from '../job-view.ts';
@@ -44,7 +44,7 @@ export async function callTool(
     return (await priced(deps, caller, tool, args)) ?? (await called(deps, caller, tool, args, context));
   } catch (error) {
     if (error instanceof SoukError) return refusalResult(error);
-    if (isStoreAway(error)) return refusalResult(new SoukError('BUSY', { cause: error }));
+    if (isStoreDown(error)) return refusalResult(new SoukError('BUSY', { cause: error }));
     deps.log.error({ err: error, tool: tool.listed.name }, 'tool call failed');
     return refusalResult(new SoukError('INTERNAL', { cause: error }));
   }
@@ -174,7 +174,7 @@ async function askAfter(
     if (hasFailed || ![500, 503].includes(answer.status)) return answer;
     answer.body.destroy();
   } catch (error) {
-    if (!(error instanceof SoukError) && !isStoreAway(error)) throw error;
+    if (!(error instanceof SoukError) && !isStoreDown(error)) throw error;
   }
   return null;
 }

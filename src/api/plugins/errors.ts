@@ -9,7 +9,7 @@ import type {
 } from 'fastify';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { isStoreAway } from '../../platform/outage.ts';
+import { isStoreDown } from '../../platform/outage.ts';
 import type { CallEvents } from '../../platform/telemetry/call-events.ts';
 import { errorBody, JSON_TYPE } from '../../results/envelope.ts';
 import { sendError } from '../envelope.ts';
@@ -130,7 +130,7 @@ function publicErrorOf(error: FastifyError | Error, request: FastifyRequest): So
       return new SoukError('VALIDATION_FAILED');
   }
   if (statusCode >= 400 && statusCode < 500) return invalidBody(request, 'is not valid JSON');
-  if (isStoreAway(error)) {
+  if (isStoreDown(error)) {
     const message = 'A part of the service is unavailable; retry later.';
     return new SoukError('BUSY', { message, retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
   }

@@ -1,4 +1,4 @@
--- Expires packs whose validity is over: removes the units left, with one ledger line for each pack, also if a pack
+-- Expires packs whose validity is over: removes the units left, with one ledger line for each pack, even if a pack
 -- ended while no process ran. If a released call returns units to an expired pack, they expire too. The caller
 -- holds the locks of the accounts.
 create or replace function souk_expire_packs(at timestamptz, accounts bigint[])

@@ -148,14 +148,14 @@ export function createStatusBoard(deps: {
   return polled(deps, options, () => readStatus(database, clock.now()));
 }
 
-/** The status from facts that were read at `readAt`. While PostgreSQL is away no call is admitted, so the API is out. */
+/** The status from facts that were read at `readAt`. While PostgreSQL is down no call is admitted, so the API is out. */
 export function statusOf(facts: StatusFacts, readAt: number | null, now: number): Status {
   const { measuredAt, incidents } = facts;
-  const isAway = readAt === null || now - readAt > STALE_MS;
+  const isDown = readAt === null || now - readAt > STALE_MS;
   const components = componentsOf(facts, now).map((one) =>
-    isAway && one.id === 'api' ? { ...one, level: 'outage' as const } : one,
+    isDown && one.id === 'api' ? { ...one, level: 'outage' as const } : one,
   );
-  const isLastKnown = isAway || measuredAt === null || now - measuredAt > UNMEASURED_MS;
+  const isLastKnown = isDown || measuredAt === null || now - measuredAt > UNMEASURED_MS;
   return { level: worstOf(components), measuredAt, isLastKnown, components, incidents };
 }
 

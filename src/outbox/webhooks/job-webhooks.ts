@@ -28,7 +28,7 @@ interface EndedCall {
 const BATCH = 500;
 
 /**
- * Requests a message when a call ends, also if it has already ended. A second request before that time sends no
+ * Requests a message when a call ends, even if it has already ended. A second request before that time sends no
  * second message.
  * @param most messages about a call, including those that were sent; null: any number.
  * @throws SoukError LIMIT_REACHED.
@@ -69,7 +69,7 @@ export function purgeWatchCounts(database: Database, now: number): Promise<void>
 
 /**
  * Creates a delivery for each call that has ended and has a webhook. The same transaction deletes the request for the
- * webhook, so each end is sent once, also if several processes do this at once or one of them stops.
+ * webhook, so each end is sent once, even if several processes do this at once or one of them stops.
  * @returns how many were created.
  */
 export async function enqueueEndedJobs(database: Database, now: number): Promise<number> {

@@ -1,5 +1,5 @@
 import pg, { type ClientBase } from 'pg';
-import { isStoreAway } from '../outage.ts';
+import { isStoreDown } from '../outage.ts';
 import type { Database } from './pool.ts';
 
 /** A pool, or the connection of a transaction that the caller commits or rolls back. */
@@ -20,7 +20,7 @@ export async function inTransaction<T>(
     return result;
   } catch (error) {
     // A connection to a server that hangs, or that has become a standby, is closed, which ends its transaction.
-    if (isStoreAway(error)) broken = error as Error;
+    if (isStoreDown(error)) broken = error as Error;
     else await client.query('rollback').catch(() => {});
     throw error;
   } finally {

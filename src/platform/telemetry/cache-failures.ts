@@ -8,12 +8,12 @@ export type CacheErrorSink = (error: unknown) => void;
 export function createCacheFailures(registry: Registry): CacheErrorSink {
   const failuresBy = new Counter({
     name: 'souk_cache_failures_total',
-    help: 'Commands that failed on the Redis of CACHE_REDIS_URL, by reason: away, slow (a time limit) or refused.',
+    help: 'Commands that failed on the Redis of CACHE_REDIS_URL, by reason: down, slow (a time limit) or refused.',
     labelNames: ['reason'],
     registers: [registry],
   });
   const cells = {
-    away: failuresBy.labels('away'),
+    down: failuresBy.labels('down'),
     slow: failuresBy.labels('slow'),
     refused: failuresBy.labels('refused'),
   };

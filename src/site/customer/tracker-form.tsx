@@ -41,7 +41,7 @@ const E_MAIL = [
 
 const AT_START = [
   ['false', 'When they become true'],
-  ['true', 'Also if they are true at the first check'],
+  ['true', 'Even if they are true at the first check'],
 ] as const;
 
 /** The form shows one condition more than there are, and at least three. */

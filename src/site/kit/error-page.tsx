@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
-import { isStoreAway } from '../../platform/outage.ts';
+import { isStoreDown } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
 import { PrimaryLink } from './elements.tsx';
@@ -107,7 +107,7 @@ function errorTextOf(error: FastifyError | SoukError | Error): ErrorText {
       text: 'The request is malformed.',
       isOurs: false,
     };
-  if (isStoreAway(error)) {
+  if (isStoreDown(error)) {
     const text = 'The service is temporarily unavailable. Try again in a few seconds.';
     return { status: 503, title: 'Temporarily unavailable', text, isOurs: true };
   }

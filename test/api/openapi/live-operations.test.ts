@@ -255,7 +255,7 @@ test('the tests above have received every documented answer', () => {
       .filter((status) => status !== '500' && status !== '409')
       // Headers beyond the limit reach no route (test/api/malformed-input.test.ts).
       .filter((status) => !(status === '413' && method === 'get'))
-      // Free answers are refused only while a store is away (test/jobs/outage.test.ts).
+      // Free answers are refused only while a store is down (test/jobs/outage.test.ts).
       .filter((status) => !(status === '503' && !charged))
       // Only a flood of free requests is refused (test/api/limits/free-requests.test.ts).
       .filter((status) => !(status === '429' && !charged))

@@ -85,7 +85,7 @@ test.each([
   expect((await ask('/healthz')).json()).toEqual({ status: 'ok' });
 });
 
-test('reports a store that does not respond as missing after a time limit, also if the other store refuses connections', async () => {
+test('reports a store that does not respond as missing after a time limit, even if the other store refuses connections', async () => {
   await redis.cut();
   await expect.poll(async () => (await ask('/readyz')).json().missing).toEqual(['redis']);
   postgres.stall();
@@ -100,7 +100,7 @@ test('reports a store that does not respond as missing after a time limit, also 
   expect(await found).toEqual(['postgresql', 'redis']);
 });
 
-test('omits the metrics of Redis while Redis is away', async () => {
+test('omits the metrics of Redis while Redis is down', async () => {
   const scrape = async () => parseExposition((await ask('/metrics')).payload);
   await expect
     .poll(async () => (await scrape()).samples.map(({ name }) => name))

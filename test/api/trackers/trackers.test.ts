@@ -234,7 +234,7 @@ test('lists trackers by page, newest first, and deletes one with its schedule', 
   expect(rows).toEqual([]);
 });
 
-test('looks now for the price of a look, also while it is paused, and once at a time', async ({
+test('looks now for the price of a look, even while it is paused, and once at a time', async ({
   souk,
   client,
 }) => {

@@ -25,7 +25,7 @@ test.beforeEach(({ upstream }) => {
   lastUpdate = 7_000_000;
   upstream.on('product', ({ params }) => {
     if (isDown) return { status: 500, json: {} };
-    // The provider updates this time at every request, also if nothing has changed.
+    // The provider updates this time at every request, even if nothing has changed.
     lastUpdate += 1;
     const asins = (params.asin ?? '').split(',').filter((asin) => titles.has(asin));
     const products = asins.map((asin) => ({

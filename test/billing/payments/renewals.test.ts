@@ -551,7 +551,7 @@ test('a refund whose event is lost is found by the next check', async () => {
   expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
 });
 
-test('a refund whose event is lost for days is found behind any number of others, also if one of them fails', async () => {
+test('a refund whose event is lost for days is found behind any number of others, even if one of them fails', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'pack', 'units-10k');
   await paid.deliver(paid.takeEvents());

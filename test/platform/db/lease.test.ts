@@ -34,8 +34,8 @@ test('runs again after the pause, in any process', async ({ attempt: { clock, ru
 });
 
 test('a task that fails leaves the work to the next process at once', async ({ attempt: { run } }) => {
-  const broken = run(() => Promise.reject(new Error('Redis is away')));
-  await expect(broken).rejects.toThrow('Redis is away');
+  const broken = run(() => Promise.reject(new Error('Redis is down')));
+  await expect(broken).rejects.toThrow('Redis is down');
   expect(await run(async () => {})).toBe(true);
 });
 

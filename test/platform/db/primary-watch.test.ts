@@ -37,7 +37,7 @@ test('a standby is refused, unless the address allows any server', async () => {
     'DATABASE_URL does not lead to a usable PostgreSQL: it accepts no writes',
   );
   const pool = openDatabase(pair.standbyUrl, log);
-  expect(await outageOfQuery(pool)).toBe('away');
+  expect(await outageOfQuery(pool)).toBe('down');
   await pool.end();
   const reading = openDatabase(`${pair.standbyUrl}?target_session_attrs=any`, log);
   expect((await reading.query(PORT)).rows).toEqual([{ port: portOf(pair.standbyUrl) }]);
@@ -80,7 +80,7 @@ test('connections leave a primary that becomes read-only, even those that only r
   await expect(clients[1]?.query(PORT)).rejects.toThrow();
   clients[1]?.release();
   // The server can be reached, but there is no primary.
-  expect(await outageOfQuery(pool)).toBe('away');
+  expect(await outageOfQuery(pool)).toBe('down');
   await pair.promote();
   proxy.moveTo(pair.primaryUrl);
   expect((await pool.query(PORT)).rows).toEqual([{ port: portOf(pair.primaryUrl) }]);
@@ -97,7 +97,7 @@ test('after the death of the primary, queries find the standby to which the addr
   await pool.query('create table kept as select 1 as n');
   await pair.killPrimary();
   // The server's process of the connection ends a moment after the first one.
-  await expect.poll(() => outageOfQuery(pool)).toBe('away');
+  await expect.poll(() => outageOfQuery(pool)).toBe('down');
   await pair.promote();
   proxy.moveTo(pair.primaryUrl);
   expect((await pool.query('select n from kept')).rows).toEqual([{ n: 1 }]);

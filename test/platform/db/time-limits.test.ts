@@ -80,12 +80,12 @@ test('closes its connection to a server that has become a standby', async () => 
       await client.query('set transaction read only');
       await client.query('create table refused_by_a_standby ()');
     });
-    expect(await outageIn(refused)).toBe('away');
+    expect(await outageIn(refused)).toBe('down');
     expect(await backendOf(pool)).not.toBe(pid);
   });
 });
 
-test('a role without a free connection means that the store is away', async () => {
+test('a role without a free connection means that the store is down', async () => {
   await withPool({}, async (pool) => {
     await pool.query("create role crowded login password 'crowded' connection limit 0");
     try {
@@ -94,7 +94,7 @@ test('a role without a free connection means that the store is away', async () =
       url.password = 'crowded';
       await withPool(
         {},
-        async (crowded) => expect(await outageIn(crowded.query('select 1'))).toBe('away'),
+        async (crowded) => expect(await outageIn(crowded.query('select 1'))).toBe('down'),
         url.href,
       );
     } finally {

@@ -289,7 +289,7 @@ test('sends nothing for an account without a signing secret', async () => {
   expect(receiver.received).toEqual([]);
 });
 
-test('delivers after the database was away', async () => {
+test('delivers after the database was down', async () => {
   startSending(souk);
   await souk.database.query('alter table outbox rename to outbox_away');
   souk.clock.advance(1_000);
