@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { createMetricsCheck, TOKEN_CHALLENGE } from '../src/accounts/operator-sign-in.ts';
+import { createMetricsCheck, TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
 import { clockFault, isClockRight } from '../src/platform/db/pool.ts';
 import { ConfigError } from '../src/platform/settings.ts';

@@ -191,6 +191,21 @@ export async function revokeKeys(
   return rows.map((key) => ({ ...key, state: stateOf(key, now) })).sort((a, b) => a.id - b.id);
 }
 
+/** Revokes the keys of an account and its test account that a person has created. */
+export async function revokeKeysOf(
+  database: Queryable,
+  liveAccountId: number,
+  personId: number,
+  now: number,
+): Promise<void> {
+  await database.query(
+    `update api_keys set revoked_at = coalesce(revoked_at, $3)
+     where purpose = 'customer' and person_id = $2
+       and account_id in (select id from accounts where id = $1 or live_account_id = $1)`,
+    [liveAccountId, personId, new Date(now)],
+  );
+}
+
 /** The state of a key, by the same rule as in admission: a key stops working at the instant it expires. */
 function stateOf({ expiresAt, revokedAt, rotatedAt }: Omit<AccountKey, 'state'>, now: number): KeyState {
   if (revokedAt) return 'revoked';

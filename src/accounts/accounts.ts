@@ -1,72 +1,93 @@
-import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { inTransaction } from '../platform/db/transaction.ts';
-import { digestOf } from '../platform/fingerprint.ts';
+import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { keyPrefix } from './authentication.ts';
-import { endPasswordResets } from './passwords.ts';
+import { createPerson } from './people.ts';
 
 /** `unavailable`: closed permanently, by a change in the database. The operator console and the command set the others. */
 export type AccountState = 'active' | 'disabled' | 'unavailable';
 
+/** Units, keys and data belong to an account. Its members are people; see members.ts. */
 export interface Account {
   id: number;
-  email: string;
   name: string;
   state: AccountState;
   createdAt: Date;
-  /** null: the e-mail address is not confirmed. */
+  /** The first owner. null: the account is a test account, or erased. */
+  ownerId: number | null;
+  /** Address of the owner; a text without @ if there is none. */
+  email: string;
+  /** null: the e-mail address of the owner is not confirmed. */
   emailConfirmedAt: Date | null;
 }
 
-/** Finds the account of an e-mail address, or creates it. @returns its id. */
+const ACCOUNT_COLUMNS = `a.id, a.name, a.state, a.created_at as "createdAt", o.person_id as "ownerId",
+  coalesce(o.email, case when a.live_account_id is null then 'erased account ' || a.id else 'test account of ' || a.live_account_id end) as email,
+  o.email_confirmed_at as "emailConfirmedAt"`;
+
+const ACCOUNTS = 'accounts a left join account_owners o on o.account_id = a.id';
+
+/** Finds the account whose owner has an e-mail address, of several the first, or creates it. @returns its id. */
 export async function ensureAccount(
-  database: Database,
+  database: Transactable,
   email: string,
   name: string,
   now: number,
 ): Promise<number> {
   const { rows } = await database.query<{ id: number }>(
-    `insert into accounts (email, name, created_at) values ($1, $2, $3)
-     on conflict (email) do update set email = excluded.email
-     returning id`,
-    [email, name, new Date(now)],
+    'select account_id as id from account_owners where email = $1 order by account_id limit 1',
+    [email],
   );
-  return rows[0]?.id ?? 0;
+  const id = rows[0]?.id ?? (await createAccount(database, email, name, now))?.id;
+  // Another process has created it meanwhile.
+  return id ?? ensureAccount(database, email, name, now);
 }
 
-/** @returns null if the e-mail address already has an account. */
-export async function createAccount(
-  database: Queryable,
+/** Creates a person with an account. @returns null if somebody has this e-mail address. */
+export function createAccount(
+  database: Transactable,
   email: string,
   name: string,
   now: number,
-): Promise<Account | null> {
-  const { rows } = await database.query<Account>(
-    `insert into accounts (email, name, created_at) values ($1, $2, $3)
-     on conflict (email) do nothing returning ${ACCOUNT_COLUMNS}`,
-    [email, name, new Date(now)],
-  );
-  return rows[0] ?? null;
+): Promise<(Account & { ownerId: number }) | null> {
+  return inTransaction(database, async (client) => {
+    const person = await createPerson(client, { email, name }, now);
+    if (!person) return null;
+    const id = await createAccountOf(client, person.id, name, now);
+    const account = await findAccount(client, id);
+    return account && { ...account, ownerId: person.id };
+  });
 }
 
-export async function isEmailTaken(database: Queryable, email: string): Promise<boolean> {
-  const { rowCount } = await database.query('select 1 from accounts where email = $1', [email]);
-  return rowCount !== 0;
+/** Creates an account that belongs to a person. @returns its id. */
+export async function createAccountOf(
+  database: Queryable,
+  personId: number,
+  name: string,
+  now: number,
+): Promise<number> {
+  const { rows } = await database.query<{ id: number }>(
+    `with created as (insert into accounts (name, created_at) values ($2, $3) returning id)
+     insert into members (account_id, person_id, role, created_at)
+     select id, $1, 'owner', $3 from created returning account_id as id`,
+    [personId, name, new Date(now)],
+  );
+  return rows[0]?.id ?? 0;
 }
 
 /** Returns all live accounts, the oldest first. */
 export async function listAccounts(database: Database): Promise<Account[]> {
   const { rows } = await database.query<Account>(
-    `select ${ACCOUNT_COLUMNS} from accounts where live_account_id is null order by id`,
+    `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS} where a.live_account_id is null order by a.id`,
   );
   return rows;
 }
 
 export async function findAccount(database: Queryable, id: number): Promise<Account | null> {
-  const { rows } = await database.query<Account>(`select ${ACCOUNT_COLUMNS} from accounts where id = $1`, [
-    id,
-  ]);
+  const { rows } = await database.query<Account>(
+    `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS} where a.id = $1`,
+    [id],
+  );
   return rows[0] ?? null;
 }
 
@@ -76,11 +97,12 @@ export async function setAccountState(
   id: number,
   state: AccountState,
 ): Promise<Account | null> {
-  const { rows } = await database.query<Account>(
-    `update accounts set state = $2 where id = $1 or live_account_id = $1 returning ${ACCOUNT_COLUMNS}`,
-    [id, state],
-  );
-  return rows.find((account) => account.id === id) ?? null;
+  await database.query('update accounts set state = $2 where id = $1 or live_account_id = $1', [id, state]);
+  return findAccount(database, id);
+}
+
+export async function renameAccount(database: Queryable, id: number, name: string): Promise<void> {
+  await database.query('update accounts set name = $2 where id = $1 or live_account_id = $1', [id, name]);
 }
 
 /** Locks an account until the transaction ends, so that changes of its grants, keys and secrets happen one after the other. */
@@ -88,20 +110,8 @@ export async function lockAccount(client: ClientBase, id: number): Promise<void>
   await client.query('select 1 from accounts where id = $1 for no key update', [id]);
 }
 
-/** Confirms the e-mail address of an account. If it is confirmed already, the stored time does not change. @returns null if the account does not exist. */
-export async function confirmEmail(database: Queryable, id: number, now: number): Promise<Account | null> {
-  const { rows } = await database.query<Account>(
-    `update accounts set email_confirmed_at = coalesce(email_confirmed_at, $2) where id = $1 returning ${ACCOUNT_COLUMNS}`,
-    [id, new Date(now)],
-  );
-  return rows[0] ?? null;
-}
-
-const ACCOUNT_COLUMNS =
-  'id, email, name, state, created_at as "createdAt", email_confirmed_at as "emailConfirmedAt"';
-
 /**
- * Finds live accounts by a part of the e-mail address or name, by number, or by the start of a key, live or test. An empty text matches
+ * Finds live accounts by a part of the name, or of the name or e-mail address of a member, by number, or by the start of a key, live or test. An empty text matches
  * all accounts. Returns the newest first. @param before the last account of the previous page.
  */
 export async function searchAccounts(
@@ -109,14 +119,17 @@ export async function searchAccounts(
   { text, before, limit }: { text: string; before: number | null; limit: number },
 ): Promise<Account[]> {
   const { rows } = await database.query<Account>(
-    `select ${ACCOUNT_COLUMNS} from accounts
-     where ($1 = '' or strpos(email, lower($1)) > 0 or strpos(lower(name), lower($1)) > 0 or id::text = $1
-         or ($2::text is not null and id in (
-           select coalesce(a.live_account_id, a.id) from api_keys k join accounts a on a.id = k.account_id
+    `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS}
+     where ($1 = '' or strpos(lower(a.name), lower($1)) > 0 or a.id::text = $1
+         or exists (
+           select from members m join people p on p.id = m.person_id
+           where m.account_id = a.id and (strpos(p.email, lower($1)) > 0 or strpos(lower(p.name), lower($1)) > 0))
+         or ($2::text is not null and a.id in (
+           select coalesce(b.live_account_id, b.id) from api_keys k join accounts b on b.id = k.account_id
            where k.purpose = 'customer' and starts_with(k.prefix, $2))))
-       and live_account_id is null
-       and ($3::bigint is null or id < $3)
-     order by id desc limit $4`,
+       and a.live_account_id is null
+       and ($3::bigint is null or a.id < $3)
+     order by a.id desc limit $4`,
     [text, keyPrefixIn(text), before, limit],
   );
   return rows;
@@ -125,72 +138,4 @@ export async function searchAccounts(
 /** The stored start of a key. A search text may be the start of a key or the whole key. */
 function keyPrefixIn(text: string): string | null {
   return /^km_(?:test_)?[A-Za-z0-9]+$/.test(text) ? keyPrefix(text) : null;
-}
-
-/** How long a link that confirms an e-mail address is valid. */
-const CONFIRMATION_LIFETIME_MS = 86_400_000;
-
-/**
- * Creates a token that confirms once that an address belongs to an account. It is sent to that address. A token for another
- * address than the present one also changes the address.
- * @returns the token, which is not stored; null if the account is not active.
- */
-export async function createEmailConfirmation(
-  database: Queryable,
-  accountId: number,
-  email: string,
-  now: number,
-): Promise<string | null> {
-  const token = randomBytes(32).toString('base64url');
-  const { rowCount } = await database.query(
-    `insert into email_confirmations (token_hash, account_id, email, present_email, expires_at)
-     select $1, id, $3, email, $4 from accounts where id = $2 and state = 'active'`,
-    [digestOf(token), accountId, email, new Date(now + CONFIRMATION_LIFETIME_MS)],
-  );
-  return rowCount === 1 ? token : null;
-}
-
-/** The address that a token confirms; null if the token is unknown, used or expired. */
-export async function emailOfConfirmation(
-  database: Queryable,
-  token: string,
-  now: number,
-): Promise<string | null> {
-  const { rows } = await database.query<{ email: string }>(
-    `select c.email from email_confirmations c join accounts a on a.id = c.account_id
-     where c.token_hash = $1 and c.expires_at > $2 and a.email = c.present_email`,
-    [digestOf(token), new Date(now)],
-  );
-  return rows[0]?.email ?? null;
-}
-
-/**
- * Confirms an address, makes it that of the account, and invalidates the account's other tokens. A change of address also invalidates
- * the links that set a new password: they were sent to the earlier address.
- * @returns false if the token is not valid, or another account has the address.
- */
-export function confirmEmailByToken(database: Database, token: string, now: number): Promise<boolean> {
-  return inTransaction(database, async (client) => {
-    const { rows } = await client.query<{ accountId: number; email: string; present: string }>(
-      `delete from email_confirmations where token_hash = $1 and expires_at > $2
-       returning account_id as "accountId", email, present_email as present`,
-      [digestOf(token), new Date(now)],
-    );
-    const [found] = rows;
-    if (!found) return false;
-    const { accountId, email, present } = found;
-    const { rowCount } = await client.query(
-      `update accounts set email = $2, email_confirmed_at = case when email = $2 then coalesce(email_confirmed_at, $4) else $4 end
-       where id = $1 and email = $3 and not exists (select 1 from accounts where email = $2 and id <> $1)`,
-      [accountId, email, present, new Date(now)],
-    );
-    await endEmailConfirmations(client, accountId);
-    if (rowCount === 1 && email !== present) await endPasswordResets(client, accountId);
-    return rowCount === 1;
-  });
-}
-
-/** Invalidates the tokens of an account, because its owner requests another address. */
-export async function endEmailConfirmations(database: Queryable, accountId: number): Promise<void> {
-  await database.query('delete from email_confirmations where account_id = $1', [accountId]);
 }

@@ -122,15 +122,15 @@ export async function createKey(database: Queryable, accountId: number, now: num
 export async function insertKey(
   database: Queryable,
   accountId: number,
-  about: { settings?: KeySettings; createdBy?: number | null; now: number },
+  about: { settings?: KeySettings; createdBy?: number | null; personId?: number | null; now: number },
 ): Promise<{ key: string; id: number }> {
-  const { settings = WITHOUT_LIMITS, createdBy = null, now } = about;
+  const { settings = WITHOUT_LIMITS, createdBy = null, personId = null, now } = about;
   const { name, scopes, capDay, capMonth, expiresAt, networks } = settings;
   const key = newKey(modeOf(accountId));
   const { rows } = await database.query<{ id: number }>(
     `insert into api_keys (hash, account_id, prefix, created_at, created_by, name, scopes, cap_day, cap_month, expires_at,
-       networks)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id`,
+       networks, person_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
     [
       hashKey(key),
       accountId,
@@ -143,6 +143,7 @@ export async function insertKey(
       capMonth,
       expiresAt,
       networks,
+      personId,
     ],
   );
   return { key, id: rows[0]?.id ?? 0 };
@@ -184,8 +185,7 @@ export async function hasTestAccount(database: Queryable, liveAccountId: number)
 }
 
 /**
- * Creates the test account of a live account, unless it exists. It has no e-mail address, so it cannot sign in; the column holds
- * a text that is not an address and is never confirmed, so that no notices are sent to it.
+ * Creates the test account of a live account, unless it exists. It has no members: those of the live account use it.
  */
 export async function ensureTestAccount(
   database: Queryable,
@@ -194,9 +194,9 @@ export async function ensureTestAccount(
 ): Promise<number> {
   const id = testAccountOf(liveAccountId);
   await database.query(
-    `insert into accounts (id, live_account_id, email, name, state, created_at)
+    `insert into accounts (id, live_account_id, name, state, created_at)
      overriding system value
-     select $1, l.id, 'test account of ' || l.id, l.name, l.state, $3 from accounts l where l.id = $2
+     select $1, l.id, l.name, l.state, $3 from accounts l where l.id = $2
      on conflict (id) do nothing`,
     [id, liveAccountId, new Date(now)],
   );

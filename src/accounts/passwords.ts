@@ -29,13 +29,13 @@ const limit = pLimit(CONCURRENCY);
 /** The passwords under way from each place, which are hashed one after the other. */
 const places = new Map<string, { inTurn: LimitFunction; passwords: number }>();
 
-/** The hash that is verified if an account has no password, so that the check takes the same time. */
+/** The hash that is verified if a person has no password, so that the check takes the same time. */
 const ABSENT_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$neDvb7qF7lO7z7OGRwPAjQ$CPZPmiI627ioWqv5TypLNZnGbY+2KrojdwDOrAc9oKw';
 
-/** The stored hash of an account's password. */
+/** The stored hash of a person's password. */
 export interface StoredPassword {
-  accountId: number;
+  personId: number;
   digest: string;
 }
 
@@ -44,24 +44,24 @@ export function hashPassword(password: string, from: readonly string[] = []): Pr
   return inTurnOf(from, () => hash(password, COST));
 }
 
-/** Sets or replaces an account's password. @param digest from `hashPassword`. */
+/** Sets or replaces a person's password. @param digest from `hashPassword`. */
 export async function setPassword(
   database: Queryable,
-  accountId: number,
+  personId: number,
   digest: string,
   now: number,
 ): Promise<void> {
   await database.query(
-    `insert into passwords (account_id, hash, changed_at) values ($1, $2, $3)
-     on conflict (account_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`,
-    [accountId, digest, new Date(now)],
+    `insert into passwords (person_id, hash, changed_at) values ($1, $2, $3)
+     on conflict (person_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`,
+    [personId, digest, new Date(now)],
   );
 }
 
-/** The password of the account with this e-mail address; null if either does not exist. */
+/** The password of the person with this e-mail address; null if either does not exist. */
 export async function findPassword(database: Queryable, email: string): Promise<StoredPassword | null> {
   const { rows } = await database.query<StoredPassword>(
-    `select a.id as "accountId", p.hash as digest from accounts a join passwords p on p.account_id = a.id
+    `select a.id as "personId", p.hash as digest from people a join passwords p on p.person_id = a.id
      where a.email = $1`,
     [email],
   );
@@ -81,24 +81,24 @@ export async function isPassword(
 }
 
 /**
- * Replaces the password that was verified, and ends the other sessions of the account.
+ * Replaces the password that was verified, and ends the other sessions of the person.
  * @param session digest of the token of the session that continues. @param onSet runs in the same transaction.
  * @returns the new digest, or null if the password has been changed since it was verified.
  */
 export async function changePassword(
   database: Database,
-  { accountId, digest: verified }: StoredPassword,
+  { personId, digest: verified }: StoredPassword,
   { password, session, now }: { password: string; session: Buffer; now: number },
   onSet: (client: ClientBase) => Promise<void> = async () => {},
 ): Promise<string | null> {
   const digest = await hashPassword(password);
   return inTransaction(database, async (client) => {
     const { rowCount } = await client.query(
-      'update passwords set hash = $3, changed_at = $4 where account_id = $1 and hash = $2',
-      [accountId, verified, digest, new Date(now)],
+      'update passwords set hash = $3, changed_at = $4 where person_id = $1 and hash = $2',
+      [personId, verified, digest, new Date(now)],
     );
     if (rowCount === 0) return null;
-    await endOtherSessions(client, accountId, session);
+    await endOtherSessions(client, personId, session);
     await onSet(client);
     return digest;
   });
@@ -137,32 +137,32 @@ export const RESET_LIFETIME_MS = 86_400_000;
 const MAILED_RESET_LIFETIME_MS = 3_600_000;
 
 /**
- * Creates a token that sets the password of an account once, and invalidates the account's earlier tokens.
+ * Creates a token that sets the password of a person once, and invalidates the person's earlier tokens.
  * @returns the token, which is not stored.
  */
 export async function createPasswordReset(
   database: Transactable,
-  accountId: number,
+  personId: number,
   now: number,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   await inTransaction(database, async (client) => {
-    await client.query('delete from password_resets where account_id = $1 or expires_at <= $2', [
-      accountId,
+    await client.query('delete from password_resets where person_id = $1 or expires_at <= $2', [
+      personId,
       new Date(now),
     ]);
     await client.query(
-      'insert into password_resets (token_hash, account_id, expires_at) values ($1, $2, $3)',
-      [digestOf(token), accountId, new Date(now + RESET_LIFETIME_MS)],
+      'insert into password_resets (token_hash, person_id, expires_at) values ($1, $2, $3)',
+      [digestOf(token), personId, new Date(now + RESET_LIFETIME_MS)],
     );
   });
   return token;
 }
 
 /**
- * Creates such a token for the active account of an e-mail address. Earlier tokens stay valid, so that strangers who request
+ * Creates such a token for the person with an e-mail address. Earlier tokens stay valid, so that strangers who request
  * links cannot invalidate one that its owner is about to use. Waits for a change of the address, so that none is created for the earlier one.
- * @returns the token, which is not stored; null if there is no such account.
+ * @returns the token, which is not stored; null if there is none.
  */
 export async function createMailedReset(
   database: Queryable,
@@ -171,21 +171,17 @@ export async function createMailedReset(
 ): Promise<string | null> {
   const token = randomBytes(32).toString('base64url');
   const { rowCount } = await database.query(
-    `insert into password_resets (token_hash, account_id, expires_at)
-     select $1, id, $3 from accounts where email = $2 and state = 'active' for share`,
+    `insert into password_resets (token_hash, person_id, expires_at)
+     select $1, id, $3 from people where email = $2 for share`,
     [digestOf(token), email, new Date(now + MAILED_RESET_LIFETIME_MS)],
   );
   return rowCount === 1 ? token : null;
 }
 
-/** The e-mail address of the account whose password a token sets; null if the token is unknown, used or expired. */
-export async function accountOfReset(
-  database: Queryable,
-  token: string,
-  now: number,
-): Promise<string | null> {
+/** The e-mail address of the person whose password a token sets; null if the token is unknown, used or expired. */
+export async function personOfReset(database: Queryable, token: string, now: number): Promise<string | null> {
   const { rows } = await database.query<{ email: string }>(
-    `select a.email from password_resets r join accounts a on a.id = r.account_id
+    `select p.email from password_resets r join people p on p.id = r.person_id
      where r.token_hash = $1 and r.expires_at > $2`,
     [digestOf(token), new Date(now)],
   );
@@ -193,7 +189,7 @@ export async function accountOfReset(
 }
 
 /**
- * Sets the password, invalidates the account's other tokens, and ends every session of the account.
+ * Sets the password, invalidates the person's other tokens, and ends every session of the person.
  * @param onSet runs in the same transaction. @returns false if the token is not valid.
  */
 export async function resetPassword(
@@ -201,27 +197,27 @@ export async function resetPassword(
   token: string,
   password: string,
   now: number,
-  onSet: (client: ClientBase, accountId: number) => Promise<void> = async () => {},
+  onSet: (client: ClientBase, personId: number) => Promise<void> = async () => {},
 ): Promise<boolean> {
   const digest = await hashPassword(password);
   return inTransaction(database, async (client) => {
-    const { rows } = await client.query<{ account_id: number }>(
-      'delete from password_resets where token_hash = $1 and expires_at > $2 returning account_id',
+    const { rows } = await client.query<{ person_id: number }>(
+      'delete from password_resets where token_hash = $1 and expires_at > $2 returning person_id',
       [digestOf(token), new Date(now)],
     );
     const [reset] = rows;
     if (!reset) return false;
-    await setPassword(client, reset.account_id, digest, now);
-    await endPasswordResets(client, reset.account_id);
-    await endOtherSessions(client, reset.account_id, null);
-    await onSet(client, reset.account_id);
+    await setPassword(client, reset.person_id, digest, now);
+    await endPasswordResets(client, reset.person_id);
+    await endOtherSessions(client, reset.person_id, null);
+    await onSet(client, reset.person_id);
     return true;
   });
 }
 
-/** Invalidates the tokens of an account. */
-export async function endPasswordResets(database: Queryable, accountId: number): Promise<void> {
-  await database.query('delete from password_resets where account_id = $1', [accountId]);
+/** Invalidates the tokens of a person. */
+export async function endPasswordResets(database: Queryable, personId: number): Promise<void> {
+  await database.query('delete from password_resets where person_id = $1', [personId]);
 }
 
 /** The path of the page that sets a password with a token. */

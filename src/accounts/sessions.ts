@@ -4,7 +4,9 @@ import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
-import { hashKey, keyFromDigest, type Mode, testAccountOf } from './authentication.ts';
+import { hashKey, keyFromDigest, modeOf } from './authentication.ts';
+import { PAGE_SCOPES, type Role } from './members.ts';
+import type { InstallationRole } from './people.ts';
 
 /**
  * The cookie value of a browser that has signed in. It is derived from a secret, so the database stores nothing for it, and it
@@ -21,77 +23,64 @@ export function isKnownDevice(token: string | undefined, secret: string): boolea
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
+export const SESSION_COOKIE = 'souk_session';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The session of the person who has signed in; set for pages only. */
+    session: Session | null;
+  }
+}
+
 /** A session ends after this time without a request. */
-const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as const;
+const IDLE_MS = { customer: 7 * 86_400_000, staff: 12 * 3_600_000 } as const;
 
 /** A session ends at the latest this long after its start. */
 const LONGEST_MS = 30 * 86_400_000;
 
-/** The most sessions of one customer. A further one ends the session that has been unused for longest. */
+/** The most sessions of one person. A further one ends the session that has been unused for longest. */
 export const MOST_SESSIONS = 20;
 
 /** The time of the last request is stored at most this often. */
 const SEEN_EVERY_MS = 60_000;
 
-export type Session =
-  | {
-      kind: 'customer';
-      tokenHash: Buffer;
-      /** The account whose data the pages show: the customer's, or its test account. */
-      accountId: number;
-      /** The account that has signed in, which has the password and the purchases. */
-      liveAccountId: number;
-      email: string;
-      name: string;
-      /** The key with which the pages call the API for this customer. */
-      apiKey: string;
-      /** The operator views the customer's pages and cannot change anything. */
-      isOperator: boolean;
-      /** The digest of the token with which that operator has signed in. */
-      credential: Buffer | null;
-    }
-  | {
-      kind: 'operator';
-      tokenHash: Buffer;
-      /** Digest of the operator token with which the session was started. */
-      credential: Buffer;
-    };
-
-/** The owner of a new session: a customer, or an operator, who may view the pages of a customer. */
-type Beginner =
-  /** `passwordDigest`: the stored password that was verified. */
-  { accountId: number; passwordDigest?: string } | { accountId?: number; credential: Buffer };
+/** A person who has signed in. */
+export interface Session {
+  tokenHash: Buffer;
+  personId: number;
+  email: string;
+  name: string;
+  /** What the person may do in the console; null: nothing. */
+  installationRole: InstallationRole | null;
+  /** The live account whose pages were shown last, or the first of the person; null: the person has none. */
+  lastAccountId: number | null;
+}
 
 /** The password has been changed since it was verified. */
 export class PasswordChanged extends Error {}
 
 /**
  * Starts a session.
+ * @param who `passwordDigest`: the stored password that was verified, if there was one.
  * @returns its token for the cookie. The database stores only its digest.
  * @throws PasswordChanged.
  */
-export async function beginSession(database: Transactable, who: Beginner, now: number): Promise<string> {
+export async function beginSession(
+  database: Transactable,
+  who: { personId: number; passwordDigest?: string },
+  now: number,
+): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const { accountId = null } = who;
-  const credential = 'credential' in who ? who.credential : null;
-  const isOperator = credential !== null;
-  const expiresAt = new Date(now + (isOperator ? IDLE_MS.operator : IDLE_MS.customer));
+  const { personId, passwordDigest } = who;
   await inTransaction(database, async (client) => {
-    if ('passwordDigest' in who) await requirePassword(client, who);
-    const keyHash = accountId === null ? null : hashKey(apiKeyOf(token));
-    if (accountId !== null) {
-      await client.query(
-        `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose)
-         values ($1, $2, 'pages', $3, $4, 'pages')`,
-        [keyHash, accountId, new Date(now), expiresAt],
-      );
-    }
+    if (passwordDigest !== undefined) await requirePassword(client, personId, passwordDigest);
     await client.query(
-      `insert into web_sessions (token_hash, account_id, key_hash, is_operator, created_at, seen_at, expires_at, credential)
-       values ($1, $2, $3, $4, $5, $5, $6, $7)`,
-      [digestOf(token), accountId, keyHash, isOperator, new Date(now), expiresAt, credential],
+      `insert into web_sessions (token_hash, person_id, created_at, seen_at, expires_at)
+       select $1, id, $3, $3, $3::timestamptz + (case when installation_role is null then $4 else $5 end) * interval '1 ms'
+       from people where id = $2`,
+      [digestOf(token), personId, new Date(now), IDLE_MS.customer, IDLE_MS.staff],
     );
-    if (accountId !== null && !isOperator) await endUnused(client, accountId, digestOf(token));
+    await endUnused(client, personId, digestOf(token));
   });
   await sweep(database, now);
   return token;
@@ -102,146 +91,157 @@ export async function beginSession(database: Transactable, who: Beginner, now: n
  * that was committed before is detected here.
  * @throws PasswordChanged.
  */
-async function requirePassword(
-  client: ClientBase,
-  { accountId, passwordDigest }: { accountId: number; passwordDigest?: string },
-): Promise<void> {
+async function requirePassword(client: ClientBase, personId: number, digest: string): Promise<void> {
   const { rowCount } = await client.query(
-    'select 1 from passwords where account_id = $1 and hash = $2 for share',
-    [accountId, passwordDigest],
+    'select 1 from passwords where person_id = $1 and hash = $2 for share',
+    [personId, digest],
   );
   if (rowCount === 0) throw new PasswordChanged();
 }
 
-/** The session of a token; null if it is unknown or expired, or its account is not active. */
+/** The session of a token; null if it is unknown or expired. */
 export async function findSession(database: Database, token: string, now: number): Promise<Session | null> {
   const tokenHash = digestOf(token);
-  const { rows } = await database.query<SessionRow>({
+  const { rows } = await database.query<Omit<Session, 'tokenHash'> & { createdAt: number; seenAt: number }>({
     name: 'session',
-    text: `select s.account_id as "accountId", s.is_test as "isTest", s.is_operator as "isOperator", s.credential,
-        ${unixMs('s.created_at')} as "createdAt", ${unixMs('s.seen_at')} as "seenAt", a.email, a.name, a.state
-      from web_sessions s left join accounts a on a.id = s.account_id
+    text: `select p.id as "personId", p.email, p.name, p.installation_role as "installationRole",
+        coalesce((select m.account_id from members m where m.person_id = p.id and m.account_id = s.account_id),
+          (select min(m.account_id) from members m join accounts a on a.id = m.account_id
+           where m.person_id = p.id and a.state = 'active'),
+          (select min(m.account_id) from members m where m.person_id = p.id)) as "lastAccountId",
+        ${unixMs('s.created_at')} as "createdAt", ${unixMs('s.seen_at')} as "seenAt"
+      from web_sessions s join people p on p.id = s.person_id
       where s.token_hash = $1 and s.expires_at > $2`,
     values: [tokenHash, new Date(now)],
   });
-  const row = rows[0];
-  if (!row || (row.accountId !== null && row.state !== 'active' && !row.isOperator)) return null;
-  if (now - row.seenAt > SEEN_EVERY_MS) {
-    const idleMs = row.isOperator ? IDLE_MS.operator : IDLE_MS.customer;
-    const expiresAt = Math.min(now + idleMs, row.createdAt + LONGEST_MS);
-    await database.query(
-      `with seen as (update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1 returning key_hash)
-       update api_keys set expires_at = $3 where hash in (select key_hash from seen)`,
-      [tokenHash, new Date(now), new Date(expiresAt)],
-    );
+  const [row] = rows;
+  if (!row) return null;
+  const { createdAt, seenAt, ...session } = row;
+  if (now - seenAt > SEEN_EVERY_MS) {
+    const idleMs = session.installationRole ? IDLE_MS.staff : IDLE_MS.customer;
+    const expiresAt = Math.min(now + idleMs, createdAt + LONGEST_MS);
+    await database.query('update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1', [
+      tokenHash,
+      new Date(now),
+      new Date(expiresAt),
+    ]);
   }
-  if (row.accountId === null)
-    return { kind: 'operator', tokenHash, credential: row.credential ?? Buffer.alloc(0) };
-  return {
-    kind: 'customer',
-    tokenHash,
-    accountId: row.isTest ? testAccountOf(row.accountId) : row.accountId,
-    liveAccountId: row.accountId,
-    email: row.email ?? '',
-    name: row.name ?? '',
-    apiKey: apiKeyOf(token, row.isTest ? 'test' : 'live'),
-    isOperator: row.isOperator,
-    credential: row.credential,
-  };
+  return { ...session, tokenHash };
+}
+
+/** An account whose pages a person may see. */
+export interface Entered {
+  /** The account whose data the pages show: a live account, or its test account. */
+  accountId: number;
+  /** The live account, which has the members and the purchases. */
+  liveAccountId: number;
+  accountName: string;
+  /** Somebody with a role in the installation who is no member reads as a viewer. */
+  role: Role;
+  /** Whether the person is no member, but has a role in the installation. */
+  isStaff: boolean;
+  /** The other active accounts of the person, by id. */
+  others: { id: number; name: string }[];
+  /** The key with which the pages call the API for this person. */
+  apiKey: string;
 }
 
 /**
- * Lets the pages of a customer's session show the live account or its test account, which must exist. The session gets the key of
- * that account instead of the one it has.
+ * Lets a session show the pages of an account, and creates the key with which they call the API.
+ * @param onStaff called when somebody of the installation who is no member begins to read the pages of an account.
+ * @returns null if the account does not exist or the person has no access to it. `disabled`: the account is not active.
  */
-export async function setSessionMode(
+export async function enterAccount(
   database: Database,
-  token: string,
-  mode: Mode,
-  now: number,
-): Promise<void> {
-  await inTransaction(database, async (client) => {
-    const { rows } = await client.query<{ accountId: number; keyHash: Buffer; expiresAt: Date }>(
-      `select account_id as "accountId", key_hash as "keyHash", expires_at as "expiresAt"
-       from web_sessions where token_hash = $1 and account_id is not null and is_test <> $2 for update`,
-      [digestOf(token), mode === 'test'],
-    );
-    const [session] = rows;
-    if (!session) return;
-    const accountId = mode === 'test' ? testAccountOf(session.accountId) : session.accountId;
-    const keyHash = hashKey(apiKeyOf(token, mode));
-    await client.query(
-      `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose)
-       values ($1, $2, 'pages', $3, $4, 'pages')`,
-      [keyHash, accountId, new Date(now), session.expiresAt],
-    );
-    await client.query('update web_sessions set is_test = $2, key_hash = $3 where token_hash = $1', [
-      digestOf(token),
-      mode === 'test',
-      keyHash,
-    ]);
-    await client.query('delete from api_keys where hash = $1', [session.keyHash]);
+  { session, token, accountId, now }: { session: Session; token: string; accountId: number; now: number },
+  onStaff: (liveAccountId: number) => Promise<void>,
+): Promise<Entered | 'disabled' | null> {
+  const { rows } = await database.query<{
+    liveAccountId: number;
+    accountName: string;
+    isActive: boolean;
+    role: Role | null;
+    hasKey: boolean;
+    others: Entered['others'];
+  }>({
+    name: 'enter-account',
+    text: `select l.id as "liveAccountId", l.name as "accountName", l.state = 'active' as "isActive", m.role,
+        exists (select from api_keys where session = $3 and account_id = a.id) as "hasKey",
+        coalesce((
+          select json_agg(json_build_object('id', o.id, 'name', o.name) order by o.id)
+          from members n join accounts o on o.id = n.account_id
+          where n.person_id = $2 and o.id <> l.id and o.state = 'active'), '[]') as others
+      from accounts a join accounts l on l.id = coalesce(a.live_account_id, a.id)
+      left join members m on m.account_id = l.id and m.person_id = $2
+      where a.id = $1`,
+    values: [accountId, session.personId, session.tokenHash],
   });
-}
-
-/** Ends the operator sessions that were started with another token. @param credential null: without a token, all of them. */
-export async function endOperatorSessions(database: Queryable, credential: Buffer | null): Promise<void> {
-  await remove(database, 'is_operator and credential is distinct from $1', [credential]);
-}
-
-/** Ends the sessions of the operator except one. */
-export async function endOtherOperatorSessions(database: Queryable, except: Buffer): Promise<void> {
-  await remove(database, 'is_operator and token_hash <> $1', [except]);
+  const [row] = rows;
+  if (!row || (row.role === null && session.installationRole === null)) return null;
+  const { liveAccountId, accountName, isActive, hasKey, others } = row;
+  const isStaff = row.role === null;
+  if (!isActive && !isStaff) return 'disabled';
+  const role = row.role ?? 'viewer';
+  const apiKey = apiKeyOf(token, accountId, role);
+  if (!hasKey) {
+    await database.query(
+      `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
+       values ($1, $2, 'pages', $3, $4, 'pages', $5, $6, $7) on conflict (hash) do nothing`,
+      [
+        hashKey(apiKey),
+        accountId,
+        new Date(now),
+        new Date(now + LONGEST_MS),
+        session.tokenHash,
+        session.personId,
+        PAGE_SCOPES[role],
+      ],
+    );
+    if (isStaff) await onStaff(liveAccountId);
+  }
+  if (session.lastAccountId !== liveAccountId && !isStaff)
+    await database.query('update web_sessions set account_id = $2 where token_hash = $1', [
+      session.tokenHash,
+      liveAccountId,
+    ]);
+  return { accountId, liveAccountId, accountName, role, isStaff, others, apiKey };
 }
 
 export async function endSession(database: Queryable, tokenHash: Buffer): Promise<void> {
-  await remove(database, 'token_hash = $1', [tokenHash]);
+  await database.query('delete from web_sessions where token_hash = $1', [tokenHash]);
 }
 
-/** Ends an account's sessions except one. */
+/** Ends a person's sessions except one. */
 export async function endOtherSessions(
   database: Queryable,
-  accountId: number,
+  personId: number,
   except: Buffer | null,
 ): Promise<void> {
-  await remove(database, 'account_id = $1 and token_hash is distinct from $2', [accountId, except]);
+  await database.query('delete from web_sessions where person_id = $1 and token_hash is distinct from $2', [
+    personId,
+    except,
+  ]);
 }
 
-/** Ends the sessions of a customer beyond the most there may be, those unused for longest. Skips those that another process is ending. */
-async function endUnused(database: Queryable, accountId: number, except: Buffer): Promise<void> {
-  const unused = `select token_hash from web_sessions where account_id = $1 and not is_operator
+/** Ends the sessions of a person beyond the most there may be, those unused for longest. Skips those that another process is ending. */
+async function endUnused(database: Queryable, personId: number, except: Buffer): Promise<void> {
+  const unused = `select token_hash from web_sessions where person_id = $1
     order by token_hash = $2 desc, seen_at desc, created_at desc offset ${MOST_SESSIONS}`;
   const over = `select token_hash from web_sessions where token_hash in (${unused}) for update skip locked`;
-  await remove(database, `token_hash in (${over})`, [accountId, except]);
+  await database.query(`delete from web_sessions where token_hash in (${over})`, [personId, except]);
 }
 
 /** Deletes expired sessions. Skips those that another process is deleting. */
 async function sweep(database: Queryable, now: number): Promise<void> {
   const over = 'select token_hash from web_sessions where expires_at <= $1 for update skip locked limit 1000';
-  await remove(database, `token_hash in (${over})`, [new Date(now)]);
+  await database.query(`delete from web_sessions where token_hash in (${over})`, [new Date(now)]);
 }
 
-async function remove(database: Queryable, condition: string, values: unknown[]): Promise<void> {
-  await database.query(
-    `with gone as (delete from web_sessions where ${condition} returning key_hash)
-     delete from api_keys where hash in (select key_hash from gone)`,
-    values,
-  );
-}
-
-interface SessionRow {
-  accountId: number | null;
-  isTest: boolean;
-  isOperator: boolean;
-  credential: Buffer | null;
-  createdAt: number;
-  seenAt: number;
-  email: string | null;
-  name: string | null;
-  state: string | null;
-}
-
-/** Derives the key from the token, so that it need not be stored. The token cannot be derived from the key. */
-function apiKeyOf(token: string, mode: Mode = 'live'): string {
-  return keyFromDigest(createHash('sha512').update(`key of the pages ${token}`).digest(), mode);
+/**
+ * Derives the key for an account from the token, so that it need not be stored. The token cannot be derived from the key. Another
+ * role has another key, so that no process takes it for the one with the earlier scopes.
+ */
+function apiKeyOf(token: string, accountId: number, role: Role): string {
+  const digest = createHash('sha512').update(`key of the pages of ${accountId} as ${role} ${token}`).digest();
+  return keyFromDigest(digest, modeOf(accountId));
 }

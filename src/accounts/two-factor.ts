@@ -16,29 +16,29 @@ const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 8;
 
 /** A code that a user enters, and the time of its check. */
-export interface GivenCode {
+interface GivenCode {
   code: string;
   now: number;
 }
 
 /** Returns a new secret in Base32: 32 characters. */
-export function newTotpSecret(): string {
+function newTotpSecret(): string {
   return new Secret({ size: 20 }).base32;
 }
 
 /** Returns the address from which an app reads a secret. */
-export function totpUri(secret: string, label: string): string {
+function totpUri(secret: string, label: string): string {
   return totpOf(secret, label).toString();
 }
 
 /** Returns the time step that a code of the app belongs to; null if it belongs to none around now. */
-export function totpStep(secret: string, { code, now }: GivenCode): number | null {
+function totpStep(secret: string, { code, now }: GivenCode): number | null {
   const token = code.replaceAll(' ', '');
   const delta = totpOf(secret, '').validate({ token, timestamp: now, window: STEPS_AROUND });
   return delta === null ? null : Math.floor(now / STEP_MS) + delta;
 }
 
-export function newRecoveryCodes(): string[] {
+function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
     const text = randomBytes(RECOVERY_BYTES).toString('hex');
     return `${text.slice(0, 8)}-${text.slice(8)}`;
@@ -46,9 +46,9 @@ export function newRecoveryCodes(): string[] {
 }
 
 /** The stored form of a recovery code. The code has 64 random bits, so a fast digest is as safe as a slow one. */
-export function recoveryDigest(owner: number | 'operator', code: string): Buffer {
+function recoveryDigest(personId: number, code: string): Buffer {
   const text = code.toLowerCase().replaceAll(/[\s-]/g, '');
-  return createHash('sha256').update(`recovery code of ${owner}: ${text}`).digest();
+  return createHash('sha256').update(`recovery code of ${personId}: ${text}`).digest();
 }
 
 function totpOf(secret: string, label: string): TOTP {
@@ -58,31 +58,31 @@ function totpOf(secret: string, label: string): TOTP {
 /** How long after the password the code may follow. */
 export const PENDING_SECONDS = 300;
 
-/** Notes that a visitor has entered the password of an account with a second factor. @returns the token for the visitor's cookie. */
+/** Notes that a visitor has entered the password of a person with a second factor. @returns the token for the visitor's cookie. */
 export async function beginPendingSignIn(
   database: Database,
-  { accountId, digest }: StoredPassword,
+  { personId, digest }: StoredPassword,
   now: number,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   await database.query('delete from pending_sign_ins where expires_at <= $1', [new Date(now)]);
   await database.query(
-    'insert into pending_sign_ins (token_hash, account_id, password_digest, expires_at) values ($1, $2, $3, $4)',
-    [digestOf(token), accountId, digest, new Date(now + PENDING_SECONDS * 1000)],
+    'insert into pending_sign_ins (token_hash, person_id, password_digest, expires_at) values ($1, $2, $3, $4)',
+    [digestOf(token), personId, digest, new Date(now + PENDING_SECONDS * 1000)],
   );
   return token;
 }
 
-/** Returns the account and the verified password of a token; null if it is unknown or expired, or the account is not active. */
+/** Returns the person and the verified password of a token; null if it is unknown or expired. */
 export async function findPendingSignIn(
   database: Database,
   token: string,
   now: number,
 ): Promise<(StoredPassword & { email: string }) | null> {
   const { rows } = await database.query<StoredPassword & { email: string }>(
-    `select p.account_id as "accountId", p.password_digest as digest, a.email
-     from pending_sign_ins p join accounts a on a.id = p.account_id
-     where p.token_hash = $1 and p.expires_at > $2 and a.state = 'active'`,
+    `select s.person_id as "personId", s.password_digest as digest, p.email
+     from pending_sign_ins s join people p on p.id = s.person_id
+     where s.token_hash = $1 and s.expires_at > $2`,
     [digestOf(token), new Date(now)],
   );
   return rows[0] ?? null;
@@ -92,54 +92,54 @@ export async function endPendingSignIn(database: Database, token: string): Promi
   await database.query('delete from pending_sign_ins where token_hash = $1', [digestOf(token)]);
 }
 
-/** Whether an account requires a code to sign in. */
-export async function hasTwoFactor(database: Queryable, accountId: number): Promise<boolean> {
+/** Whether a person needs a code to sign in. */
+export async function hasTwoFactor(database: Queryable, personId: number): Promise<boolean> {
   const { rowCount } = await database.query(
-    'select from two_factor where account_id = $1 and confirmed_at is not null',
-    [accountId],
+    'select from two_factor where person_id = $1 and confirmed_at is not null',
+    [personId],
   );
   return rowCount !== 0;
 }
 
-/** Creates the secret of an account that has no second factor. It counts after a code has confirmed it. @returns the address for apps, and the secret in it. */
+/** Creates the secret of a person who has no second factor. It counts after a code has confirmed it. @returns the address for apps, and the secret in it. */
 export async function beginEnrolment(
   database: Queryable,
   box: SecretBox,
-  { accountId, email }: { accountId: number; email: string },
+  { personId, email }: { personId: number; email: string },
 ): Promise<{ uri: string; secret: string }> {
   const secret = newTotpSecret();
   await database.query(
-    `insert into two_factor as t (account_id, secret) values ($1, $2)
-     on conflict (account_id) do update set secret = excluded.secret where t.confirmed_at is null`,
-    [accountId, box.seal(secret, purposeOf(accountId))],
+    `insert into two_factor as t (person_id, secret) values ($1, $2)
+     on conflict (person_id) do update set secret = excluded.secret where t.confirmed_at is null`,
+    [personId, box.seal(secret, purposeOf(personId))],
   );
   return { uri: totpUri(secret, email), secret };
 }
 
 /**
- * Turns the second factor on with the first code of the app, and ends the other sessions of the account, which were started without a code.
+ * Turns the second factor on with the first code of the app, and ends the other sessions of the person, which were started without a code.
  * @param session digest of the token of the session that continues. @returns the recovery codes, which are not stored; null for an incorrect code.
  */
 export function confirmEnrolment(
   database: Database,
   box: SecretBox,
-  accountId: number,
+  personId: number,
   { code, now, session }: GivenCode & { session: Buffer },
 ): Promise<string[] | null> {
   return inTransaction(database, async (client) => {
-    const step = await stepOf(client, box, accountId, { code, now });
+    const step = await stepOf(client, box, personId, { code, now });
     if (step === null) return null;
     const { rowCount } = await client.query(
-      'update two_factor set confirmed_at = $2, last_step = $3 where account_id = $1 and confirmed_at is null',
-      [accountId, new Date(now), step],
+      'update two_factor set confirmed_at = $2, last_step = $3 where person_id = $1 and confirmed_at is null',
+      [personId, new Date(now), step],
     );
     if (rowCount === 0) return null;
-    await endOtherSessions(client, accountId, session);
+    await endOtherSessions(client, personId, session);
     const codes = newRecoveryCodes();
-    await client.query(
-      'insert into recovery_codes (account_id, hash) select $1, * from unnest($2::bytea[])',
-      [accountId, codes.map((one) => recoveryDigest(accountId, one))],
-    );
+    await client.query('insert into recovery_codes (person_id, hash) select $1, * from unnest($2::bytea[])', [
+      personId,
+      codes.map((one) => recoveryDigest(personId, one)),
+    ]);
     return codes;
   });
 }
@@ -148,37 +148,37 @@ export function confirmEnrolment(
 export async function verifyCode(
   database: Database,
   box: SecretBox,
-  accountId: number,
+  personId: number,
   { code, now }: GivenCode,
 ): Promise<boolean> {
-  const step = await stepOf(database, box, accountId, { code, now });
+  const step = await stepOf(database, box, personId, { code, now });
   const { rowCount } =
     step === null
       ? await database.query(
-          'update recovery_codes set used_at = $3 where account_id = $1 and hash = $2 and used_at is null',
-          [accountId, recoveryDigest(accountId, code), new Date(now)],
+          'update recovery_codes set used_at = $3 where person_id = $1 and hash = $2 and used_at is null',
+          [personId, recoveryDigest(personId, code), new Date(now)],
         )
       : await database.query(
-          'update two_factor set last_step = $2 where account_id = $1 and confirmed_at is not null and last_step < $2',
-          [accountId, step],
+          'update two_factor set last_step = $2 where person_id = $1 and confirmed_at is not null and last_step < $2',
+          [personId, step],
         );
   return rowCount === 1;
 }
 
 /** Turns the second factor off, and deletes its secret and recovery codes. @returns false if it was not on. */
-export async function removeTwoFactor(database: Queryable, accountId: number): Promise<boolean> {
+export async function removeTwoFactor(database: Queryable, personId: number): Promise<boolean> {
   const { rowCount } = await database.query(
-    'with pending as (delete from pending_sign_ins where account_id = $1) delete from two_factor where account_id = $1',
-    [accountId],
+    'with pending as (delete from pending_sign_ins where person_id = $1) delete from two_factor where person_id = $1',
+    [personId],
   );
   return rowCount !== 0;
 }
 
 /** Returns the number of recovery codes that can still be used. */
-export async function countRecoveryCodes(database: Queryable, accountId: number): Promise<number> {
+export async function countRecoveryCodes(database: Queryable, personId: number): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
-    'select count(*) from recovery_codes where account_id = $1 and used_at is null',
-    [accountId],
+    'select count(*) from recovery_codes where person_id = $1 and used_at is null',
+    [personId],
   );
   return rows[0]?.count ?? 0;
 }
@@ -186,17 +186,17 @@ export async function countRecoveryCodes(database: Queryable, accountId: number)
 /** Encrypts stored secrets with the first key of the box: those from before SECRET_KEY was set, and those of an earlier key. */
 export async function sealTwoFactor(database: Database, box: SecretBox): Promise<void> {
   if (box.prefix === null) return;
-  const { rows } = await database.query<{ accountId: number; secret: string }>(
-    'select account_id as "accountId", secret from two_factor where not starts_with(secret, $1)',
+  const { rows } = await database.query<{ personId: number; secret: string }>(
+    'select person_id as "personId", secret from two_factor where not starts_with(secret, $1)',
     [box.prefix],
   );
-  for (const { accountId, secret } of rows) {
-    const opened = box.open(secret, purposeOf(accountId));
+  for (const { personId, secret } of rows) {
+    const opened = box.open(secret, purposeOf(personId));
     if (opened === null) continue;
-    await database.query('update two_factor set secret = $3 where account_id = $1 and secret = $2', [
-      accountId,
+    await database.query('update two_factor set secret = $3 where person_id = $1 and secret = $2', [
+      personId,
       secret,
-      box.seal(opened, purposeOf(accountId)),
+      box.seal(opened, purposeOf(personId)),
     ]);
   }
 }
@@ -205,15 +205,15 @@ export async function sealTwoFactor(database: Database, box: SecretBox): Promise
 async function stepOf(
   database: Queryable,
   box: SecretBox,
-  accountId: number,
+  personId: number,
   { code, now }: GivenCode,
 ): Promise<number | null> {
   const { rows } = await database.query<{ secret: string }>(
-    'select secret from two_factor where account_id = $1',
-    [accountId],
+    'select secret from two_factor where person_id = $1',
+    [personId],
   );
-  const secret = rows[0] && box.open(rows[0].secret, purposeOf(accountId));
+  const secret = rows[0] && box.open(rows[0].secret, purposeOf(personId));
   return secret ? totpStep(secret, { code, now }) : null;
 }
 
-const purposeOf = (accountId: number) => `second factor of account ${accountId}`;
+const purposeOf = (personId: number) => `second factor of person ${personId}`;

@@ -2,16 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Queues } from '../../jobs/queues.ts';
 import type { Attempts } from '../accounts/attempts.ts';
-import {
-  createOperatorGuard,
-  findOperator,
-  OPERATOR_COOKIE,
-  OPERATOR_DEVICE_COOKIE,
-} from '../accounts/operator-sign-in.ts';
+import { createOperatorGuard } from '../accounts/operator-token.ts';
+import { findSession, SESSION_COOKIE } from '../accounts/sessions.ts';
 import type { BatchQueue } from '../batches/uploads.ts';
 import { toFaults } from '../operations/faults.ts';
 import { POOL_NAMES } from '../operations/pools.ts';
-import { holderOf, writeLine, writeRefusal } from '../operator/audit.ts';
+import { holderOf, personOperator, writeLine, writeRefusal } from '../operator/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../platform/errors.ts';
@@ -58,20 +54,24 @@ export function registerQueueBoard(
       });
       serverAdapter.setBasePath(PATH);
       await registerCookies(scope, publicUrl);
-      const isSignedIn = async (request: FastifyRequest) =>
-        (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
-      const guard = createOperatorGuard(token, { database, attempts }, (address) =>
-        writeRefusal(database, address),
-      );
-      const judge = ({ ip, cookies }: FastifyRequest, isRight: boolean) =>
-        guard.judgeHeader({ address: ip, device: cookies[OPERATOR_DEVICE_COOKIE], isRight });
+      scope.decorateRequest('session', null);
+      const isSignedIn = async (request: FastifyRequest) => {
+        const cookie = request.cookies[SESSION_COOKIE];
+        request.session = cookie ? await findSession(database, cookie, clock.now()) : null;
+        return request.session?.installationRole === 'operator';
+      };
+      const guard = createOperatorGuard(attempts, (address) => writeRefusal(database, address));
+      const judge = ({ ip }: FastifyRequest, isRight: boolean) => guard(ip, isRight);
       scope.addHook('onRequest', requireToken(token, { isSignedIn, judge }));
       scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));
-      scope.addHook('preHandler', async ({ method, url, ip }) => {
+      scope.addHook('preHandler', async ({ method, url, ip, session }) => {
         if (method === 'GET' || method === 'HEAD') return;
         const target = `${method} ${url.split('?', 1)[0]?.slice(PATH.length)}`.slice(0, 200);
-        await writeLine(database, holderOf(token, ip), { action: 'queue.changed', target });
+        await writeLine(database, session ? personOperator(session, ip) : holderOf(token, ip), {
+          action: 'queue.changed',
+          target,
+        });
       });
       scope.addHook('onSend', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');

@@ -4,7 +4,7 @@ import {
   createTokenCheck,
   TOKEN_CHALLENGE,
   type Verdict,
-} from '../accounts/operator-sign-in.ts';
+} from '../accounts/operator-token.ts';
 import { SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
 
@@ -48,12 +48,7 @@ export function requireMetricsAccess(token: string | undefined, hasProxy: boolea
 const NO_TOKEN: Verdict = { isRight: false, waitSeconds: null };
 
 /** The answer to a request whose token was not accepted. */
-export function refusal(reply: FastifyReply, { waitSeconds, needsCode }: Verdict): SoukError {
-  if (needsCode)
-    return new SoukError('KEY_FORBIDDEN', {
-      message:
-        'Two-factor sign-in is on, so the operator token alone is not accepted. Sign in at /admin/sign-in.',
-    });
+export function refusal(reply: FastifyReply, { waitSeconds }: Verdict): SoukError {
   if (waitSeconds !== null)
     return new SoukError('TOO_MANY_ATTEMPTS', {
       message: `Too many incorrect operator tokens came from this network. Try again in ${waitSeconds} seconds.`,

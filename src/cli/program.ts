@@ -8,7 +8,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
 import { registerKey } from './commands/key.ts';
 import { registerMcp } from './commands/mcp.ts';
-import { registerOperatorCommands } from './commands/operator.ts';
+import { registerMember, registerPerson } from './commands/person.ts';
 import { registerPlan } from './commands/plan.ts';
 import { registerStatement } from './commands/statement.ts';
 import { SoukProgram, type Terminal } from './terminal.ts';
@@ -39,6 +39,8 @@ export function registerCommands(program: Command): void {
     .description('Manages a Souk installation: accounts, keys, units, reports.')
     .showHelpAfterError('(run with --help for usage)');
   registerAccount(program);
+  registerPerson(program);
+  registerMember(program);
   registerKey(program);
   registerPlan(program);
   registerGrant(program);
@@ -46,7 +48,6 @@ export function registerCommands(program: Command): void {
   registerAba(program);
   registerAnnounce(program);
   registerAudit(program);
-  registerOperatorCommands(program);
   registerDoctor(program);
   registerMcp(program);
 }

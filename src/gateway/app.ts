@@ -55,6 +55,7 @@ import { createSecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../results/answer-store.ts';
+import { routeOf } from '../site/account-address.ts';
 import { sendNotFoundPage } from '../site/kit/error-page.tsx';
 import type { SiteDeps } from '../site/pages.ts';
 import { registerWeb } from '../site/web.ts';
@@ -266,6 +267,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     logger: false,
     genReqId: () => uuid(),
     trustProxy: deps.trustProxy ?? false,
+    // Pages of an account have its number in their address.
+    rewriteUrl: ({ url = '/' }) => routeOf(url),
     bodyLimit: BODY_LIMIT_BYTES,
     // Node would drop the second of two Authorization headers, and with it a conflicting key.
     http: { ...timeouts.http, maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },

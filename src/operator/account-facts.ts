@@ -67,7 +67,7 @@ const MOST = 200;
 export async function endingPlans(database: Queryable, now: number): Promise<EndingPlan[]> {
   const { rows } = await database.query<EndingPlan>(
     `select s.account_id as "accountId", a.email, p.name as "planName", s.wallet, s.ends_at as "endsAt"
-     from subscriptions s join accounts a on a.id = s.account_id join plans p on p.id = s.plan_id
+     from subscriptions s join account_owners a on a.account_id = s.account_id join plans p on p.id = s.plan_id
      where s.starts_at <= $1 and s.ends_at > $1 and s.ends_at <= $1 + $2 * interval '1 day'
        and not exists (
          select 1 from subscriptions n

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { type Stringifier, stringify } from 'csv-stringify';
 import type { ClientBase } from 'pg';
-import { credentialOf } from '../accounts/operator-sign-in.ts';
+import { tokenMark } from '../accounts/operator-token.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 
@@ -33,12 +33,11 @@ export const AUDIT_ACTIONS = {
   'report.import-started': 'Import of a report started',
   'report.fetch-started': 'Fetch of a report started',
   'reports.deleted': 'Reports deleted',
-  'operator.two-factor-added': 'Two-factor sign-in of the operator turned on',
-  'operator.two-factor-removed': 'Two-factor sign-in of the operator turned off',
   'queue.changed': 'Queue changed',
-  'session.started': 'Signed in',
-  'session.refused': 'Sign-in refused',
-  'session.ended': 'Signed out',
+  'session.refused': 'Operator token refused',
+  'member.changed': 'Role of a member set',
+  'member.removed': 'Member removed',
+  'staff.changed': 'Role in the installation changed',
 } as const;
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
@@ -46,8 +45,10 @@ export type AuditAction = keyof typeof AUDIT_ACTIONS;
 /** Who acts as the operator. */
 export interface Operator {
   channel: 'console' | 'command';
-  /** `token` and the start of its digest, or `user@host`. */
+  /** `person` and a number, `token` and the start of its digest, or `user@host`. */
   name: string;
+  /** The person who has signed in, if there is one. */
+  personId?: number;
   /** The network address of a request to the console. */
   address: string | null;
 }
@@ -92,33 +93,34 @@ export function audited<Result>(
 
 /** Writes the line of an act outside PostgreSQL, or of one that takes several transactions, before the act begins. */
 export async function writeLine(database: Queryable, operator: Operator, line: AuditLine): Promise<void> {
-  const { channel, name, address } = operator;
+  const { channel, name, personId = null, address } = operator;
   const { action, accountId = null, target = null, before = null, after = null } = line;
   await database.query(
-    `insert into audit_log (channel, operator, address, action, account_id, target, before, after)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [channel, name, address, action, accountId, target, before, after],
+    `insert into audit_log (channel, operator, person_id, address, action, account_id, target, before, after)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [channel, name, personId, address, action, accountId, target, before, after],
   );
 }
 
-/** Writes that an incorrect operator token, or an incorrect code after a correct token, was refused. */
-export async function writeRefusal(
-  database: Queryable,
-  address: string,
-  refused: 'token' | 'code' = 'token',
-): Promise<void> {
+/** Writes that an incorrect operator token was refused. */
+export async function writeRefusal(database: Queryable, address: string): Promise<void> {
   await database.query(
-    `insert into audit_log (channel, operator, address, action, target)
-     select 'console', 'unknown', $1, 'session.refused', $3
+    `insert into audit_log (channel, operator, address, action)
+     select 'console', 'unknown', $1, 'session.refused'
      where (select count(*) from audit_log
        where action = 'session.refused' and at > clock_timestamp() - interval '1 hour') < $2`,
-    [address, MAX_REFUSALS_PER_HOUR, refused === 'code' ? 'code' : null],
+    [address, MAX_REFUSALS_PER_HOUR],
   );
+}
+
+/** A person with a role in the installation. */
+export function personOperator({ personId }: { personId: number }, address: string): Operator {
+  return { channel: 'console', name: `person ${personId}`, personId, address };
 }
 
 /** The operator who holds the token of ADMIN_TOKEN. */
 export function holderOf(adminToken: string, address: string): Operator {
-  return { channel: 'console', name: `token ${credentialOf(adminToken).toString('hex', 0, 4)}`, address };
+  return { channel: 'console', name: `token ${tokenMark(adminToken)}`, address };
 }
 
 /** A line as it is shown. */
@@ -155,13 +157,13 @@ export async function auditLines(
   { before, limit }: { before?: number | null | undefined; limit: number },
 ): Promise<StoredLine[]> {
   const { rows } = await database.query<StoredLine>(
-    `select id, at, channel, operator, address, action, account_id as "accountId", target, before, after
-     from audit_log
+    `select l.id, at, channel, coalesce(p.email, operator) as operator, address, action, account_id as "accountId", target, before, after
+     from audit_log l left join people p on p.id = l.person_id
      where ($1::text is null or action = $1) and ($2::bigint is null or account_id = $2)
-       and ($3::text is null or strpos(operator, $3) > 0)
+       and ($3::text is null or strpos(coalesce(p.email, operator), $3) > 0)
        and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5)
-       and ($6::bigint is null or id < $6)
-     order by id desc limit $7`,
+       and ($6::bigint is null or l.id < $6)
+     order by l.id desc limit $7`,
     [action ?? null, accountId ?? null, operator || null, from ?? null, to ?? null, before ?? null, limit],
   );
   return rows;

@@ -49,12 +49,13 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   incidents: '120 days after their end',
   key_periods: '62 days',
   leases: 'One row for each kind of work',
+  invitations: '7 days, at most 50 of an account',
   ledger: 'For ever, or folded after LEDGER_KEPT_MONTHS months',
-  mail_choices: 'One row for each account with a notice or a choice',
+  mail_choices: 'One row for each member with a notice or a choice',
+  members: 'One row for each member of an account',
   migrations: 'One row for each migration',
   open_calls: 'Until the call ends',
   operation_hours: '400 days',
-  operator_two_factor: 'One row',
   orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
   outbox:
     'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, and alerts of trackers; the last mail to the owner of a deleted account until it is sent, at most 3 days',
@@ -62,12 +63,13 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   pack_offers: 'One row for each offer',
   packs: 'For ever: granted packs',
   password_resets: 'Until they expire',
-  passwords: 'One row for each account',
+  passwords: 'One row for each person',
+  people: 'One row for each person',
   pending_sign_ins: 'Five minutes',
   plans: 'One row for each version of a plan',
   product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
   renewing_plans: 'For ever: plans that Stripe renews',
-  recovery_codes: 'Ten for each account with a second factor',
+  recovery_codes: 'Ten for each person with a second factor',
   retention_notes: '400 days',
   schedule_contents: 'One row for each item of a schedule',
   schedule_runs: '90 days; 1,000 of a schedule',
@@ -81,7 +83,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   tracker_alerts: '90 days; 10,000 of a tracker',
   tracker_states: 'One row for each product or keyword of a tracker',
   trackers: 'Deleted with their schedule',
-  two_factor: 'One row for each account with a second factor',
+  two_factor: 'One row for each person with a second factor',
   usage_days: '3,650 days',
   web_sessions: 'Until they expire',
   webhook_secrets: 'Until they expire; one current of each account',
@@ -135,6 +137,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from email_confirmations where expires_at < $1', [at]);
   await database.query('delete from password_resets where expires_at < $1', [at]);
+  await database.query('delete from invitations where expires_at < $1', [at]);
   await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
   for (const note of notes) {

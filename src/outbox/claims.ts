@@ -28,7 +28,7 @@ export async function claimDue(
           and (claimed_until is null or claimed_until <= $2)
         for update skip locked) as free
       where m.id = free.id
-      returning m.id, coalesce(m.account_id, 0) as "accountId", m.kind, m.recipient, m.host, m.payload, m.retries,
+      returning m.id, coalesce(m.account_id, 0) as "accountId", m.person_id as "personId", m.kind, m.recipient, m.host, m.payload, m.retries,
         m.claimed_until as "claimedUntil", m.created_at as "createdAt"`,
     values: [chosen.map(({ id }) => id), new Date(now), new Date(now + claimMs)],
   });

@@ -10,10 +10,12 @@ interface NewMessage {
   id?: string | undefined;
   channel: Channel;
   accountId: number | null;
+  /** Who gets a mail; null: a webhook, or an address that may belong to nobody. */
+  personId?: number | null;
   /** The type of an event, or the kind of a mail. */
   kind: string;
-  /** A URL or an e-mail address; null: the address of the account. */
-  recipient: string | null;
+  /** A URL or an e-mail address. */
+  recipient: string;
   /** Host and port of a URL; '' for mails. */
   host: string;
   payload: string;
@@ -28,6 +30,7 @@ export interface ClaimedMessage {
   id: string;
   /** 0: none. */
   accountId: number;
+  personId: number | null;
   kind: string;
   recipient: string;
   host: string;
@@ -110,12 +113,11 @@ export async function enqueueMessages(
   const rows = messages.map((message) => ({ ...message, id: message.id ?? uuid() }));
   await database.query({
     name: 'enqueue-messages',
-    text: `insert into outbox (id, channel, account_id, kind, recipient, host, payload, cause, expires_at, next_attempt_at,
+    text: `insert into outbox (id, channel, account_id, person_id, kind, recipient, host, payload, cause, expires_at, next_attempt_at,
         created_at)
-      select m.id, m.channel, m."accountId", m.kind,
-        coalesce(m.recipient, (select email from accounts where id = m."accountId")), m.host, m.payload, m.cause,
-        m."expiresAt", at, at
-      from json_to_recordset($1) as m (id uuid, channel text, "accountId" bigint, kind text, recipient text, host text,
+      select m.id, m.channel, m."accountId", m."personId", m.kind, m.recipient, m.host, m.payload, m.cause, m."expiresAt",
+        at, at
+      from json_to_recordset($1) as m (id uuid, channel text, "accountId" bigint, "personId" bigint, kind text, recipient text, host text,
         payload text, cause text, "expiresAt" timestamptz), coalesce($2::timestamptz, now()) as at
       on conflict do nothing`,
     values: [JSON.stringify(rows), now === undefined ? null : new Date(now)],

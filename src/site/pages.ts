@@ -1,13 +1,15 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
+import type { InstallationRole } from '../accounts/people.ts';
+import type { Session } from '../accounts/sessions.ts';
 import type { RequestLimits } from '../api/limits/limits.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialPolicy } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Providers } from '../operations/pools.ts';
 import type { Announcement } from '../operator/announcements.ts';
-import { holderOf, type Operating } from '../operator/audit.ts';
+import { type Operating, type Operator, personOperator } from '../operator/audit.ts';
 import type { StatusFacts } from '../operator/status/read-status.ts';
 import { type MailWay, type Notice, queueMail } from '../outbox/mail/mails.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -68,9 +70,23 @@ export interface Pages extends Omit<SiteDeps, 'publicUrl'> {
   publicUrl: string | null;
 }
 
+/** Somebody who acts in the console, or a program with the operator token. */
+export interface Staff {
+  role: InstallationRole;
+  operator: Operator;
+}
+
+/** The person of a session as somebody who acts for the installation. */
+export function staffOf(session: Session, { ip }: FastifyRequest): Staff {
+  const { installationRole } = session;
+  if (installationRole === null) throw new Error('the person has no role in the installation');
+  return { role: installationRole, operator: personOperator(session, ip) };
+}
+
 /** What an act of the operator needs, for a page of the console. */
-export function operatingOf({ database, clock, adminToken = '' }: Pages, { ip }: FastifyRequest): Operating {
-  return { database, operator: holderOf(adminToken, ip), now: clock.now() };
+export function operatingOf({ database, clock }: Pages, { staff }: FastifyRequest): Operating {
+  if (!staff) throw new Error('the page requires a role in the installation');
+  return { database, operator: staff.operator, now: clock.now() };
 }
 
 /** The address of this installation for its customers, without a trailing slash. */

@@ -2,54 +2,73 @@ import '@fastify/cookie';
 import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { modeOf } from '../accounts/authentication.ts';
-import { isOf, OPERATOR_COOKIE, type OPERATOR_DEVICE_COOKIE } from '../accounts/operator-sign-in.ts';
-import type { StoredPassword } from '../accounts/passwords.ts';
-import { beginSession, deviceToken, endSession, findSession, type Session } from '../accounts/sessions.ts';
+import {
+  beginSession,
+  deviceToken,
+  type Entered,
+  endSession,
+  enterAccount,
+  findSession,
+  SESSION_COOKIE,
+  type Session,
+} from '../accounts/sessions.ts';
 import { PENDING_SECONDS } from '../accounts/two-factor.ts';
+import { writeLine } from '../operator/audit.ts';
+import { SoukError } from '../platform/errors.ts';
 import { VISITOR, type Viewer } from './kit/layout.tsx';
-import type { Pages } from './pages.ts';
+import { type Pages, type Staff, staffOf } from './pages.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The session of the signed-in customer or operator; set for pages only. */
-    session: Session | null;
+    /** The account whose pages the request is for. */
+    entered: Entered | null;
+    /** Who acts in the console. */
+    staff: Staff | null;
   }
 }
-
-type CustomerSession = Extract<Session, { kind: 'customer' }>;
-
-/** Names of the session cookies. A browser may have both. */
-export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
 
 /** The cookie of a browser in which a customer has signed in before. */
 export const DEVICE_COOKIE = 'souk_device';
 
 const DEVICE_SECONDS = 365 * 86_400;
 
-/**
- * Returns a hook that loads the session of a request: an operator's for the console, a customer's for all other pages. A session
- * that an operator has started with an earlier token is not valid.
- */
-export function loadSession({ database, clock, adminToken }: Pages, kind: keyof typeof SESSION_COOKIES) {
+/** Returns a hook that loads the session of a request. */
+export function loadSession({ database, clock }: Pages) {
   return async (request: FastifyRequest): Promise<void> => {
-    const token = request.cookies[SESSION_COOKIES[kind]];
-    const session = token ? await findSession(database, token, clock.now()) : null;
-    const isOperators = session?.kind === 'operator' || session?.isOperator === true;
-    const isOver = isOperators && (adminToken === undefined || !isOf(session, adminToken));
-    request.session = session?.kind === kind && !isOver ? session : null;
+    const token = request.cookies[SESSION_COOKIE];
+    request.session = token ? await findSession(database, token, clock.now()) : null;
   };
 }
 
-/** Sets the session cookie, which scripts cannot read and other sites cannot send. */
-export function setSessionCookie(
-  reply: FastifyReply,
-  kind: keyof typeof SESSION_COOKIES,
-  token: string,
-): void {
-  reply.setCookie(SESSION_COOKIES[kind], token, { ...COOKIE_OPTIONS, maxAge: 30 * 86_400 });
+/**
+ * Finds the account of a page, of which the signed-in person has to be a member. People with a role in the installation may
+ * read the pages of every account, which is written to the audit log.
+ * @throws SoukError NOT_FOUND if the account does not exist or the person has no access to it; KEY_FORBIDDEN if it is disabled.
+ */
+export async function enter(
+  { database, clock }: Pages,
+  request: FastifyRequest,
+  session: Session,
+  accountId: number,
+): Promise<void> {
+  const token = request.cookies[SESSION_COOKIE] ?? '';
+  const now = clock.now();
+  const entered = await enterAccount(database, { session, token, accountId, now }, (viewed) =>
+    writeLine(database, staffOf(session, request).operator, { action: 'account.viewed', accountId: viewed }),
+  );
+  if (entered === 'disabled')
+    throw new SoukError('KEY_FORBIDDEN', { message: 'This account is disabled. Contact the operator.' });
+  if (entered === null)
+    throw new SoukError('NOT_FOUND', { message: 'There is no such account among yours.' });
+  request.entered = entered;
 }
 
-/** The cookie of a visitor who has entered the password, or the operator token, and has to enter a code. */
+/** Sets the session cookie, which scripts cannot read and other sites cannot send. */
+export function setSessionCookie(reply: FastifyReply, token: string): void {
+  reply.setCookie(SESSION_COOKIE, token, { ...COOKIE_OPTIONS, maxAge: 30 * 86_400 });
+}
+
+/** The cookie of a visitor who has entered the password, and has to enter a code. */
 export const PENDING_COOKIE = 'souk_pending';
 
 export function setPendingCookie(reply: FastifyReply, token: string): void {
@@ -60,60 +79,69 @@ export function clearPendingCookie(reply: FastifyReply): void {
   reply.clearCookie(PENDING_COOKIE, COOKIE_OPTIONS);
 }
 
-/** Sets the cookie by which a browser is recognised at the next sign-in. @param secret the stored password, or the operator's token. */
-export function rememberDevice(
-  reply: FastifyReply,
-  cookie: typeof DEVICE_COOKIE | typeof OPERATOR_DEVICE_COOKIE,
-  secret: string,
-): void {
-  reply.setCookie(cookie, deviceToken(secret), { ...COOKIE_OPTIONS, maxAge: DEVICE_SECONDS });
+/** Sets the cookie by which a browser is recognised at the next sign-in. @param digest the stored password. */
+export function rememberDevice(reply: FastifyReply, digest: string): void {
+  reply.setCookie(DEVICE_COOKIE, deviceToken(digest), { ...COOKIE_OPTIONS, maxAge: DEVICE_SECONDS });
 }
 
-export function clearSessionCookie(reply: FastifyReply, kind: keyof typeof SESSION_COOKIES): void {
-  reply.clearCookie(SESSION_COOKIES[kind], COOKIE_OPTIONS);
+export function clearSessionCookie(reply: FastifyReply): void {
+  reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS);
 }
 
 /**
- * Starts a customer's session and ends the one of the request, so that its token is no longer valid.
+ * Starts a person's session and ends the one of the request, so that its token is no longer valid.
+ * @param digest the stored password that was verified; null: the person has signed in without one.
  * @throws PasswordChanged if the password has been changed since it was verified.
  */
-export async function signInCustomer(
+export async function signInPerson(
   { database, clock }: Pages,
   request: FastifyRequest,
   reply: FastifyReply,
-  { accountId, digest }: StoredPassword,
+  { personId, digest }: { personId: number; digest: string | null },
 ): Promise<void> {
-  const token = await beginSession(database, { accountId, passwordDigest: digest }, clock.now());
+  const who = digest === null ? { personId } : { personId, passwordDigest: digest };
+  const token = await beginSession(database, who, clock.now());
   if (request.session) await endSession(database, request.session.tokenHash);
-  setSessionCookie(reply, 'customer', token);
-  rememberDevice(reply, DEVICE_COOKIE, digest);
+  setSessionCookie(reply, token);
+  if (digest !== null) rememberDevice(reply, digest);
 }
 
 /** The viewer of a page, who determines its navigation. */
-export function viewerOf({ session }: FastifyRequest): Viewer {
+export function viewerOf({ session, entered, staff, url }: FastifyRequest): Viewer {
+  if (staff && url.startsWith('/admin')) return { kind: 'operator', email: session?.email ?? null };
   if (!session) return VISITOR;
-  return session.kind === 'operator'
-    ? { kind: 'operator' }
-    : {
-        kind: 'customer',
-        email: session.email,
-        isOperator: session.isOperator,
-        mode: modeOf(session.accountId),
-      };
+  const { email, installationRole } = session;
+  return {
+    kind: 'customer',
+    email,
+    hasConsole: installationRole !== null,
+    account: entered && {
+      id: entered.accountId,
+      name: entered.accountName,
+      mode: modeOf(entered.accountId),
+      role: entered.role,
+      isStaff: entered.isStaff,
+      others: entered.others,
+    },
+  };
 }
 
 /** The viewer of a page that does not read sessions, by the cookies of the request. */
-export function returningViewer({ url, headers: { cookie = '' } }: FastifyRequest): Viewer {
+export function returningViewer({ headers: { cookie = '' } }: FastifyRequest): Viewer {
   const names = cookie.split(/;\s*/).map((pair) => pair.replace(/=.*/, '').replace(/^__Host-/, ''));
-  const has = (name: string) => names.includes(name);
-  if (url.startsWith('/admin') && has(SESSION_COOKIES.operator)) return { kind: 'returning', to: 'operator' };
-  return has(SESSION_COOKIES.customer) ? { kind: 'returning', to: 'customer' } : VISITOR;
+  return names.includes(SESSION_COOKIE) ? { kind: 'returning' } : VISITOR;
 }
 
-/** The session of a page that requires a signed-in customer. */
-export function customerOf(request: FastifyRequest): CustomerSession {
-  if (request.session?.kind !== 'customer') throw new Error('the page requires a signed-in customer');
-  return request.session;
+/** The person of a page that requires signing in. */
+export function personOf({ session }: FastifyRequest): Session {
+  if (!session) throw new Error('the page requires a signed-in person');
+  return session;
+}
+
+/** The person and the account of a customer's page. */
+export function customerOf(request: FastifyRequest): Session & Entered {
+  if (!request.entered) throw new Error('the page requires an account');
+  return { ...personOf(request), ...request.entered };
 }
 
 const COOKIE_OPTIONS = { path: '/', httpOnly: true, sameSite: 'lax' } as const;

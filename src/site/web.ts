@@ -1,11 +1,11 @@
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { credentialOf } from '../accounts/operator-sign-in.ts';
-import { endOperatorSessions } from '../accounts/sessions.ts';
+import { type Ability, isAble, rolesAble } from '../accounts/members.ts';
 import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
+import { accountNamed, addressFor } from './account-address.ts';
 import { registerBatchList, registerBatchPage, registerNewBatch } from './customer/batches.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
 import { registerExplore } from './customer/explore/explore-page.tsx';
@@ -13,15 +13,19 @@ import { registerJobList, registerJobPage } from './customer/jobs.tsx';
 import { registerKeys, registerTestMode } from './customer/keys.tsx';
 import { registerLedger } from './customer/ledger.tsx';
 import { registerOverview } from './customer/overview.tsx';
+import { registerOwnData } from './customer/own-data.tsx';
 import { registerPlans } from './customer/plans.tsx';
+import { registerProfile } from './customer/profile.tsx';
 import { registerPurchasePage } from './customer/purchases.tsx';
 import { registerRenewals } from './customer/renewals.tsx';
 import { registerSchedules } from './customer/schedules.tsx';
-import { registerSettings } from './customer/settings.tsx';
+import { registerNotices, registerSettings } from './customer/settings.tsx';
+import { registerTeam } from './customer/team.tsx';
 import { registerTopUp } from './customer/top-up.tsx';
 import { registerTrackers } from './customer/trackers.tsx';
 import { registerTry } from './customer/try.tsx';
 import { registerPicture } from './customer/try-picture.tsx';
+import { registerTwoFactor } from './customer/two-factor-settings.tsx';
 import { registerUsage } from './customer/usage.tsx';
 import { registerDeliveryPage, registerWebhookPages } from './customer/webhooks.tsx';
 import { registerDocs } from './docs/docs-pages.tsx';
@@ -31,8 +35,9 @@ import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/render.tsx';
 import { registerOperator } from './operator/register-operator.ts';
 import type { Pages, SiteDeps } from './pages.ts';
-import { loadSession, returnQuery } from './session.ts';
+import { enter, loadSession, returnQuery } from './session.ts';
 import { registerHome } from './visitor/home.tsx';
+import { registerInvitation } from './visitor/invitation.tsx';
 import {
   registerConfirmEmail,
   registerForgotPassword,
@@ -42,6 +47,9 @@ import {
 import { registerSignIn, registerSignUp } from './visitor/sign-in.tsx';
 import { registerStatus } from './visitor/status.tsx';
 
+/** Pages of a person who has signed in. */
+const PERSON_PAGES = [registerProfile, registerTwoFactor];
+
 const PUBLIC_PAGES = [
   registerHome,
   registerSignUp,
@@ -49,47 +57,47 @@ const PUBLIC_PAGES = [
   registerForgotPassword,
   registerResetPassword,
   registerConfirmEmail,
+  registerInvitation,
 ];
 
-/** Pages that require a signed-in customer. */
-const ACCOUNT_PAGES = [
-  registerOverview,
-  registerExplore,
-  registerPlans,
-  registerCheckout,
-  registerPurchasePage,
-  registerRenewals,
-  registerTopUp,
-  registerKeys,
-  registerTestMode,
-  registerSettings,
-  registerUsage,
-  registerLedger,
-  registerJobList,
-  registerJobPage,
-  registerBatchList,
-  registerNewBatch,
-  registerBatchPage,
-  registerSchedules,
-  registerTrackers,
-  registerWebhookPages,
-  registerDeliveryPage,
-  registerTry,
-  registerPicture,
+/** Registers pages in a scope. */
+export type RegisterPages = (scope: FastifyInstance, pages: Pages) => void;
+
+/** Pages of an account. Members read all of them; what else a page does requires the ability; null: membership. */
+const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Ability | null])[] = [
+  [registerOverview, 'work'],
+  [registerExplore, 'work'],
+  [registerPlans, 'billing'],
+  [registerCheckout, 'billing'],
+  [registerPurchasePage, 'billing'],
+  [registerRenewals, 'billing'],
+  [registerTopUp, 'billing'],
+  [registerKeys, 'keys'],
+  [registerTestMode, 'keys'],
+  [registerTeam, 'people'],
+  [registerSettings, 'people'],
+  [registerNotices, null],
+  [registerOwnData, 'ownership'],
+  [registerUsage, 'work'],
+  [registerLedger, 'work'],
+  [registerJobList, 'work'],
+  [registerJobPage, 'work'],
+  [registerBatchList, 'work'],
+  [registerNewBatch, 'work'],
+  [registerBatchPage, 'work'],
+  [registerSchedules, 'work'],
+  [registerTrackers, 'work'],
+  [registerWebhookPages, 'work'],
+  [registerDeliveryPage, 'work'],
+  [registerTry, 'work'],
+  [registerPicture, 'work'],
 ];
 
 /** Registers all pages: those of visitors, customers and the operator, and the documentation. */
 export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   const { publicUrl = null, ...rest } = deps;
-  const { adminToken, database, log } = deps;
+  const { adminToken } = deps;
   const pages: Pages = { ...rest, publicUrl };
-  app.addHook('onReady', async () => {
-    // Sessions of an earlier token are refused in any case. Ending them also revokes the keys of their pages.
-    const credential = adminToken === undefined ? null : credentialOf(adminToken);
-    await endOperatorSessions(database, credential).catch((error: unknown) =>
-      log.warn({ err: error }, 'failed to end the sessions of an earlier operator token'),
-    );
-  });
   const polled = [pages.statusBoard, pages.announcements];
   app.addHook('onReady', async () => {
     await Promise.all(polled.map((value) => value.refresh()));
@@ -105,48 +113,91 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   registerDocs(app, pages);
   if (adminToken !== undefined)
     app.register(async (scope) => {
-      await preparePages(scope, pages, 'operator');
+      await preparePages(scope, pages);
       registerOperator(scope, pages, adminToken);
     });
   app.register(async (scope) => {
-    scope.decorateRequest('session', null);
+    decorateWithPerson(scope);
     setPageHeaders(scope);
     registerErrorPages(scope, pages);
     registerUnsubscribe(scope, pages);
   });
   app.register(async (scope) => {
-    await preparePages(scope, pages, 'customer');
+    await preparePages(scope, pages);
     scope.register(async (open) => {
       pages.limits.openPages.limit(open);
       for (const register of PUBLIC_PAGES) register(open, pages);
+      open.register(async (person) => registerPerson(person, pages));
     });
     scope.register(async (account) => registerAccount(account, pages));
   });
 }
 
-function registerAccount(account: FastifyInstance, pages: Pages): void {
-  account.addHook('preHandler', async (request, reply) => {
-    if (request.session?.kind === 'customer') {
-      const { occupies } = request.routeOptions.config;
-      const kind = typeof occupies === 'string' ? occupies : 'pages';
-      occupy(pages.limits, { kind, accountId: request.session.accountId }, request, reply);
-      return undefined;
+/** Registers the pages of accounts, each of which is for the account that its address names. */
+function registerAccount(scope: FastifyInstance, pages: Pages): void {
+  scope.addHook('preHandler', async (request, reply) => {
+    const { session, originalUrl, url } = request;
+    if (!session) return reply.redirect(`/sign-in${isReading(request) ? returnQuery(originalUrl) : ''}`, 303);
+    const accountId = accountNamed(originalUrl);
+    if (accountId === null) {
+      if (!isReading(request)) throw new SoukError('NOT_FOUND');
+      const { lastAccountId } = session;
+      return reply.redirect(lastAccountId === null ? '/profile' : addressFor(lastAccountId, url), 303);
     }
-    const to = isReading(request) ? returnQuery(request.url) : '';
-    return reply.redirect(`/sign-in${to}`, 303);
+    await enter(pages, request, session, accountId);
+    const { occupies } = request.routeOptions.config;
+    const kind = typeof occupies === 'string' ? occupies : 'pages';
+    occupy(pages.limits, { kind, accountId }, request, reply);
+    return undefined;
   });
-  for (const register of ACCOUNT_PAGES) register(account, pages);
-  account.get('/account/*', () => {
+  // A page redirects to the pages of the same account.
+  scope.addHook('onSend', async ({ entered }, reply) => {
+    const location = reply.getHeader('location');
+    if (entered && typeof location === 'string')
+      reply.header('location', addressFor(entered.accountId, location));
+  });
+  for (const [register, ability] of ACCOUNT_PAGES) {
+    scope.register(async (group) => {
+      group.addHook('preHandler', async (request) => requireAbility(request, ability));
+      register(group, pages);
+    });
+  }
+  scope.get('/account/*', () => {
     throw new SoukError('NOT_FOUND');
   });
 }
 
+/** @throws SoukError KEY_FORBIDDEN if a request changes something, and the role of the person does not allow it. */
+function requireAbility(request: FastifyRequest, ability: Ability | null): void {
+  const { entered } = request;
+  if (isReading(request) || !entered) return;
+  if (entered.isStaff)
+    throw new SoukError('KEY_FORBIDDEN', {
+      message: "You are viewing a customer's pages for the operator. Changes are not allowed here.",
+    });
+  if (ability && !isAble(entered.role, ability))
+    throw new SoukError('KEY_FORBIDDEN', {
+      message: `Your role in this account is ${entered.role}. This requires ${rolesAble(ability)}.`,
+    });
+}
+
+/** Registers the pages of a person, which are not about one account. */
+function registerPerson(scope: FastifyInstance, pages: Pages): void {
+  scope.addHook('preHandler', async (request, reply) => {
+    if (request.session) return undefined;
+    return reply.redirect(`/sign-in${isReading(request) ? returnQuery(request.originalUrl) : ''}`, 303);
+  });
+  for (const register of PERSON_PAGES) register(scope, pages);
+}
+
+function decorateWithPerson(scope: FastifyInstance): void {
+  scope.decorateRequest('session', null);
+  scope.decorateRequest('entered', null);
+  scope.decorateRequest('staff', null);
+}
+
 /** Prepares a scope for pages: cookies, forms with their tokens, sessions, headers and error pages. */
-async function preparePages(
-  scope: FastifyInstance,
-  pages: Pages,
-  kind: 'customer' | 'operator',
-): Promise<void> {
+async function preparePages(scope: FastifyInstance, pages: Pages): Promise<void> {
   await registerCookies(scope, pages.publicUrl);
   scope.removeAllContentTypeParsers();
   await scope.register(forms, { bodyLimit: 65_536 });
@@ -160,26 +211,15 @@ async function preparePages(
   scope.addHook('onRoute', function addHead(this: FastifyInstance, route) {
     if (route.method === 'GET') this.route({ ...route, url: route.routePath, method: 'HEAD' });
   });
-  scope.decorateRequest('session', null);
+  decorateWithPerson(scope);
   setPageHeaders(scope, pages.payments.checkoutOrigins);
   registerErrorPages(scope, pages);
-  scope.addHook('onRequest', loadSession(pages, kind));
+  scope.addHook('onRequest', loadSession(pages));
   // A request that changes something must come from a form of this site.
   scope.addHook('preHandler', (request, reply, done) => {
     if (isReading(request)) done();
     else scope.csrfProtection(request, reply, done);
   });
-  scope.addHook('preHandler', refuseChangesByOperator);
-}
-
-/** Refuses changes by an operator who views a customer's pages. */
-async function refuseChangesByOperator(request: FastifyRequest): Promise<void> {
-  const { session, url } = request;
-  if (isReading(request) || url === '/sign-out') return;
-  if (session?.kind === 'customer' && session.isOperator)
-    throw new SoukError('KEY_FORBIDDEN', {
-      message: "You are viewing a customer's pages as the operator. Changes are not allowed here.",
-    });
 }
 
 function isReading({ method }: FastifyRequest): boolean {

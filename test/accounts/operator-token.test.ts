@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTokenCheck } from '../../src/accounts/operator-sign-in.ts';
+import { createTokenCheck } from '../../src/accounts/operator-token.ts';
 
 const TOKEN = 'correct:horse-battery/staple';
 const isGood = createTokenCheck(TOKEN);

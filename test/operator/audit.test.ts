@@ -7,7 +7,7 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect } from 'vitest';
 import { addKey } from '../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
-import { removeOperatorTwoFactor } from '../../src/accounts/operator-sign-in.ts';
+import { removeOperatorTwoFactor } from '../../src/accounts/operator-token.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { registerCommands } from '../../src/cli/program.ts';
 import { AUDIT_ACTIONS } from '../../src/operator/audit.ts';

@@ -39,7 +39,7 @@ async function customer(): Promise<Customer> {
   const visitor = createVisitor(souk.clientOf('').baseUrl);
   await visitor.get('/sign-up');
   await visitor.post('/sign-up', { email, name: `Person ${customers}`, password: PASSWORD });
-  const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+  const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
     email,
   ]);
   const id = rows[0]?.id ?? 0;

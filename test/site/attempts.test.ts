@@ -162,7 +162,7 @@ test('a password change removes the exemption of browsers that signed in with th
   await signIn(old, email, PASSWORD);
   await old.post('/sign-out', {});
   await visitor.get('/account/settings');
-  await visitor.post('/account/settings/password', { current: PASSWORD, password: 'another password' });
+  await visitor.post('/profile/password', { current: PASSWORD, password: 'another password' });
   await guess(browser(souk, address), email, 11);
   expect((await signIn(old, email, 'another password')).status).toBe(429);
   await visitor.get('/account');

@@ -107,7 +107,7 @@ describe('the address of a new account', () => {
     souk.clock.advance(86_400_001);
     expect((await follow(path)).status).toBe(404);
     await visitor.get('/account/settings');
-    const again = () => visitor.post('/account/settings/confirm-email', {});
+    const again = () => visitor.post('/profile/confirm-email', {});
     for (let i = 0; i < 5; i += 1) expect((await again()).text).toContain('A mail is on its way.');
     expect((await again()).status).toBe(429);
     await subjects(6);
@@ -117,7 +117,7 @@ describe('the address of a new account', () => {
 
 describe('a change of the address', () => {
   const change = (fields: { email: string; password: string }) =>
-    visitor.post('/account/settings/email', fields);
+    visitor.post('/profile/email', fields);
 
   test('takes effect when the link in the mail to the new address is used, and the old address is informed', async () => {
     await signUp();
@@ -269,7 +269,7 @@ describe('notices', () => {
 });
 
 async function accountIdOf(address: string): Promise<number> {
-  const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+  const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
     address,
   ]);
   return rows[0]?.id ?? 0;

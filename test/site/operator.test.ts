@@ -40,7 +40,7 @@ async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<
 }
 
 async function idOf(email: string): Promise<number> {
-  const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+  const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
     email,
   ]);
   return rows[0]?.id ?? 0;
@@ -299,7 +299,7 @@ describe('accounts', () => {
       const page = await who.get(path);
       expect(page.text).toContain(`You are viewing the pages of ${email} as the operator.`);
     }
-    const refused = await who.post('/account/settings/password', {
+    const refused = await who.post('/profile/password', {
       current: 'correct horse battery',
       password: 'another horse battery',
     });

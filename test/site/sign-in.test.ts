@@ -143,12 +143,12 @@ describe('signing in', () => {
     const other = stranger();
     await signIn(other, { email, password: PASSWORD });
     await visitor.get('/account/settings');
-    const wrong = await visitor.post('/account/settings/password', {
+    const wrong = await visitor.post('/profile/password', {
       current: 'no',
       password: 'another password',
     });
     expect([wrong.status, wrong.text.includes('Incorrect password')]).toEqual([400, true]);
-    const changed = await visitor.post('/account/settings/password', {
+    const changed = await visitor.post('/profile/password', {
       current: PASSWORD,
       password: 'another password',
     });
@@ -159,7 +159,7 @@ describe('signing in', () => {
   });
 
   test('ends for a disabled account', async () => {
-    const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+    const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
       email,
     ]);
     await setAccountState(souk.database, rows[0]?.id ?? 0, 'disabled');
@@ -206,7 +206,7 @@ describe('signing in', () => {
     const foreign = /name="_csrf" value="([^"]+)"/.exec((await other.get('/sign-in')).html)?.[1] ?? '';
     const fields = { current: PASSWORD, password: 'another password' };
     for (const token of [{}, { _csrf: '' }, { _csrf: 'x' }, { _csrf: foreign }] as Record<string, string>[]) {
-      expect((await visitor.send('/account/settings/password', { ...fields, ...token })).status).toBe(403);
+      expect((await visitor.send('/profile/password', { ...fields, ...token })).status).toBe(403);
     }
     expect((await visitor.send('/sign-out', {})).status).toBe(403);
     expect((await signIn(stranger(), { email, password: PASSWORD })).path).toBe('/account');

@@ -6,7 +6,7 @@ import {
   removeOperatorTwoFactor,
   sealOperatorTwoFactor,
   verifyOperatorCode,
-} from '../../src/accounts/operator-sign-in.ts';
+} from '../../src/accounts/operator-token.ts';
 import { createPasswordReset } from '../../src/accounts/passwords.ts';
 import {
   beginEnrolment,
@@ -45,12 +45,12 @@ async function enrolled(souk: Souk) {
   const visitor = stranger(souk);
   await visitor.get('/sign-up');
   await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
-  await visitor.get('/account/settings/two-factor');
-  const shown = await visitor.post('/account/settings/two-factor/begin', { current: PASSWORD });
+  await visitor.get('/profile/two-factor');
+  const shown = await visitor.post('/profile/two-factor/begin', { current: PASSWORD });
   expect(shown.html).toContain('<svg');
   const secret = /[A-Z2-7]{32}/.exec(shown.text)?.[0] ?? '';
   const codeNow = codesOf(souk, secret);
-  const on = await visitor.post('/account/settings/two-factor/confirm', { code: codeNow() });
+  const on = await visitor.post('/profile/two-factor/confirm', { code: codeNow() });
   const recovery = on.text.match(/[0-9a-f]{8}-[0-9a-f]{8}/g) ?? [];
   // The next code is of another time step.
   souk.clock.advance(30_000);
@@ -92,10 +92,10 @@ test('turning it on ends the other sessions of the account', async ({ souk }) =>
   await other.get('/sign-in');
   await other.post('/sign-in', { email, password: PASSWORD });
   expect((await other.get('/account')).path).toBe('/account');
-  await visitor.get('/account/settings/two-factor');
-  const shown = await visitor.post('/account/settings/two-factor/begin', { current: PASSWORD });
+  await visitor.get('/profile/two-factor');
+  const shown = await visitor.post('/profile/two-factor/begin', { current: PASSWORD });
   const code = codesOf(souk, /[A-Z2-7]{32}/.exec(shown.text)?.[0] ?? '')();
-  await visitor.post('/account/settings/two-factor/confirm', { code });
+  await visitor.post('/profile/two-factor/confirm', { code });
   expect((await other.get('/account')).path).toMatch(/^\/sign-in/);
   expect((await visitor.get('/account')).path).toBe('/account');
 });
@@ -142,7 +142,7 @@ test('wrong codes of an account are limited from all networks together', async (
 
 test('a password reset does not turn it off', async ({ souk }) => {
   const { email } = await enrolled(souk);
-  const { rows } = await souk.database.query('select id from accounts where email = $1', [email]);
+  const { rows } = await souk.database.query('select account_id as id from account_owners where email = $1', [email]);
   const token = await createPasswordReset(souk.database, rows[0]?.id, souk.clock.now());
   const visitor = stranger(souk);
   await visitor.get(`/reset-password?token=${token}`);
@@ -154,15 +154,15 @@ test('a password reset does not turn it off', async ({ souk }) => {
 
 test('it is turned off by a code of its owner, or by the operator', async ({ souk }) => {
   const { email, visitor, codeNow } = await enrolled(souk);
-  await visitor.get('/account/settings/two-factor');
-  const wrong = await visitor.post('/account/settings/two-factor/off', { code: '000000' });
+  await visitor.get('/profile/two-factor');
+  const wrong = await visitor.post('/profile/two-factor/off', { code: '000000' });
   expect(wrong.status).toBe(400);
-  const off = await visitor.post('/account/settings/two-factor/off', { code: codeNow() });
+  const off = await visitor.post('/profile/two-factor/off', { code: codeNow() });
   expect(off.text).toContain('Set up');
   expect((await (await enterPassword(souk, email)).get('/account')).path).toBe('/account');
 
   const other = await enrolled(souk);
-  const found = await souk.database.query('select id from accounts where email = $1', [other.email]);
+  const found = await souk.database.query('select account_id as id from account_owners where email = $1', [other.email]);
   expect(await removeTwoFactor(souk.database, found.rows[0]?.id)).toBe(true);
   expect(await findAccount(souk.database, found.rows[0]?.id)).not.toBeNull();
   expect((await (await enterPassword(souk, other.email)).get('/account')).path).toBe('/account');

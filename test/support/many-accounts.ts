@@ -17,8 +17,8 @@ export async function openManyAccounts(
   const keyHashes = grants.map(() => randomBytes(32));
   const at = new Date(now);
   const { rows } = await database.query<{ id: number }>(
-    `insert into accounts (email, name, created_at)
-     select name || '@test.example', name, $2 from unnest($1::text[]) with ordinality as q (name, nth) order by nth
+    `insert into accounts (name, created_at)
+     select name, $2 from unnest($1::text[]) with ordinality as q (name, nth) order by nth
      returning id`,
     [names, at],
   );

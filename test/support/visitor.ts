@@ -1,6 +1,10 @@
 import { request } from 'undici';
+import { accountNamed, addressFor, routeOf } from '../../src/site/account-address.ts';
 
-/** A browser without scripts: it reads pages, keeps cookies, and sends forms with their token. */
+/**
+ * A browser without scripts: it reads pages, keeps cookies, and sends forms with their token. Paths of customers' pages without an
+ * account are for the account of the last such page.
+ */
 export interface Visitor {
   get(path: string): Promise<VisitedPage>;
   /** Sends a form with the token of the last page that had one, and follows redirects. */
@@ -12,7 +16,10 @@ export interface Visitor {
 
 export interface VisitedPage {
   status: number;
+  /** Without the account that the address names. */
   path: string;
+  /** With the account. */
+  address: string;
   headers: Record<string, string | string[] | undefined>;
   html: string;
   /** The text of the page, with single spaces. */
@@ -23,6 +30,7 @@ export interface VisitedPage {
 export function createVisitor(baseUrl: string, headers: Record<string, string> = {}): Visitor {
   const cookies = new Map<string, string>();
   let token = '';
+  let account: number | null = null;
 
   async function ask(path: string, fields?: Record<string, string>): Promise<VisitedPage> {
     const answer = await request(`${baseUrl}${path}`, {
@@ -43,7 +51,9 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
     }
     const html = await answer.body.text();
     token = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? token;
-    return { status: answer.statusCode, path, headers: answer.headers, html, text: textOf(html) };
+    account = accountNamed(path) ?? account;
+    const { statusCode: status, headers: answered } = answer;
+    return { status, path: routeOf(path), address: path, headers: answered, html, text: textOf(html) };
   }
 
   async function follow(page: VisitedPage): Promise<VisitedPage> {
@@ -53,11 +63,18 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
     return follow(await ask(`${pathname}${search}`));
   }
 
+  /** A form is sent to the pages of an account, which a first page finds. */
+  async function named(path: string): Promise<string> {
+    const isNamed = /^\/(account|explore)(?=[/?]|$)/.test(path) && cookies.size > 0;
+    if (isNamed && account === null) await follow(await ask('/account'));
+    return isNamed && account !== null ? addressFor(account, path) : path;
+  }
+
   return {
     cookies,
     get: async (path) => follow(await ask(path)),
-    post: async (path, fields) => follow(await ask(path, { _csrf: token, ...fields })),
-    send: (path, fields) => ask(path, fields),
+    post: async (path, fields) => follow(await ask(await named(path), { _csrf: token, ...fields })),
+    send: async (path, fields) => ask(await named(path), fields),
   };
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { createFairness } from '../../jobs/queues.ts';
-import { sealOperatorTwoFactor } from '../../src/accounts/operator-sign-in.ts';
 import { sealTwoFactor } from '../../src/accounts/two-factor.ts';
 import type { PrepareDeps } from '../../src/batches/create-batch.ts';
 import { createBatchNotifier } from '../../src/batches/ending.ts';
@@ -110,7 +109,6 @@ function startSealing(
     try {
       await sealSecrets(database, secretBox);
       await sealTwoFactor(database, secretBox);
-      await sealOperatorTwoFactor(database, secretBox);
     } catch (error) {
       log.warn({ err: error }, 'failed to encrypt stored secrets');
     }

@@ -2,15 +2,12 @@ create type account_state as enum ('active', 'disabled', 'unavailable');
 
 create table accounts (
   id bigint generated always as identity primary key,
-  email text not null unique,
   name text not null,
   state account_state not null default 'active',
   -- The minute window of the account's packs. A subscription has its own.
   pack_minute_start timestamptz not null default '-infinity',
   pack_minute_used integer not null default 0,
   created_at timestamptz not null,
-  -- When it was confirmed that the e-mail address belongs to the owner; null: never.
-  email_confirmed_at timestamptz,
   -- Set for the test account of an account: the owner of its test keys, with a wallet, calls and batches of its own. Its id is
   -- computed from that of the live account, so that programs know the mode of an account from its id; see
   -- src/accounts/authentication.ts.
@@ -24,6 +21,35 @@ create table accounts (
 
 create index accounts_erase on accounts (erase_at) where erase_at is not null and erased_at is null;
 
+-- A person signs in. Units, keys and data belong to accounts, whose members are people.
+create table people (
+  id bigint generated always as identity primary key,
+  email text not null unique,
+  name text not null,
+  created_at timestamptz not null,
+  -- When it was confirmed that the e-mail address belongs to the person; null: never.
+  email_confirmed_at timestamptz,
+  -- What the person may do in the console of the installation; null: nothing.
+  installation_role text check (installation_role in ('operator', 'support', 'finance', 'observer'))
+);
+
+create table members (
+  account_id bigint not null references accounts on delete cascade,
+  person_id bigint not null references people on delete cascade,
+  role text not null check (role in ('owner', 'admin', 'developer', 'billing', 'viewer')),
+  created_at timestamptz not null,
+  primary key (account_id, person_id)
+);
+
+create index members_person on members (person_id);
+
+-- The owner of each live account, of several the first. Lists and the provider of payments know an account by the address.
+create view account_owners as
+  select distinct on (m.account_id) m.account_id, m.person_id, p.email, p.email_confirmed_at
+  from members m join people p on p.id = m.person_id
+  where m.role = 'owner'
+  order by m.account_id, m.created_at, m.person_id;
+
 -- A key is stored only as its SHA-256. Its owner recognises it by the prefix.
 create table api_keys (
   hash bytea primary key,
@@ -34,7 +60,8 @@ create table api_keys (
   -- A rotated key works until this time.
   expires_at timestamptz,
   revoked_at timestamptz,
-  -- `pages`: the key with which the pages of a signed-in customer call the service. It ends with the session, and lists leave it out.
+  -- `pages`: the key with which the pages of a signed-in person call the service for this account. It ends with the session, and
+  -- lists leave it out.
   purpose text not null default 'customer' check (purpose in ('customer', 'pages')),
   last_used_at timestamptz,
   name text,
@@ -48,15 +75,18 @@ create table api_keys (
   networks text[],
   -- The key that created it; null: the pages or the operator.
   created_by bigint,
+  -- Who created it on the pages, or whose pages it is for; null: a key or the operator, or somebody who was erased.
+  person_id bigint references people on delete set null,
   -- When a newer key replaced it. It works until expires_at.
   rotated_at timestamptz
 );
 
 create index api_keys_account on api_keys (account_id);
+create index api_keys_person on api_keys (person_id);
 
--- Passwords with which account owners sign in to the pages. An account that an operator created may have none.
+-- Passwords with which people sign in to the pages. A person whom an operator created may have none.
 create table passwords (
-  account_id bigint primary key references accounts,
+  person_id bigint primary key references people on delete cascade,
   hash text not null,
   changed_at timestamptz not null
 );
@@ -64,65 +94,66 @@ create table passwords (
 -- Tokens with which a password can be set once. They are sent by mail, or an operator hands them out.
 create table password_resets (
   token_hash bytea primary key,
-  account_id bigint not null references accounts,
+  person_id bigint not null references people on delete cascade,
   expires_at timestamptz not null
 );
+
+create index password_resets_person on password_resets (person_id);
 
 -- Tokens that confirm an e-mail address once. They are sent to that address.
 create table email_confirmations (
   token_hash bytea primary key,
-  account_id bigint not null references accounts,
+  person_id bigint not null references people on delete cascade,
   email text not null,
-  -- The address of the account when the token was made. The token is invalid once the account has another one.
+  -- The address of the person when the token was made. The token is invalid once the person has another one.
   present_email text not null,
   expires_at timestamptz not null
 );
 
-create index email_confirmations_account on email_confirmations (account_id);
+create index email_confirmations_person on email_confirmations (person_id);
 create index email_confirmations_expiry on email_confirmations (expires_at);
 
--- A session is identified by the digest of its token. A session without an account is the operator's.
+-- A session is identified by the digest of its token.
 create table web_sessions (
   token_hash bytea primary key,
-  account_id bigint references accounts,
-  key_hash bytea references api_keys,
-  -- The operator views the pages of a customer, without changing anything.
-  is_operator boolean not null default false,
+  person_id bigint not null references people on delete cascade,
+  -- The account whose pages were shown last.
+  account_id bigint references accounts on delete set null,
   created_at timestamptz not null,
   seen_at timestamptz not null,
-  expires_at timestamptz not null,
-  -- Digest of the token with which an operator has signed in. When the token changes, the session ends.
-  credential bytea,
-  -- Whether the pages show the test account. The key of the session is then one of the test account.
-  is_test boolean not null default false
+  expires_at timestamptz not null
 );
 
+create index web_sessions_person on web_sessions (person_id);
 create index web_sessions_account on web_sessions (account_id);
-create index web_sessions_key on web_sessions (key_hash);
 create index web_sessions_expiry on web_sessions (expires_at);
 
--- The second factor of an account: a secret that an app of its owner shares, sealed like other secrets.
+-- The session of a key of the pages: null for other keys.
+alter table api_keys add column session bytea references web_sessions on delete cascade;
+create index api_keys_session on api_keys (session) where session is not null;
+
+-- The second factor of a person: a secret that an app of theirs shares, sealed like other secrets.
 create table two_factor (
-  account_id bigint primary key references accounts on delete cascade,
+  person_id bigint primary key references people on delete cascade,
   secret text not null,
-  -- null: the owner has not entered a code yet, and signs in without one.
+  -- null: the person has not entered a code yet, and signs in without one.
   confirmed_at timestamptz,
   -- The time step of the last code that was used. A code is used once.
   last_step bigint not null default 0
 );
 
--- Codes for an owner without the app, each for one sign-in. Only digests are stored.
+-- Codes for a person without the app, each for one sign-in. Only digests are stored.
 create table recovery_codes (
-  account_id bigint not null references two_factor on delete cascade,
+  person_id bigint not null references two_factor on delete cascade,
   hash bytea not null,
   used_at timestamptz,
-  primary key (account_id, hash)
+  primary key (person_id, hash)
 );
 
--- Visitors who have entered the password of an account with a second factor, and no code yet.
+-- Visitors who have entered the password of a person with a second factor, and no code yet.
 create table pending_sign_ins (
   token_hash bytea primary key,
-  account_id bigint not null references accounts on delete cascade,
+  person_id bigint not null references people on delete cascade,
   -- The stored password that was verified.
   password_digest text not null,
   expires_at timestamptz not null
@@ -130,15 +161,17 @@ create table pending_sign_ins (
 
 create index pending_sign_ins_expiry on pending_sign_ins (expires_at);
 
--- The second factor of the operator: one row, which sign-ins lock while they check whether a code is required.
-create table operator_two_factor (
-  only_row boolean primary key default true check (only_row),
-  -- Shared with an app of the operator, sealed like other secrets. null: the token alone signs in.
-  secret text,
-  -- The time step of the last code that was used. A code is used once.
-  last_step bigint not null default 0,
-  -- Digests of the recovery codes that are left.
-  recovery_hashes bytea[] not null default '{}'
+-- Invitations to an account, until they are accepted, withdrawn or over. The token is made when the mail is sent.
+create table invitations (
+  id bigint generated always as identity primary key,
+  token_hash bytea unique,
+  account_id bigint not null references accounts on delete cascade,
+  email text not null,
+  role text not null check (role in ('owner', 'admin', 'developer', 'billing', 'viewer')),
+  invited_by bigint references people on delete set null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  unique (account_id, email)
 );
 
-insert into operator_two_factor default values;
+create index invitations_expiry on invitations (expires_at);

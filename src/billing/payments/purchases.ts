@@ -359,7 +359,7 @@ export async function purchasesWithAccounts(
   { pending, before, limit }: { pending: boolean; before: string | null; limit: number },
 ): Promise<PurchaseWithAccount[]> {
   const { rows } = await database.query<PurchaseWithAccount>(
-    `select (select email from accounts a where a.id = account_id) as email, ${PURCHASE_COLUMNS} from orders
+    `select coalesce((select email from account_owners o where o.account_id = orders.account_id), 'account ' || account_id) as email, ${PURCHASE_COLUMNS} from orders
      where (state = 'pending') = $1
        and ($2::uuid is null or (created_at, id) < (select created_at, id from orders where id = $2))
      order by created_at desc, id desc limit $3`,

@@ -40,7 +40,7 @@ export async function trialRefusal(
   if (rule === 'open') return null;
   if (rule === 'manual') return 'The operator of this service grants trials. Contact the operator.';
   const { rows } = await database.query<{ confirmed: boolean }>(
-    'select email_confirmed_at is not null as confirmed from accounts where id = $1',
+    'select email_confirmed_at is not null as confirmed from account_owners where account_id = $1',
     [accountId],
   );
   if (rows[0]?.confirmed) return null;

@@ -100,7 +100,9 @@ async function password(context: Context, given: Given): Promise<Report> {
   const { account } = readInput(z.object({ account: accountId }), given);
   const { email } = await knownAccount(database, account);
   const { PUBLIC_URL, PORT } = readConfig(env);
-  const path = resetPath(await accountActs.createReset(context, account));
+  const token = await accountActs.createReset(context, account);
+  if (token === null) throw new OperatorError(`Account ${account} has no owner.`);
+  const path = resetPath(token);
   const link = `${PUBLIC_URL ?? `http://127.0.0.1:${PORT}`}${path}`;
   const until = new Date(now + RESET_LIFETIME_MS);
   return {

@@ -9,7 +9,6 @@ import {
 import {
   type Account,
   type AccountState,
-  confirmEmail,
   createAccount,
   findAccount,
   lockAccount,
@@ -17,23 +16,20 @@ import {
 } from '../../accounts/accounts.ts';
 import { keyPrefix, type Mode } from '../../accounts/authentication.ts';
 import { type KeySettings, WITHOUT_LIMITS } from '../../accounts/key-settings.ts';
-import {
-  addOperatorTwoFactor,
-  lockOperatorTwoFactor,
-  removeOperatorTwoFactor,
-  verifyOperatorCode,
-} from '../../accounts/operator-sign-in.ts';
+import { endPages, type Role, removeMember, setMember } from '../../accounts/members.ts';
 import { createPasswordReset } from '../../accounts/passwords.ts';
 import {
-  beginSession,
-  endOtherOperatorSessions,
-  endOtherSessions,
-  endSession,
-} from '../../accounts/sessions.ts';
+  confirmEmail,
+  findPerson,
+  hasOperator,
+  type InstallationRole,
+  type Person,
+  setInstallationRole,
+} from '../../accounts/people.ts';
+import { endOtherSessions } from '../../accounts/sessions.ts';
 import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { openTestAccount } from '../../billing/test-wallet.ts';
-import type { SecretBox } from '../../platform/secret-box.ts';
-import { type AuditLine, audited, type Operating } from '../audit.ts';
+import { audited, type Operating } from '../audit.ts';
 import { cancelErasure, requestErasure, requireNotErased } from '../personal-data/erasure.ts';
 import { exportAccount } from '../personal-data/export-account.ts';
 
@@ -48,7 +44,7 @@ export const accountActs = {
   },
 
   /**
-   * Sets the state from the next request on. A disabled account is signed out. @returns null if the account does not exist.
+   * Sets the state from the next request on. The pages of a disabled account end. @returns null if the account does not exist.
    * @throws ErasureRefused if its personal data is erased, because it has no owner any more.
    */
   setState(by: Operating, accountId: number, state: Exclude<AccountState, 'unavailable'>) {
@@ -57,42 +53,37 @@ export const accountActs = {
       await requireNotErased(client, accountId, by.now);
       const before = await findAccount(client, accountId);
       const account = await setAccountState(client, accountId, state);
-      if (state !== 'active') await endOtherSessions(client, accountId, null);
+      if (state !== 'active') await endPages(client, accountId);
       const action = state === 'active' ? 'account.enabled' : 'account.disabled';
       const change = { before: { state: before?.state }, after: { state } };
       return { result: account, line: account && { action, accountId, ...change } };
     });
   },
 
-  /** @returns null if the account does not exist. */
+  /** Confirms the address of the owner. @returns null if the account does not exist or has no owner. */
   confirmEmail(by: Operating, accountId: number): Promise<Account | null> {
-    return audited(by, async (client) => {
-      const account = await confirmEmail(client, accountId, by.now);
-      return { result: account, line: account && { action: 'account.email-confirmed', accountId } };
+    return audited<Account | null>(by, async (client) => {
+      const account = await findAccount(client, accountId);
+      if (!account?.ownerId) return { result: null, line: null };
+      await confirmEmail(client, account.ownerId, by.now);
+      const result = await findAccount(client, accountId);
+      return { result, line: { action: 'account.email-confirmed', accountId } };
     });
   },
 
-  /** Turns two-factor sign-in off, for an owner who has neither the app nor recovery codes. @returns false if it was not on. */
-  removeTwoFactor(by: Operating, accountId: number): Promise<boolean> {
-    return audited(by, async (client) => {
-      const wasOn = await removeTwoFactor(client, accountId);
-      return { result: wasOn, line: { action: 'account.two-factor-removed', accountId } };
-    });
+  /** Turns two-factor sign-in of the owner off, who has neither the app nor recovery codes. @returns false if it was not on. */
+  async removeTwoFactor(by: Operating, accountId: number): Promise<boolean> {
+    const account = await findAccount(by.database, accountId);
+    return account?.ownerId ? personActs.removeTwoFactor(by, account.ownerId, accountId) : false;
   },
 
-  /** Creates a password reset link. @returns its token. */
-  createReset(by: Operating, accountId: number): Promise<string> {
-    return audited(by, async (client) => {
-      const token = await createPasswordReset(client, accountId, by.now);
+  /** Creates a link that sets the password of the owner. @returns its token; null if the account has no owner. */
+  createReset(by: Operating, accountId: number): Promise<string | null> {
+    return audited<string | null>(by, async (client) => {
+      const account = await findAccount(client, accountId);
+      if (!account?.ownerId) return { result: null, line: null };
+      const token = await createPasswordReset(client, account.ownerId, by.now);
       return { result: token, line: { action: 'password-reset.created', accountId } };
-    });
-  },
-
-  /** Starts a session in which the operator views the pages of a customer. @returns its token. */
-  view(by: Operating, accountId: number, credential: Buffer): Promise<string> {
-    return audited(by, async (client) => {
-      const token = await beginSession(client, { accountId, credential }, by.now);
-      return { result: token, line: { action: 'account.viewed', accountId } };
     });
   },
 };
@@ -153,77 +144,62 @@ export const keyActs = {
   },
 };
 
-/** Signing in to the console and out of it. */
-export const sessionActs = {
-  /** Signs in with the token alone. @returns the token of the session; null if two-factor sign-in is on. */
-  begin(by: Operating, credential: Buffer): Promise<string | null> {
-    return audited<string | null>(by, async (client) => {
-      // A session that starts while the second factor is turned on either sees it here, or is ended by it.
-      if (await lockOperatorTwoFactor(client)) return { result: null, line: null };
-      const token = await beginSession(client, { credential }, by.now);
-      return { result: token, line: { action: 'session.started' } };
+/** Acts on people and their roles in the installation. */
+export const personActs = {
+  /** Sets what a person may do in the console; null: nothing. The person signs in again. @returns null if the person does not exist. */
+  setRole(by: Operating, personId: number, role: InstallationRole | null): Promise<Person | null> {
+    return audited(by, async (client) => {
+      const before = await findPerson(client, personId);
+      const person = await setInstallationRole(client, personId, role);
+      if (person && before?.installationRole !== role) await endOtherSessions(client, personId, null);
+      const change = { before: { role: before?.installationRole ?? null }, after: { role } };
+      return {
+        result: person,
+        line: person && { action: 'staff.changed', target: `person ${personId}`, ...change },
+      };
     });
   },
 
-  /** Signs in with a code after the token. @returns the token of the session; null if the code is not valid. */
-  beginWithCode(
-    by: Operating,
-    credential: Buffer,
-    { secretBox, code }: { secretBox: SecretBox; code: string },
-  ): Promise<string | null> {
-    return audited<string | null>(by, async (client) => {
-      if (!(await verifyOperatorCode(client, secretBox, { code, now: by.now })))
-        return { result: null, line: null };
-      const token = await beginSession(client, { credential }, by.now);
-      return { result: token, line: { action: 'session.started', after: { twoFactor: true } } };
+  /** Makes the person with the operator token the first operator. @returns false if there is an operator. */
+  claim(by: Operating, personId: number): Promise<boolean> {
+    return audited(by, async (client) => {
+      await client.query("select pg_advisory_xact_lock(hashtext('first operator'))");
+      if (await hasOperator(client)) return { result: false, line: null };
+      await setInstallationRole(client, personId, 'operator');
+      const change = { before: { role: null }, after: { role: 'operator' } };
+      return { result: true, line: { action: 'staff.changed', target: `person ${personId}`, ...change } };
     });
   },
 
-  end(by: Operating, tokenHash: Buffer): Promise<void> {
-    return audited(by, async (client) => ({
-      result: await endSession(client, tokenHash),
-      line: { action: 'session.ended' },
-    }));
+  /** Turns two-factor sign-in off, for a person who has neither the app nor recovery codes. @returns false if it was not on. */
+  removeTwoFactor(by: Operating, personId: number, accountId?: number): Promise<boolean> {
+    return audited(by, async (client) => {
+      const wasOn = await removeTwoFactor(client, personId);
+      const line = { action: 'account.two-factor-removed' as const, target: `person ${personId}` };
+      return { result: wasOn, line: accountId === undefined ? line : { ...line, accountId } };
+    });
   },
 };
 
-const REMOVED: AuditLine = { action: 'operator.two-factor-removed' };
-
-/** Two-factor sign-in of the operator, for the console and the command. */
-export const twoFactorActs = {
-  /**
-   * Turns it on, and ends the operator's sessions that were started without a code.
-   * @param tokenHash the session of this request, which remains.
-   * @returns the recovery codes; null for an incorrect code, or if it is on.
-   */
-  add(
-    by: Operating,
-    {
-      secretBox,
-      tokenHash,
-      ...given
-    }: { secretBox: SecretBox; tokenHash: Buffer; secret: string; code: string },
-  ): Promise<string[] | null> {
-    return audited<string[] | null>(by, async (client) => {
-      const codes = await addOperatorTwoFactor(client, secretBox, { ...given, now: by.now });
-      if (codes === null) return { result: null, line: null };
-      await endOtherOperatorSessions(client, tokenHash);
-      return { result: codes, line: { action: 'operator.two-factor-added' } };
-    });
+/** Acts of the operator on the members of an account. */
+export const memberActs = {
+  /** Makes a person a member, or changes the role. @throws LastOwner. */
+  set(by: Operating, member: { accountId: number; personId: number; role: Role }): Promise<void> {
+    const { accountId, personId, role } = member;
+    return audited(by, async (client) => ({
+      result: await setMember(client, member, by.now),
+      line: { action: 'member.changed', accountId, target: `person ${personId}`, after: { role } },
+    }));
   },
 
-  /** Turns it off with a code. @returns false if the code is not valid. */
-  remove(by: Operating, { secretBox, code }: { secretBox: SecretBox; code: string }): Promise<boolean> {
+  /** @returns false if the person is no member. @throws LastOwner. */
+  remove(by: Operating, member: { accountId: number; personId: number }): Promise<boolean> {
+    const { accountId, personId } = member;
     return audited<boolean>(by, async (client) => {
-      if (!(await verifyOperatorCode(client, secretBox, { code, now: by.now })))
-        return { result: false, line: null };
-      return { result: await removeOperatorTwoFactor(client), line: REMOVED };
+      const wasMember = await removeMember(client, member);
+      const line = { action: 'member.removed' as const, accountId, target: `person ${personId}` };
+      return { result: wasMember, line: wasMember ? line : null };
     });
-  },
-
-  /** Turns it off without a code, for an operator who has neither the app nor recovery codes. @returns false if it was not on. */
-  reset(by: Operating): Promise<boolean> {
-    return audited(by, async (client) => ({ result: await removeOperatorTwoFactor(client), line: REMOVED }));
   },
 };
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { findAccount, lockAccount } from '../../accounts/accounts.ts';
+import { lockAccount } from '../../accounts/accounts.ts';
 import { isTestAccount, liveAccountOf } from '../../accounts/authentication.ts';
 import { cancelBatch } from '../../batches/ending.ts';
 import { createSettlements } from '../../billing/settlement.ts';
@@ -171,7 +171,7 @@ async function emptyCalls(database: Database, accountId: number): Promise<void> 
 
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Deletes the rows of an account, and replaces its address. The last mail of a live account goes to the address it had. */
+/** Deletes the rows of an account, and replaces its name. */
 async function eraseRows(client: ClientBase, accountId: number, now: number): Promise<void> {
   await lockAccount(client, accountId);
   const { rowCount } = await client.query('select from open_calls where account_id = $1 limit 1', [
@@ -179,23 +179,49 @@ async function eraseRows(client: ClientBase, accountId: number, now: number): Pr
   ]);
   if (rowCount)
     throw new Error(`account ${accountId} still has open calls; its erasure continues in a minute`);
-  // Also the sessions in which the operator viewed the account, and the keys of pages.
-  await client.query('delete from web_sessions where account_id = $1', [accountId]);
   await client.query('delete from api_keys where account_id = $1', [accountId]);
   for (const [name, table] of Object.entries(ACCOUNT_TABLES))
-    if (table.erasure === 'deleted')
+    if (table.erasure === 'deleted' && name !== 'members')
       await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
-  const account = await findAccount(client, accountId);
-  const email = account?.email ?? '';
-  // Mails with password links are sent to addresses.
-  await client.query(`delete from outbox where channel = 'mail' and recipient = $1`, [email]);
-  if (!isTestAccount(accountId)) {
-    const facts = { at: new Date(now).toISOString() };
-    await queueMail(client, { accountId: null, kind: 'account_erased', to: email, facts }, now);
-  }
+  if (!isTestAccount(accountId)) await eraseMembers(client, accountId, now);
   await client.query(
-    `update accounts set state = 'unavailable', email = 'erased-' || id || '@erased.invalid', name = 'Erased account', email_confirmed_at = null,
-       erased_at = $2 where id = $1`,
+    `update accounts set state = 'unavailable', name = 'Erased account', erased_at = $2 where id = $1`,
     [accountId, new Date(now)],
   );
+}
+
+/**
+ * Ends the memberships of an account, and informs its owners. People who are members of no other account and have no role in
+ * the installation are erased with it.
+ */
+async function eraseMembers(client: ClientBase, accountId: number, now: number): Promise<void> {
+  const { rows } = await client.query<{ personId: number; role: string; email: string; isLast: boolean }>(
+    `delete from members m using people p where m.account_id = $1 and p.id = m.person_id
+     returning p.id as "personId", m.role, p.email, p.installation_role is null and not exists (
+       select from members o where o.person_id = p.id and o.account_id <> $1) as "isLast"`,
+    [accountId],
+  );
+  for (const { personId, role, email, isLast } of rows) {
+    if (isLast) await erasePerson(client, personId);
+    const facts = { at: new Date(now).toISOString() };
+    if (role === 'owner')
+      await queueMail(client, { accountId: null, kind: 'account_erased', to: email, facts }, now);
+  }
+}
+
+/**
+ * Erases a person: address, name, password, second factor, sessions, memberships, mails. Lines of the audit log keep the number
+ * of the person.
+ * @returns false if the person does not exist.
+ */
+export async function erasePerson(client: ClientBase, personId: number): Promise<boolean> {
+  const { rows } = await client.query<{ email: string }>('delete from people where id = $1 returning email', [
+    personId,
+  ]);
+  const [person] = rows;
+  if (!person) return false;
+  // Mails with password links and invitations are sent to addresses.
+  await client.query(`delete from outbox where channel = 'mail' and recipient = $1`, [person.email]);
+  await client.query('delete from invitations where email = $1', [person.email]);
+  return true;
 }

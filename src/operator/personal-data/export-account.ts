@@ -1,15 +1,15 @@
 import { testAccountOf } from '../../accounts/authentication.ts';
 import type { Database } from '../../platform/db/pool.ts';
 
-/** What the export of an account's data has of a table, and what its erasure does with it. */
-interface AccountTable {
+/** What the export of the data of an account or person has of a table, and what the erasure does with it. */
+interface OwnedTable {
   /** The section of the export, or why the table is not exported. */
   exported: { section: string; omit?: readonly string[] } | { not: string };
   /** `pseudonym`: the columns that tell something about a person are emptied. */
   erasure: 'deleted' | 'pseudonym' | { kept: string };
   /** The columns that order its rows, with their types. */
   key: readonly (readonly [column: string, type: string])[];
-  /** The rows of the account $1. Default: by account_id. */
+  /** The rows of the account or person $1. Default: by account_id. */
   where?: string;
 }
 
@@ -18,25 +18,29 @@ const UUID = [['id', 'uuid']] as const;
 const BOOKS = 'book-keeping: numbers and dates, under the number of the account';
 
 const OF_SCHEDULES = 'select id from schedules where account_id = $1';
+const OF_PERSON = 'person_id = $1';
 const OF_MESSAGES = 'select id from outbox where account_id = $1';
 
 /**
  * Every table with data of an account, in the order of its deletion. A test compares the list with the schema. The contents of
  * batches and schedules (items and results) are not exported, because the API returns them.
  */
-export const ACCOUNT_TABLES: Readonly<Record<string, AccountTable>> = {
+export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   accounts: {
     exported: { section: 'profile', omit: ['pack_minute_start', 'pack_minute_used'] },
     erasure: 'pseudonym',
     key: ID,
     where: 'id = $1',
   },
-  web_sessions: {
-    exported: { section: 'sessions', omit: ['token_hash', 'key_hash', 'credential', 'is_operator'] },
+  members: {
+    exported: { section: 'members' },
     erasure: 'deleted',
-    key: [['token_hash', 'bytea']],
-    // The others are sessions of the operator.
-    where: 'account_id = $1 and not is_operator',
+    key: [['person_id', 'bigint']],
+  },
+  invitations: {
+    exported: { section: 'invitations', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: ID,
   },
   key_periods: {
     exported: { section: 'keyUse' },
@@ -49,25 +53,15 @@ export const ACCOUNT_TABLES: Readonly<Record<string, AccountTable>> = {
     where: 'key_id in (select id from api_keys where account_id = $1)',
   },
   api_keys: {
-    exported: { section: 'keys', omit: ['hash'] },
+    exported: { section: 'keys', omit: ['hash', 'session'] },
     erasure: 'deleted',
     key: ID,
     where: "account_id = $1 and purpose = 'customer'",
   },
-  passwords: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['account_id', 'bigint']] },
-  password_resets: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
-  pending_sign_ins: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
-  recovery_codes: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['hash', 'bytea']] },
-  two_factor: { exported: { not: 'a secret' }, erasure: 'deleted', key: [['account_id', 'bigint']] },
-  email_confirmations: {
-    exported: { section: 'emailChanges', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: [['token_hash', 'bytea']],
-  },
   mail_choices: {
     exported: { section: 'noticeChoices', omit: ['unsubscribe_key'] },
     erasure: 'deleted',
-    key: [['account_id', 'bigint']],
+    key: [['person_id', 'bigint']],
   },
   packs: { exported: { section: 'packs' }, erasure: { kept: BOOKS }, key: ID },
   subscriptions: { exported: { section: 'subscriptions' }, erasure: { kept: BOOKS }, key: ID },
@@ -188,8 +182,60 @@ export const ACCOUNT_TABLES: Readonly<Record<string, AccountTable>> = {
   },
 };
 
-/** The condition of the rows of account $1. */
-export function rowsOf({ where = 'account_id = $1' }: AccountTable): string {
+/** Every table with data of a person. A test compares the list with the schema. */
+export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
+  people: { exported: { section: 'profile' }, erasure: 'deleted', key: ID, where: 'id = $1' },
+  members: {
+    exported: { section: 'memberships' },
+    erasure: 'deleted',
+    key: [['account_id', 'bigint']],
+    where: OF_PERSON,
+  },
+  web_sessions: {
+    exported: { section: 'sessions', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: [['token_hash', 'bytea']],
+    where: OF_PERSON,
+  },
+  passwords: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['person_id', 'bigint']] },
+  password_resets: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
+  pending_sign_ins: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
+  recovery_codes: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['hash', 'bytea']] },
+  two_factor: { exported: { not: 'a secret' }, erasure: 'deleted', key: [['person_id', 'bigint']] },
+  email_confirmations: {
+    exported: { section: 'emailChanges', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: [['token_hash', 'bytea']],
+    where: OF_PERSON,
+  },
+  mail_choices: {
+    exported: { section: 'noticeChoices', omit: ['unsubscribe_key'] },
+    erasure: 'deleted',
+    key: [['account_id', 'bigint']],
+    where: OF_PERSON,
+  },
+  outbox: {
+    exported: { section: 'mails', omit: ['cause', 'shown_text', 'claimed_until', 'expires_at'] },
+    erasure: 'deleted',
+    key: UUID,
+    where: OF_PERSON,
+  },
+  api_keys: {
+    exported: { section: 'createdKeys', omit: ['hash', 'session'] },
+    erasure: { kept: 'keys belong to their account; who created them is forgotten' },
+    key: ID,
+    where: `${OF_PERSON} and purpose = 'customer'`,
+  },
+  audit_log: {
+    exported: { section: 'acts' },
+    erasure: { kept: 'what was done, under the number of the person' },
+    key: ID,
+    where: OF_PERSON,
+  },
+};
+
+/** The condition of the rows of account or person $1. */
+export function rowsOf({ where = 'account_id = $1' }: OwnedTable): string {
   return where;
 }
 
@@ -205,20 +251,35 @@ export async function* exportAccount(
   now: number,
 ): AsyncGenerator<string> {
   yield `{"accountId":${accountId},"exportedAt":"${new Date(now).toISOString()}","live":`;
-  yield* sectionsOf(database, accountId);
+  yield* sectionsOf(database, ACCOUNT_TABLES, accountId);
   yield ',"test":';
-  yield* sectionsOf(database, testAccountOf(accountId));
+  yield* sectionsOf(database, ACCOUNT_TABLES, testAccountOf(accountId));
   yield '}\n';
 }
 
-async function* sectionsOf(database: Database, accountId: number): AsyncGenerator<string> {
+/** Yields the data of a person as the pieces of one JSON document, without secrets. */
+export async function* exportPerson(
+  database: Database,
+  personId: number,
+  now: number,
+): AsyncGenerator<string> {
+  yield `{"personId":${personId},"exportedAt":"${new Date(now).toISOString()}","data":`;
+  yield* sectionsOf(database, PERSON_TABLES, personId);
+  yield '}\n';
+}
+
+async function* sectionsOf(
+  database: Database,
+  tables: Readonly<Record<string, OwnedTable>>,
+  ownerId: number,
+): AsyncGenerator<string> {
   let separator = '{';
-  for (const [name, table] of Object.entries(ACCOUNT_TABLES)) {
+  for (const [name, table] of Object.entries(tables)) {
     if ('not' in table.exported) continue;
     yield `${separator}"${table.exported.section}":[`;
     separator = ',';
     let isFirst = true;
-    for await (const rows of pagesOf(database, name, table, accountId)) {
+    for await (const rows of pagesOf(database, name, table, ownerId)) {
       yield `${isFirst ? '' : ','}${rows.join(',\n')}`;
       isFirst = false;
     }
@@ -231,8 +292,8 @@ async function* sectionsOf(database: Database, accountId: number): AsyncGenerato
 async function* pagesOf(
   database: Database,
   name: string,
-  table: AccountTable,
-  accountId: number,
+  table: OwnedTable,
+  ownerId: number,
 ): AsyncGenerator<string[]> {
   const columns = table.key.map(([column]) => `t.${column}`).join(', ');
   const after = table.key.map(([, type], i) => `($2::jsonb ->> ${i})::${type}`).join(', ');
@@ -243,7 +304,7 @@ async function* pagesOf(
       `select (to_jsonb(t) - $3::text[])::text as row, jsonb_build_array(${columns})::text as cursor
        from ${name} t where ${rowsOf(table)} and ($2::jsonb is null or (${columns}) > (${after}))
        order by ${columns} limit ${PAGE_ROWS}`,
-      [accountId, cursor, omit],
+      [ownerId, cursor, omit],
     );
     if (rows.length > 0) yield rows.map(({ row }) => row);
     cursor = rows.at(-1)?.cursor ?? null;

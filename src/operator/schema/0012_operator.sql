@@ -44,8 +44,10 @@ create table audit_log (
   -- By the clock of the database.
   at timestamptz not null default clock_timestamp(),
   channel text not null check (channel in ('console', 'command')),
-  -- The start of the digest of the operator token, or the user and host of the command.
+  -- `person` and a number, the start of the digest of the operator token, or the user and host of the command.
   operator text not null,
+  -- Stays when the person is erased, so that lines need not change.
+  person_id bigint,
   -- The network address of a request to the console.
   address text,
   action text not null,

@@ -1,12 +1,12 @@
 import type { Queryable } from '../../platform/db/pool.ts';
-import { type Notice, queueMail } from './mails.ts';
+import { type AccountNotice, queueMail } from './mails.ts';
 
 /** The most notices of a query that are queued together. The rest follows the next time. */
 const MOST_AT_ONCE = 500;
 
 /**
  * Queues the notices that have become due, each once for its cause. Only live and active accounts get notices, and where mails
- * are sent, only those with a confirmed address. Mails about new keys go to each address.
+ * are sent, only those with a member who has confirmed the address. Mails about new keys go to each address.
  * @returns how many.
  */
 export async function queueDueNotices(
@@ -15,10 +15,11 @@ export async function queueDueNotices(
 ): Promise<number> {
   let queued = 0;
   for (const [name, query] of Object.entries(QUERIES)) {
-    const { rows } = await database.query<Notice>({
+    const { rows } = await database.query<AccountNotice>({
       name: `due-notices-${name}`,
       text: `select d.account_id as "accountId", d.kind, d.facts from (${query}) as d join accounts a on a.id = d.account_id
-        where $1::timestamptz is not null and a.state = 'active' and a.live_account_id is null and (a.email_confirmed_at is not null or not $2 or d.kind = 'key_created')
+        where $1::timestamptz is not null and a.state = 'active' and a.live_account_id is null and (not $2 or d.kind = 'key_created' or exists (
+            select from members m join people p on p.id = m.person_id where m.account_id = a.id and p.email_confirmed_at is not null))
           and not exists (select from outbox m where m.cause = d.kind || ' ' || d.account_id || ' ' || d.cause)
         limit $3`,
       values: [new Date(now), needsConfirmed, MOST_AT_ONCE],

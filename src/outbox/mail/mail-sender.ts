@@ -1,7 +1,8 @@
 import nodemailer from 'nodemailer';
 import { Counter, type Registry } from 'prom-client';
-import { createEmailConfirmation } from '../../accounts/accounts.ts';
+import { createInvitationToken, invitationPath } from '../../accounts/invitations.ts';
 import { createMailedReset, resetPath } from '../../accounts/passwords.ts';
+import { createEmailConfirmation } from '../../accounts/people.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
@@ -25,11 +26,12 @@ interface MailSenderDeps {
 interface Recipient {
   name: string;
   isConfirmed: boolean;
+  /** Whether the account that the mail is about is active. */
   isActive: boolean;
   topicsOff: Topic[];
 }
 
-const NO_ACCOUNT: Recipient = { name: '', isConfirmed: false, isActive: false, topicsOff: [] };
+const NOBODY: Recipient = { name: '', isConfirmed: false, isActive: false, topicsOff: [] };
 
 /** All mails go through one server. */
 const LIMITS = { atOnce: 4, perHost: 4, perAccount: 4, hostsPerAccount: 1 };
@@ -73,21 +75,25 @@ export function createMailSender(deps: MailSenderDeps): Sender {
 
     async prepare(mails) {
       const recipients = await recipientsOf(database, mails);
-      return (mail) => attempt(deps, send, mail, recipients.get(mail.accountId) ?? NO_ACCOUNT);
+      return (mail) => attempt(deps, send, mail, recipients.get(mail.id) ?? NOBODY);
     },
   };
 }
 
+/** @returns by the ids of the mails. */
 async function recipientsOf(
   database: Database,
   mails: readonly ClaimedMessage[],
-): Promise<Map<number, Recipient>> {
-  const { rows } = await database.query<Recipient & { id: number }>({
+): Promise<Map<string, Recipient>> {
+  const { rows } = await database.query<Recipient & { id: string }>({
     name: 'mail-recipients',
-    text: `select a.id, a.name, a.email_confirmed_at is not null as "isConfirmed", a.state = 'active' as "isActive",
-        coalesce(c.topics_off, '{}') as "topicsOff"
-      from accounts a left join mail_choices c on c.account_id = a.id where a.id = any($1)`,
-    values: [mails.map(({ accountId }) => accountId)],
+    text: `select m.id, p.name, p.email_confirmed_at is not null as "isConfirmed",
+        coalesce(a.state = 'active', true) as "isActive", coalesce(c.topics_off, '{}') as "topicsOff"
+      from outbox m join people p on p.id = m.person_id
+      left join accounts a on a.id = m.account_id
+      left join mail_choices c on c.account_id = m.account_id and c.person_id = m.person_id
+      where m.id = any($1)`,
+    values: [mails.map(({ id }) => id)],
   });
   return new Map(rows.map(({ id, ...recipient }) => [id, recipient]));
 }
@@ -106,11 +112,11 @@ async function attempt(
   if (reason !== null || !settings) return notSent(reason ?? '');
   const path = await tokenPath(deps, mail, kind.token);
   if (path === null) return { state: 'drop', error: null };
-  const { accountId } = mail;
+  const { accountId, personId } = mail;
   const unsubscribeUrl =
-    topic === null || accountId === 0
+    topic === null || personId === null
       ? null
-      : `${settings.publicUrl}${unsubscribePath(await unsubscribeToken(database, accountId, topic))}`;
+      : `${settings.publicUrl}${unsubscribePath(await unsubscribeToken(database, { accountId, personId }, topic))}`;
   const content = kind.content(JSON.parse(mail.payload) as object, path);
   const frame = { publicUrl: settings.publicUrl, unsubscribeUrl };
   const text = renderText(content, frame);
@@ -143,25 +149,36 @@ function reasonNotToSend(
 ): string | null {
   if (way === 'none') return 'This service sends no mails: SMTP_URL is not set.';
   if (topic === null) return null;
-  if (topicsOff.includes(topic)) return 'The account has switched off mails of this kind.';
+  if (topicsOff.includes(topic)) return 'The recipient has switched off mails of this kind.';
   if (!isActive) return 'The account is not active.';
   if (!isConfirmed && way === 'sent') return 'The e-mail address is not confirmed.';
   return null;
 }
 
-/** Makes the token of a mail's link. @returns its path, '' for a mail without one, null if the recipient has no account for it. */
+/** Makes the token of a mail's link. @returns its path, '' for a mail without one, null if there is nothing any more that it is for. */
 async function tokenPath(
   { database, clock }: MailSenderDeps,
-  { accountId, recipient }: ClaimedMessage,
-  token: 'reset' | 'confirm' | undefined,
+  { personId, recipient, payload }: ClaimedMessage,
+  token: 'reset' | 'confirm' | 'invitation' | undefined,
 ): Promise<string | null> {
-  if (token === undefined) return '';
-  const made =
-    token === 'reset'
-      ? await createMailedReset(database, recipient, clock.now())
-      : accountId !== 0 && (await createEmailConfirmation(database, accountId, recipient, clock.now()));
-  if (!made) return null;
-  return token === 'reset' ? resetPath(made) : confirmPath(made);
+  const now = clock.now();
+  switch (token) {
+    case undefined:
+      return '';
+    case 'reset': {
+      const made = await createMailedReset(database, recipient, now);
+      return made && resetPath(made);
+    }
+    case 'confirm': {
+      const made = personId && (await createEmailConfirmation(database, personId, recipient, now));
+      return made ? confirmPath(made) : null;
+    }
+    case 'invitation': {
+      const { invitationId } = JSON.parse(payload) as { invitationId: number };
+      const made = await createInvitationToken(database, invitationId, now);
+      return made && invitationPath(made);
+    }
+  }
 }
 
 /** The path of the page that confirms an e-mail address. */

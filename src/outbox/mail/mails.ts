@@ -1,3 +1,4 @@
+import type { Role } from '../../accounts/members.ts';
 import type { StripeDeps } from '../../billing/payments/stripe/stripe-context.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
@@ -26,43 +27,89 @@ export function mailWayOf(settings: MailSettings | null | undefined): MailWay {
   return settings.transport === 'console' ? 'shown' : 'sent';
 }
 
-/** A mail to the e-mail address of an account. */
-export type Notice = {
-  [Name in MailKind]: { accountId: number; kind: Name; facts: FactsOf<Name>; to?: undefined };
-}[MailKind];
+/** A mail about an account, to its members whom it concerns; see `roles` of the kinds. */
+export type AccountNotice = {
+  [Name in AccountMail]: { accountId: number; kind: Name; facts: FactsOf<Name> };
+}[AccountMail];
+
+type AccountMail = Exclude<MailKind, PersonMail | AddressMail>;
+
+/** A mail about a person. `to`: another address than that of the person. */
+export type PersonNotice = {
+  [Name in PersonMail]: { personId: number; kind: Name; facts: FactsOf<Name>; to?: string };
+}[PersonMail];
+
+type PersonMail =
+  | 'confirm_email'
+  | 'confirm_new_email'
+  | 'email_changing'
+  | 'new_sign_in'
+  | 'password_changed'
+  | 'two_factor_changed';
+
+/** A mail to an address that may belong to nobody. `accountId`: the account that it is about; null: none that exists. */
+type AddressNotice = {
+  [Name in AddressMail]: { accountId: number | null; kind: Name; to: string; facts: FactsOf<Name> };
+}[AddressMail];
+
+type AddressMail = 'reset_password' | 'account_erased' | 'invitation';
+
+export type Notice = AccountNotice | PersonNotice | AddressNotice;
 
 /**
- * A mail to an address that is not that of the account, or that may have no account. `accountId` is the account that it is
- * about; null: none, or one that does not exist any more.
- */
-type MailTo = {
-  [Name in 'confirm_new_email' | 'reset_password' | 'account_erased']: {
-    accountId: number | null;
-    kind: Name;
-    to: string;
-    facts: FactsOf<Name>;
-  };
-}['confirm_new_email' | 'reset_password' | 'account_erased'];
-
-/**
- * Queues a mail. Within a transaction, it is queued when it commits. A cause makes one mail: the same kind, account and facts
- * again queue nothing.
+ * Queues a mail. Within a transaction, it is queued when it commits. A cause makes one mail to each recipient: the same kind,
+ * account or person, and facts again queue nothing.
  * @param now Unix milliseconds. Default: the time of PostgreSQL.
  */
-export async function queueMail(database: Queryable, mail: Notice | MailTo, now?: number): Promise<void> {
-  const { accountId, kind, to = null, facts } = mail;
-  const { causeOf, isForgotten } = kindNamed(kind) ?? {};
-  const message = {
-    channel: 'mail',
+export async function queueMail(database: Queryable, notice: Notice, now?: number): Promise<void> {
+  const { kind, facts } = notice;
+  const { causeOf, isForgotten, roles = [] } = kindNamed(kind) ?? {};
+  const recipients = await recipientsOf(database, notice, roles);
+  const accountId = 'accountId' in notice ? notice.accountId : null;
+  const about =
+    'personId' in notice
+      ? `person ${notice.personId}`
+      : isAddressNotice(notice)
+        ? `${accountId ?? notice.to}`
+        : accountId;
+  const cause = `${kind} ${about} ${causeOf?.(facts)}`;
+  const messages = recipients.map(({ personId, email }, i) => ({
+    channel: 'mail' as const,
     accountId,
+    personId,
     kind,
-    recipient: to,
+    recipient: email,
     host: '',
     payload: JSON.stringify(facts),
-    cause: `${kind} ${accountId ?? to} ${causeOf?.(facts)}`,
+    // The first has the cause itself, by which a notice that was queued is found.
+    cause: i === 0 ? cause : `${cause} to person ${personId}`,
     expiresAt: isForgotten && now ? new Date(now + FORGOTTEN_MS) : null,
-  } as const;
-  await enqueueMessages(database, [message], now);
+  }));
+  await enqueueMessages(database, messages, now);
+}
+
+function isAddressNotice(notice: Notice): notice is AddressNotice {
+  return !('personId' in notice) && 'to' in notice;
+}
+
+async function recipientsOf(
+  database: Queryable,
+  notice: Notice,
+  roles: readonly Role[],
+): Promise<{ personId: number | null; email: string }[]> {
+  if (isAddressNotice(notice)) return [{ personId: null, email: notice.to }];
+  const { rows } =
+    'personId' in notice
+      ? await database.query<{ personId: number; email: string }>(
+          'select id as "personId", coalesce($2, email) as email from people where id = $1',
+          [notice.personId, notice.to ?? null],
+        )
+      : await database.query<{ personId: number; email: string }>(
+          `select p.id as "personId", p.email from members m join people p on p.id = m.person_id
+           where m.account_id = $1 and m.role = any($2) order by m.created_at, p.id`,
+          [notice.accountId, roles],
+        );
+  return rows;
 }
 
 /** A mail whose recipient must not be stored is deleted after this time even if no worker has sent it: longer than all attempts. */

@@ -6,8 +6,10 @@ create table outbox (
   -- A UUID of version 7. Receivers get it as webhook-id; the Message-ID of a mail is made of it.
   id uuid primary key,
   channel text not null check (channel in ('mail', 'webhook')),
-  -- null: a password link that was requested for an e-mail address, which may have no account.
+  -- null: a mail about a person or to an address.
   account_id bigint references accounts check (channel = 'mail' or account_id is not null),
+  -- Who gets a mail; null: a webhook, or an address that may belong to nobody.
+  person_id bigint references people on delete cascade,
   -- The type of the event, or the kind of the mail.
   kind text not null,
   -- A URL, or an e-mail address.
@@ -46,6 +48,7 @@ create index outbox_list on outbox (account_id, channel, id);
 create index outbox_list_by_state on outbox (account_id, channel, state, id);
 -- Sorted by account and host first, so that a long queue of one receiver does not delay the others. Account 0: none.
 create index outbox_due on outbox (channel, coalesce(account_id, 0), host, next_attempt_at) where state = 'pending';
+create index outbox_person on outbox (person_id) where person_id is not null;
 create index outbox_expired on outbox (expires_at);
 -- Only the newest tests of an account are kept.
 create index outbox_tests on outbox (account_id, id) where kind = 'webhook.test';
@@ -97,9 +100,13 @@ create table call_webhook_counts (
 
 create index call_webhook_counts_created on call_webhook_counts (created_at);
 
--- What an account has switched off, and the key that signs its links to do so.
+-- What a member has switched off for an account, and the key that signs the links to do so.
 create table mail_choices (
-  account_id bigint primary key references accounts,
+  account_id bigint not null references accounts,
+  person_id bigint not null references people on delete cascade,
   topics_off text[] not null default '{}',
-  unsubscribe_key bytea not null
+  unsubscribe_key bytea not null,
+  primary key (account_id, person_id)
 );
+
+create index mail_choices_person on mail_choices (person_id);

@@ -10,19 +10,18 @@ import {
   resetKey,
   revokeKeys,
 } from '../../accounts/account-keys.ts';
-import { hasTestAccount, isTestAccount, type Mode } from '../../accounts/authentication.ts';
-import { setSessionMode } from '../../accounts/sessions.ts';
+import { hasTestAccount, isTestAccount, testAccountOf } from '../../accounts/authentication.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { createTestKey } from '../../billing/test-wallet.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { readForm } from '../kit/form-request.ts';
-import { Page } from '../kit/layout.tsx';
+import { accountPath, Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { count, Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
-import { customerOf, loadSession, SESSION_COOKIES } from '../session.ts';
+import { customerOf, enter } from '../session.ts';
 import { FirstCall, FirstKey, KeyShown, ShowFirstKey } from './first-key.tsx';
 import { KEYS_PATH, KeyTable, registerKeyPages } from './key-page.tsx';
 
@@ -142,35 +141,18 @@ function Keys(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, Ke
 
 const KEY_PATH = '/account/test-key';
 
-const switching = z.object({ mode: z.enum(['live', 'test']) });
-
-/** Registers the creation of test keys, and the switch between the live and the test view of an account. */
+/** Registers the creation of test keys. */
 export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
   const { database, clock, testMode } = pages;
 
-  scope.post('/account/mode', async (request, reply) => {
-    const form = readForm(switching, request.body);
-    if (!form.ok) throw new SoukError('NOT_FOUND');
-    const { mode } = form.input;
-    if (mode === 'test' && !(await hasTestAccount(database, customerOf(request).liveAccountId)))
-      return reply.redirect('/account/keys', 303);
-    await switchTo(request, mode);
-    return reply.redirect('/account', 303);
-  });
-
   scope.post(KEY_PATH, async (request, reply) => {
     if (!testMode) throw new SoukError('NOT_FOUND');
-    const { liveAccountId } = customerOf(request);
-    const key = await createTestKey(database, liveAccountId, clock.now(), testMode.unitsPerDay);
-    await switchTo(request, 'test');
+    const customer = customerOf(request);
+    const key = await createTestKey(database, customer.liveAccountId, clock.now(), testMode.unitsPerDay);
+    // The page after the key shows the test account.
+    await enter(pages, request, customer, testAccountOf(customer.liveAccountId));
     return sendTestKey(reply, key, baseUrlOf(pages, request));
   });
-
-  async function switchTo(request: FastifyRequest, mode: Mode): Promise<void> {
-    const token = request.cookies[SESSION_COOKIES.customer] ?? '';
-    await setSessionMode(database, token, mode, clock.now());
-    await loadSession(pages, 'customer')(request);
-  }
 }
 
 function sendTestKey(reply: FastifyReply, key: string, baseUrl: string): FastifyReply {
@@ -209,9 +191,7 @@ async function testKeysCard(pages: Pages, request: FastifyRequest): Promise<VNod
           Create test key
         </PostButton>
         {exists && !isTest && (
-          <PostButton action="/account/mode" fields={{ mode: 'test' }}>
-            Show test account
-          </PostButton>
+          <ButtonLink to={accountPath(testAccountOf(liveAccountId))}>Show test account</ButtonLink>
         )}
       </div>
     </Card>

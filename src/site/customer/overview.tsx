@@ -13,7 +13,7 @@ import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
 import { ShowFirstKey } from './first-key.tsx';
 import { trialFor, WaitingPlans, Welcome } from './plans.tsx';
-import { confirmBanner } from './settings.tsx';
+import { confirmBanner } from './profile.tsx';
 
 const WALLETS = ['general', 'off_peak'] as const;
 

@@ -23,9 +23,9 @@ import { Table, tableOf } from '../kit/table.tsx';
 import { count, hoursText, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
+import { confirmBanner } from './profile.tsx';
 import { PurchaseTag, purchaseText } from './purchases.tsx';
 import { RenewalCards } from './renewals.tsx';
-import { confirmBanner } from './settings.tsx';
 
 /** Registers the page of plans and packs for sale, and of the account's purchases. */
 export function registerPlans(scope: FastifyInstance, pages: Pages): void {

@@ -16,10 +16,10 @@ import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { CodeField, codeInput, RecoveryCodes, SecretForApp } from '../kit/two-factor.tsx';
 import { notify, type Pages } from '../pages.ts';
-import { customerOf } from '../session.ts';
+import { personOf } from '../session.ts';
 import { refuseTooMany, verifyPassword } from '../visitor/sign-in.tsx';
 
-const PATH = '/account/settings/two-factor';
+const PATH = '/profile/two-factor';
 
 const withPassword = z.object({ current: presentPassword });
 const withCode = z.object({ code: codeInput });
@@ -38,12 +38,12 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply | string> {
-    const { liveAccountId: accountId, email } = customerOf(request);
+    const { personId, email } = personOf(request);
     await verifyPassword(pages, request, reply, { field: 'current', password: current });
-    if (await hasTwoFactor(database, accountId)) return PATH;
+    if (await hasTwoFactor(database, personId)) return PATH;
     return sendPage(
       reply,
-      <Enrolment {...(await beginEnrolment(database, secretBox, { accountId, email }))} />,
+      <Enrolment {...(await beginEnrolment(database, secretBox, { personId, email }))} />,
     );
   }
 
@@ -52,17 +52,14 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const { liveAccountId: accountId, tokenHash: session } = customerOf(request);
-    const attempt = await countAttempt(request, reply, accountId);
+    const { personId, tokenHash: session } = personOf(request);
+    const attempt = await countAttempt(request, reply, personId);
     const given = { code, now: clock.now(), session };
-    const codes = await confirmEnrolment(database, secretBox, accountId, given);
+    const codes = await confirmEnrolment(database, secretBox, personId, given);
     if (codes === null) throw new FormRefused(400, { code: 'Incorrect code' });
     await attempts.forgive(attempt);
-    await noteChange(accountId, true);
-    return sendPage(
-      reply,
-      <RecoveryCodes codes={codes} back={['/account/settings', 'Back to the settings']} />,
-    );
+    await noteChange(personId, true);
+    return sendPage(reply, <RecoveryCodes codes={codes} back={['/profile', 'Back to the profile']} />);
   }
 
   async function turnOff(
@@ -70,32 +67,32 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    const { liveAccountId: accountId } = customerOf(request);
-    const attempt = await countAttempt(request, reply, accountId);
-    if (!(await verifyCode(database, secretBox, accountId, { code, now: clock.now() })))
+    const { personId } = personOf(request);
+    const attempt = await countAttempt(request, reply, personId);
+    if (!(await verifyCode(database, secretBox, personId, { code, now: clock.now() })))
       throw new FormRefused(400, { code: 'Incorrect code, or a code that was used before' });
     await attempts.forgive(attempt);
-    await removeTwoFactor(database, accountId);
-    await noteChange(accountId, false);
+    await removeTwoFactor(database, personId);
+    await noteChange(personId, false);
     return PATH;
   }
 
-  async function countAttempt(request: FastifyRequest, reply: FastifyReply, accountId: number) {
-    const attempt = { address: request.ip, email: `code of account ${accountId}`, isKnownDevice: true };
+  async function countAttempt(request: FastifyRequest, reply: FastifyReply, personId: number) {
+    const attempt = { address: request.ip, email: `code of person ${personId}`, isKnownDevice: true };
     refuseTooMany(pages, reply, await attempts.count(attempt));
     return attempt;
   }
 
-  async function noteChange(accountId: number, isOn: boolean): Promise<void> {
+  async function noteChange(personId: number, isOn: boolean): Promise<void> {
     const facts = { at: new Date(clock.now()).toISOString(), isOn };
-    await notify(pages, database, { accountId, kind: 'two_factor_changed', facts });
+    await notify(pages, database, { personId, kind: 'two_factor_changed', facts });
   }
 
   async function showState(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
-    const { liveAccountId: accountId } = customerOf(reply.request);
+    const { personId } = personOf(reply.request);
     const [isOn, codes] = await Promise.all([
-      hasTwoFactor(database, accountId),
-      countRecoveryCodes(database, accountId),
+      hasTwoFactor(database, personId),
+      countRecoveryCodes(database, personId),
     ]);
     return sendPage(reply, <State isOn={isOn} codes={codes} form={form} />, status);
   }

@@ -9,7 +9,7 @@ import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
 import { GUIDES, type Guide, type Heading, type Rendered, renderGuide } from './guides.ts';
 
-const CUSTOMER: Viewer = { kind: 'returning', to: 'customer' };
+const CUSTOMER: Viewer = { kind: 'returning' };
 
 /** Pages whose content is the same for all readers. */
 const PAGES = new Map<string, VNode>([

@@ -1,6 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Mode } from '../../accounts/authentication.ts';
+import { liveAccountOf, type Mode } from '../../accounts/authentication.ts';
+import type { Role } from '../../accounts/members.ts';
+import { addressFor } from '../account-address.ts';
 import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
@@ -9,10 +11,29 @@ import { CurrentPage } from './page-context.ts';
 /** The viewer of a page, who determines its navigation. */
 export type Viewer =
   | { kind: 'visitor' }
-  | { kind: 'customer'; email: string; isOperator: boolean; mode: Mode }
-  | { kind: 'operator' }
+  | {
+      kind: 'customer';
+      email: string;
+      /** Whether the person has a role in the installation. */
+      hasConsole: boolean;
+      /** The account whose pages are shown; null: the page is about the person. */
+      account: ShownAccount | null;
+    }
+  /** Somebody in the console. `email`: null for a program with the operator token. */
+  | { kind: 'operator'; email: string | null }
   /** A browser with the cookie of a session, on a page that does not read the session. */
-  | { kind: 'returning'; to: 'customer' | 'operator' };
+  | { kind: 'returning' };
+
+interface ShownAccount {
+  id: number;
+  name: string;
+  mode: Mode;
+  role: Role;
+  /** The viewer is no member, but has a role in the installation. */
+  isStaff: boolean;
+  /** Other accounts of the person. */
+  others: readonly { id: number; name: string }[];
+}
 
 export const VISITOR: Viewer = { kind: 'visitor' };
 
@@ -56,6 +77,7 @@ const CUSTOMER_LINKS = [
   ['/account/schedules', 'Schedules'],
   ['/account/trackers', 'Trackers'],
   ['/account/webhooks', 'Webhooks'],
+  ['/account/team', 'Team'],
   ['/docs', 'Documentation'],
 ] as const;
 
@@ -73,7 +95,7 @@ const OPERATOR_LINKS = [
   ['/admin/mails', 'Mails'],
   ['/admin/reports', 'Reports'],
   ['/admin/queues', 'Queues'],
-  ['/admin/two-factor', 'Two-factor sign-in'],
+  ['/admin/staff', 'Staff'],
 ] as const;
 
 const LINKS = { visitor: VISITOR_LINKS, customer: CUSTOMER_LINKS, operator: OPERATOR_LINKS };
@@ -91,7 +113,7 @@ export function Page(props: PageProps): VNode {
         <meta name="color-scheme" content="light dark" />
         <title>{`${title} · Souk`}</title>
         <link rel="icon" href={assetUrl('souk.svg')} type="image/svg+xml" />
-        {['souk.css', ...styles, ...(isOperator(viewer) ? ['operator.css'] : [])].map((name) => (
+        {['souk.css', ...styles, ...(isOfStaff(viewer) ? ['operator.css'] : [])].map((name) => (
           <link key={name} rel="stylesheet" href={assetUrl(name)} />
         ))}
         {libraries.map((name) => (
@@ -114,9 +136,11 @@ export function Page(props: PageProps): VNode {
           <Navigation viewer={viewer} path={path} />
           <Session viewer={viewer} path={path} />
         </header>
-        {viewer.kind === 'customer' && viewer.isOperator && <OperatorBanner viewer={viewer} />}
+        {viewer.kind === 'customer' && viewer.account?.isStaff && <StaffBanner account={viewer.account} />}
         <Announcements shown={page.announcements} />
-        {viewer.kind === 'customer' && viewer.mode === 'test' && <TestModeBanner />}
+        {viewer.kind === 'customer' && viewer.account?.mode === 'test' && (
+          <TestModeBanner account={viewer.account} />
+        )}
         <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
           {back && (
             <p>
@@ -161,7 +185,7 @@ function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
     .map(([href]) => href)
     .filter((href) => path === href || (href !== homeOf(viewer) && path.startsWith(`${href}/`)))
     .sort((a, b) => b.length - a.length)[0];
-  const hasSettings = viewer.kind === 'customer' && !viewer.isOperator;
+  const isPerson = viewer.kind === 'customer';
   return (
     <>
       {kind !== 'visitor' && (
@@ -178,20 +202,28 @@ function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
               </a>
             </li>
           ))}
-          {hasSettings && (
-            <li class="only-menu">
-              <a href={SETTINGS} aria-current={path.startsWith(SETTINGS) ? 'page' : undefined}>
-                Settings
-              </a>
-            </li>
-          )}
+          {isPerson && <OnlyMenu href={SETTINGS} name="Settings" path={path} />}
+          {isPerson && <OnlyMenu href={PROFILE} name="Profile" path={path} />}
         </ul>
       </nav>
     </>
   );
 }
 
+/** An entry that a wide window shows elsewhere. */
+function OnlyMenu({ href, name, path }: { href: string; name: string; path: string }): VNode {
+  return (
+    <li class="only-menu">
+      <a href={href} aria-current={path.startsWith(href) ? 'page' : undefined}>
+        {name}
+      </a>
+    </li>
+  );
+}
+
 const SETTINGS = '/account/settings';
+
+const PROFILE = '/profile';
 
 function Session({ viewer, path }: { viewer: Viewer; path: string }): VNode {
   if (viewer.kind === 'visitor') {
@@ -206,49 +238,89 @@ function Session({ viewer, path }: { viewer: Viewer; path: string }): VNode {
   if (viewer.kind === 'returning') return <div class="session" />;
   return (
     <div class="session">
-      {viewer.kind === 'customer' && !viewer.isOperator && (
-        <a class="who" href={SETTINGS} aria-current={path.startsWith(SETTINGS) ? 'page' : undefined}>
+      {viewer.kind === 'customer' && <Accounts viewer={viewer} path={path} />}
+      {viewer.email !== null && (
+        <a class="who" href={PROFILE} aria-current={path.startsWith(PROFILE) ? 'page' : undefined}>
           {viewer.email}
         </a>
       )}
-      <PostButton action={viewer.kind === 'operator' ? '/admin/sign-out' : '/sign-out'} class="quiet">
-        Sign out
-      </PostButton>
+      {viewer.email !== null && (
+        <PostButton action="/sign-out" class="quiet">
+          Sign out
+        </PostButton>
+      )}
     </div>
   );
 }
 
-function isOperator(viewer: Viewer): boolean {
-  return viewer.kind === 'operator' || (viewer.kind === 'customer' && viewer.isOperator);
+/** The account of the page with its settings, and the way to the others and to the console. */
+function Accounts({ viewer, path }: { viewer: Extract<Viewer, { kind: 'customer' }>; path: string }): VNode {
+  const { account, hasConsole } = viewer;
+  const others = account?.others ?? [];
+  return (
+    <>
+      {account && (
+        <a class="who" href={SETTINGS} aria-current={path.startsWith(SETTINGS) ? 'page' : undefined}>
+          {account.name}
+        </a>
+      )}
+      {(others.length > 0 || hasConsole) && (
+        <details class="switch">
+          <summary>Switch</summary>
+          <ul>
+            {others.map(({ id, name }) => (
+              <li key={id}>
+                <a href={`/account/${id}`}>{name}</a>
+              </li>
+            ))}
+            {hasConsole && (
+              <li>
+                <a href="/admin">Console</a>
+              </li>
+            )}
+          </ul>
+        </details>
+      )}
+    </>
+  );
 }
 
-/** Tells the operator that these are the pages of a customer. */
-function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer' }> }): VNode {
+function isOfStaff(viewer: Viewer): boolean {
+  return viewer.kind === 'operator' || (viewer.kind === 'customer' && viewer.account?.isStaff === true);
+}
+
+/** Tells somebody of the installation that these are the pages of a customer. */
+function StaffBanner({ account }: { account: ShownAccount }): VNode {
   return (
     <aside class="banner" aria-label="Operator view">
       <p>
-        You are viewing the pages of <strong>{viewer.email}</strong> as the operator. Changes are not allowed
+        You are viewing the pages of <strong>{account.name}</strong> for the operator. Changes are not allowed
         here.
       </p>
-      <PostButton action="/sign-out" class="small">
+      <a class="button small" href={`/admin/accounts/${liveAccountOf(account.id)}`}>
         Back to the console
-      </PostButton>
+      </a>
     </aside>
   );
 }
 
 /** Tells the customer that the pages show the test account. */
-function TestModeBanner(): VNode {
+function TestModeBanner({ account }: { account: ShownAccount }): VNode {
   return (
     <aside class="banner" aria-label="Test mode">
       <p>
         <span class="tag warn">Test mode</span> Calls are free and return generated data.
       </p>
-      <PostButton action="/account/mode" fields={{ mode: 'live' }} class="small">
+      <a class="button small" href={accountPath(liveAccountOf(account.id))}>
         Show live account
-      </PostButton>
+      </a>
     </aside>
   );
+}
+
+/** The address of the overview of an account, live or test. */
+export function accountPath(accountId: number): string {
+  return addressFor(accountId, '/account');
 }
 
 /** The address of a viewer's overview. */
@@ -257,5 +329,5 @@ export function homeOf(viewer: Viewer): string {
 }
 
 function kindOf(viewer: Viewer): 'visitor' | 'customer' | 'operator' {
-  return viewer.kind === 'returning' ? viewer.to : viewer.kind;
+  return viewer.kind === 'returning' ? 'customer' : viewer.kind;
 }

@@ -5,6 +5,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { sendVersion, type Version, versionOf } from '../../api/envelope.ts';
 import { recentlyUsed } from '../../platform/recently-used.ts';
+import { linkedFor } from '../account-address.ts';
 import { viewerOf } from '../session.ts';
 import type { Viewer } from './layout.tsx';
 import { CurrentPage, type PageContext, STATIC_PAGE } from './page-context.ts';
@@ -34,9 +35,11 @@ export function sendPage(
   status = 200,
   viewer = viewerOf(reply.request),
 ): FastifyReply {
-  const html = renderHtml(
+  const rendered = renderHtml(
     <CurrentPage.Provider value={contextOf(reply, viewer)}>{page}</CurrentPage.Provider>,
   );
+  const { entered } = reply.request;
+  const html = entered ? linkedFor(entered.accountId, rendered) : rendered;
   reply
     .code(status)
     .type('text/html; charset=utf-8')

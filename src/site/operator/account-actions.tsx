@@ -11,7 +11,6 @@ import { sendExport } from '../customer/own-data.tsx';
 import { Secret } from '../kit/elements.tsx';
 import { FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { baseUrlOf, operatingOf, type Pages } from '../pages.ts';
-import { setSessionCookie } from '../session.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
 
 /** Registers the operator's actions on an account. */
@@ -25,24 +24,7 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     await accountActs.confirmEmail(operatingOf(pages, request), id);
     return reply.redirect(`/admin/accounts/${id}`, 303);
   });
-  scope.post(`${path}/view`, viewAsCustomer);
   scope.post(`${path}/password`, createResetLink);
-  scope.post(`${path}/export`, async (request, reply) => {
-    const { id } = await accountIn(pages, request);
-    const pieces = await personalDataActs.export(operatingOf(pages, request), id);
-    return sendExport(reply, Readable.from(pieces), id);
-  });
-  scope.post(`${path}/erase`, async (request, reply) => {
-    const { id } = await accountIn(pages, request);
-    await personalDataActs.requestErasure(operatingOf(pages, request), id).catch(refuseErased);
-    return reply.redirect(`/admin/accounts/${id}`, 303);
-  });
-  scope.post(`${path}/keep`, async (request, reply) => {
-    const { id } = await accountIn(pages, request);
-    await personalDataActs.cancelErasure(operatingOf(pages, request), id);
-    return reply.redirect(`/admin/accounts/${id}`, 303);
-  });
-  registerGrants(scope, pages);
 
   async function setState(request: FastifyRequest, reply: FastifyReply, state: 'active' | 'disabled') {
     const { id } = await accountIn(pages, request);
@@ -50,18 +32,10 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     return reply.redirect(`/admin/accounts/${id}`, 303);
   }
 
-  async function viewAsCustomer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { id } = await accountIn(pages, request);
-    if (request.session?.kind !== 'operator') throw new Error('a page for operators without an operator');
-    const { credential } = request.session;
-    const token = await accountActs.view(operatingOf(pages, request), id, credential);
-    setSessionCookie(reply, 'customer', token);
-    return reply.redirect('/account', 303);
-  }
-
   async function createResetLink(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const account = await accountIn(pages, request);
     const token = await accountActs.createReset(operatingOf(pages, request), account.id);
+    if (token === null) throw new SoukError('NOT_FOUND', { message: 'This account has no owner.' });
     const shown = (
       <section class="notice good">
         <h2>Password reset link</h2>
@@ -76,8 +50,28 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
   }
 }
 
+/** Registers the export and the erasure of the data of an account. */
+export function registerOwnership(scope: FastifyInstance, pages: Pages): void {
+  const path = '/admin/accounts/:id';
+  scope.post(`${path}/export`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    const pieces = await personalDataActs.export(operatingOf(pages, request), id);
+    return sendExport(reply, Readable.from(pieces), `account-${id}`);
+  });
+  scope.post(`${path}/erase`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    await personalDataActs.requestErasure(operatingOf(pages, request), id).catch(refuseErased);
+    return reply.redirect(`/admin/accounts/${id}`, 303);
+  });
+  scope.post(`${path}/keep`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    await personalDataActs.cancelErasure(operatingOf(pages, request), id);
+    return reply.redirect(`/admin/accounts/${id}`, 303);
+  });
+}
+
 /** Registers the forms that grant units to an account without a purchase. */
-function registerGrants(scope: FastifyInstance, pages: Pages): void {
+export function registerGrants(scope: FastifyInstance, pages: Pages): void {
   scope.post(
     '/admin/accounts/:id/subscription',
     onSubmit(readSubscription, showAgain('subscription'), async (fields, request) =>

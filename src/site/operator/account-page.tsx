@@ -21,7 +21,7 @@ import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card, Facts } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
-import { Page } from '../kit/layout.tsx';
+import { accountPath, Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
@@ -182,7 +182,7 @@ function Actions({ account, erasure }: AccountProps): VNode {
   if (isTestAccount(id))
     return (
       <div class="row">
-        <PostButton action={`${path}/view`}>View as customer</PostButton>
+        <ButtonLink to={accountPath(id)}>View as customer</ButtonLink>
         <ButtonLink to={`/admin/accounts/${liveAccountOf(id)}`}>Live account</ButtonLink>
       </div>
     );
@@ -194,7 +194,7 @@ function Actions({ account, erasure }: AccountProps): VNode {
     );
   return (
     <div class="row">
-      <PostButton action={`${path}/view`}>View as customer</PostButton>
+      <ButtonLink to={accountPath(id)}>View as customer</ButtonLink>
       <PostButton action={`${path}/password`}>Create password reset link</PostButton>
       {emailConfirmedAt === null && (
         <PostButton action={`${path}/confirm-email`}>Confirm the e-mail address</PostButton>
@@ -202,7 +202,7 @@ function Actions({ account, erasure }: AccountProps): VNode {
       {state === 'active' ? (
         <PostButton
           action={`${path}/disable`}
-          confirm={`Disable ${email}? Its calls are refused and all its sessions are signed out immediately.`}
+          confirm={`Disable ${email}? Its calls are refused and its pages end immediately.`}
           class="danger"
         >
           Disable

@@ -1,15 +1,12 @@
-import type { FastifyInstance } from 'fastify';
-import {
-  createOperatorGuard,
-  createTokenCheck,
-  credentialOf,
-  OPERATOR_DEVICE_COOKIE,
-} from '../../accounts/operator-sign-in.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createOperatorGuard, createTokenCheck } from '../../accounts/operator-token.ts';
+import { hasOperator, type InstallationRole } from '../../accounts/people.ts';
 import { refusal } from '../../api/require-token.ts';
-import { writeRefusal } from '../../operator/audit.ts';
-import type { Pages } from '../pages.ts';
+import { holderOf, writeRefusal } from '../../operator/audit.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { type Pages, staffOf } from '../pages.ts';
 import { returnQuery } from '../session.ts';
-import { registerAccountActions } from './account-actions.tsx';
+import { registerAccountActions, registerGrants, registerOwnership } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch, registerNewAccount } from './accounts.tsx';
 import { registerAudit } from './audit.tsx';
@@ -20,57 +17,89 @@ import { registerAnnouncementPage, registerIncidents } from './notices.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
-import { registerOperatorCode, registerOperatorSignIn, registerOperatorTwoFactor } from './sign-in.tsx';
+import { registerClaim, registerStaff } from './staff.tsx';
 import { registerStorage } from './storage.tsx';
 import { registerUpstream } from './upstream.tsx';
 
-/** Pages that require a signed-in operator. */
-const OPERATOR_PAGES = [
-  registerConsole,
-  registerAccountSearch,
-  registerNewAccount,
-  registerAccountPage,
-  registerAccountActions,
-  registerPurchases,
-  registerOffers,
-  registerUpstream,
-  registerErrors,
-  registerMails,
-  registerReports,
-  registerStorage,
-  registerAnnouncementPage,
-  registerIncidents,
-  registerAudit,
-  registerOperatorTwoFactor,
+/** Who may change something, besides operators. */
+const NOBODY: readonly InstallationRole[] = [];
+const SUPPORT: readonly InstallationRole[] = ['support'];
+const FINANCE: readonly InstallationRole[] = ['finance'];
+
+/** Pages of the console. Everybody with a role in the installation reads them; those named, and operators, change something. */
+const OPERATOR_PAGES: readonly (readonly [
+  register: (scope: FastifyInstance, pages: Pages) => void,
+  may: readonly InstallationRole[],
+])[] = [
+  [registerConsole, NOBODY],
+  [registerAccountSearch, NOBODY],
+  [registerNewAccount, SUPPORT],
+  [registerAccountPage, NOBODY],
+  [registerAccountActions, SUPPORT],
+  // Support grants at most the units of a setting.
+  [registerGrants, [...SUPPORT, ...FINANCE]],
+  [registerOwnership, NOBODY],
+  [registerPurchases, FINANCE],
+  [registerOffers, FINANCE],
+  [registerUpstream, NOBODY],
+  [registerErrors, NOBODY],
+  [registerMails, NOBODY],
+  [registerReports, NOBODY],
+  [registerStorage, NOBODY],
+  [registerAnnouncementPage, NOBODY],
+  [registerIncidents, NOBODY],
+  [registerAudit, NOBODY],
+  [registerStaff, NOBODY],
 ];
 
-/** Registers the operator console. It accepts a session or, without two-factor sign-in, the token in a request's Authorization header. */
+/** Registers the console, for people with a role in the installation, and for programs that send the operator token. */
 export function registerOperator(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const isGood = createTokenCheck(adminToken);
-  const guard = createOperatorGuard(adminToken, pages, (address) => writeRefusal(pages.database, address));
+  const guard = createOperatorGuard(pages.attempts, (address) => writeRefusal(pages.database, address));
 
   scope.addHook('onRequest', async (request, reply) => {
+    const { session, ip } = request;
     const { authorization } = request.headers;
-    if (request.session || authorization === undefined) return;
-    const device = request.cookies[OPERATOR_DEVICE_COOKIE];
-    const verdict = await guard.judgeHeader({ address: request.ip, device, isRight: isGood(authorization) });
-    // A browser that sends the token by itself must be able to open the sign-in page.
-    if (verdict.needsCode) return;
-    if (!verdict.isRight) throw refusal(reply, verdict);
-    request.session = {
-      kind: 'operator',
-      tokenHash: Buffer.alloc(0),
-      credential: credentialOf(adminToken),
-    };
+    if (session?.installationRole) {
+      request.staff = staffOf(session, request);
+    } else if (authorization !== undefined) {
+      const verdict = await guard(ip, isGood(authorization));
+      if (!verdict.isRight) throw refusal(reply, verdict);
+      request.staff = { role: 'operator', operator: holderOf(adminToken, ip) };
+    }
   });
-  registerOperatorSignIn(scope, pages, { adminToken, guard });
-  registerOperatorCode(scope, pages, adminToken);
-  scope.register(async (signedIn) => {
-    signedIn.addHook('preHandler', async (request, reply) => {
-      if (request.session?.kind === 'operator') return undefined;
+  registerClaim(scope, pages, { adminToken, guard });
+  scope.register(async (console) => {
+    console.addHook('preHandler', async (request, reply) => {
+      if (request.staff) return undefined;
+      if (request.session)
+        return (await hasOperator(pages.database))
+          ? Promise.reject(noRole())
+          : reply.redirect('/admin/claim', 303);
       const to = request.method === 'GET' ? returnQuery(request.url) : '';
-      return reply.redirect(`/admin/sign-in${to}`, 303);
+      return reply.redirect(`/sign-in${to}`, 303);
     });
-    for (const register of OPERATOR_PAGES) register(signedIn, pages);
+    for (const [register, may] of OPERATOR_PAGES) {
+      console.register(async (group) => {
+        group.addHook('preHandler', async (request) => requireRole(request, may));
+        register(group, pages);
+      });
+    }
+  });
+}
+
+function noRole(): SoukError {
+  return new SoukError('KEY_FORBIDDEN', {
+    message: 'You have no role in this installation. An operator can give you one.',
+  });
+}
+
+/** @throws SoukError KEY_FORBIDDEN if a request changes something, and the role of the person does not allow it. */
+function requireRole({ method, staff }: FastifyRequest, may: readonly InstallationRole[]): void {
+  if (method === 'GET' || method === 'HEAD' || !staff) return;
+  if (staff.role === 'operator' || may.includes(staff.role)) return;
+  const needed = [...may, 'operator'].join(' or ');
+  throw new SoukError('KEY_FORBIDDEN', {
+    message: `Your role in this installation is ${staff.role}. This requires the role ${needed}.`,
   });
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
-import { confirmEmailByToken, emailOfConfirmation } from '../../accounts/accounts.ts';
-import { accountOfReset, resetPassword } from '../../accounts/passwords.ts';
+import { personOfReset, resetPassword } from '../../accounts/passwords.ts';
+import { confirmEmailByToken, emailOfConfirmation } from '../../accounts/people.ts';
 import { readUnsubscribeToken, switchOff } from '../../outbox/mail/choices.ts';
 import { TOPICS } from '../../outbox/mail/kinds/content.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
@@ -57,7 +57,7 @@ function tokenIn(values: unknown): string {
 
 function confirmationSpent(): SoukError {
   return new SoukError('NOT_FOUND', {
-    message: 'This link has been used or has expired. Your settings page sends a new one.',
+    message: 'This link has been used or has expired. Your profile sends a new one.',
   });
 }
 
@@ -142,11 +142,11 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     refuseTooMany(pages, reply, await pages.attempts.count(attempt));
     const now = clock.now();
     const facts = { at: new Date(now).toISOString() };
-    const isSet = await resetPassword(database, token, password, now, (client, accountId) =>
-      notify(pages, client, { accountId, kind: 'password_changed', facts }),
+    const isSet = await resetPassword(database, token, password, now, (client, personId) =>
+      notify(pages, client, { personId, kind: 'password_changed', facts }),
     );
     if (!isSet) throw resetSpent();
-    clearSessionCookie(reply, 'customer');
+    clearSessionCookie(reply);
     return '/sign-in';
   }
 
@@ -157,7 +157,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
       reply,
       <NarrowPage title="New password">
         <p>
-          For <strong>{email}</strong>. All sessions of this account will be signed out.
+          For <strong>{email}</strong>. All your sessions will be signed out.
         </p>
         <PostForm action="/reset-password" form={form}>
           <HiddenFields fields={{ token }} />
@@ -172,7 +172,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
 
 async function emailOf({ database, clock }: Pages, token: unknown): Promise<string> {
   const parsed = tokenField.safeParse(token);
-  const email = parsed.success ? await accountOfReset(database, parsed.data, clock.now()) : null;
+  const email = parsed.success ? await personOfReset(database, parsed.data, clock.now()) : null;
   if (email === null) throw resetSpent();
   return email;
 }
@@ -210,8 +210,8 @@ export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages)
   });
 
   scope.post(UNSUBSCRIBE_PATH, async (request, reply): Promise<FastifyReply> => {
-    const { accountId, topic } = await choiceIn(request);
-    await switchOff(database, accountId, topic);
+    const { topic, ...member } = await choiceIn(request);
+    await switchOff(database, member, topic);
     return sendPage(
       reply,
       <NarrowPage title="Notices switched off" heading="Switched off">

@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
-import { createAccount, findAccount } from '../../accounts/accounts.ts';
+import { createAccount } from '../../accounts/accounts.ts';
 import { placesOf } from '../../accounts/attempts.ts';
+import { membershipsOf } from '../../accounts/members.ts';
 import { networkOf } from '../../accounts/networks.ts';
 import {
   findPassword,
@@ -39,12 +40,12 @@ import { notify, type Pages } from '../pages.ts';
 import {
   clearPendingCookie,
   clearSessionCookie,
-  customerOf,
   DEVICE_COOKIE,
   PENDING_COOKIE,
   pathWithin,
+  personOf,
   setPendingCookie,
-  signInCustomer,
+  signInPerson,
 } from '../session.ts';
 
 export const emailField = z
@@ -82,10 +83,10 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     refuseTooMany(pages, reply, await attempts.count(attempt));
     if (!(await isPassword(stored, password, placesOf(attempt))) || stored === null) throw wrongPassword();
     await attempts.forgive(attempt);
-    const account = await findAccount(database, stored.accountId);
-    if (account?.state !== 'active')
+    const accounts = await membershipsOf(database, stored.personId);
+    if (accounts.length > 0 && !accounts.some(({ isActive }) => isActive))
       throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
-    if (await hasTwoFactor(database, stored.accountId)) {
+    if (await hasTwoFactor(database, stored.personId)) {
       setPendingCookie(reply, await beginPendingSignIn(database, stored, pages.clock.now()));
       return `${CODE_PATH}?to=${encodeURIComponent(accountPath(to))}`;
     }
@@ -99,9 +100,8 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
 
   scope.post('/sign-out', async ({ session }, reply) => {
     if (session) await endSession(pages.database, session.tokenHash);
-    clearSessionCookie(reply, 'customer');
-    const wasOperator = session?.kind === 'customer' && session.isOperator;
-    return reply.redirect(wasOperator ? `/admin/accounts/${session.accountId}` : '/', 303);
+    clearSessionCookie(reply);
+    return reply.redirect('/', 303);
   });
 }
 
@@ -111,7 +111,7 @@ function wrongPassword(): FormRefused {
 
 /** The path that a customer is sent to after signing in: a path of this site, never an address of another site. */
 export function accountPath(to: unknown): string {
-  return pathWithin(to, ['account', 'docs', 'explore']) ?? '/account';
+  return pathWithin(to, ['account', 'admin', 'docs', 'explore', 'invitation', 'profile']) ?? '/account';
 }
 
 /** @param hasMail whether a visitor can request a new password. */
@@ -165,11 +165,11 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
   ): Promise<string> {
     const pending = await pendingOf(request);
     if (pending === null) return '/sign-in';
-    const { accountId } = pending;
-    // Counted for the account from everywhere: the visitor knows the password.
-    const attempt = { address: request.ip, email: `code of account ${accountId}`, isKnownDevice: true };
+    const { personId } = pending;
+    // Counted for the person from everywhere: the visitor knows the password.
+    const attempt = { address: request.ip, email: `code of person ${personId}`, isKnownDevice: true };
     refuseTooMany(pages, reply, await attempts.count(attempt));
-    if (!(await verifyCode(database, secretBox, accountId, { code, now: clock.now() })))
+    if (!(await verifyCode(database, secretBox, personId, { code, now: clock.now() })))
       throw new FormRefused(401, { code: 'Incorrect code, or a code that was used before' });
     await attempts.forgive(attempt);
     await endPendingSignIn(database, request.cookies[PENDING_COOKIE] ?? '');
@@ -180,7 +180,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
       if (error instanceof PasswordChanged) return '/sign-in';
       throw error;
     }
-    return pathWithin(to, ['account', 'docs', 'explore']) ?? '/account';
+    return accountPath(to);
   }
 
   function pendingOf({ cookies }: FastifyRequest) {
@@ -207,7 +207,7 @@ function sendCodeForm(reply: FastifyReply, form: FormState, status?: number): Fa
   );
 }
 
-/** Starts the session of a customer, and informs the owner if the browser has not signed in before with the present password. @throws PasswordChanged. */
+/** Starts the session of a person, and informs the person if the browser has not signed in before with the present password. @throws PasswordChanged. */
 async function finishSignIn(
   pages: Pages,
   request: FastifyRequest,
@@ -215,23 +215,25 @@ async function finishSignIn(
   stored: StoredPassword,
 ): Promise<void> {
   const isKnown = isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
-  await signInCustomer(pages, request, reply, stored);
+  await signInPerson(pages, request, reply, stored);
   if (isKnown) return;
   const facts = {
     at: new Date(pages.clock.now()).toISOString(),
     network: networkOf(request.ip),
     browser: (request.headers['user-agent'] ?? 'unknown').slice(0, 200),
   };
-  await notify(pages, pages.database, { accountId: stored.accountId, kind: 'new_sign_in', facts });
+  await notify(pages, pages.database, { personId: stored.personId, kind: 'new_sign_in', facts });
 }
+
+export const accountName = z
+  .string({ error: 'is required' })
+  .trim()
+  .min(1, 'is required')
+  .max(100, 'must have at most 100 characters');
 
 const signUpForm = z.object({
   email: emailField,
-  name: z
-    .string({ error: 'is required' })
-    .trim()
-    .min(1, 'is required')
-    .max(100, 'must have at most 100 characters'),
+  name: accountName,
   password: newPassword,
   to: z.string().optional(),
 });
@@ -257,13 +259,13 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     const account = await inTransaction(database, async (client) => {
       const created = await createAccount(client, email, name, clock.now());
       if (!created) return null;
-      await setPassword(client, created.id, digest, clock.now());
+      await setPassword(client, created.ownerId, digest, clock.now());
       const facts = { requestId: uuid() };
-      await notify(pages, client, { accountId: created.id, kind: 'confirm_email', facts });
+      await notify(pages, client, { personId: created.ownerId, kind: 'confirm_email', facts });
       return created;
     });
     if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
-    await signInCustomer(pages, request, reply, { accountId: account.id, digest });
+    await signInPerson(pages, request, reply, { personId: account.ownerId, digest });
     const path = accountPath(to);
     return path === '/account' ? '/account/plans' : path;
   }
@@ -306,18 +308,18 @@ export function EmailField({ autocomplete }: { autocomplete: 'username' | 'email
   return <Field name="email" label="E-mail address" type="email" autocomplete={autocomplete} required />;
 }
 
-/** Verifies the password of the signed-in customer. @param field of the form. @throws FormRefused. */
+/** Verifies the password of the signed-in person. @param field of the form. @throws FormRefused. */
 export async function verifyPassword(
   pages: Pages,
   request: FastifyRequest,
   reply: FastifyReply,
   { field, password }: { field: string; password: string },
 ): Promise<StoredPassword> {
-  const { email, liveAccountId: accountId } = customerOf(request);
+  const { email, personId } = personOf(request);
   const attempt = { address: request.ip, email, isKnownDevice: true };
   refuseTooMany(pages, reply, await pages.attempts.count(attempt));
   const stored = await findPassword(pages.database, email);
-  if (!(await isPassword(stored, password, placesOf(attempt))) || stored?.accountId !== accountId)
+  if (!(await isPassword(stored, password, placesOf(attempt))) || stored?.personId !== personId)
     throw new FormRefused(400, { [field]: 'Incorrect password' });
   await pages.attempts.forgive(attempt);
   return stored;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished } from 'vitest';
-import { createMetricsCheck } from '../../../src/accounts/operator-sign-in.ts';
+import { createMetricsCheck } from '../../../src/accounts/operator-token.ts';
 import { openMetricsServer } from '../../../workers/metrics-server.ts';
 import { TestClock } from '../../support/clock.ts';
 import { PAGES } from '../../support/customer.ts';

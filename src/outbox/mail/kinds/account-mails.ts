@@ -1,7 +1,7 @@
-import { type Block, kind, timeText } from './content.ts';
+import { ADMINS, type Block, kind, OWNERS, timeText } from './content.ts';
 
 const NOT_YOU: readonly Block[] = [
-  'If this was not you, set a new password now. All sessions of the account end with it.',
+  'If this was not you, set a new password now. All your sessions end with it.',
   { link: 'Set a new password', path: '/forgot-password' },
 ];
 
@@ -12,7 +12,7 @@ export const newSignIn = kind<{ at: string; network: string; browser: string }>(
   content: ({ at, network, browser }) => ({
     subject: 'A new sign-in to your account',
     blocks: [
-      'Your account was used in a browser that has not signed in before with the present password.',
+      'Somebody has signed in as you, in a browser that has not signed in before with the present password.',
       {
         rows: [
           ['Time', timeText(at)],
@@ -40,6 +40,7 @@ export const passwordChanged = kind<{ at: string }>({
 
 export const keyCreated = kind<{ at: string; prefix: string }>({
   name: 'Key created',
+  roles: ADMINS,
   topic: null,
   causeOf: ({ at, prefix }) => `${prefix} ${at}`,
   content: ({ at, prefix }) => ({
@@ -108,7 +109,7 @@ export const emailChanging = kind<Requested & { newEmail: string }>({
     subject: 'Your e-mail address is being changed',
     blocks: [
       `Your account is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
-      'If you did not request the change, set a new password now. All sessions of the account end with it.',
+      'If you did not request the change, set a new password now. All your sessions end with it.',
       { link: 'Set a new password', path: '/forgot-password' },
     ],
   }),
@@ -131,6 +132,7 @@ export const resetPassword = kind<Requested>({
 
 export const erasurePlanned = kind<{ eraseAt: string }>({
   name: 'Account will be deleted',
+  roles: OWNERS,
   topic: null,
   causeOf: ({ eraseAt }) => eraseAt,
   content: ({ eraseAt }) => ({
@@ -156,4 +158,25 @@ export const accountErased = kind<{ at: string }>({
       'This is the last mail about this account. Your address is deleted from the list of mails as soon as this mail has been sent.',
     ],
   }),
+});
+
+export const invitation = kind<{
+  requestId: string;
+  accountName: string;
+  by: string;
+  role: string;
+  invitationId: number;
+}>({
+  name: 'Invitation',
+  topic: null,
+  causeOf: ({ requestId }) => requestId,
+  content: ({ accountName, by, role }, tokenPath) => ({
+    subject: `${by} invites you to ${accountName}`,
+    blocks: [
+      `${by} invites you to the account ${accountName}, as ${role}. The link works once, within seven days.`,
+      { link: 'See the invitation', path: tokenPath },
+      'If you do not know the sender, ignore this mail.',
+    ],
+  }),
+  token: 'invitation',
 });

@@ -1,3 +1,5 @@
+import type { Role } from '../../../accounts/members.ts';
+
 /** The text of a mail, from which its plain text and its HTML are rendered. */
 export interface Content {
   subject: string;
@@ -22,20 +24,29 @@ export const TOPICS = {
 
 export type Topic = keyof typeof TOPICS;
 
+/** The members whom a kind of mail concerns. */
+export const OWNERS: readonly Role[] = ['owner'];
+export const ADMINS: readonly Role[] = ['owner', 'admin'];
+export const PAYERS: readonly Role[] = ['owner', 'billing'];
+export const WORKERS: readonly Role[] = ['owner', 'admin', 'developer'];
+export const UNIT_WATCHERS: readonly Role[] = ['owner', 'admin', 'billing'];
+
 /** A kind of mail. `Facts` are stored as JSON until the mail is deleted. */
 export interface Kind<Facts> {
   /** Its name in the operator console. */
   name: string;
+  /** The members of the account who get it; absent: it is about a person, or for an address. */
+  roles?: readonly Role[];
   /** The switch that turns it off; null: it cannot be switched off. */
   topic: Topic | null;
   /**
    * The token that its link carries. It is made when the mail is sent, and passed to `content` as a path.
-   * `reset`: sets a new password. `confirm`: confirms the recipient's address.
+   * `reset`: sets a new password. `confirm`: confirms the recipient's address. `invitation`: makes the recipient a member.
    */
-  token?: 'reset' | 'confirm';
+  token?: 'reset' | 'confirm' | 'invitation';
   /** Its row is deleted after the last attempt, because its recipient must not be stored any longer. */
   isForgotten?: true;
-  /** Distinguishes the causes of one account: equal facts of one cause make one mail. */
+  /** Distinguishes the causes of one account or person: equal facts of one cause make one mail. */
   causeOf(facts: Facts): string;
   content(facts: Facts, tokenPath: string): Content;
 }

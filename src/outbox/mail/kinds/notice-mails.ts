@@ -1,4 +1,4 @@
-import { type Block, kind, numberText, timeText } from './content.ts';
+import { ADMINS, type Block, kind, numberText, PAYERS, timeText, UNIT_WATCHERS, WORKERS } from './content.ts';
 
 const PLANS = { link: 'Plans and packs', path: '/account/plans' };
 
@@ -14,6 +14,7 @@ interface UnitsFacts {
 
 export const unitsLow = kind<UnitsFacts>({
   name: '20 % of the units left',
+  roles: UNIT_WATCHERS,
   topic: 'units',
   causeOf: ({ source, period }) => `${source} ${period}`,
   content: ({ of, remaining, total }) => ({
@@ -28,6 +29,7 @@ export const unitsLow = kind<UnitsFacts>({
 
 export const unitsEmpty = kind<UnitsFacts>({
   name: 'No units left',
+  roles: UNIT_WATCHERS,
   topic: 'units',
   causeOf: ({ source, period }) => `${source} ${period}`,
   content: ({ of, total }) => ({
@@ -41,6 +43,7 @@ export const unitsEmpty = kind<UnitsFacts>({
 
 export const planEnds = kind<{ subscriptionId: number; plan: string; endsAt: string; days: 7 | 1 }>({
   name: 'The plan ends',
+  roles: PAYERS,
   topic: 'plan',
   causeOf: ({ subscriptionId, endsAt, days }) => `${subscriptionId} ${endsAt} ${days}`,
   content: ({ plan, endsAt, days }) => ({
@@ -66,6 +69,7 @@ export const paymentFailed = kind<{
   endsAt: string | null;
 }>({
   name: 'Payment failed',
+  roles: PAYERS,
   topic: 'payment',
   causeOf: ({ reference }) => reference,
   content: ({ purchase, amount, nextAttemptAt, endsAt }) => ({
@@ -82,6 +86,7 @@ export const paymentFailed = kind<{
 
 export const keyUnused = kind<{ keyId: number; prefix: string; lastUsedAt: string | null; since: string }>({
   name: 'Key unused',
+  roles: ADMINS,
   topic: 'key',
   causeOf: ({ keyId, since }) => `${keyId} ${since}`,
   content: ({ prefix, lastUsedAt }) => ({
@@ -111,6 +116,7 @@ const scheduleLink = ({ scheduleId, isTracker }: ScheduleFacts): Block =>
 
 export const scheduleFailing = kind<ScheduleFacts & { reason: string }>({
   name: 'Schedule failing',
+  roles: WORKERS,
   topic: 'schedule',
   causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
   content: (facts) => ({
@@ -125,6 +131,7 @@ export const scheduleFailing = kind<ScheduleFacts & { reason: string }>({
 
 export const scheduleWaits = kind<ScheduleFacts>({
   name: 'Schedule waits for units',
+  roles: WORKERS,
   topic: 'schedule',
   causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
   content: (facts) => ({
@@ -148,6 +155,7 @@ export const trackerAlerts = kind<{
   more: number;
 }>({
   name: 'Tracker alerts',
+  roles: WORKERS,
   topic: 'tracker',
   causeOf: ({ trackerId, firstAlertId }) => `${trackerId} ${firstAlertId}`,
   content: ({ trackerId, name, alerts, more }) => ({

@@ -1,7 +1,8 @@
-import { beginSession } from '../../../../src/accounts/sessions.ts';
+import { beginSession, SESSION_COOKIE } from '../../../../src/accounts/sessions.ts';
 import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../../src/billing/standard-plans.ts';
-import { SESSION_COOKIES } from '../../../../src/site/session.ts';
+import { addressFor } from '../../../../src/site/account-address.ts';
+import { ownerOf } from '../../customer.ts';
 import type { AttackCase } from '../attack-case.ts';
 
 const REQUESTS = 5_000;
@@ -14,9 +15,9 @@ export const purchases: AttackCase = {
     const { database, gateway } = target;
     await ensureStandardPlans(database);
     const { accountId } = await target.account('purchases');
-    const token = await beginSession(database, { accountId }, Date.now());
-    const session = `${SESSION_COOKIES.customer}=${token}`;
-    const path = '/account/checkout?kind=pack&code=units-10k';
+    const personId = await ownerOf(database, accountId);
+    const session = `${SESSION_COOKIE}=${await beginSession(database, { personId }, Date.now())}`;
+    const path = addressFor(accountId, '/account/checkout?kind=pack&code=units-10k');
     const form = await fetch(`${gateway}${path}`, { headers: { cookie: session } });
     const cookies = form.headers.getSetCookie().map((one) => one.split(';')[0]);
     const csrf = /name="_csrf" value="([^"]*)"/.exec(await form.text())?.[1] ?? '';
@@ -30,7 +31,7 @@ export const purchases: AttackCase = {
           requests: [
             {
               method: 'POST',
-              path: '/account/checkout',
+              path: addressFor(accountId, '/account/checkout'),
               headers: { cookie: [session, ...cookies].join('; '), 'content-type': FORM_TYPE },
               body: `${body}&orderId=00000000-0000-4000-8000-{n}`,
             },

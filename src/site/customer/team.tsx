@@ -1,0 +1,262 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { v7 as uuid } from 'uuid';
+import { z } from 'zod';
+import { revokeKeysOf } from '../../accounts/account-keys.ts';
+import {
+  type Invitation,
+  InvitationRefused,
+  invite,
+  listInvitations,
+  withdrawInvitation,
+} from '../../accounts/invitations.ts';
+import {
+  isAble,
+  LastOwner,
+  listMembers,
+  type Member,
+  ROLE_TEXTS,
+  ROLES,
+  type Role,
+  removeMember,
+  setMember,
+} from '../../accounts/members.ts';
+import { queueMail } from '../../outbox/mail/mails.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { Card, Notice } from '../kit/elements.tsx';
+import { Choice, HiddenFields, PostButton, PostForm, Submit } from '../kit/form.tsx';
+import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table, tableOf } from '../kit/table.tsx';
+import { Time } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+import { EmailField, emailField, refuseTooMany } from '../visitor/sign-in.tsx';
+
+const PATH = '/account/team';
+
+const role = z.enum(ROLES);
+const id = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/)
+  .transform(Number);
+
+const inviteForm = z.object({ email: emailField, role });
+const roleForm = z.object({ person: id, role });
+const removeForm = z.object({ person: id, keys: z.literal('on').optional() });
+const withdrawForm = z.object({ invitation: id });
+
+/** Registers the page of an account's members: invitations, roles, removal. */
+export function registerTeam(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+  const show = (reply: FastifyReply, form: FormState, status?: number) =>
+    showTeam(pages, reply, form, status);
+
+  scope.get(PATH, async (_request, reply) => show(reply, NO_INPUT));
+  scope.post(`${PATH}/invite`, onSubmit(inviteForm, show, sendInvitation));
+  scope.post(`${PATH}/withdraw`, onSubmit(withdrawForm, show, withdraw));
+  scope.post(`${PATH}/role`, onSubmit(roleForm, show, changeRole));
+  scope.post(`${PATH}/remove`, onSubmit(removeForm, show, remove));
+
+  async function sendInvitation(
+    { email, role }: z.output<typeof inviteForm>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    const { liveAccountId: accountId, accountName, personId, email: by } = customerOf(request);
+    requireOwnerFor(request, role);
+    if (pages.mail === 'none')
+      throw new FormRefused(409, { '': 'This service sends no mails, so nobody can be invited.' });
+    refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
+    await inTransaction(database, async (client) => {
+      const asked = { accountId, email, role, by: personId };
+      const invitationId = await invite(client, asked, clock.now()).catch((error: unknown) => {
+        throw error instanceof InvitationRefused ? new FormRefused(409, { email: error.message }) : error;
+      });
+      const facts = { requestId: uuid(), accountName, by, role, invitationId };
+      await queueMail(client, { accountId, kind: 'invitation', to: email, facts }, clock.now());
+    });
+    return `${PATH}?invited=1`;
+  }
+
+  async function withdraw(
+    { invitation }: z.output<typeof withdrawForm>,
+    request: FastifyRequest,
+  ): Promise<string> {
+    const withdrawn = await withdrawInvitation(database, customerOf(request).liveAccountId, invitation);
+    if (!withdrawn) throw new SoukError('NOT_FOUND', { message: 'This invitation is not open any more.' });
+    return PATH;
+  }
+
+  async function changeRole(
+    { person, role }: z.output<typeof roleForm>,
+    request: FastifyRequest,
+  ): Promise<string> {
+    const { liveAccountId: accountId } = customerOf(request);
+    requireOwnerFor(request, role, await memberOf(accountId, person));
+    await inTransaction(database, (client) =>
+      setMember(client, { accountId, personId: person, role }, clock.now()),
+    ).catch(refuseLastOwner);
+    return PATH;
+  }
+
+  async function remove(
+    { person, keys }: z.output<typeof removeForm>,
+    request: FastifyRequest,
+  ): Promise<string> {
+    const { liveAccountId: accountId } = customerOf(request);
+    requireOwnerFor(request, await memberOf(accountId, person));
+    await inTransaction(database, async (client) => {
+      await removeMember(client, { accountId, personId: person });
+      if (keys) await revokeKeysOf(client, accountId, person, clock.now());
+    }).catch(refuseLastOwner);
+    return PATH;
+  }
+
+  /** @throws SoukError NOT_FOUND. */
+  async function memberOf(accountId: number, personId: number): Promise<Role> {
+    const found = (await listMembers(database, accountId)).find((member) => member.personId === personId);
+    if (!found) throw new SoukError('NOT_FOUND', { message: 'This account has no such member.' });
+    return found.role;
+  }
+}
+
+/** @throws SoukError KEY_FORBIDDEN unless an owner gives or takes the role of an owner. */
+function requireOwnerFor(request: FastifyRequest, ...roles: readonly Role[]): void {
+  if (!roles.includes('owner') || isAble(customerOf(request).role, 'ownership')) return;
+  throw new SoukError('KEY_FORBIDDEN', { message: 'Only an owner makes, changes or removes owners.' });
+}
+
+function refuseLastOwner(error: unknown): never {
+  if (error instanceof LastOwner)
+    throw new FormRefused(409, { '': 'An account needs an owner. Make somebody else an owner first.' });
+  throw error;
+}
+
+async function showTeam(
+  { database, clock }: Pages,
+  reply: FastifyReply,
+  form: FormState,
+  status?: number,
+): Promise<FastifyReply> {
+  const { liveAccountId: accountId, personId, role } = customerOf(reply.request);
+  const isInvited = (reply.request.query as { invited?: string }).invited === '1';
+  const [members, invitations] = await Promise.all([
+    listMembers(database, accountId),
+    listInvitations(database, accountId, clock.now()),
+  ]);
+  const mayChange = isAble(role, 'people');
+  const given = isAble(role, 'ownership') ? ROLES : ROLES.filter((one) => one !== 'owner');
+  const fault = form.faults.person ?? form.faults.invitation ?? form.faults[''];
+  return sendPage(
+    reply,
+    <Page title="Team">
+      {isInvited && (
+        <Notice tone="good" role="status">
+          The invitation is on its way. Its link works once, within seven days.
+        </Notice>
+      )}
+      {fault && <Notice tone="bad">{fault}</Notice>}
+      <Members members={members} self={personId} given={mayChange ? given : []} />
+      {invitations.length > 0 && (
+        <>
+          <h2>Open invitations</h2>
+          {mayChange ? <OwnInvitations rows={invitations} /> : <Invitations rows={invitations} />}
+        </>
+      )}
+      {mayChange && (
+        <Card title="Invite somebody">
+          <PostForm action={`${PATH}/invite`} form={form}>
+            <EmailField autocomplete="off" />
+            <Choice name="role" label="Role" options={textsOf(given)} preset="developer" />
+            <Submit>Send the invitation</Submit>
+          </PostForm>
+        </Card>
+      )}
+    </Page>,
+    status,
+  );
+}
+
+const textsOf = (roles: readonly Role[]) => roles.map((one) => [one, ROLE_TEXTS[one]] as const);
+
+/** @param props.given the roles that the viewer may give; empty: the viewer changes nothing. */
+function Members(props: { members: readonly Member[]; self: number; given: readonly Role[] }): VNode {
+  const { members, self, given } = props;
+  const mayChange = (member: Member) => given.includes(member.role);
+  return (
+    <Table
+      name="Members"
+      rows={members}
+      columns={[
+        ['E-mail address', ({ email, personId }) => (personId === self ? `${email} (you)` : email), 'row'],
+        ['Name', ({ name }) => name],
+        [
+          'Role',
+          (member) =>
+            mayChange(member) ? <RoleForm member={member} given={given} /> : ROLE_TEXTS[member.role],
+        ],
+        ['Since', ({ since }) => <Time at={since} />],
+        ['', (member) => (mayChange(member) ? <RemoveForm member={member} /> : '')],
+      ]}
+    />
+  );
+}
+
+function RoleForm({ member, given }: { member: Member; given: readonly Role[] }): VNode {
+  return (
+    <PostForm action={`${PATH}/role`} class="row">
+      <HiddenFields fields={{ person: String(member.personId) }} />
+      <select name="role" aria-label={`Role of ${member.email}`}>
+        {given.map((one) => (
+          <option key={one} value={one} selected={one === member.role}>
+            {ROLE_TEXTS[one]}
+          </option>
+        ))}
+      </select>
+      <button type="submit" class="small">
+        Change
+      </button>
+    </PostForm>
+  );
+}
+
+function RemoveForm({ member }: { member: Member }): VNode {
+  return (
+    <PostForm
+      action={`${PATH}/remove`}
+      class="row"
+      confirm={`Remove ${member.email} from this account? The pages of this person end immediately.`}
+    >
+      <HiddenFields fields={{ person: String(member.personId) }} />
+      <label>
+        <input type="checkbox" name="keys" checked /> and revoke the keys this person created
+      </label>
+      <button type="submit" class="small danger">
+        Remove
+      </button>
+    </PostForm>
+  );
+}
+
+const Invitations = tableOf<Invitation>('Open invitations', 'None.', [
+  ['E-mail address', ({ email }) => email, 'row'],
+  ['Role', ({ role: of }) => ROLE_TEXTS[of]],
+  ['Valid until', ({ expiresAt }) => <Time at={expiresAt} />],
+]);
+
+const OwnInvitations = tableOf<Invitation>('Open invitations', 'None.', [
+  ['E-mail address', ({ email }) => email, 'row'],
+  ['Role', ({ role: of }) => ROLE_TEXTS[of]],
+  ['Valid until', ({ expiresAt }) => <Time at={expiresAt} />],
+  [
+    '',
+    ({ id: invitation }) => (
+      <PostButton action={`${PATH}/withdraw`} fields={{ invitation: String(invitation) }} class="small">
+        Withdraw
+      </PostButton>
+    ),
+  ],
+]);
