@@ -76,9 +76,9 @@ export async function beginSession(
     if (passwordDigest !== undefined) await requirePassword(client, personId, passwordDigest);
     await client.query(
       `insert into web_sessions (token_hash, person_id, created_at, seen_at, expires_at)
-       select $1, id, $3, $3, $3::timestamptz + (case when installation_role is null then $4 else $5 end) * interval '1 ms'
+       select $1, id, $3, $3, case when installation_role is null then $4::timestamptz else $5 end
        from people where id = $2`,
-      [digestOf(token), personId, new Date(now), IDLE_MS.customer, IDLE_MS.staff],
+      [digestOf(token), personId, ...[0, IDLE_MS.customer, IDLE_MS.staff].map((ms) => new Date(now + ms))],
     );
     await endUnused(client, personId, digestOf(token));
   });
