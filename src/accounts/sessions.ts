@@ -120,11 +120,12 @@ export async function findSession(database: Database, token: string, now: number
   if (now - seenAt > SEEN_EVERY_MS) {
     const idleMs = session.installationRole ? IDLE_MS.staff : IDLE_MS.customer;
     const expiresAt = Math.min(now + idleMs, createdAt + LONGEST_MS);
-    await database.query('update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1', [
-      tokenHash,
-      new Date(now),
-      new Date(expiresAt),
-    ]);
+    // The keys of its pages expire with it.
+    await database.query(
+      `with seen as (update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1)
+       update api_keys set expires_at = $3 where session = $1`,
+      [tokenHash, new Date(now), new Date(expiresAt)],
+    );
   }
   return { ...session, tokenHash };
 }
@@ -186,14 +187,13 @@ export async function enterAccount(
   if (!hasKey) {
     await database.query(
       `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
-       values ($1, $2, 'pages', $3, $4, 'pages', $5, $6, $7) on conflict (hash) do nothing`,
+       select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
+       from web_sessions where token_hash = $4 on conflict (hash) do nothing`,
       [
         hashKey(apiKey),
         accountId,
         new Date(now),
-        new Date(now + LONGEST_MS),
         session.tokenHash,
-        session.personId,
         PAGE_SCOPES[role],
       ],
     );

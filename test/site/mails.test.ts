@@ -116,8 +116,7 @@ describe('the address of a new account', () => {
 });
 
 describe('a change of the address', () => {
-  const change = (fields: { email: string; password: string }) =>
-    visitor.post('/profile/email', fields);
+  const change = (fields: { email: string; password: string }) => visitor.post('/profile/email', fields);
 
   test('takes effect when the link in the mail to the new address is used, and the old address is informed', async () => {
     await signUp();
@@ -269,8 +268,9 @@ describe('notices', () => {
 });
 
 async function accountIdOf(address: string): Promise<number> {
-  const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
-    address,
-  ]);
+  const { rows } = await souk.database.query<{ id: number }>(
+    'select account_id as id from account_owners where email = $1',
+    [address],
+  );
   return rows[0]?.id ?? 0;
 }

@@ -40,9 +40,10 @@ async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<
 }
 
 async function idOf(email: string): Promise<number> {
-  const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
-    email,
-  ]);
+  const { rows } = await souk.database.query<{ id: number }>(
+    'select account_id as id from account_owners where email = $1',
+    [email],
+  );
   return rows[0]?.id ?? 0;
 }
 

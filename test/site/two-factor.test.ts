@@ -142,7 +142,9 @@ test('wrong codes of an account are limited from all networks together', async (
 
 test('a password reset does not turn it off', async ({ souk }) => {
   const { email } = await enrolled(souk);
-  const { rows } = await souk.database.query('select account_id as id from account_owners where email = $1', [email]);
+  const { rows } = await souk.database.query('select account_id as id from account_owners where email = $1', [
+    email,
+  ]);
   const token = await createPasswordReset(souk.database, rows[0]?.id, souk.clock.now());
   const visitor = stranger(souk);
   await visitor.get(`/reset-password?token=${token}`);
@@ -162,7 +164,9 @@ test('it is turned off by a code of its owner, or by the operator', async ({ sou
   expect((await (await enterPassword(souk, email)).get('/account')).path).toBe('/account');
 
   const other = await enrolled(souk);
-  const found = await souk.database.query('select account_id as id from account_owners where email = $1', [other.email]);
+  const found = await souk.database.query('select account_id as id from account_owners where email = $1', [
+    other.email,
+  ]);
   expect(await removeTwoFactor(souk.database, found.rows[0]?.id)).toBe(true);
   expect(await findAccount(souk.database, found.rows[0]?.id)).not.toBeNull();
   expect((await (await enterPassword(souk, other.email)).get('/account')).path).toBe('/account');

@@ -21,7 +21,10 @@ export interface VisitedPage {
   /** With the account. */
   address: string;
   headers: Record<string, string | string[] | undefined>;
+  /** Without the account in addresses, as `path`. */
   html: string;
+  /** As it was sent. */
+  sentHtml: string;
   /** The text of the page, with single spaces. */
   text: string;
 }
@@ -51,9 +54,18 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
     }
     const html = await answer.body.text();
     token = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? token;
-    account = accountNamed(path) ?? account;
+    const [, home = ''] = /class="brand" href="([^"]+)"/.exec(html) ?? [];
+    account = accountNamed(home) ?? accountNamed(path) ?? account;
     const { statusCode: status, headers: answered } = answer;
-    return { status, path: routeOf(path), address: path, headers: answered, html, text: textOf(html) };
+    return {
+      status,
+      path: routeOf(path),
+      address: path,
+      headers: answered,
+      html: unnamed(html),
+      sentHtml: html,
+      text: textOf(html),
+    };
   }
 
   async function follow(page: VisitedPage): Promise<VisitedPage> {
@@ -72,10 +84,14 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
 
   return {
     cookies,
-    get: async (path) => follow(await ask(path)),
+    get: async (path) => follow(await ask(account === null ? path : addressFor(account, path))),
     post: async (path, fields) => follow(await ask(await named(path), { _csrf: token, ...fields })),
     send: async (path, fields) => ask(await named(path), fields),
   };
+}
+
+function unnamed(html: string): string {
+  return html.replace(/(?<=["'])\/account\/(?:test-)?\d[^"'#?]*/g, routeOf);
 }
 
 function textOf(html: string): string {

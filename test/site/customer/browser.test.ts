@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
+import { addressFor } from '../../../src/site/account-address.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
   describeInBrowser,
@@ -120,7 +121,8 @@ describe('the pages of a busy customer', () => {
       const assets = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, asset = '']) => asset);
       expect(assets.length).toBeGreaterThan(2);
       let bytes = 0;
-      for (const address of [path, ...new Set(assets)]) bytes += await bytesOf(address);
+      const named = addressFor(customer.accountId, path);
+      for (const address of [named, ...new Set(assets)]) bytes += await bytesOf(address);
       expect({ path, isLight: bytes < MOST_BYTES, bytes }).toMatchObject({ path, isLight: true });
     }
   });
@@ -170,7 +172,7 @@ describeInBrowser('in a browser', () => {
     expect(await entry('Webhooks').isVisible()).toBe(false);
     await menu.click();
     const nav = page.getByRole('navigation', { name: 'Main' });
-    expect(await nav.getByRole('link').count()).toBe(14);
+    expect(await nav.getByRole('link').count()).toBe(16);
     const hidden = await nav.evaluate(
       (one) => one.scrollWidth - one.clientWidth + one.scrollHeight - one.clientHeight,
     );
@@ -183,7 +185,7 @@ describeInBrowser('in a browser', () => {
     await expectAccessible(page);
     await screenshot(page, 'account-menu');
     await entry('Settings').click();
-    await page.waitForURL('**/account/settings');
+    await page.waitForURL('**/account/*/settings');
   });
 
   test('shows the price of a call, then its answer and a curl command', async () => {
@@ -238,7 +240,7 @@ describeInBrowser('in a browser', () => {
     await page.getByRole('heading', { name: 'From a browser' }).waitFor();
     page.once('dialog', (dialog) => void dialog.accept());
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.waitForURL('**/account/schedules');
+    await page.waitForURL('**/account/*/schedules');
     expect(await page.getByText('From a browser').count()).toBe(0);
   });
 

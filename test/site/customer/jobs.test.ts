@@ -60,9 +60,12 @@ test('sends a stored answer unchanged, with its stored compression', async () =>
     headers: { 'accept-encoding': 'gzip' },
   });
   const { name, value } = customer.cookie;
-  const passed = await request(`${customer.client.baseUrl}/account/jobs/${job}/result`, {
-    headers: { cookie: `${name}=${value}`, 'accept-encoding': 'gzip' },
-  });
+  const passed = await request(
+    `${customer.client.baseUrl}/account/${customer.accountId}/jobs/${job}/result`,
+    {
+      headers: { cookie: `${name}=${value}`, 'accept-encoding': 'gzip' },
+    },
+  );
   expect(passed.statusCode).toBe(200);
   expect(passed.headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',

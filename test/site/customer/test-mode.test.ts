@@ -34,7 +34,7 @@ test('a customer creates a test key, calls the demo provider with it, and return
   expect((await visitor.get('/account/usage')).text).toContain('market.product 1 1');
   expect((await visitor.get('/account/settings')).text).toContain(`Account number ${accountId}`);
 
-  const live = await visitor.post('/account/mode', { mode: 'live' });
+  const live = await visitor.get(`/account/${accountId}`);
   expect(live.text).not.toContain('Test mode');
   expect((await visitor.get('/account/usage')).text).toContain('No calls in the last 30 days.');
   expect((await visitor.get('/account/keys')).text).toContain('Show test account');
@@ -62,28 +62,26 @@ test('pictures of test products are drawn by the service', async ({ souk }) => {
   expect((await client.raw(shown)).status).toBe(200);
 });
 
-test('the pages of a session have the key of the account they show', async ({ souk }) => {
+test('the pages of each account have a key of their own', async ({ souk }) => {
   const { visitor, accountId, client } = await signedIn(souk);
   await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
   await visitor.get('/account/keys');
   await visitor.post('/account/test-key', {});
   const pagesKeys = async () => {
     const { rows } = await souk.database.query(
-      `select account_id from api_keys where purpose = 'pages' and account_id = any($1)`,
+      `select account_id from api_keys where purpose = 'pages' and account_id = any($1) order by account_id`,
       [[accountId, testAccountOf(accountId)]],
     );
     return rows;
   };
   expect((await visitor.get('/account/jobs')).status).toBe(200);
-  expect(await pagesKeys()).toEqual([{ account_id: testAccountOf(accountId) }]);
-  await visitor.post('/account/mode', { mode: 'live' });
-  expect(await pagesKeys()).toEqual([{ account_id: accountId }]);
+  await visitor.get(`/account/${accountId}/jobs`);
+  expect(await pagesKeys()).toEqual([{ account_id: accountId }, { account_id: testAccountOf(accountId) }]);
 });
 
-test('an account without a test account cannot switch to one', async ({ souk }) => {
-  const { visitor } = await signedIn(souk);
-  await visitor.get('/account/keys');
-  expect((await visitor.post('/account/mode', { mode: 'test' })).text).not.toContain('Test mode Calls');
+test('the pages of a test account that was not created do not exist', async ({ souk }) => {
+  const { visitor, accountId } = await signedIn(souk);
+  expect((await visitor.get(`/account/test-${accountId}/keys`)).status).toBe(404);
 });
 
 test('while the pages show the test account, its owner exports and deletes the whole account', async ({
