@@ -149,10 +149,12 @@ export function removeMember(
     if (rowCount === 0) return false;
     await requireOwner(client, accountId);
     await endPages(client, accountId, personId);
-    await client.query('delete from web_sessions where person_id = $1 and account_id = $2', [
-      personId,
-      accountId,
-    ]);
+    // Sessions go on for a person who has pages of other accounts open.
+    await client.query(
+      `delete from web_sessions where person_id = $1
+         and (account_id = $2 or not exists (select from members where person_id = $1))`,
+      [personId, accountId],
+    );
     return true;
   });
 }

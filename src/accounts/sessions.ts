@@ -189,13 +189,7 @@ export async function enterAccount(
       `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
        select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
        from web_sessions where token_hash = $4 on conflict (hash) do nothing`,
-      [
-        hashKey(apiKey),
-        accountId,
-        new Date(now),
-        session.tokenHash,
-        PAGE_SCOPES[role],
-      ],
+      [hashKey(apiKey), accountId, new Date(now), session.tokenHash, PAGE_SCOPES[role]],
     );
     if (isStaff) await onStaff(liveAccountId);
   }

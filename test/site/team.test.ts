@@ -1,0 +1,369 @@
+import { beforeEach, describe, expect } from 'vitest';
+import { listMembers, type Role, setMember } from '../../src/accounts/members.ts';
+import { createPerson } from '../../src/accounts/people.ts';
+import { eraseDueAccounts, requestErasure } from '../../src/operator/personal-data/erasure.ts';
+import { queueMail } from '../../src/outbox/mail/mails.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { type Customer, PAGES, signedIn, visitorOf } from '../support/customer.ts';
+import type { MailServer } from '../support/mail-server.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const PASSWORD = 'a long enough password';
+const PUBLIC_URL = 'https://souk.example';
+const DAY_MS = 86_400_000;
+
+test.override('soukOptions', ({ mailServer }) => ({
+  workers: 0,
+  pages: PAGES,
+  mail: { from: 'souk@souk.example', publicUrl: PUBLIC_URL, transport: { smtpUrl: mailServer.url } },
+}));
+
+let souk: Souk;
+let server: MailServer;
+let owner: Customer;
+let number = 0;
+test.beforeAll(async ({ souk: opened, mailServer }) => {
+  souk = opened;
+  server = mailServer;
+  await souk.addWorker(['batch']);
+});
+beforeEach(async () => {
+  server.reset();
+  // The limits of an hour.
+  souk.clock.advance(3_600_000);
+  owner = await signedIn(souk);
+  await owner.visitor.get('/account/team');
+});
+
+const stranger = () => createVisitor(souk.clientOf('').baseUrl);
+
+const newAddress = () => {
+  number += 1;
+  return `guest-${number}@team.example`;
+};
+
+/** Invites somebody, and returns the path of the link in the mail. */
+async function invited(email: string, role: Role): Promise<string> {
+  const before = invitationsTo(email).length;
+  const page = await owner.visitor.post('/account/team/invite', { email, role });
+  expect(page.text).toContain('The invitation is on its way.');
+  await souk.clock.until('outbox step');
+  souk.clock.advance(1_000);
+  await expect.poll(() => invitationsTo(email).length).toBe(before + 1);
+  const { text = '' } = invitationsTo(email).at(-1) ?? {};
+  return /https:\/\/souk\.example(\/invitation\?token=\S+)/.exec(text)?.[1] ?? '';
+}
+
+const invitationsTo = (email: string) =>
+  server.taken.filter(({ to, subject }) => to?.[0]?.address === email && subject?.includes('invites you'));
+
+/** Somebody with a profile who is a member of the owner's account. */
+async function member(role: Role): Promise<{ personId: number; email: string; visitor: Visitor }> {
+  const email = newAddress();
+  const person = await createPerson(souk.database, { email, name: role }, souk.clock.now());
+  const personId = person?.id ?? 0;
+  await inTransaction(souk.database, (client) =>
+    setMember(client, { accountId: owner.accountId, personId, role }, souk.clock.now()),
+  );
+  return { personId, email, visitor: (await visitorOf(souk, personId)).visitor };
+}
+
+const tokenIn = (path: string) => path.split('token=')[1] ?? '';
+
+describe('an invitation', () => {
+  test('makes a newcomer a member once, with a name and a password', async () => {
+    const email = newAddress();
+    const link = await invited(email, 'developer');
+    const guest = stranger();
+    expect((await guest.get(link)).text).toContain(`For ${email} . Developer`);
+    const fields = { token: tokenIn(link), name: 'Guest', password: PASSWORD };
+    expect((await guest.post('/invitation/join', { ...fields, password: 'short' })).status).toBe(400);
+    const joined = await guest.post('/invitation/join', fields);
+    expect(joined.address).toBe(`/account/${owner.accountId}`);
+    expect((await guest.get('/account/team')).text).toContain(`${email} (you)`);
+    expect((await stranger().get(link)).status).toBe(404);
+    const again = stranger();
+    await again.get('/sign-in');
+    expect((await again.post('/sign-in', { email, password: PASSWORD })).status).toBe(200);
+  });
+
+  test('is accepted by the person whom it was sent to, and by nobody else who has the link', async () => {
+    const other = await signedIn(souk);
+    const third = await signedIn(souk);
+    const { rows } = await souk.database.query<{ email: string }>('select email from people where id = $1', [
+      other.personId,
+    ]);
+    const link = await invited(rows[0]?.email ?? '', 'viewer');
+    expect((await third.visitor.get(link)).text).toContain('You are signed in as');
+    // A page with a form, whose token the next form is sent with.
+    await third.visitor.get('/profile');
+    const stolen = await third.visitor.post('/invitation/accept', { token: tokenIn(link) });
+    expect(stolen.status).toBe(404);
+    const join = { token: tokenIn(link), name: 'Thief', password: PASSWORD };
+    const thief = stranger();
+    expect((await thief.get(link)).text).toContain('Sign in to accept it.');
+    expect((await thief.post('/invitation/join', join)).status).toBe(409);
+    await other.visitor.get(link);
+    const accepted = await other.visitor.post('/invitation/accept', { token: tokenIn(link) });
+    expect(accepted.address).toBe(`/account/${owner.accountId}`);
+    const members = await listMembers(souk.database, owner.accountId);
+    expect(members.map(({ personId, role }) => [personId, role])).toEqual([
+      [owner.personId, 'owner'],
+      [other.personId, 'viewer'],
+    ]);
+  });
+
+  test('that is withdrawn, replaced or older than seven days is not valid', async () => {
+    const [first, second, third] = [newAddress(), newAddress(), newAddress()];
+    const withdrawn = await invited(first, 'viewer');
+    const [, id = ''] =
+      /name="invitation" value="(\d+)"/.exec((await owner.visitor.get('/account/team')).html) ?? [];
+    expect((await owner.visitor.post('/account/team/withdraw', { invitation: id })).text).not.toContain(
+      first,
+    );
+    const replaced = await invited(second, 'viewer');
+    const valid = await invited(second, 'developer');
+    const late = await invited(third, 'viewer');
+    for (const path of [withdrawn, replaced]) expect((await stranger().get(path)).status).toBe(404);
+    expect((await stranger().get(valid)).text).toContain('Developer');
+    souk.clock.advance(7 * DAY_MS);
+    expect((await stranger().get(late)).status).toBe(404);
+  });
+
+  test('of a member, of an owner by an admin, and beyond fifty is refused', async () => {
+    const admin = await member('admin');
+    await admin.visitor.get('/account/team');
+    const refused = async (fields: { email: string; role: Role }) =>
+      (await admin.visitor.post('/account/team/invite', fields)).text;
+    expect(await refused({ email: admin.email, role: 'viewer' })).toContain('is a member already');
+    expect(await refused({ email: newAddress(), role: 'owner' })).toContain('Only an owner makes');
+    await souk.database.query(
+      `insert into invitations (account_id, email, role, created_at, expires_at)
+       select $1, n || '@many.example', 'viewer', $2, $3 from generate_series(1, 50) as n`,
+      [owner.accountId, new Date(souk.clock.now()), new Date(souk.clock.now() + DAY_MS)],
+    );
+    expect(await refused({ email: newAddress(), role: 'viewer' })).toContain('50 invitations are open');
+  });
+});
+
+describe('the pages of an account', () => {
+  test('are named by their address, so that two tabs show two accounts', async () => {
+    const { visitor, personId } = await signedIn(souk);
+    const own = (await visitor.get('/account')).address;
+    await inTransaction(souk.database, (client) =>
+      setMember(client, { accountId: owner.accountId, personId, role: 'viewer' }, souk.clock.now()),
+    );
+    const [mine, theirs] = [
+      await visitor.get(`${own}/settings`),
+      await visitor.get(`/account/${owner.accountId}/settings`),
+    ];
+    expect(mine.text).toContain(`Account number ${own.split('/')[2]}`);
+    expect(theirs.text).toContain(`Account number ${owner.accountId}`);
+    expect(mine.sentHtml).toContain(`href="/account/${owner.accountId}"`);
+    expect(theirs.sentHtml).toContain(`href="${own}"`);
+    const links = [...theirs.sentHtml.matchAll(/(?:href|action)="(\/(?:account|explore)[^"]*)"/g)];
+    const others = links.filter(([, path = '']) => !path.startsWith(`/account/${owner.accountId}`));
+    expect(others.map(([, path]) => path)).toEqual([own]);
+    // Without an account, an address leads to the one that was shown last.
+    expect((await createVisitorWith(visitor).get('/account/keys')).address).toBe(
+      `/account/${owner.accountId}/keys`,
+    );
+  });
+
+  test('do not exist for people who are no members', async () => {
+    const other = await signedIn(souk);
+    for (const path of ['', '/keys', '/team', '/explore/product', '/settings'])
+      expect((await other.visitor.get(`/account/${owner.accountId}${path}`)).status).toBe(404);
+    const page = await other.visitor.send(`/account/${owner.accountId}/team/invite`, {
+      email: 'a@b.example',
+    });
+    expect([403, 404]).toContain(page.status);
+    expect((await other.visitor.get('/account/999999999')).status).toBe(404);
+  });
+
+  test.for([
+    ['viewer', false, false, false],
+    ['billing', false, false, true],
+    ['developer', true, false, false],
+    ['admin', true, true, false],
+    ['owner', true, true, true],
+  ] as const)('let a %s work: %s, manage people: %s, buy: %s', async ([role, works, people, buys]) => {
+    const { visitor } = await member(role);
+    await visitor.get('/account/team');
+    const isAllowed = async (path: string) => {
+      const { text } = await visitor.post(path, {});
+      return !text.includes(`Your role in this account is ${role}.`);
+    };
+    expect({
+      works: await isAllowed('/account/webhooks/secret'),
+      people: await isAllowed('/account/team/role'),
+      buys: await isAllowed('/account/checkout'),
+    }).toEqual({ works, people, buys });
+    expect((await visitor.get('/account/jobs')).status).toBe(200);
+  });
+});
+
+describe('a role', () => {
+  test('that is changed counts from the next request, also for the key of the pages', async () => {
+    const { visitor, personId } = await member('developer');
+    await visitor.get('/account/schedules');
+    const keys = async () => {
+      const { rows } = await souk.database.query<{ scopes: string[] | null }>(
+        `select scopes from api_keys where purpose = 'pages' and person_id = $1`,
+        [personId],
+      );
+      return rows.map(({ scopes }) => scopes);
+    };
+    expect(await keys()).toEqual([null]);
+    await owner.visitor.post('/account/team/role', { person: String(personId), role: 'viewer' });
+    expect(await keys()).toEqual([]);
+    const refused = await visitor.post('/explore/product', {
+      domain: '1',
+      asin: 'B08N5WRWNX',
+      view: 'product',
+    });
+    expect(refused.text).toContain(
+      'Your role in this account is viewer. This requires an owner, admin or developer.',
+    );
+    expect(await keys()).toEqual([['read']]);
+  });
+
+  test('of the last owner cannot be changed or removed', async () => {
+    const person = String(owner.personId);
+    for (const [path, fields] of [
+      ['role', { person, role: 'admin' }],
+      ['remove', { person }],
+    ] as const) {
+      const page = await owner.visitor.post(`/account/team/${path}`, fields);
+      expect([page.status, page.text.includes('An account needs an owner.')]).toEqual([409, true]);
+    }
+  });
+
+  test('of an owner is given and taken by owners only', async () => {
+    const admin = await member('admin');
+    const second = await member('owner');
+    await admin.visitor.get('/account/team');
+    for (const fields of [
+      { person: String(second.personId), role: 'viewer' },
+      { person: String(admin.personId), role: 'owner' },
+    ]) {
+      const page = await admin.visitor.post('/account/team/role', fields);
+      expect([page.status, page.text.includes('Only an owner')]).toEqual([403, true]);
+    }
+    const page = await owner.visitor.post('/account/team/role', {
+      person: String(second.personId),
+      role: 'viewer',
+    });
+    expect(page.status).toBe(200);
+  });
+});
+
+describe('removing a member', () => {
+  test.for([
+    ['and the keys of the person', true],
+    ['and keeps the keys of the person', false],
+  ] as const)('ends the pages immediately %s', async ([, hasKeysRevoked]) => {
+    const { visitor, personId } = await member('developer');
+    await visitor.get('/account/keys');
+    const [key = ''] =
+      /km_[A-Za-z0-9]{32}/.exec((await visitor.post('/account/keys/new', { name: 'own' })).html) ?? [];
+    expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(200);
+    const fields = { person: String(personId), ...(hasKeysRevoked ? { keys: 'on' } : {}) };
+    await owner.visitor.post('/account/team/remove', fields);
+    expect((await visitor.get(`/account/${owner.accountId}/jobs`)).address).toContain('/sign-in');
+    expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(hasKeysRevoked ? 401 : 200);
+    expect((await listMembers(souk.database, owner.accountId)).length).toBe(1);
+  });
+});
+
+test('mails about an account go to the members whose role they concern', async () => {
+  const [billing, developer] = [await member('billing'), await member('developer')];
+  const { accountId } = owner;
+  const at = new Date(souk.clock.now()).toISOString();
+  const recipients = async (kind: string) => {
+    const { rows } = await souk.database.query<{ id: number }>(
+      'select person_id as id from outbox where account_id = $1 and kind = $2 order by person_id',
+      [accountId, kind],
+    );
+    return rows.map(({ id }) => id);
+  };
+  const unused = { keyId: 1, prefix: 'km_abcd', lastUsedAt: null, since: at };
+  // A cause makes one mail to each.
+  for (const _ of [1, 2]) await queueMail(souk.database, { accountId, kind: 'key_unused', facts: unused });
+  const plan = { subscriptionId: 1, plan: 'Basic', endsAt: at, days: 1 } as const;
+  await queueMail(souk.database, { accountId, kind: 'plan_ends', facts: plan });
+  const failing = { scheduleId: 'a', name: 'Daily', isTracker: false, since: '1', reason: 'none' };
+  await queueMail(souk.database, { accountId, kind: 'schedule_failing', facts: failing });
+  expect({
+    key: await recipients('key_unused'),
+    plan: await recipients('plan_ends'),
+    schedule: await recipients('schedule_failing'),
+  }).toEqual({
+    key: [owner.personId],
+    plan: [owner.personId, billing.personId],
+    schedule: [owner.personId, developer.personId],
+  });
+});
+
+describe('erasing', () => {
+  test('a person who alone owns an account is refused, and otherwise leaves accounts and keys to the others', async () => {
+    const guest = stranger();
+    const email = newAddress();
+    const link = await invited(email, 'owner');
+    await guest.get(link);
+    await guest.post('/invitation/join', { token: tokenIn(link), name: 'Guest', password: PASSWORD });
+    await guest.get('/profile');
+    const erase = { password: PASSWORD, confirmation: 'DELETE' };
+    const created = await guest.post('/profile/accounts', { name: 'Own account' });
+    const refused = await guest.post('/profile/erase', erase);
+    expect([refused.status, refused.text.includes('You are the only owner of Own account.')]).toEqual([
+      409,
+      true,
+    ]);
+    await inTransaction(souk.database, (client) =>
+      setMember(
+        client,
+        { accountId: Number(created.address.split('/')[2]), personId: owner.personId, role: 'owner' },
+        souk.clock.now(),
+      ),
+    );
+    expect((await guest.post('/profile/erase', erase)).path).toBe('/');
+    const { rowCount } = await souk.database.query('select from people where email = $1', [email]);
+    expect(rowCount).toBe(0);
+    expect((await listMembers(souk.database, owner.accountId)).map(({ personId }) => personId)).toEqual([
+      owner.personId,
+    ]);
+  });
+
+  test('an account erases the members who belong to no other account', async () => {
+    const lone = await member('viewer');
+    const other = await signedIn(souk);
+    await inTransaction(souk.database, (client) =>
+      setMember(
+        client,
+        { accountId: owner.accountId, personId: other.personId, role: 'viewer' },
+        souk.clock.now(),
+      ),
+    );
+    await requestErasure(souk.database, owner.accountId, souk.clock.now());
+    souk.clock.advance(7 * DAY_MS);
+    await eraseDueAccounts(souk.database, souk.clock.now(), (_id, error) => {
+      throw error;
+    });
+    const { rows } = await souk.database.query<{ id: number }>(
+      'select id from people where id = any($1) order by id',
+      [[owner.personId, lone.personId, other.personId]],
+    );
+    expect(rows.map(({ id }) => id)).toEqual([other.personId]);
+    expect((await other.visitor.get('/account')).status).toBe(200);
+  });
+});
+
+/** A new tab of a browser: the same cookies, and no page yet. */
+function createVisitorWith({ cookies }: Visitor): Visitor {
+  const tab = stranger();
+  for (const [name, value] of cookies) tab.cookies.set(name, value);
+  return tab;
+}
