@@ -30,12 +30,13 @@ const ABILITIES: Readonly<Record<Role, readonly Ability[]>> = {
   viewer: [],
 };
 
-export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
-  owner: 'Owner: everything, also deletion and other owners',
-  admin: 'Admin: people, keys, settings, calls and automation',
-  developer: 'Developer: keys of their own, calls and automation',
-  billing: 'Billing: plans, invoices and usage',
-  viewer: 'Viewer: reads',
+/** The name of each role, and what it may do. */
+export const ROLE_TEXTS: Readonly<Record<Role, readonly [name: string, may: string]>> = {
+  owner: ['Owner', 'everything, also deletion of the account and other owners'],
+  admin: ['Admin', 'people, all keys, settings, calls and automation'],
+  developer: ['Developer', 'keys of their own, calls and automation'],
+  billing: ['Billing', 'plans, invoices and usage'],
+  viewer: ['Viewer', 'reads'],
 };
 
 export function isAble(role: Role, ability: Ability): boolean {

@@ -39,9 +39,10 @@ async function customer(): Promise<Customer> {
   const visitor = createVisitor(souk.clientOf('').baseUrl);
   await visitor.get('/sign-up');
   await visitor.post('/sign-up', { email, name: `Person ${customers}`, password: PASSWORD });
-  const { rows } = await souk.database.query<{ id: number }>('select account_id as id from account_owners where email = $1', [
-    email,
-  ]);
+  const { rows } = await souk.database.query<{ id: number }>(
+    'select account_id as id from account_owners where email = $1',
+    [email],
+  );
   const id = rows[0]?.id ?? 0;
   const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
   await command.text(`grant pack --account ${id} --units 1000 --valid-days 3650`);

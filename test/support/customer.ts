@@ -45,10 +45,7 @@ export async function accountOf(database: Database, email: string): Promise<numb
 }
 
 /** A browser in which a person has signed in. */
-export async function visitorOf(
-  souk: Souk,
-  personId: number,
-): Promise<Pick<Customer, 'visitor' | 'cookie'>> {
+export async function visitorOf(souk: Souk, personId: number): Promise<Pick<Customer, 'visitor' | 'cookie'>> {
   const token = await beginSession(souk.database, { personId }, souk.clock.now());
   const cookie = { name: SESSION_COOKIE, value: token };
   const visitor = createVisitor(souk.clientOf('').baseUrl);

@@ -142,7 +142,7 @@ async function showProfile(
 
 const AccountTable = tableOf<Membership>('Your accounts', 'You are not a member of any account.', [
   ['Account', ({ accountId, accountName: of }) => <a href={`/account/${accountId}`}>{of}</a>, 'row'],
-  ['Role', ({ role }) => ROLE_TEXTS[role]],
+  ['Role', ({ role }) => ROLE_TEXTS[role][0]],
   ['State', ({ isActive }) => (isActive ? 'Active' : 'Disabled')],
 ]);
 

@@ -29,7 +29,7 @@ import { Choice, HiddenFields, PostButton, PostForm, Submit } from '../kit/form.
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table, tableOf } from '../kit/table.tsx';
+import { Table } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
@@ -163,7 +163,7 @@ async function showTeam(
       {invitations.length > 0 && (
         <>
           <h2>Open invitations</h2>
-          {mayChange ? <OwnInvitations rows={invitations} /> : <Invitations rows={invitations} />}
+          <Invitations invitations={invitations} mayChange={mayChange} />
         </>
       )}
       {mayChange && (
@@ -180,7 +180,8 @@ async function showTeam(
   );
 }
 
-const textsOf = (roles: readonly Role[]) => roles.map((one) => [one, ROLE_TEXTS[one]] as const);
+const textsOf = (roles: readonly Role[]) =>
+  roles.map((one) => [one, `${ROLE_TEXTS[one][0]}: ${ROLE_TEXTS[one][1]}`] as const);
 
 /** @param props.given the roles that the viewer may give; empty: the viewer changes nothing. */
 function Members(props: { members: readonly Member[]; self: number; given: readonly Role[] }): VNode {
@@ -189,6 +190,7 @@ function Members(props: { members: readonly Member[]; self: number; given: reado
   return (
     <Table
       name="Members"
+      stacks
       rows={members}
       columns={[
         ['E-mail address', ({ email, personId }) => (personId === self ? `${email} (you)` : email), 'row'],
@@ -196,10 +198,10 @@ function Members(props: { members: readonly Member[]; self: number; given: reado
         [
           'Role',
           (member) =>
-            mayChange(member) ? <RoleForm member={member} given={given} /> : ROLE_TEXTS[member.role],
+            mayChange(member) ? <RoleForm member={member} given={given} /> : ROLE_TEXTS[member.role][0],
         ],
         ['Since', ({ since }) => <Time at={since} />],
-        ['', (member) => (mayChange(member) ? <RemoveForm member={member} /> : '')],
+        ['Remove', (member) => (mayChange(member) ? <RemoveForm member={member} /> : '')],
       ]}
     />
   );
@@ -212,7 +214,7 @@ function RoleForm({ member, given }: { member: Member; given: readonly Role[] })
       <select name="role" aria-label={`Role of ${member.email}`}>
         {given.map((one) => (
           <option key={one} value={one} selected={one === member.role}>
-            {ROLE_TEXTS[one]}
+            {ROLE_TEXTS[one][0]}
           </option>
         ))}
       </select>
@@ -232,7 +234,7 @@ function RemoveForm({ member }: { member: Member }): VNode {
     >
       <HiddenFields fields={{ person: String(member.personId) }} />
       <label>
-        <input type="checkbox" name="keys" checked /> and revoke the keys this person created
+        <input type="checkbox" name="keys" checked /> Revoke their keys
       </label>
       <button type="submit" class="small danger">
         Remove
@@ -241,22 +243,27 @@ function RemoveForm({ member }: { member: Member }): VNode {
   );
 }
 
-const Invitations = tableOf<Invitation>('Open invitations', 'None.', [
-  ['E-mail address', ({ email }) => email, 'row'],
-  ['Role', ({ role: of }) => ROLE_TEXTS[of]],
-  ['Valid until', ({ expiresAt }) => <Time at={expiresAt} />],
-]);
+function Invitations(props: { invitations: readonly Invitation[]; mayChange: boolean }): VNode {
+  const { invitations, mayChange } = props;
+  return (
+    <Table
+      name="Open invitations"
+      stacks
+      rows={invitations}
+      columns={[
+        ['E-mail address', ({ email }) => email, 'row'],
+        ['Role', ({ role: of }) => ROLE_TEXTS[of][0]],
+        ['Valid until', ({ expiresAt }) => <Time at={expiresAt} />],
+        ['Withdraw', ({ id: invitation }) => (mayChange ? <WithdrawButton id={invitation} /> : '')],
+      ]}
+    />
+  );
+}
 
-const OwnInvitations = tableOf<Invitation>('Open invitations', 'None.', [
-  ['E-mail address', ({ email }) => email, 'row'],
-  ['Role', ({ role: of }) => ROLE_TEXTS[of]],
-  ['Valid until', ({ expiresAt }) => <Time at={expiresAt} />],
-  [
-    '',
-    ({ id: invitation }) => (
-      <PostButton action={`${PATH}/withdraw`} fields={{ invitation: String(invitation) }} class="small">
-        Withdraw
-      </PostButton>
-    ),
-  ],
-]);
+function WithdrawButton({ id: invitation }: { id: number }): VNode {
+  return (
+    <PostButton action={`${PATH}/withdraw`} fields={{ invitation: String(invitation) }} class="small">
+      Withdraw
+    </PostButton>
+  );
+}

@@ -202,6 +202,8 @@ function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
               </a>
             </li>
           ))}
+          {isPerson &&
+            elsewhereOf(viewer).map(([href, name]) => <OnlyMenu href={href} name={name} path={path} />)}
           {isPerson && <OnlyMenu href={SETTINGS} name="Settings" path={path} />}
           {isPerson && <OnlyMenu href={PROFILE} name="Profile" path={path} />}
         </ul>
@@ -255,8 +257,8 @@ function Session({ viewer, path }: { viewer: Viewer; path: string }): VNode {
 
 /** The account of the page with its settings, and the way to the others and to the console. */
 function Accounts({ viewer, path }: { viewer: Extract<Viewer, { kind: 'customer' }>; path: string }): VNode {
-  const { account, hasConsole } = viewer;
-  const others = account?.others ?? [];
+  const { account } = viewer;
+  const elsewhere = elsewhereOf(viewer);
   return (
     <>
       {account && (
@@ -264,25 +266,26 @@ function Accounts({ viewer, path }: { viewer: Extract<Viewer, { kind: 'customer'
           {account.name}
         </a>
       )}
-      {(others.length > 0 || hasConsole) && (
+      {elsewhere.length > 0 && (
         <details class="switch">
           <summary>Switch</summary>
           <ul>
-            {others.map(({ id, name }) => (
-              <li key={id}>
-                <a href={`/account/${id}`}>{name}</a>
+            {elsewhere.map(([href, name]) => (
+              <li key={href}>
+                <a href={href}>{name}</a>
               </li>
             ))}
-            {hasConsole && (
-              <li>
-                <a href="/admin">Console</a>
-              </li>
-            )}
           </ul>
         </details>
       )}
     </>
   );
+}
+
+/** The other accounts of the person, and the console. */
+function elsewhereOf({ account, hasConsole }: Extract<Viewer, { kind: 'customer' }>) {
+  const others = (account?.others ?? []).map(({ id, name }) => [`/account/${id}`, name] as const);
+  return hasConsole ? [...others, ['/admin', 'Console'] as const] : others;
 }
 
 function isOfStaff(viewer: Viewer): boolean {

@@ -77,7 +77,7 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
       reply,
       <NarrowPage title="Invitation" heading={`Invitation to ${name}`}>
         <p>
-          For <strong>{email}</strong>. {ROLE_TEXTS[role]}.
+          For <strong>{email}</strong>, as {ROLE_TEXTS[role][0].toLowerCase()}: {ROLE_TEXTS[role][1]}.
         </p>
         {session?.email === email ? (
           <PostForm action={`${PATH}/accept`} form={form}>

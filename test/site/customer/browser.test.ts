@@ -1,6 +1,11 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { createAccountOf } from '../../../src/accounts/accounts.ts';
+import { invite } from '../../../src/accounts/invitations.ts';
+import { setMember } from '../../../src/accounts/members.ts';
+import { createPerson } from '../../../src/accounts/people.ts';
 import { grantPack } from '../../../src/billing/grants.ts';
+import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { addressFor } from '../../../src/site/account-address.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
@@ -35,6 +40,9 @@ const addresses: Record<string, string> = {
   trackers: '/account/trackers',
   'tracker-new': '/account/trackers/new',
   webhooks: '/account/webhooks',
+  team: '/account/team',
+  settings: '/account/settings',
+  profile: '/profile',
   try: '/account/try',
   'try-finder': '/account/try?operation=market.productfinder',
 };
@@ -83,10 +91,26 @@ test.beforeAll(async ({ souk: opened }) => {
     conditions: [{ type: 'price_below', value: 1999 }],
   });
   addresses.tracker = `/account/trackers/${tracker.json.data.trackerId}`;
+  await aTeam(accountId, now);
   await client.post('/api/webhooks/secret', {});
   const delivery = await client.post('/api/webhooks/test', { url: 'https://receiver.example/hook' });
   addresses.delivery = `/account/webhooks/deliveries/${delivery.json.data.deliveryId}`;
 });
+
+/** Two members, an invitation, and a second account of the owner. */
+async function aTeam(accountId: number, now: number): Promise<void> {
+  await inTransaction(souk.database, async (client) => {
+    for (const [email, role] of [
+      ['dora@team.example', 'developer'],
+      ['bill@team.example', 'billing'],
+    ] as const) {
+      const person = await createPerson(client, { email, name: role }, now);
+      await setMember(client, { accountId, personId: person?.id ?? 0, role }, now);
+    }
+    await invite(client, { accountId, email: 'vera@team.example', role: 'viewer', by: null }, now);
+    await createAccountOf(client, customer.personId, 'Second account', now);
+  });
+}
 
 /** Spreads copies of what was called over the last months, with more of it towards the end. */
 async function seedHistory(accountId: number): Promise<void> {
@@ -172,7 +196,7 @@ describeInBrowser('in a browser', () => {
     expect(await entry('Webhooks').isVisible()).toBe(false);
     await menu.click();
     const nav = page.getByRole('navigation', { name: 'Main' });
-    expect(await nav.getByRole('link').count()).toBe(16);
+    expect(await nav.getByRole('link').count()).toBe(17);
     const hidden = await nav.evaluate(
       (one) => one.scrollWidth - one.clientWidth + one.scrollHeight - one.clientHeight,
     );

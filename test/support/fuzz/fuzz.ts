@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beginSession, SESSION_COOKIE } from '../../../src/accounts/sessions.ts';
 import type { OpenApiDocument } from '../../../src/api/openapi/document.ts';
-import { loadKeywords, sampleOf } from '../operation-samples.ts';
 import { ownerOf } from '../customer.ts';
+import { loadKeywords, sampleOf } from '../operation-samples.ts';
 import { TARGET_ADMIN_TOKEN, type Target, type TargetAccount } from '../target.ts';
 import { apiRequests } from './api-requests.ts';
 import { startBaseline } from './baseline.ts';
@@ -127,16 +127,18 @@ async function openCallers(target: Target, name: string): Promise<Callers> {
     accountIds: [customer.accountId, member.accountId],
     formCookie: '',
     async renew() {
-      session = await beginSession(database, { personId: await ownerOf(database, member.accountId) }, Date.now());
+      session = await beginSession(
+        database,
+        { personId: await ownerOf(database, member.accountId) },
+        Date.now(),
+      );
     },
     headersOf({ as, headers }, index) {
       // Each request comes from another address, so that limits by address do not end the run.
       const from = { 'x-forwarded-for': `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}` };
       if (as === 'customer') return { 'x-api-key': customer.key, ...from, ...headers };
       const cookie =
-        as === 'session'
-          ? `${SESSION_COOKIE}=${session}; ${callers.formCookie}`
-          : callers.formCookie;
+        as === 'session' ? `${SESSION_COOKIE}=${session}; ${callers.formCookie}` : callers.formCookie;
       const token = as === 'operator' ? { authorization: `Bearer ${TARGET_ADMIN_TOKEN}` } : {};
       return { cookie, ...token, ...from, ...headers };
     },
