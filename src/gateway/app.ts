@@ -268,7 +268,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     genReqId: () => uuid(),
     trustProxy: deps.trustProxy ?? false,
     // Pages of an account have its number in their address.
-    rewriteUrl: ({ url = '/' }) => routeOf(url),
+    rewriteUrl: ({ url = '/' }) => (url.startsWith('/account/') ? routeOf(url) : url),
     bodyLimit: BODY_LIMIT_BYTES,
     // Node would drop the second of two Authorization headers, and with it a conflicting key.
     http: { ...timeouts.http, maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },

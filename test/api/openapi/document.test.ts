@@ -24,7 +24,7 @@ describe('the document and the service', () => {
     const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
       (path) =>
         path !== '/' &&
-        !/^\/(metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|payments|reset-password|sign-|status|unsubscribe)/.test(
+        !/^\/(metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
           path,
         ),
     );
