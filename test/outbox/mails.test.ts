@@ -11,6 +11,7 @@ import { RETRY_DELAYS_MS } from '../../src/platform/retry-delays.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { startOutbox } from '../../workers/background/outbox.ts';
 import { TestClock } from '../support/clock.ts';
+import { ownerOf } from '../support/customer.ts';
 import { test as base } from '../support/souk-test.ts';
 
 const HOSTILE = 'Ann\r\nBcc: thief@evil.example <b>';
@@ -59,11 +60,13 @@ const low = {
 
 type Fixtures = { database: Parameters<typeof listMessages>[0]; clock: TestClock };
 
-async function accountOf({ database, clock }: Fixtures, isConfirmed = true): Promise<number> {
-  const id = await ensureAccount(database, email, HOSTILE, clock.now());
+/** An account and its owner. */
+async function ownerAndAccount({ database, clock }: Fixtures, isConfirmed = true) {
+  const accountId = await ensureAccount(database, email, HOSTILE, clock.now());
+  const personId = await ownerOf(database, accountId);
   if (isConfirmed)
-    await database.query('update accounts set email_confirmed_at = $2 where id = $1', [id, new Date(0)]);
-  return id;
+    await database.query('update people set email_confirmed_at = $2 where id = $1', [personId, new Date(0)]);
+  return { accountId, personId };
 }
 
 /** The last state of the mails to this test's address. */
@@ -87,9 +90,9 @@ describe('a mail', () => {
     mailServer,
     work,
   }) => {
-    const accountId = await accountOf({ database, clock });
-    await queueMail(database, { accountId, ...passwordChanged }, clock.now());
-    await queueMail(database, { accountId, ...passwordChanged }, clock.now());
+    const { accountId, personId } = await ownerAndAccount({ database, clock });
+    await queueMail(database, { personId, ...passwordChanged }, clock.now());
+    await queueMail(database, { personId, ...passwordChanged }, clock.now());
     const lost = inTransaction(database, async (client) => {
       await queueMail(client, { accountId, ...low }, clock.now());
       throw new Error('rolled back');
@@ -110,7 +113,7 @@ describe('a mail', () => {
     mailServer,
     work,
   }) => {
-    const accountId = await accountOf({ database, clock });
+    const { accountId } = await ownerAndAccount({ database, clock });
     await queueMail(database, { accountId, ...low }, clock.now());
     await queueMail(
       database,
@@ -147,8 +150,8 @@ describe('a mail', () => {
     mailServer,
     work,
   }) => {
-    const accountId = await accountOf({ database, clock });
-    await queueMail(database, { accountId, ...passwordChanged }, clock.now());
+    const { personId } = await ownerAndAccount({ database, clock });
+    await queueMail(database, { personId, ...passwordChanged }, clock.now());
     mailServer.react({ code: 451, at: 'DATA' });
     work();
     for (const [tries, delayMs] of RETRY_DELAYS_MS.slice(0, 2).entries()) {
@@ -167,8 +170,8 @@ describe('a mail', () => {
     mailServer,
     work,
   }) => {
-    const accountId = await accountOf({ database, clock });
-    await queueMail(database, { accountId, ...passwordChanged }, clock.now());
+    const { personId } = await ownerAndAccount({ database, clock });
+    await queueMail(database, { personId, ...passwordChanged }, clock.now());
     mailServer.react({ code: 550, at: 'RCPT' });
     work();
     await expect.poll(() => states({ database, clock })).toEqual([['failed', 1]]);
@@ -183,8 +186,8 @@ describe('a mail is not sent', () => {
     ['to an address that is not confirmed', false, [], undefined],
     ['about a topic that the account has switched off', true, ['units'], undefined],
   ] as const)('%s', async ([, isConfirmed, off, settings], { database, clock, mailServer, work }) => {
-    const accountId = await accountOf({ database, clock }, isConfirmed);
-    await setTopicsOff(database, accountId, off);
+    const { accountId, personId } = await ownerAndAccount({ database, clock }, isConfirmed);
+    await setTopicsOff(database, { accountId, personId }, off);
     await queueMail(database, { accountId, ...low }, clock.now());
     work(settings);
     await expect.poll(() => states({ database, clock })).toEqual([['not_sent', 0]]);
@@ -207,8 +210,8 @@ describe('a mail is not sent', () => {
 
 describe('a mail with a token', () => {
   async function confirmation({ database, clock }: Fixtures): Promise<void> {
-    const accountId = await accountOf({ database, clock });
-    const notice = { accountId, kind: 'confirm_email', facts: { requestId: email } } as const;
+    const { personId } = await ownerAndAccount({ database, clock });
+    const notice = { personId, kind: 'confirm_email', facts: { requestId: email } } as const;
     await queueMail(database, notice, clock.now());
   }
   async function shown({ database }: Fixtures) {
@@ -294,8 +297,8 @@ test('old mails are deleted, notices after 400 days and others after 30', async 
   mailServer,
   work,
 }) => {
-  const accountId = await accountOf({ database, clock });
-  await queueMail(database, { accountId, ...passwordChanged }, clock.now());
+  const { accountId, personId } = await ownerAndAccount({ database, clock });
+  await queueMail(database, { personId, ...passwordChanged }, clock.now());
   await queueMail(database, { accountId, ...low }, clock.now());
   work();
   await mailServer.received(2);
