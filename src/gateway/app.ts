@@ -46,6 +46,7 @@ import {
 } from '../billing/payments/payment-port.ts';
 import { trialPolicyOf } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
+import { SUPPORT_GRANT_UNITS } from '../operator/acts/sale-acts.ts';
 import { pollAnnouncements } from '../operator/announcements.ts';
 import { createStatusBoard } from '../operator/status/read-status.ts';
 import { mailWayOf, queuePaymentFailed } from '../outbox/mail/mails.ts';
@@ -223,6 +224,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
       publicUrl,
       adminToken,
       tokenPrice: pages.tokenPrice ?? null,
+      supportGrantUnits: pages.supportGrantUnits ?? SUPPORT_GRANT_UNITS,
       limits: api.limits,
       trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
       testMode: settings.testMode ?? null,

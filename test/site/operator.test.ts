@@ -484,6 +484,80 @@ describe('accounts', () => {
   });
 });
 
+describe('people with the role support', () => {
+  const PACK = { wallet: 'general', rate: '60', validDays: '30', window: '' };
+  const grantTo = async (who: Visitor, id: number, units: number) => {
+    const { status, text } = await who.post(`/admin/accounts/${id}/pack`, { ...PACK, units: String(units) });
+    return [status, text] as const;
+  };
+  const unitsOf = async (id: number) => {
+    const { rows } = await souk.database.query<{ units: number }>(
+      'select coalesce(sum(total_units), 0)::bigint as units from packs where account_id = $1',
+      [id],
+    );
+    return rows[0]?.units;
+  };
+
+  test('grant packs up to SUPPORT_GRANT_UNITS a day each, in all accounts together', async () => {
+    const [{ accountId: one }, { accountId: other }] = [
+      await souk.account({ plan: null }),
+      await souk.account({ plan: null }),
+    ];
+    const { visitor: who } = await staffOf(souk, 'support');
+    await who.get(`/admin/accounts/${one}`);
+    expect(await grantTo(who, one, 10_001)).toEqual([
+      409,
+      expect.stringContaining(
+        'Your role support grants at most 10,000 units a day. You can grant 10,000 more today.',
+      ),
+    ]);
+    expect((await grantTo(who, one, 6_000))[0]).toBe(200);
+    expect(await grantTo(who, other, 4_001)).toEqual([
+      409,
+      expect.stringContaining('You can grant 4,000 more'),
+    ]);
+    const both = await Promise.all([grantTo(who, other, 3_000), grantTo(who, other, 3_000)]);
+    expect(both.map(([status]) => status).sort()).toEqual([200, 409]);
+    expect([await unitsOf(one), await unitsOf(other)]).toEqual([6_000, 3_000]);
+
+    const colleague = (await staffOf(souk, 'support')).visitor;
+    await colleague.get('/admin');
+    expect((await grantTo(colleague, one, 10_000))[0]).toBe(200);
+    const finance = (await staffOf(souk, 'finance')).visitor;
+    await finance.get('/admin');
+    expect((await grantTo(finance, one, 1_000_000))[0]).toBe(200);
+  });
+
+  test('grant no subscriptions', async () => {
+    const { accountId } = await souk.account({ plan: null });
+    const { visitor: who } = await staffOf(souk, 'support');
+    await who.get(`/admin/accounts/${accountId}`);
+    const gift = { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' };
+    const refused = await who.post(`/admin/accounts/${accountId}/subscription`, gift);
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining(
+        'Your role in this installation is support. This requires the role finance or operator.',
+      ),
+    ]);
+  });
+
+  test('create no link that sets the password of somebody with a role in the installation', async () => {
+    const { accountId, personId } = await signedIn(souk);
+    await souk.database.query("update people set installation_role = 'observer' where id = $1", [personId]);
+    const ask = async (who: Visitor) => {
+      await who.get('/admin');
+      return who.post(`/admin/accounts/${accountId}/password`, {});
+    };
+    const refused = await ask((await staffOf(souk, 'support')).visitor);
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining('The owner of this account has a role in this installation.'),
+    ]);
+    expect((await ask(await operator())).text).toContain('Password reset link');
+  });
+});
+
 describe('purchases', () => {
   test('a confirmed purchase grants the plan once, and gives the customer a key', async () => {
     const buyer = await customer('buyer@orders.example', HOSTILE);
