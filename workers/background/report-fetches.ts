@@ -74,31 +74,8 @@ export async function openReportFetches(
     await deleteFinishedFetches(database, addDays(lastEndedWeek(clock.now()), -KEPT_DAYS));
     for (const missing of await dueWeeks(database, wantedWeeks(sites, clock.now()), clock.now())) {
       signal.throwIfAborted();
-      await attempt(missing, signal);
+      await attempt({ database, provider, providers, clock, log }, missing, signal);
     }
-  }
-
-  async function attempt({ site, week, attempts }: MissingWeek, signal: AbortSignal): Promise<void> {
-    const reason = await fetchWeek({ database, provider, providers, clock }, { site, week, signal }).then(
-      (outcome) => {
-        if (outcome.kind === 'failed') return outcome.reason;
-        if (outcome.kind === 'empty') return 'the provider has no data for this week';
-        const { terms, warnings } = outcome.result;
-        log.info({ country: site, week, terms, warnings }, 'fetched a weekly report');
-        return null;
-      },
-      (error: unknown) => {
-        if (signal.aborted) throw error;
-        if (!(error instanceof ProviderRefusal || error instanceof ReportError))
-          log.warn({ err: error, country: site, week }, 'failed to fetch a weekly report');
-        return error instanceof Error ? error.message : String(error);
-      },
-    );
-    if (reason === null) return;
-    const nextAttemptAt = clock.now() + pauseAfter(attempts + 1);
-    await saveFetchFailure(database, { site, week }, { reason, nextAttemptAt });
-    const next = new Date(nextAttemptAt).toISOString();
-    log.warn({ country: site, week, reason, next }, 'a weekly report was not fetched');
   }
 
   loop.wake();
@@ -110,4 +87,35 @@ export async function openReportFetches(
       await database.end();
     },
   };
+}
+
+type AttemptDeps = Parameters<typeof fetchWeek>[0] & { log: Logger };
+
+/** Fetches a week, or records when it is fetched again. */
+async function attempt(
+  deps: AttemptDeps,
+  { site, week, attempts }: MissingWeek,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, clock, log } = deps;
+  const reason = await fetchWeek(deps, { site, week, signal }).then(
+    (outcome) => {
+      if (outcome.kind === 'failed') return outcome.reason;
+      if (outcome.kind === 'empty') return 'the provider has no data for this week';
+      const { terms, warnings } = outcome.result;
+      log.info({ country: site, week, terms, warnings }, 'fetched a weekly report');
+      return null;
+    },
+    (error: unknown) => {
+      if (signal.aborted) throw error;
+      if (!(error instanceof ProviderRefusal || error instanceof ReportError))
+        log.warn({ err: error, country: site, week }, 'failed to fetch a weekly report');
+      return error instanceof Error ? error.message : String(error);
+    },
+  );
+  if (reason === null) return;
+  const nextAttemptAt = clock.now() + pauseAfter(attempts + 1);
+  await saveFetchFailure(database, { site, week }, { reason, nextAttemptAt });
+  const next = new Date(nextAttemptAt).toISOString();
+  log.warn({ country: site, week, reason, next }, 'a weekly report was not fetched');
 }
