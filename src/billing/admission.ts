@@ -136,7 +136,57 @@ export function createAdmissions(
   offPeak: OffPeakWindow,
   answerLimitMs = STORE_ANSWER_LIMIT_MS,
 ): Admissions {
-  /** Calls whose statement was sent, and has neither a result nor an error that undid it; and when it has no effect any more. */
+  const { ask, undecidedForMs } = createRoundTrips(database, now, offPeak, answerLimitMs);
+  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
+    async (batch) => {
+      const { unique, positions } = collapse(batch);
+      const rows = await ask(unique, { dry: false });
+      return batch.map((call, i) => {
+        const position = positions[i] as number;
+        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
+        if (row.outcome === 'locked') return LOCKED;
+        return input === call ? row : asJoined(row, input);
+      });
+    },
+    { patienceMs: LOCK_PATIENCE_MS },
+  );
+  // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
+  const predictions = new MicroBatcher<AdmissionRequest, AdmissionRow>((calls) => ask(calls, { dry: true }));
+
+  return {
+    async admit(request) {
+      const row = await batcher.submit(request);
+      const { accountId, callId, outcome } = row;
+      if (outcome === 'admitted') {
+        const admitted = { accountId, callId, rate: rateOf(row) };
+        return { kind: request.answer === null ? 'started' : 'cached', ...admitted };
+      }
+      if (outcome === 'key_changed') throw new KeyChanged();
+      if (outcome !== 'joined') throw refusal(row, request.units, now());
+      const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
+      const finished = joinedState !== 'reserved';
+      return { kind: 'joined', accountId, callId, finished, background, answer };
+    },
+    undecidedForMs,
+    async predict(caller, units) {
+      const row = await predictions.submit({ ...ANY_CALL, caller, units });
+      if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
+      if (row.outcome === 'key_changed') throw new KeyChanged();
+      const error = refusal(row, units, now());
+      if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
+      return { admitted: false, error };
+    },
+  };
+}
+
+/** Sends the statements of calls, and knows which of those that failed may still admit their calls. */
+function createRoundTrips(
+  database: Database,
+  now: () => number,
+  offPeak: OffPeakWindow,
+  answerLimitMs: number,
+) {
+  /** Calls whose statement has failed and may yet admit them, with the `performance.now()` after which it does not begin to. */
   const undecided = new WeakMap<AdmissionRequest, number>();
 
   async function ask(calls: readonly AdmissionRequest[], { dry }: { dry: boolean }): Promise<AdmissionRow[]> {
@@ -173,47 +223,11 @@ export function createAdmissions(
     }
   }
 
-  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
-    async (batch) => {
-      const { unique, positions } = collapse(batch);
-      const rows = await ask(unique, { dry: false });
-      return batch.map((call, i) => {
-        const position = positions[i] as number;
-        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
-        if (row.outcome === 'locked') return LOCKED;
-        return input === call ? row : asJoined(row, input);
-      });
-    },
-    { patienceMs: LOCK_PATIENCE_MS },
-  );
-  // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
-  const predictions = new MicroBatcher<AdmissionRequest, AdmissionRow>((calls) => ask(calls, { dry: true }));
-
   return {
-    async admit(request) {
-      const row = await batcher.submit(request);
-      const { accountId, callId, outcome } = row;
-      if (outcome === 'admitted') {
-        const admitted = { accountId, callId, rate: rateOf(row) };
-        return { kind: request.answer === null ? 'started' : 'cached', ...admitted };
-      }
-      if (outcome === 'key_changed') throw new KeyChanged();
-      if (outcome !== 'joined') throw refusal(row, request.units, now());
-      const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
-      const finished = joinedState !== 'reserved';
-      return { kind: 'joined', accountId, callId, finished, background, answer };
-    },
-    undecidedForMs(request) {
+    ask,
+    undecidedForMs(request: AdmissionRequest): number | null {
       const endsAt = undecided.get(request);
       return endsAt === undefined ? null : Math.max(0, endsAt - performance.now());
-    },
-    async predict(caller, units) {
-      const row = await predictions.submit({ ...ANY_CALL, caller, units });
-      if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
-      if (row.outcome === 'key_changed') throw new KeyChanged();
-      const error = refusal(row, units, now());
-      if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
-      return { admitted: false, error };
     },
   };
 }
