@@ -223,39 +223,25 @@ const PAUSES: Partial<Record<RefusalKind, { firstMs: number; longestMs: number }
   captcha: { firstMs: 600_000, longestMs: 4 * 3_600_000 },
 };
 
-export function createRateLimitedEndpoint(deps: {
+interface EndpointDeps {
   http: HttpClient;
   pacer: Pacer;
   clock: Clock;
   cookies?: Cookies;
-}): RateLimitedEndpoint {
-  const { http, pacer, clock, cookies } = deps;
+}
+
+export function createRateLimitedEndpoint(deps: EndpointDeps): RateLimitedEndpoint {
+  const { pacer, clock } = deps;
 
   async function pauseAfter({ kind, retryAfterMs = 0 }: Refusal): Promise<void> {
     const pause = PAUSES[kind];
     if (pause) await pacer.pause({ ...pause, leastMs: Math.min(retryAfterMs, pause.longestMs) });
   }
 
-  async function send(
-    request: EndpointRequest & Pick<HttpRequest, 'headOnly'>,
-    signal: AbortSignal,
-  ): Promise<{ response: HttpResponse; isCookieNew: boolean }> {
-    const cookie = (await cookies?.current()) ?? null;
-    const headers = cookie === null ? {} : { cookie };
-    const response = await http
-      .send({ ...request, headers, signal, maxBytes: MAX_BYTES })
-      .catch((cause: unknown) => {
-        // An oversized answer would be oversized again.
-        const kind = cause instanceof BodyTooLargeError ? 'malformed' : 'failed';
-        throw new Refusal(kind, describe(cause), { cause });
-      });
-    return { response, isCookieNew: (await cookies?.learn(response)) ?? false };
-  }
-
   return {
     async visit(url, context) {
       await pacer.turn(context);
-      const page = await send({ method: 'GET', url, headOnly: true }, context.signal).catch((error) => {
+      const page = await send(deps, { method: 'GET', url, headOnly: true }, context.signal).catch((error) => {
         if (context.signal.aborted) throw error;
         return null;
       });
@@ -270,10 +256,10 @@ export function createRateLimitedEndpoint(deps: {
       const chances = { ...SECOND_CHANCES };
       let isPaced = false;
       const attempt = async () => {
-        // The call is repeated at once with the cookie that the refusal set.
+        // The call is repeated immediately with the cookie that the refusal set.
         if (!isPaced) await pacer.turn(context);
         isPaced = false;
-        const { response, isCookieNew } = await send(request, signal);
+        const { response, isCookieNew } = await send(deps, request, signal);
         // A second request for a new cookie is a rate limit.
         const isGate = isCookieNew && (chances.cookieGate ?? 0) > 0;
         if (response.status !== 200) throw refusalOf(response, isGate, clock.now());
@@ -298,6 +284,24 @@ export function createRateLimitedEndpoint(deps: {
       });
     },
   };
+}
+
+/** Sends a request with the present cookie, and stores the cookie of the answer. */
+async function send(
+  { http, cookies }: EndpointDeps,
+  request: EndpointRequest & Pick<HttpRequest, 'headOnly'>,
+  signal: AbortSignal,
+): Promise<{ response: HttpResponse; isCookieNew: boolean }> {
+  const cookie = (await cookies?.current()) ?? null;
+  const headers = cookie === null ? {} : { cookie };
+  const response = await http
+    .send({ ...request, headers, signal, maxBytes: MAX_BYTES })
+    .catch((cause: unknown) => {
+      // An oversized answer would be oversized again.
+      const kind = cause instanceof BodyTooLargeError ? 'malformed' : 'failed';
+      throw new Refusal(kind, describe(cause), { cause });
+    });
+  return { response, isCookieNew: (await cookies?.learn(response)) ?? false };
 }
 
 /** Redirects are not followed, because their target is a web page with status 200. */
