@@ -9,6 +9,7 @@ import {
   createHotAnswers,
   decodeAnswer,
   encodeAnswer,
+  type HotAnswers,
   INLINE_LIMIT_BYTES,
   POLL_LIFETIME_MS,
   type StoredAnswer,
@@ -167,30 +168,11 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   const hasRoom = (accountId: number, bytes: number): Promise<boolean> =>
     takeRoom(redis, keys, accountId, bytes, roomOf(accountId));
 
-  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
-
-  async function keepForAccount(
-    accountId: number,
-    presentationId: string,
-    { meta, body }: Answer,
-  ): Promise<void> {
-    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
-    const { version } = meta;
-    const newest = keys.sharedAnswer(presentationId);
-    const replaced = keys.replacedAnswer(presentationId, version);
-    await cache.redis.soukKeepShared(
-      newest,
-      replaced,
-      keys.body(newest, version),
-      version,
-      lifetimeMs + SHARED_FOR_MS,
-    );
-  }
-
   const store: AnswerStore = {
     findShared: (presentationId) => hot.find(presentationId),
     load,
     loadSharedBody,
+    ...createSharedWriter(keys, cache, hot, hasRoom),
 
     async putOwn({ accountId, callId, background = false }, answer) {
       const key = keys.callAnswer(callId);
@@ -204,26 +186,6 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
       await count(accountId, bytes);
       if (background || Number(bytes) > 0 || (await hasRoom(accountId, entry.length + large.length))) return;
       await Promise.all([key, body].map((name) => redis.pexpire(name, OWN_LIFETIME_MS)));
-    },
-
-    keepShared(accountId, presentationId, answer) {
-      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
-      if (knownKept.has(name)) return;
-      knownKept.set(name, true);
-      // The caller has its answer. It can be read as a job for about an hour without this.
-      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
-    },
-
-    async putShared(presentationId, answer, freshForMs) {
-      const key = keys.sharedAnswer(presentationId);
-      const { entry, large } = toStore(answer);
-      const body = keys.body(key, answer.meta.version);
-      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
-      await cache.attempt(async () => {
-        const stored = setBody(cache.redis, body, large, lifetimeMs);
-        await Promise.all([cache.redis.soukPutShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
-      }, null);
-      hot.forget(presentationId);
     },
 
     async keep({ accountId, callId }) {
@@ -243,6 +205,51 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   return store;
 }
 
+/** Stores shared answers. @param hasRoom takes room of an account for some bytes, and returns whether it had that room. */
+function createSharedWriter(
+  keys: RedisKeys,
+  cache: Cache,
+  hot: HotAnswers,
+  hasRoom: (accountId: number, bytes: number) => Promise<boolean>,
+): Pick<AnswerStore, 'putShared' | 'keepShared'> {
+  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
+
+  async function keepForAccount(
+    accountId: number,
+    presentationId: string,
+    { meta, body }: Answer,
+  ): Promise<void> {
+    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
+    const { version } = meta;
+    const newest = keys.sharedAnswer(presentationId);
+    const replaced = keys.replacedAnswer(presentationId, version);
+    const places = [newest, replaced, keys.body(newest, version)];
+    await cache.redis.soukKeepShared(...places, version, lifetimeMs + SHARED_FOR_MS);
+  }
+
+  return {
+    async putShared(presentationId, answer, freshForMs) {
+      const key = keys.sharedAnswer(presentationId);
+      const { entry, large } = toStore(answer);
+      const body = keys.body(key, answer.meta.version);
+      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
+      await cache.attempt(async () => {
+        const stored = setBody(cache.redis, body, large, lifetimeMs);
+        await Promise.all([cache.redis.soukPutShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
+      }, null);
+      hot.forget(presentationId);
+    },
+
+    keepShared(accountId, presentationId, answer) {
+      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
+      if (knownKept.has(name)) return;
+      knownKept.set(name, true);
+      // The caller has its answer. It can be read as a job for about an hour without this.
+      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
+    },
+  };
+}
+
 /** Reads stored answers. */
 function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
   const bodies = new LRUCache<string, Buffer, { from: Redis }>({
@@ -251,11 +258,6 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
     // A body never changes under its key, so concurrent requests share one fetch.
     fetchMethod: async (key, _stale, { context: { from } }) => (await from.getBuffer(key)) ?? undefined,
   });
-
-  async function findAt(from: Redis, key: string): Promise<StoredAnswer | null> {
-    const bytes = await from.getBuffer(key);
-    return bytes ? decodeAnswer(bytes) : null;
-  }
 
   const hot = createHotAnswers((presentationId) =>
     cache.attempt(() => findAt(cache.redis, keys.sharedAnswer(presentationId)), null),
@@ -307,6 +309,11 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
       );
     },
   };
+}
+
+async function findAt(from: Redis, key: string): Promise<StoredAnswer | null> {
+  const bytes = await from.getBuffer(key);
+  return bytes ? decodeAnswer(bytes) : null;
 }
 
 function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {

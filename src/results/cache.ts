@@ -200,7 +200,7 @@ const MAX_BYTES = 32 * 2 ** 20;
 const ENTRY_BYTES = 1_024;
 
 /** Keeps the small answers that several requests look up at the same time, so that Redis is asked for each once a second. */
-interface HotAnswers {
+export interface HotAnswers {
   /** Returns an answer that is in memory, or the promise of one. */
   find(id: string): StoredAnswer | Promise<StoredAnswer | null>;
   /** Forgets an answer that was replaced. */
