@@ -55,16 +55,12 @@ export async function openBacklog(deps: {
     state.meanDurationMs += (durationMs - state.meanDurationMs) * SMOOTHING;
   });
 
-  async function capacityOf(pool: PoolName): Promise<number> {
-    return (await countAlive(redis, keys, pool, clock.now())) * POOLS[pool].concurrency;
-  }
-
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
         const [first, capacity] = await Promise.all([
           redis.llen(queues.of(pool).toKey('wait')),
-          capacityOf(pool),
+          capacityOf(redis, keys, pool, clock.now()),
         ]);
         Object.assign(pools[pool], { first, capacity });
         const reportedMs = await readMeanDuration(redis, keys, pool);
@@ -86,7 +82,7 @@ export async function openBacklog(deps: {
   return {
     async estimateWaitMs(pool, priority) {
       // A worker may have reported since the last sample, such as after Redis has lost its data.
-      if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(pool);
+      if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(redis, keys, pool, clock.now());
       // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
       // for each call.
       const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues.of(pool), priority + 1);
@@ -97,6 +93,11 @@ export async function openBacklog(deps: {
     sample,
     close: stop,
   };
+}
+
+/** Returns how many jobs of a pool its live workers run at the same time. */
+async function capacityOf(redis: Redis, keys: RedisKeys, pool: PoolName, now: number): Promise<number> {
+  return (await countAlive(redis, keys, pool, now)) * POOLS[pool].concurrency;
 }
 
 /** Counts the live worker processes of a pool. */
