@@ -277,7 +277,7 @@ class Obtaining {
 }
 
 /**
- * Waits for the parts of a call. Most errors end the call at once. If a part has to wait for tokens, or was not sent
+ * Waits for the parts of a call. Most errors end the call immediately. If a part has to wait for tokens, or was not sent
  * because the call was cancelled, the call ends only after its other parts, because their data is already paid for.
  */
 async function allParts(parts: readonly Promise<void>[]): Promise<void> {

@@ -121,7 +121,7 @@ export interface AnswerStore {
   keepShared(accountId: number, presentationId: string, answer: Answer): void;
   /** Keeps the answer of a call longer, for a caller that polls. The answer may be stored later. */
   keep(call: AnsweredCall): Promise<void>;
-  /** Does the same for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
+  /** Does what `keep` does, for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
   keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void>;
 }
 
@@ -134,10 +134,10 @@ const OWN_LIFETIME_MS = 15 * 60_000;
 /** Calls receive a shared answer for this long, so it is kept longer than an answer of one call. */
 const SHARED_FOR_MS = 3_600_000;
 
-/** How many shared answers of accounts a process knows to be kept. */
+/** How many shared answers a process remembers to have kept for accounts. */
 const MAX_KNOWN_KEPT = 20_000;
 
-/** How long a shared answer is kept at least after it is no longer fresh, for requests that join a call with that answer. */
+/** The shortest time that a shared answer is kept after it is no longer fresh, for requests that join a call with that answer. */
 const JOIN_MARGIN_MS = 6 * 60_000;
 
 /** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
@@ -160,7 +160,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   cache.redis.defineCommand('soukKeepShared', { numberOfKeys: 3, lua: KEEP_SHARED });
   const { hot, load, loadSharedBody } = createAnswerReader(redis, keys, cache);
 
-  /** Adds an answer that was stored for polling to the stored bytes of its account. @param bytes the reply of a script: 0 if the answer was not stored for polling. */
+  /**
+   * Adds an answer that was stored for polling to the stored bytes of its account.
+   * @param bytes the reply of a script: 0 if the answer was not stored for polling.
+   */
   async function count(accountId: number, bytes: unknown): Promise<void> {
     if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
   }

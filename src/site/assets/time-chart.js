@@ -5,7 +5,7 @@ const DAY = 1440;
 const SHORTEST = DAY / 4;
 /** Series with more values have no dots. */
 const MOST_DOTS = 30;
-/** Pixels. */
+/** Pixels. A narrower chart has no names of axes. */
 const NARROW = 480;
 /** Distances between the marks of an axis of whole numbers. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500]
@@ -41,7 +41,7 @@ function read({ series, ...chart }) {
   return { ...chart, series: all, from: first - room, to: last + room, last };
 }
 
-/** A chart in its figure, with what is in view and what is pointed at. */
+/** A chart in its figure, with its view and the time that is pointed at. */
 class TimeChart {
   #figure;
   #chart;
@@ -202,7 +202,7 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
       ...scales.map((scale, i) => ({
         ...axis,
         scale,
-        // Between two ranks or counts is nothing.
+        // Ranks and counts are whole numbers.
         ...(scale === 'rank' || scale === 'count' ? { incrs: WHOLE } : {}),
         side: i === 0 ? 3 : 1,
         size: isNamed ? 58 : 44,

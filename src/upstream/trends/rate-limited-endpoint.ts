@@ -82,7 +82,7 @@ export function publicError(
 }
 
 /**
- * Paces the calls of all workers to one rate-limited endpoint, through Redis: a burst at once, then one call in each
+ * Paces the calls of all workers to one rate-limited endpoint, through Redis: a burst immediately, then one call in each
  * interval, and none for a while after the provider refuses.
  */
 export interface Pacer {
@@ -109,7 +109,7 @@ interface TurnContext extends Cancellable {
 export interface Pace {
   /** Milliseconds from one call to the next. */
   intervalMs: number;
-  /** Calls that may be sent at once after an idle period. */
+  /** Calls that may be sent immediately after an idle period. */
   burst: number;
 }
 
