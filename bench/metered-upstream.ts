@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { MINUTE_MS } from '../src/platform/durations.ts';
 import { runProcess } from '../src/platform/process.ts';
 
 /** The use of the refill by calls. */
@@ -12,7 +13,7 @@ export interface MeterReport {
 
 const { TOKENS_PER_MINUTE = '60000' } = process.env;
 const RATE = Number(TOKENS_PER_MINUTE);
-const TICK_MS = 60_000;
+const TICK_MS = MINUTE_MS;
 
 /** The tokens that background work leaves in reserve. At this balance, background work can use only what a refill adds. */
 const RESERVE = 0.1 * 60 * RATE;

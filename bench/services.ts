@@ -7,6 +7,7 @@ import { createKey } from '../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
+import { DAY_MS } from '../src/platform/durations.ts';
 import { startPostgres } from '../src/platform/embedded/postgres.ts';
 import { startRedis } from '../src/platform/embedded/redis.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -157,7 +158,7 @@ function createProcesses({ postgres, redis }: { postgres: Store; redis: Store })
 async function keyOfNewAccount(database: Database, number: number, planId: number): Promise<string> {
   const now = Date.now();
   const accountId = await ensureAccount(database, `bench-${number}@bench.example`, 'Bench', now);
-  const [startsAt, endsAt] = [new Date(now - 1000), new Date(now + 86_400_000)];
+  const [startsAt, endsAt] = [new Date(now - 1000), new Date(now + DAY_MS)];
   const subscription = { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt } as const;
   await grantSubscription(database, subscription);
   return createKey(database, accountId, now);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import { listen } from '../src/platform/channel.ts';
+import { MINUTE_MS } from '../src/platform/durations.ts';
 import { type ErrorRecord, errorRecordSchema } from '../src/platform/error-record.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { hasShardedChannels, type Redis } from '../src/platform/redis.ts';
@@ -60,7 +61,7 @@ interface CompletionChannel {
 }
 
 /** How long a process is registered for a call: longer than a request waits for it. */
-const REGISTERED_MS = 15 * 60_000;
+const REGISTERED_MS = 15 * MINUTE_MS;
 
 /** Begins the id of a process whose channel is sharded, so that publishers need not know which channels its Redis has. */
 const SHARDED = 'sharded-';

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { Clock } from '../src/platform/clock.ts';
+import { MINUTE_MS } from '../src/platform/durations.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import type { CallEvents, OfSource } from '../src/platform/telemetry/call-events.ts';
 import type { StoredSource } from '../src/results/cache.ts';
@@ -61,7 +62,7 @@ export interface Sources {
 }
 
 /** How long missing data is remembered; a product may appear at any time. */
-const NOTHING_LIFETIME_MS = 60_000;
+const NOTHING_LIFETIME_MS = MINUTE_MS;
 
 /** Concurrent fetches of one call. */
 const FETCHES_AT_ONCE = 4;

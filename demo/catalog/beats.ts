@@ -1,6 +1,5 @@
+import { DAY } from '../minutes.ts';
 import { fractionOf, plus } from './random.ts';
-
-const DAY = 1440;
 
 /** Moments at irregular distances: the nth is anywhere in the nth period. */
 export interface Beat {

@@ -1,3 +1,4 @@
+import { DAY } from '../minutes.ts';
 import type { AsinFacts } from './asins.ts';
 import {
   type Beat,
@@ -16,7 +17,6 @@ import { curveAt, fraction, fractionOf, hashOf, plus, stateAfter } from './rando
 import { demandAt } from './seasons.ts';
 import { SELLER_COUNT } from './sellers.ts';
 
-const DAY = 1440;
 /** Index time begins with a year. */
 export const YEAR_MINUTES = 365.25 * DAY;
 

@@ -1,3 +1,4 @@
+import { DAY } from '../minutes.ts';
 import { wordsOf } from '../words.ts';
 import { type AsinFacts, factsOf } from './asins.ts';
 import { leafAt, pathOfLeaf } from './categories.ts';
@@ -6,8 +7,6 @@ import { type Popularity, popularityOf, trackingSince } from './popularity.ts';
 import { hash, pick } from './random.ts';
 import { historyOf, valuesAt } from './series.ts';
 import { mean, type Point, rankDropsOf, toPoints } from './stats.ts';
-
-const DAY = 1440;
 
 /** The longest part of a history that is read at once to find an earlier value. */
 const WINDOW = 90 * DAY;

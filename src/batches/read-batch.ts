@@ -3,6 +3,7 @@ import { inputOn, type QueuedOperation } from '../operations/define.ts';
 import { toFaults } from '../operations/faults.ts';
 import { QUEUED_NAMES, queuedOperation } from '../operations/index.ts';
 import { integer, oneOf, shownValue, text } from '../operations/params/scalars.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Item } from './pack.ts';
@@ -97,8 +98,6 @@ export const batchBodySchema = z.strictObject(
   { ...ITEM_SOURCES, ...BATCH_SETTINGS },
   'must be a JSON object',
 );
-
-const DAY_MS = 86_400_000;
 
 /** The default and the longest time from creation to the deadline. */
 export const DEFAULT_TIME_MS = 7 * DAY_MS;

@@ -1,6 +1,7 @@
 import type { PoolName } from '../operations/pools.ts';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** An admitted call, as stored by admission. Times are Unix milliseconds. */
@@ -111,7 +112,7 @@ const CALLS_READ = `select * from calls
   where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 order by id desc`;
 
 /** Gateways create ids by their own clocks, which may differ by this much. */
-const CLOCKS_APART_MS = 3_600_000;
+const CLOCKS_APART_MS = HOUR_MS;
 
 /** Returns a lower bound of the ids of version 7 that are created at this time or later. */
 function firstIdAt(unixMs: number): string {

@@ -1,5 +1,6 @@
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { Wallet } from './wallets.ts';
 
@@ -121,5 +122,5 @@ function lowBalance({ general, off_peak, packs }: Pick<QuotaSnapshot, 'general' 
   return null;
 }
 
-const warnUntil = (now: number) => now + WARNING_DAYS * 86_400_000;
+const warnUntil = (now: number) => now + WARNING_DAYS * DAY_MS;
 const iso = (at: number) => new Date(at).toISOString();

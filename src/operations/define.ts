@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorKind } from '../platform/errors.ts';
 import type { FieldsOf, Records } from './answer-fields.ts';
 import type { ReportsNeeded } from './brand-analytics/keywords.ts';
@@ -224,9 +225,7 @@ export function oneSource(identity: string, read?: Source['read']): readonly Sou
 }
 
 /** How long a cached answer lives. */
-export const CACHE_LIFETIME_MS = 3_600_000;
-
-const HOUR_MS = 3_600_000;
+export const CACHE_LIFETIME_MS = HOUR_MS;
 
 /** Returns the maximum age in milliseconds of a cached answer for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {

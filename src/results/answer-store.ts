@@ -1,5 +1,6 @@
 import type { Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
+import { HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import {
@@ -129,16 +130,16 @@ export interface AnswerStore {
  * Lifetime of the answer of a call that was answered directly, if the account has no room for it, and of the answer of a
  * batch's call. Requests may join the call for five minutes after its acceptance.
  */
-const OWN_LIFETIME_MS = 15 * 60_000;
+const OWN_LIFETIME_MS = 15 * MINUTE_MS;
 
 /** Calls receive a shared answer for this long, so it is kept longer than an answer of one call. */
-const SHARED_FOR_MS = 3_600_000;
+const SHARED_FOR_MS = HOUR_MS;
 
 /** How many shared answers a process remembers to have kept for accounts. */
 const MAX_KNOWN_KEPT = 20_000;
 
 /** The shortest time that a shared answer is kept after it is no longer fresh, for requests that join a call with that answer. */
-const JOIN_MARGIN_MS = 6 * 60_000;
+const JOIN_MARGIN_MS = 6 * MINUTE_MS;
 
 /** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
 const BODY_CACHE_BYTES = 128 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import type { Logger } from '../platform/log.ts';
 import { outageOf } from '../platform/outage.ts';
@@ -72,9 +73,11 @@ export function decodeAnswer(bytes: Buffer): StoredAnswer {
 }
 
 /** How long a caller may fetch the result of a job. */
-export const POLL_LIFETIME_MS = 24 * 3_600_000;
+export const POLL_LIFETIME_MS = DAY_MS;
 
-const HOUR_MS = 3_600_000;
+/** The counts of stored bytes are kept by the hour, so the oldest hour is counted in full. */
+const COUNTED_HOURS = POLL_LIFETIME_MS / HOUR_MS;
+const COUNTS_LIFETIME_MS = POLL_LIFETIME_MS + HOUR_MS;
 
 /** Counts by the hour of Redis's clock, because answers expire by that clock too. */
 const ADD = `
@@ -99,7 +102,7 @@ export async function addStoredBytes(
   accountId: number,
   bytes: number,
 ): Promise<void> {
-  await redis.eval(ADD, 1, keys.storedBytes(accountId), bytes, POLL_LIFETIME_MS + HOUR_MS);
+  await redis.eval(ADD, 1, keys.storedBytes(accountId), bytes, COUNTS_LIFETIME_MS);
 }
 
 const TAKE = `
@@ -127,13 +130,13 @@ export async function takeRoom(
   bytes: number,
   limit: number,
 ): Promise<boolean> {
-  const lifetimes = [POLL_LIFETIME_MS + HOUR_MS, POLL_LIFETIME_MS / HOUR_MS];
-  return (await redis.eval(TAKE, 1, keys.directBytes(accountId), bytes, limit, ...lifetimes)) === 1;
+  const values = [bytes, limit, COUNTS_LIFETIME_MS, COUNTED_HOURS];
+  return (await redis.eval(TAKE, 1, keys.directBytes(accountId), ...values)) === 1;
 }
 
 /** Returns the bytes of an account's stored answers that have not expired. Answers that expired within the last hour may be included. */
 export async function storedBytes(redis: Redis, keys: RedisKeys, accountId: number): Promise<number> {
-  return Number(await redis.eval(SUM, 1, keys.storedBytes(accountId), POLL_LIFETIME_MS / HOUR_MS));
+  return Number(await redis.eval(SUM, 1, keys.storedBytes(accountId), COUNTED_HOURS));
 }
 
 /** The Redis of what may be lost at any time: shared answers and sources, with the flights that fetch them. */
@@ -154,7 +157,7 @@ export function cacheOn(redis: Redis): Cache {
 }
 
 /** A fault of the cache is logged at most this often. */
-const LOG_EVERY_MS = 60_000;
+const LOG_EVERY_MS = MINUTE_MS;
 
 /**
  * Connects to a Redis that holds only cached data, if there is one. It may be down, now and later.

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MINUTE_MS } from '../platform/durations.ts';
 import { run } from '../platform/embedded/binaries.ts';
 
 /** The right of one `npm start` to use a data folder. */
@@ -21,7 +22,7 @@ interface Note {
 }
 
 /** A stopping Souk answers its last requests, and PostgreSQL writes a checkpoint. */
-const WAIT_LIMIT_MS = 60_000;
+const WAIT_LIMIT_MS = MINUTE_MS;
 const LOOK_EVERY_MS = 100;
 
 /** The programs that an `npm start` runs. */

@@ -4,10 +4,10 @@ import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { failedCalls, failedCallsOf } from '../../src/operator/failure-search.ts';
 import { eraseDueAccounts } from '../../src/operator/personal-data/erasure.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 
 const CALLS = 30_000;
-const DAY_MS = 86_400_000;
 
 let billing: Billing;
 let account: BilledAccount;

@@ -1,11 +1,10 @@
 import { describe, expect } from 'vitest';
 import { monthsAfter } from '../../src/platform/calendar.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';
-
-const DAY_MS = 86_400_000;
 
 test.override('soukOptions', { workers: 0, clock: databaseClock() });
 let souk: Souk;

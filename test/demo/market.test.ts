@@ -5,8 +5,8 @@ import { allLeaves } from '../../demo/catalog/categories.ts';
 import { productOf } from '../../demo/catalog/products.ts';
 import { sketch } from '../../demo/catalog/sketch.ts';
 import { type Point, toPoints, valueAtTime } from '../../demo/catalog/stats.ts';
+import { DAY } from '../../demo/minutes.ts';
 
-const DAY = 1440;
 /** 2026-03-04. */
 const NOW = 7_979_640;
 

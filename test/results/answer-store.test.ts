@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import {
   type Answer,
@@ -30,8 +31,6 @@ afterAll(() => {
   other.disconnect();
 });
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const NOW = Date.parse('2026-03-04T10:00:00Z');
 
 function answerOf(text: string | Buffer, fetchedAt = NOW): Answer {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { migrate, schemaFiles } from '../../src/platform/db/migrate.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { postgresBinaries, run } from '../../src/platform/embedded/binaries.ts';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
 
@@ -15,7 +16,7 @@ const SOURCES = [
   'src/platform/embedded/postgres.ts',
   'test/support/postgres-template.ts',
 ];
-const UNUSED_TEMPLATE_MS = 24 * 3_600_000;
+const UNUSED_TEMPLATE_MS = DAY_MS;
 
 /**
  * Copies a PostgreSQL data folder with a migrated database to `folder`, for `startPostgres`. The folder that is

@@ -5,6 +5,7 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { startProgram } from './soak/program.ts';
@@ -34,8 +35,6 @@ export interface TargetAccount {
 }
 
 export const TARGET_ADMIN_TOKEN = 'only-for-the-operator-of-the-target';
-
-const DAY_MS = 86_400_000;
 
 /** @param options `programs` is the folder of the compiled programs; `env` is added to the settings of all processes. */
 export async function openTarget(options: {

@@ -1,8 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
 import type { AlertView } from '../../src/batches/trackers/alert.ts';
 import type { TrackerView } from '../../src/batches/trackers/tracker.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { Client } from './client.ts';
-import { comesAbout, HOUR_MS } from './schedules.ts';
+import { comesAbout } from './schedules.ts';
 import type { Script } from './scripted-upstream.ts';
 import type { Souk } from './souk.ts';
 

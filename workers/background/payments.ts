@@ -8,8 +8,9 @@ import { reconcileRenewals } from '../../src/billing/payments/sync-renewal.ts';
 import { runTopUps } from '../../src/billing/payments/top-ups.ts';
 import { type Clock, every } from '../../src/platform/clock.ts';
 import { withLease } from '../../src/platform/db/lease.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 
-const EVERY_MS = 60_000;
+const EVERY_MS = MINUTE_MS;
 
 /** Repairs what lost events of Stripe left undone, once a minute in one process, until the process stops. */
 export function startPayments(

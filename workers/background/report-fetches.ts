@@ -12,6 +12,7 @@ import { addDays, lastEndedWeek, type ReportSite } from '../../src/operations/br
 import type { Providers } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
 import { type Credentials, ProviderRefusal } from '../../src/upstream/selling-partner/report-provider.ts';
@@ -21,7 +22,7 @@ export interface ReportFetchSettings {
   sites: readonly ReportSite[];
 }
 
-const LOOK_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = MINUTE_MS;
 
 /** An import uses three connections and the lock one; one is spare. */
 const CONNECTIONS = 5;

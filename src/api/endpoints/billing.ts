@@ -6,6 +6,7 @@ import { QUEUED_NAMES } from '../../operations/index.ts';
 import { addDays, date, integer, oneOf } from '../../operations/params/scalars.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { csvOf } from '../../results/csv.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
@@ -15,7 +16,6 @@ import { cutPage, pageOf } from './page.ts';
 
 const DEFAULT_DAYS = 30;
 const MOST_DAYS = 366;
-const DAY_MS = 86_400_000;
 
 const usageRow = z
   .object({

@@ -7,6 +7,7 @@ import { queuedOperation } from '../../operations/index.ts';
 import type { ServiceClock } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { HOUR_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
 import {
   type AccountLimits,
@@ -57,8 +58,6 @@ export interface SaveRequest {
   /** Checks the request and returns what it would save. */
   dryRun: boolean;
 }
-
-const HOUR_MS = 3_600_000;
 
 /** How many runs are checked for an overlap with the off-peak window. */
 const RUNS_CHECKED = 5;

@@ -4,6 +4,7 @@ import { v7 as uuid } from 'uuid';
 import { isLimited, obstacleOfKey, requireKeyFor } from '../../accounts/key-standing.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { HOUR_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { ERRORS, type ErrorKind, SoukError } from '../../platform/errors.ts';
 import { okBody } from '../../results/envelope.ts';
 import { batchView, findBatch } from '../batch.ts';
@@ -19,11 +20,9 @@ import { findRun, insertRun, isRunning, type Run, runView } from './run.ts';
 import { dueSchedules, lockSchedule, type Schedule, scheduleItems, setKey, setNextDue } from './schedule.ts';
 
 /** A run that starts this long after its time counts as missed. */
-const MISSED_AFTER_MS = 60_000;
+const MISSED_AFTER_MS = MINUTE_MS;
 
 const SCHEDULES_AT_ONCE = 50;
-
-const HOUR_MS = 3_600_000;
 
 /** Runs every schedule that is due, once for each time in all processes. */
 export async function runDueSchedules(deps: PrepareDeps): Promise<void> {

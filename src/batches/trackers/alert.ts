@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { type Condition, conditionKey, conditionSchema, isAboutKeywords } from './condition.ts';
 import type { Crossing } from './look.ts';
 
@@ -65,7 +66,7 @@ export function alertView({ item, createdAt, ...alert }: Alert): AlertView {
 export const MOST_ALERTS = 10_000;
 
 /** How long alerts are kept. */
-const ALERTS_LIFETIME_MS = 90 * 86_400_000;
+const ALERTS_LIFETIME_MS = 90 * DAY_MS;
 
 const DELETED_TOGETHER = 1_000;
 

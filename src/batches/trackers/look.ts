@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import { enqueueAll } from '../../outbox/webhooks/deliveries.ts';
 import { hasWebhookRoom, type WebhookLimits } from '../../outbox/webhooks/webhook-limits.ts';
+import { HOUR_MS } from '../../platform/durations.ts';
 import type { ItemResult } from '../results.ts';
 import { type Alert, alertView, insertAlerts } from './alert.ts';
 import { conditionKey } from './condition.ts';
@@ -17,7 +18,6 @@ interface Look {
 /** The states of the conditions of one item, by the key of the condition. */
 type States = Record<string, ConditionState>;
 
-const HOUR_MS = 3_600_000;
 const ALERTS_PER_EVENT = 100;
 
 /**

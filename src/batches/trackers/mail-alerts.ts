@@ -3,14 +3,15 @@ import { isTestAccount, liveAccountOf } from '../../accounts/authentication.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
 import { type Alert, listAlertsAfter } from './alert.ts';
 import { conditionText, valueText } from './condition.ts';
 
 /** A tracker sends at most one mail in this time. */
-const PAUSE_MS = 3_600_000;
+const PAUSE_MS = HOUR_MS;
 
 /** Alerts that are older than this are not sent, for example when mails are switched on for a tracker with old alerts. */
-const OLDEST_MS = 86_400_000;
+const OLDEST_MS = DAY_MS;
 
 const ALERTS_PER_MAIL = 100;
 const TRACKERS_AT_ONCE = 100;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
 import { FEED_WINDOWS } from '../read-batch.ts';
 import { countRuns, type Timing } from '../schedules/cron.ts';
 import { type Run, runSchema, runView } from '../schedules/run.ts';
@@ -161,8 +162,6 @@ export function trackerView(tracker: Tracker, now: number): TrackerView {
   };
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const WHOLE_WEEKS_DAYS = 364;
 
 /** Returns how many looks an average day of the next 52 weeks has. Counts each field by itself, which bounds the work. */

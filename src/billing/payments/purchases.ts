@@ -3,6 +3,7 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import {
   grantPack,
   grantSubscriptionIn,
@@ -137,8 +138,6 @@ export interface NewPurchase {
   currency: string;
   provider: ProviderName;
 }
-
-const DAY_MS = 86_400_000;
 
 /** The highest amount that Stripe accepts in one payment. */
 const LARGEST_AMOUNT_CENTS = 99_999_999;

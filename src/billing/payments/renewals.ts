@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { unixMs } from '../../platform/db/columns.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import { grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { Purchase } from './purchases.ts';
 import type { PaidPeriod, StripeFacts } from './sync-renewal.ts';
@@ -65,7 +66,7 @@ interface RenewalChanges {
 }
 
 /** Stripe charges about an hour after a month has ended. The last month is extended this long before its end, in several attempts. */
-export const EXTEND_BEFORE_MS = 30 * 60_000;
+export const EXTEND_BEFORE_MS = 30 * MINUTE_MS;
 
 /**
  * Returns what a renewing plan is now, and which invoices still have to be granted.

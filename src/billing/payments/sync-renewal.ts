@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { isKnownPlan } from '../grants.ts';
 import type { Wallet } from '../wallets.ts';
 import { type PlanOffer, planCents } from './offers.ts';
@@ -302,8 +303,7 @@ async function setPrice(
 const MOST_AT_ONCE = 50;
 
 /** A plan whose month has ended is read this often until its payment is reported; others once a day. */
-const AGAIN_MS = 10 * 60_000;
-const DAY_MS = 86_400_000;
+const AGAIN_MS = 10 * MINUTE_MS;
 
 /**
  * Reads plans from Stripe again whose month ends or has ended, and plans that were not read for a day, because events can be

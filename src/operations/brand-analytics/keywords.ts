@@ -1,4 +1,5 @@
 import { stemmer } from 'stemmer';
+import { DAY_MS } from '../../platform/durations.ts';
 
 /** The sites that have brand analytics, by site code. */
 export const REPORT_SITES = {
@@ -32,8 +33,6 @@ export function normaliseTerm(text: string): string {
 const SIMPLE = /^[!-~]+(?: [!-~]+)*$/;
 
 const BLANKS = /[\s\p{Cc}\p{Cs}]+/gu;
-
-const DAY_MS = 86_400_000;
 
 /** Returns whether a date is a Saturday. Weeks run from Sunday to Saturday; a week's date (YYYY-MM-DD) is its Saturday. */
 export function isSaturday(date: string): boolean {

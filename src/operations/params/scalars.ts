@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../platform/durations.ts';
 import { LARGEST_WORD_ID } from '../brand-analytics/keywords.ts';
 import type { RawRequest } from '../define.ts';
 import type { JsonSchema } from './request.ts';
@@ -172,8 +173,6 @@ function fromSwitch(value: unknown): unknown {
 }
 
 const FAULT = problem('must be a date such as 2026-01-31');
-
-const DAY_MS = 86_400_000;
 
 /** A calendar date, YYYY-MM-DD. */
 export function date() {

@@ -8,6 +8,7 @@ import pRetry from 'p-retry';
 import { z } from 'zod';
 import { addDays, REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import { createHttpClient, type HttpClient } from '../http-client.ts';
 import { type Credentials, ProviderRefusal, type Region, type ReportProvider } from './report-provider.ts';
 
@@ -18,7 +19,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const MOST_BYTES = 65_536;
 
 /** A token is not used shortly before it expires, because the call that uses it takes time. */
-const MARGIN_MS = 60_000;
+const MARGIN_MS = MINUTE_MS;
 
 const answerSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 

@@ -1,4 +1,5 @@
 import type { Property } from '../../operations/trends/keyword-question.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters, type SoukError } from '../../platform/errors.ts';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { stringifyJson } from '../../platform/json.ts';
@@ -87,7 +88,7 @@ export function unknownGeo(geo: string): SoukError {
 }
 
 /** Calls to explore have the strictest limit, so its answers are kept for as long as their tokens are valid. */
-const TOKEN_LIFETIME_MS = 24 * 3_600_000;
+const TOKEN_LIFETIME_MS = DAY_MS;
 
 /** The endpoint with the data of each widget type. */
 const DATA_PATHS: Record<string, string> = {

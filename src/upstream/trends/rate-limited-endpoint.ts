@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Result } from 'ioredis';
 import pRetry from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import { HOUR_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
@@ -117,7 +118,7 @@ export interface Pace {
 export const LONGEST_WAIT_MS = 20_000;
 
 /** A refusal counts as the first again after this time without one. */
-const FORGIVE_MS = 3_600_000;
+const FORGIVE_MS = HOUR_MS;
 
 /**
  * A hash: `next` is the time when the intervals of all calls so far end, `openAt` the end of a pause, `refusals` the
@@ -220,7 +221,7 @@ const FAULT_DELAY_MS = 300;
 /** An exhausted limit recovers within minutes; a blocked address stays blocked for hours. */
 const PAUSES: Partial<Record<RefusalKind, { firstMs: number; longestMs: number }>> = {
   rateLimited: { firstMs: 10_000, longestMs: 600_000 },
-  captcha: { firstMs: 600_000, longestMs: 4 * 3_600_000 },
+  captcha: { firstMs: 600_000, longestMs: 4 * HOUR_MS },
 };
 
 interface EndpointDeps {

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { openQueues } from '../../../jobs/queues.ts';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
@@ -21,8 +22,6 @@ test.afterEach(async ({ souk, release }) => {
   release();
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
-
-const DAY_MS = 86_400_000;
 
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { stopWorkers } from '../../support/workers.ts';
@@ -186,7 +187,7 @@ test('keeps a job and its result for a day, then returns 404', async ({ souk, cl
   release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   await client.get(`${headers.location}?wait=30`);
-  souk.clock.advance(24 * 3_600_000);
+  souk.clock.advance(DAY_MS);
   expect((await client.get(`${headers.location}/result`)).status).toBe(200);
   souk.clock.advance(1);
   for (const place of [headers.location, `${headers.location}/result`]) {

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/batches/trackers/condition.ts';
 import { type ConditionState, type Crossing, decide } from '../../../src/batches/trackers/look.ts';
 import { readingOf } from '../../../src/batches/trackers/reading.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { statsOf, type TrackedProduct } from '../../support/trackers.ts';
 
-const HOUR_MS = 3_600_000;
 const answerOf = (product: TrackedProduct) => ({ products: [{ asin: 'B0', stats: statsOf(product) }] });
 
 /** Looks once an hour. @returns the crossings by the number of the look. */

@@ -6,11 +6,12 @@ import { compareWithConditions, lockTracker } from '../../../src/batches/tracker
 import type { TrackerView } from '../../../src/batches/trackers/tracker.ts';
 import { WEBHOOK_LIMITS } from '../../../src/outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom } from '../../support/batches.ts';
 import { verified } from '../../support/receiver.ts';
 import { csvReport, load, ranked } from '../../support/reports.ts';
-import { comesAbout, HOUR_MS } from '../../support/schedules.ts';
+import { comesAbout } from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import {

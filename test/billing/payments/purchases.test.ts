@@ -17,11 +17,11 @@ import {
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-const DAY_MS = 86_400_000;
 
 describe('a purchase', () => {
   let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
+
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
@@ -18,6 +19,7 @@ import {
 } from '../../../src/billing/payments/sync-renewal.ts';
 import { findTopUp, runTopUps, saveTopUp, startTopUp } from '../../../src/billing/payments/top-ups.ts';
 import { endingPlans } from '../../../src/operator/account-facts.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
@@ -27,7 +29,6 @@ import { openStripeStandIn, type StripeStandIn } from '../../support/stripe.ts';
 import { openPaidService, type PaidService, stripeSettings } from '../../support/stripe-customer.ts';
 import { subscriptionOf } from '../../support/stripe-model.ts';
 
-const DAY_MS = 86_400_000;
 const START = '2026-03-04T10:00:00.000Z';
 
 const test = base

@@ -8,10 +8,10 @@ import {
 } from '../../../src/billing/payments/renewals.ts';
 import { type PaidPeriod, readFacts, type StripeFacts } from '../../../src/billing/payments/sync-renewal.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { StripeModel, type StripeObject, subscriptionOf } from '../../support/stripe-model.ts';
 
 const START = Date.UTC(2026, 0, 31, 12);
-const DAY_MS = 86_400_000;
 const GRACE_MS = 7 * DAY_MS;
 
 const MARCH: PaidPeriod = {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { carriedUnits } from '../../../src/billing/payments/renewals.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 
-const DAY_MS = 86_400_000;
 const MONTH_MS = 30 * DAY_MS;
 
 test.each([

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
@@ -101,8 +102,6 @@ const CASES: {
     field: 'deals',
   },
 ];
-
-const HOUR_MS = 3_600_000;
 
 const test = base
   .override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000' })

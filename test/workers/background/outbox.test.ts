@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, onTestFinished } from 'vitest';
 import { CLAIM_MS } from '../../../src/outbox/webhooks/webhook-sender.ts';
 import { openDatabase } from '../../../src/platform/db/pool.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { RETRY_DELAYS_MS } from '../../../src/platform/retry-delays.ts';
 import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
@@ -16,8 +17,6 @@ import {
   type WebhookCustomer,
   webhookCustomer,
 } from '../../support/webhooks.ts';
-
-const HOUR_MS = 3_600_000;
 
 test.override('soukOptions', { workers: 0 });
 let souk: Souk;

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import type { Database, Queryable } from '../../../platform/db/pool.ts';
+import { DAY_MS } from '../../../platform/durations.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { StripeSettings } from '../payment-port.ts';
 
@@ -34,7 +35,6 @@ export interface StripeContext extends Required<StripeDeps> {
   currency: string;
 }
 
-const DAY_MS = 86_400_000;
 export const PLAN_GRACE_DAYS = 7;
 
 export function stripeContext(settings: StripeSettings, deps: StripeDeps): StripeContext {
