@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { addDays } from '../../src/operations/brand-analytics/keywords.ts';
+import { addDays } from '../../src/platform/calendar.ts';
 import { WEEK_MS } from '../../src/platform/durations.ts';
 import { csvOf } from './formats.ts';
 import { rankingOf } from './ranking.ts';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { isTestAccount } from '../accounts/authentication.ts';
 import { requireKeyFor } from '../accounts/key-standing.ts';
+import { checkMaxUnits } from '../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../billing/wallets.ts';
 import { TEST_POOL } from '../operations/pools.ts';
 import { iso, type ServiceClock } from '../platform/clock.ts';
@@ -19,7 +20,6 @@ import {
   ACCOUNT_LIMITS,
   type AccountLimits,
   checkedWebhook,
-  checkMaxUnits,
   countOpenBatches,
   limitsFor,
   requireBatchRoom,
@@ -72,7 +72,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
     const webhook = await checkedWebhook(deps, upload.accountId, request.settings.webhook, 'webhook');
     const { calls, units } = await packAll(request.operation, request.items, takeTurns);
     const deadlineAt = await deadlineOf(deps, request.settings);
-    checkMaxUnits(units, request.settings.maxUnits);
+    checkMaxUnits('The batch can cost up to', units, request.settings.maxUnits);
     if (upload.dryRun) return dryRunReply(request, calls.length, units);
     const settings = { ...request.settings, webhook };
     return create(deps, upload, { ...request, settings }, calls, deadlineAt, requestHash);

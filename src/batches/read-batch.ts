@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
 import { toFaults } from '../operations/faults.ts';
-import { QUEUED_NAMES, queuedOperation } from '../operations/index.ts';
+import { existingOperation, QUEUED_NAMES } from '../operations/index.ts';
 import { integer, oneOf, shownValue, text } from '../operations/params/scalars.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
@@ -243,7 +243,7 @@ export function itemsOf(
     throw fault('params', 'can be used with split only: each entry of items contains all of its parameters');
   if (items) {
     counted(items.length, fault);
-    return { operation: operationOf(name), raws: items };
+    return { operation: existingOperation(name), raws: items };
   }
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
   const [[field, values] = ['', []], ...others] = Object.entries(split);
@@ -254,18 +254,12 @@ export function itemsOf(
   counted(values.length, fault);
   // Before the parameters are copied, because the copies can take much more memory than the document.
   if (params && sizeOf(params) * values.length > limits.bytes) throw tooLarge(limits);
-  return { operation: operationOf(name), raws: values.map((value) => ({ ...params, [field]: value })) };
+  return { operation: existingOperation(name), raws: values.map((value) => ({ ...params, [field]: value })) };
 }
 
 function counted(count: number, fault: (parameter: string, problem: string) => BatchFaults): void {
   if (count === 0) throw fault('items', 'must contain at least one item');
   if (count > MOST_ITEMS) throw fault('items', `must be at most ${MOST_ITEMS} items; ${count} were given`);
-}
-
-function operationOf(name: string): QueuedOperation {
-  const operation = queuedOperation(name);
-  if (!operation) throw new Error(`unknown operation ${name}`);
-  return operation;
 }
 
 async function readLines(
@@ -275,5 +269,5 @@ async function readLines(
   const { operation, ...settings } = parseAs(batchQuerySchema, query);
   const { lines, count } = await linesOf(body, MOST_ITEMS, takeTurns);
   counted(count, (parameter, problem) => new BatchFaults([{ parameter, problem }]));
-  return { settings, operation: operationOf(operation), raws: lines };
+  return { settings, operation: existingOperation(operation), raws: lines };
 }

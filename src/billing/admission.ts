@@ -3,7 +3,7 @@ import { KeyChanged } from '../accounts/authentication.ts';
 import type { PoolName } from '../operations/pools.ts';
 import { LOCKED, LockLane, MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
-import type { ErrorKind, SoukError } from '../platform/errors.ts';
+import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import { outageOf, STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
@@ -307,4 +307,17 @@ function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest)
 function rateOf({ minuteLimit, minuteLeft, resetAt }: AdmissionRow): MinuteRate {
   if (minuteLimit === null || resetAt === null) return null;
   return { limit: minuteLimit, remaining: minuteLeft, resetAt: resetAt.getTime() };
+}
+
+/** @param cost the beginning of the message. @throws SoukError QUOTA_MAX_UNITS. */
+export function checkMaxUnits(
+  cost: 'The call costs' | 'The batch can cost up to',
+  needed: number,
+  maxUnits: number | null,
+): void {
+  if (maxUnits === null || needed <= maxUnits) return;
+  throw new SoukError('QUOTA_MAX_UNITS', {
+    message: `${cost} ${needed} units; maxUnits is ${maxUnits}.`,
+    metadata: { needed, maxUnits },
+  });
 }

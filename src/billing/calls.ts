@@ -1,6 +1,7 @@
 import type { PoolName } from '../operations/pools.ts';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { NO_ID } from '../platform/db/rows.ts';
 import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorRecord } from '../platform/error-record.ts';
 
@@ -202,8 +203,6 @@ export async function listWaitingCalls(
   });
   return rows;
 }
-
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Returns those of some calls that are still open. */
 export async function findOpenCalls(

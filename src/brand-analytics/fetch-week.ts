@@ -1,10 +1,6 @@
-import {
-  addDays,
-  lastEndedWeek,
-  REPORT_SITES,
-  type ReportSite,
-} from '../operations/brand-analytics/keywords.ts';
+import { lastEndedWeek, REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import type { Providers } from '../operations/pools.ts';
+import { addDays } from '../platform/calendar.ts';
 import { type Clock, sleep } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/durations.ts';

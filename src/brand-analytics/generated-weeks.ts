@@ -4,12 +4,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import {
-  addDays,
-  lastEndedWeek,
-  REPORT_SITE_CODES,
-  type ReportSite,
-} from '../operations/brand-analytics/keywords.ts';
+import { lastEndedWeek, REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
+import { addDays } from '../platform/calendar.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { programArguments } from '../platform/project.ts';

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../platform/durations.ts';
 import { run } from '../platform/embedded/binaries.ts';
 
@@ -65,7 +66,7 @@ async function previousEnd(file: string, dataDir: string): Promise<void> {
       throw new Error(
         `Souk is already running on ${dataDir} (process ${left.join(', ')}). Stop it, or set SOUK_DATA_DIR to another folder.`,
       );
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await pause(LOOK_EVERY_MS);
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
@@ -113,7 +114,7 @@ async function untilReady(gateway: string): Promise<void> {
     const text = await response.text();
     if (response.ok) return;
     if (attempt === 100) throw new Error(`the gateway is not ready: ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 }
 

@@ -8,8 +8,9 @@ import {
   wantedWeeks,
 } from '../../src/brand-analytics/fetch-week.ts';
 import { ReportError } from '../../src/brand-analytics/import/report.ts';
-import { addDays, lastEndedWeek, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
+import { lastEndedWeek, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
 import type { Providers } from '../../src/operations/pools.ts';
+import { addDays } from '../../src/platform/calendar.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { MINUTE_MS } from '../../src/platform/durations.ts';

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { LEDGER_KINDS, type LedgerLine, ledgerCsv, ledgerLines } from '../../billing/ledger-lines.ts';
 import { dailyUse, dailyUseByKey } from '../../billing/statement.ts';
+import { WALLETS } from '../../operations/account/quota.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { QUEUED_NAMES } from '../../operations/index.ts';
-import { addDays, date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { addDays } from '../../platform/calendar.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
@@ -100,8 +102,6 @@ function requirePeriod(from: string, to: string): void {
       : `must be at most ${MOST_DAYS - 1} days before the last day, ${to}, got ${from}`;
   throw invalidParameters([{ parameter: 'from', problem }]);
 }
-
-const WALLETS = ['general', 'off_peak'] as const;
 
 const lineSchema = z
   .object({

@@ -1,4 +1,4 @@
-import { checkMaxUnits } from '../../../jobs/submit.ts';
+import { checkMaxUnits } from '../../billing/admission.ts';
 import { findCall, notePolled } from '../../billing/calls.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -73,7 +73,7 @@ async function priced(
     if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, NOTHING_CALLED));
     units = pricedBy.unitsOf(await dataOf(answer));
   }
-  checkMaxUnits(units, maxUnits);
+  checkMaxUnits('The call costs', units, maxUnits);
   return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
 }
 

@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Reports } from '../../../jobs/payload.ts';
 import { requireKeyFor } from '../../accounts/key-standing.ts';
+import { checkMaxUnits } from '../../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../../billing/wallets.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
@@ -12,7 +13,6 @@ import { SoukError } from '../../platform/errors.ts';
 import {
   type AccountLimits,
   checkedWebhook,
-  checkMaxUnits,
   countSchedules,
   limitsFor,
   requireScheduleRoom,
@@ -167,7 +167,7 @@ export async function check(
 ): Promise<void> {
   const problem = cronProblem(schedule, now);
   if (problem) throw new BatchFaults([{ parameter: 'cron', problem }]);
-  checkMaxUnits(schedule.unitsQuoted, schedule.maxUnits);
+  checkMaxUnits('The batch can cost up to', schedule.unitsQuoted, schedule.maxUnits);
   if (schedule.window !== 'off_peak') return;
   for (const runAt of nextRuns(schedule, now, RUNS_CHECKED)) {
     const { isOpen, opensAt } = await offPeakOpening(database, offPeak, runAt);

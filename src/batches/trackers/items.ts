@@ -1,7 +1,7 @@
 import { termIds } from '../../brand-analytics/word.ts';
 import { type ReportSite, siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
-import { queuedOperation } from '../../operations/index.ts';
+import { existingOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import type { Item } from '../pack.ts';
 import { BatchFaults } from '../upload-text.ts';
@@ -39,7 +39,7 @@ export async function itemsOf(
 ): Promise<TrackedItems> {
   if (subjects.kind === 'keywords') return keywordItems(reports, subjects);
   return {
-    operation: operationOf('market.product'),
+    operation: existingOperation('market.product'),
     raws: productItems(subjects.domain, subjects.asins, conditions),
   };
 }
@@ -117,13 +117,7 @@ async function keywordItems(
       })),
     );
   return {
-    operation: operationOf('aba.word'),
+    operation: existingOperation('aba.word'),
     raws: terms.map((term) => ({ wordId: ids.get(term), fields: KEYWORD_FIELDS })),
   };
-}
-
-function operationOf(name: 'market.product' | 'aba.word'): QueuedOperation {
-  const operation = queuedOperation(name);
-  if (!operation) throw new Error(`unknown operation ${name}`);
-  return operation;
 }

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
-import { isDate, isSaturday } from '../../operations/brand-analytics/keywords.ts';
+import { isSaturday } from '../../operations/brand-analytics/keywords.ts';
+import { isDate } from '../../platform/calendar.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { asinToNumber } from '../rank-row.ts';
+import { asinToNumber } from '../asin-number.ts';
 import {
   badLine,
   NotUtf8,

@@ -1,6 +1,7 @@
 import { isRecord } from '../params/request.ts';
-import type { DetailLevel, Offer, Product } from './detail-level.ts';
+import type { DetailLevel } from './detail-level.ts';
 import { currencyDigits, fromKeepaMinutes, NAMED_SERIES, pointWidth, type SeriesKind } from './history.ts';
+import type { Offer, Product } from './product.ts';
 
 /** Parts of decoded products that only some calls return. */
 type Part = 'decoded' | 'history' | 'csv' | 'salesRanks' | 'buyBox' | 'rating';

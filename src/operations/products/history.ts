@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../platform/durations.ts';
-import type { Offer, Product } from './detail-level.ts';
+import type { Offer, Product } from './product.ts';
 
 /** Index time counts minutes from 2011-01-01T00:00Z. */
 const EPOCH_MINUTES = 21_564_000;

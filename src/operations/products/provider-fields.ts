@@ -1,5 +1,6 @@
 import { decodedRow } from './decode-product.ts';
-import { type DetailLevel, type Member, namedStats, type Product } from './detail-level.ts';
+import { type DetailLevel, namedStats } from './detail-level.ts';
+import type { Member, Product } from './product.ts';
 
 /**
  * The fields of the provider's product model, but for those that our own model describes. A product can have others, which

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { chown, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { hasCommand, run } from './binaries.ts';
 
 /** Starts a server without root rights. */
@@ -116,7 +117,7 @@ export async function waitUntilReady(server: ServerProcess, probe: () => Promise
       return await probe();
     } catch (error) {
       if (ended || Date.now() > giveUpAt) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await pause(25);
     }
   }
 }

@@ -6,7 +6,8 @@ import {
 } from '@sp-api-sdk/reports-api-2021-06-30';
 import pRetry from 'p-retry';
 import { z } from 'zod';
-import { addDays, REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
+import { addDays } from '../../platform/calendar.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
 import { createHttpClient, type HttpClient } from '../http-client.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { storeChanged } from '../../../src/batches/results.ts';
-import type { AlertView } from '../../../src/batches/trackers/alert.ts';
-import { dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
+import { type AlertView, dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
 import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/look.ts';
 import type { TrackerView } from '../../../src/batches/trackers/tracker.ts';
 import { WEBHOOK_LIMITS } from '../../../src/outbox/webhooks/webhook-limits.ts';

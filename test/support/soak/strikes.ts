@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Dice } from './dice.ts';
 import type { Server, SoakServices } from './services.ts';
 
@@ -144,8 +145,4 @@ function storesFirst(a: Strike, b: Strike): number {
 
 function isStore(server: Server): boolean {
   return server === 'redis' || server === 'postgres';
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { NO_ID } from '../../../platform/db/rows.ts';
 import { MINUTE_MS, WEEK_MS } from '../../../platform/durations.ts';
 import { handleSession, handleStripeEvent } from './events.ts';
 import type { StripeContext } from './stripe-context.ts';
@@ -25,8 +26,6 @@ export async function reconcileCheckouts(context: StripeContext): Promise<void> 
     after = rows.at(-1)?.id ?? after;
   }
 }
-
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 async function readCheckout(context: StripeContext, ref: string): Promise<void> {
   const stripe = await context.api();
