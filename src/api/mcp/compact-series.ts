@@ -4,10 +4,8 @@ import { date, integer } from '../../operations/params/scalars.ts';
 import { parseAs } from '../operations/call-options.ts';
 import type { Arguments } from './tool.ts';
 
-/**
- * Decoded histories as an agent reads them: `[["2026-11-01", 19.99], ...]` instead of a list of times and a list of values,
- * in 60 percent of the tokens.
- */
+// Decoded histories as an agent reads them: `[["2026-11-01", 19.99], ...]` instead of a list of times and a list of values,
+// in 60 percent of the tokens.
 
 const limitsSchema = z.object({
   from: date().optional(),

@@ -15,7 +15,7 @@ import {
 import { HOUR_MS } from '../../platform/durations.ts';
 import type { Arguments, ListedTool } from './tool.ts';
 
-/** The only file of the gateway that imports the SDK of the Model Context Protocol. */
+// The only file of the gateway that imports the SDK of the Model Context Protocol.
 
 /** The tools and resources that are served over the protocol. `Caller` is opaque here. */
 export interface Served<Caller> {

@@ -7,7 +7,7 @@ import {
   type ResourceTemplate,
 } from './protocol.ts';
 
-/** Resources of the Model Context Protocol: results of jobs and batches, in slices. */
+// Resources of the Model Context Protocol: results of jobs and batches, in slices.
 
 const ADDRESS = /^\/api\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?|$)/i;
 const URI =

@@ -14,7 +14,7 @@ const BYTES_PER_TOKEN = 4;
 /** How much is shown of an answer without an outline. */
 const PREVIEW_BYTES = 2_000;
 
-/** What a result states about its call, beside the data. */
+/** What a result states about its call, in addition to the data. */
 export interface CallSummary {
   unitsConsumed: number;
   cache?: string;
@@ -67,7 +67,7 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   return structured({ results: lines.map(parseJson), finished, _call: context.call });
 }
 
-/** Histories become much shorter, so that a large answer with some of their points may fit. */
+/** Returns the largest answer that is parsed. It is larger if the call requests some points of histories, which are much shorter. */
 function readableBytes({ series }: ResultContext): number {
   return series && Object.values(series).some((limit) => limit !== undefined)
     ? PARSED_BYTES
@@ -103,7 +103,7 @@ let lastLargePart: Promise<void> = Promise.resolve();
 async function takenPart(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
   if (!isWhole) return largeResult(answer, bytes, context);
-  // The result has some fields besides the part.
+  // The result has some fields in addition to the part.
   const limitBytes = budgetBytes(context.budgetTokens) - 500;
   const taken = await takePart(bytes, { ...part, series: context.series ?? {} }, limitBytes);
   return structured({ ...taken, _call: context.call });

@@ -272,7 +272,7 @@ function listOf<T extends number | string>(
     : [...items].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** Schema of a selection's filters for the documentation: the usual ones by name, the others by name patterns. */
+// Schema of a selection's filters for the documentation: the usual ones by name, the others by name patterns.
 
 const WHOLE: JsonSchema = {
   type: 'integer',
