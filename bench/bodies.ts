@@ -43,7 +43,7 @@ function plain(text: string): Packed {
 function smallProduct(): string {
   return restOf({
     domainId: 1,
-    title: 'A product that is answered at once',
+    title: 'A product that is answered immediately',
     brand: 'Bench',
     productType: 0,
     csv: [[7_000_000, 1999]],

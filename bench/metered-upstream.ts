@@ -22,7 +22,7 @@ const RESERVE = 0.1 * 60 * RATE;
 const FIRST_TICK_MS = 5_000;
 
 /**
- * A product data provider that answers at once, whose tokens are refilled once a minute, like Keepa's. The message `reset`
+ * A product data provider that answers immediately, whose tokens are refilled once a minute, like Keepa's. The message `reset`
  * starts it with the reserve that background work leaves.
  */
 await runProcess('metered upstream', async () => {
@@ -60,7 +60,7 @@ await runProcess('metered upstream', async () => {
     const products = asins.map((asin) => ({
       asin,
       domainId: 1,
-      title: 'A product that is answered at once',
+      title: 'A product that is answered immediately',
       brand: 'Bench',
       productType: 0,
       lastUpdate: 7_000_000,

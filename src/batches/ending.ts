@@ -112,7 +112,7 @@ export async function postponeCollection(
   );
 }
 
-/** Cancels a batch: its pending calls end at once. @returns false if it had ended. */
+/** Cancels a batch: its pending calls end immediately. @returns false if it had ended. */
 export async function cancelBatch(
   database: Database,
   accountId: number,

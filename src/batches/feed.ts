@@ -38,7 +38,7 @@ export interface FeedDeps extends SubmitDeps {
   keys: RedisKeys;
   offPeak: OffPeakWindow;
   log: Logger;
-  /** Called for each call that is under way, so that its end is noticed at once. */
+  /** Called for each call that is under way, so that its end is noticed immediately. */
   onFed(callId: string): void;
   /** Called for each of them whose job another process may have submitted. */
   onJoined(callId: string): Promise<void>;

@@ -146,7 +146,7 @@ export async function hasJoinableCall(
   return rowCount !== 0;
 }
 
-/** Returns the calls of several accounts at once, without those that do not exist. */
+/** Returns the calls of several accounts in one statement, without those that do not exist. */
 export async function findCalls(
   database: Database,
   ids: readonly { accountId: number; callId: string }[],

@@ -18,7 +18,7 @@ interface ExpiredPack {
 
 /**
  * Releases every reservation whose deadline is over, left behind by workers or gateways that died. Safe in several
- * processes at once, because a call ends only once.
+ * processes at the same time, because a call ends only once.
  * @returns the calls that this run has released.
  */
 export async function releaseOverdue(

@@ -40,7 +40,7 @@ function startReportGenerator(folder: string, wanted: readonly SiteWeek[], terms
     detached: true,
   });
   const ended = endOf(child);
-  // Attached at once, because Node discards unread lines when the process ends.
+  // Attached immediately, because Node discards unread lines when the process ends.
   const lines = on(createInterface({ input: child.stdout }), 'line', { close: ['close'] });
   return {
     async *weeks() {

@@ -20,7 +20,7 @@ function whole(fallback: number, from = 1, to = Number.MAX_SAFE_INTEGER) {
 /** Limits on what an account, an address or a store may take. They are keys of the setting LIMITS. */
 export const LIMITS = {
   FREE_REQUESTS_PER_SECOND: whole(20).describe(
-    'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; counted over 5 seconds, so five times as many may arrive at once',
+    'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; counted over 5 seconds, so five times as many may arrive at the same time',
   ),
   OPEN_REQUESTS_PER_ACCOUNT: whole(200).describe(
     'Requests of an account that one gateway answers at the same time, including calls and long polls that wait',

@@ -10,7 +10,7 @@ export type Redis = SingleRedis | Cluster;
 
 /** The purpose of a connection. It determines the behaviour while Redis is down. */
 export type RedisPurpose =
-  /** For requests: commands fail at once, so that the request can be refused. */
+  /** For requests: commands fail immediately, so that the request can be refused. */
   | 'serving'
   /** The same for the queues of a gateway. */
   | 'submitting'
@@ -30,7 +30,7 @@ interface RedisOptions {
   onCommandError?: (error: unknown) => void;
   /**
    * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
-   * replaced: until Redis answers again, further commands fail at once. On all connections, a sentinel that does not answer within
+   * replaced: until Redis answers again, further commands fail immediately. On all connections, a sentinel that does not answer within
    * this time is passed over.
    */
   answerLimitMs?: number;

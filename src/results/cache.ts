@@ -47,7 +47,7 @@ export const VERSION_LENGTH = 20;
 
 /** Creates a version: the fetch time in hex, so that versions sort by age, and a random part. */
 export function newVersion(fetchedAt: number): string {
-  // Node draws the random bits of many UUIDs at once; a few bytes cost as much as all of them.
+  // Node draws the random bits of many UUIDs in one step; a few bytes cost as much as all of them.
   const random = randomUUID().slice(TIME_DIGITS - VERSION_LENGTH);
   return fetchedAt.toString(16).padStart(TIME_DIGITS, '0') + random;
 }

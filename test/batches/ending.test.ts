@@ -290,7 +290,7 @@ test('a call that a request waits for continues after its batch is cancelled', a
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('a cancelled batch ends at once and leaves the call it joined running', async ({
+test('a cancelled batch ends immediately and leaves the call it joined running', async ({
   souk,
   client,
   upstream,

@@ -40,7 +40,7 @@ async function whilePaused(queue: PoolQueue, run: () => Promise<void>): Promise<
   }
 }
 
-test('a worker runs no more jobs of a pool at once than the pool has places', async ({
+test('a worker runs no more jobs of a pool at the same time than the pool has slots', async ({
   souk,
   upstream,
   onTestFinished,

@@ -84,7 +84,7 @@ async function follow(deps: TestReportsDeps, signal: AbortSignal, renew: Renew):
   const importing = openForGenerated(databaseUrl, TEST_REPORTS);
   const folder = await mkdtemp(join(tmpdir(), 'souk-test-reports-'));
   let generator: ReportGenerator | null = null;
-  // The generator may work on a week for as long as it likes, so it ends with the worker at once.
+  // The generator may work on a week for as long as it likes, so it ends with the worker immediately.
   const stopGenerator = () => void generator?.stop();
   signal.addEventListener('abort', stopGenerator);
   try {

@@ -27,7 +27,7 @@ export const getJobEvents = endpoint({
   path: '/api/jobs/{id}/events',
   summary: "Streams a job's status as Server-Sent Events.",
   description:
-    "Streams a job's status as Server-Sent Events: `job` at once and after each change, and `end` when the job has ended. The data of each event is the job.",
+    "Streams a job's status as Server-Sent Events: `job` immediately and after each change, and `end` when the job has ended. The data of each event is the job.",
   id: jobId,
   scopes: OWN_JOB_SCOPES,
   occupies: 'streams',

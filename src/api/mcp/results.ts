@@ -125,7 +125,7 @@ async function outlined(outline: unknown, bytes: number | null, context: ResultC
   const { narrowing, resource, budgetTokens, call } = context;
   const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
   const less =
-    narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items at once';
+    narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items in one call';
   const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
   const hasParts = bytes === null || bytes <= DIVISIBLE_BYTES;
   const parts =

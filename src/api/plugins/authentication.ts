@@ -165,7 +165,7 @@ export function keyOf(request: FastifyRequest): string {
 }
 
 /**
- * Finds the key of a request: at once if this gateway knows it, and returns null; otherwise, or if it knows it to be limited, by a
+ * Finds the key of a request: immediately if this gateway knows it, and returns null; otherwise, or if it knows it to be limited, by a
  * look-up. @throws SoukError KEY_* or TOO_MANY_ATTEMPTS.
  */
 function findKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<unknown> | null {

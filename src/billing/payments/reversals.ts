@@ -83,7 +83,7 @@ async function fromPack(client: ClientBase, grant: PaidGrant, share: number, now
     units,
   ]);
   await addLine(client, grant, 'pack', units, now);
-  // Units that return to a pack whose validity is over expire at once.
+  // Units that return to a pack whose validity is over expire immediately.
   if (units < 0) await client.query('select souk_expire_packs($1, $2)', [new Date(now), [grant.accountId]]);
   return units;
 }

@@ -253,13 +253,13 @@ export async function setCancelled(
   await syncRenewal(context, id);
 }
 
-/** Returns whether a change takes effect at once, and not with the next month. */
+/** Returns whether a change takes effect immediately, and not with the next month. */
 export function isUpgrade(plan: RenewingPlan, offer: PlanOffer): boolean {
   return offer.priceCents > plan.priceCents;
 }
 
 /**
- * Changes the plan. A dearer plan starts a new month at once: Stripe charges its price less the unused time of the present
+ * Changes the plan. A dearer plan starts a new month immediately: Stripe charges its price less the unused time of the present
  * month. A cheaper plan, or the present one again, starts with the next month.
  */
 export async function changePlan(

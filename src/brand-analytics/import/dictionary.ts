@@ -153,7 +153,7 @@ export async function identifyTerms(
     from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new`;
   if (fresh > (highest - none) / WORD_ID_STEP)
     return { table: await rewriteDictionary(client, site, newTerms), isRewritten: true };
-  // The index of tokens then adds all new terms at once, instead of every few thousand.
+  // The index of tokens then adds all new terms in one step, instead of every few thousand.
   await client.query("set local gin_pending_list_limit = '512MB'");
   await client.query(`insert into ${terms} (${COLUMNS}) ${newTerms}`);
   // Each search scans the pending list of the index, so it is emptied.

@@ -70,7 +70,7 @@ export function purgeWatchCounts(database: Database, now: number): Promise<void>
 
 /**
  * Creates a delivery for each call that has ended and has a webhook. The same transaction deletes the request for the
- * webhook, so each end is sent once, even if several processes do this at once or one of them stops.
+ * webhook, so each end is sent once, even if several processes do this at the same time or one of them stops.
  * @returns how many were created.
  */
 export async function enqueueEndedJobs(database: Database, now: number): Promise<number> {

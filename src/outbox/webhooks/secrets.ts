@@ -14,7 +14,7 @@ const PLAIN = createSecretBox();
 /** How long a rotated secret still signs beside the new one, so that receivers can switch without a gap. */
 export const SECRET_OVERLAP_MS = DAY_MS;
 
-/** Each secret adds a signature to a header. With more secrets, the oldest stops signing at once. */
+/** Each secret adds a signature to a header. With more secrets, the oldest stops signing immediately. */
 const MOST_SIGNING = 5;
 
 export const secretSchema = z

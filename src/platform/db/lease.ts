@@ -38,7 +38,7 @@ export async function withLease(
     await task(renew);
     endsAt = startedAt + pauseMs;
   } finally {
-    // After a failure, any other process may try at once.
+    // After a failure, any other process may try immediately.
     await hold(endsAt);
   }
   return true;

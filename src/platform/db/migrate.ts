@@ -15,7 +15,7 @@ const FUNCTIONS = 'src/*/sql/*.sql';
 
 /**
  * Brings a database to the present schema: runs the missing migrations, then creates every SQL function again
- * (functions are code, so only the newest version matters). Safe to call from several processes at once.
+ * (functions are code, so only the newest version matters). Safe to call from several processes at the same time.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
   const limits = STATEMENT_LIMITS.unlimited;

@@ -105,7 +105,7 @@ export async function spawnServer(options: ServerOptions): Promise<ServerProcess
   return supervise(child);
 }
 
-/** Waits until `probe` succeeds; fails at once when the server ends first. */
+/** Waits until `probe` succeeds; fails immediately when the server ends first. */
 export async function waitUntilReady(server: ServerProcess, probe: () => Promise<void>): Promise<void> {
   let ended = false;
   void server.ended.then(() => {

@@ -107,7 +107,7 @@ function createNidCookie(redis: Redis, key: string): Cookies {
 }
 
 /**
- * The site limits each of its three endpoints separately. Explore accepts about 90 calls at once and 60 a minute
+ * The site limits each of its three endpoints separately. Explore accepts about 90 calls in a burst and 60 a minute
  * (measured); these limits are lower, because all workers may share one address. The limits of the others are unknown.
  */
 const PACES = {

@@ -163,7 +163,7 @@ test('a request that was sent continues for both accounts that wait for it', asy
   expect([await unitsUsed(client), await unitsUsed(other)]).toEqual([1, 1]);
 });
 
-test('a job that follows the fetch of another account is cancelled at once, and does not affect the fetch of another account', async ({
+test('a job that follows the fetch of another account is cancelled immediately, and does not affect the fetch of another account', async ({
   souk,
   client,
   release,

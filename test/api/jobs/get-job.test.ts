@@ -15,7 +15,7 @@ test.for([
   ['Prefer: respond-async', '', { prefer: 'respond-async' }, 'respond-async'],
   ['?async=1', '&async=1', {}, undefined],
   ['?async=true', '&async=true', {}, undefined],
-] as const)('%s returns the job at once', async ([_, suffix, headers, applied], { client, release }) => {
+] as const)('%s returns the job immediately', async ([_, suffix, headers, applied], { client, release }) => {
   const reply = await client.get(`${newProduct()}${suffix}`, { headers });
   expect(reply.status).toBe(202);
   const jobId = reply.headers['x-job-id'];
@@ -164,7 +164,7 @@ test('returns 404 for a job of another account and for an unknown job', async ({
   expect((await stranger.raw(headers.location ?? '')).status).toBe(401);
 });
 
-test('an asynchronous call with a cached answer makes a job that is done at once', async ({
+test('an asynchronous call with a cached answer makes a job that is done immediately', async ({
   souk,
   client,
   release,

@@ -242,7 +242,7 @@ describe('/api/keys', () => {
     expect(await codeOf(client, '/api/keys', 'POST', {})).toEqual(OUT_OF_SCOPE);
   });
 
-  test('creates a key that works at once and is shown once, lists, changes and revokes it on all gateways', async ({
+  test('creates a key that works immediately and is shown once, lists, changes and revokes it on all gateways', async ({
     souk,
     account,
   }) => {

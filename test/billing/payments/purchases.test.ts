@@ -109,7 +109,7 @@ describe('a purchase', () => {
     expect(await listPurchases(database, { accountId: other })).toEqual([]);
   });
 
-  test('of a plan starts when the plan of the same wallet ends, and at once in another wallet', async () => {
+  test('of a plan starts when the plan of the same wallet ends, and immediately in another wallet', async () => {
     const basic = await offer('plan', 'basic');
     for (const wallet of ['general', 'general', 'off_peak'] as const) {
       const order = await buy(basic, { wallet });

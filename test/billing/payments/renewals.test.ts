@@ -252,7 +252,7 @@ async function offer(code: string): Promise<PlanOffer> {
   return (await findOffer(souk.database, 'plan', code)) as PlanOffer;
 }
 
-test('a dearer plan starts a new month at once, and a cheaper one with the next month', async () => {
+test('a dearer plan starts a new month immediately, and a cheaper one with the next month', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
   const start = new Date(souk.clock.now()).toISOString();

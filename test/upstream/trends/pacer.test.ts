@@ -62,7 +62,7 @@ async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { ref
   return answer;
 }
 
-test('sends a burst of calls at once, then one in each interval over all processes', async () => {
+test('sends a burst of calls immediately, then one in each interval over all processes', async () => {
   const waits = [];
   for (const pacer of [one, two, one, two, one]) waits.push(await waitOf(pacer));
   expect(waits).toEqual([0, 0, 0, 1000, 1000]);
@@ -93,7 +93,7 @@ test('sends waiting calls one in each interval', async () => {
   expect(gone).toEqual([1000, 2000, 3000, 4000]);
 });
 
-test('refuses a call whose wait exceeds its deadline at once, and reserves no turn for it', async () => {
+test('refuses a call whose wait exceeds its deadline immediately, and reserves no turn for it', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   expect(await waitOf(two, clock.now() + 500)).toEqual({ refused: 1000 });
   expect(await waitOf(two, clock.now() + 1000)).toBe(1000);

@@ -68,7 +68,7 @@ test('shares the cookie with all workers, and replaces it when a response sets a
   ]);
 });
 
-test('repeats explore at once if the refusal sets a new cookie', async () => {
+test('repeats explore immediately if the refusal sets a new cookie', async () => {
   await ask();
   const gate = { ...REFUSALS.gate, headers: { 'set-cookie': 'NID=511=other; path=/' } };
   inTurn(EXPLORE, gate, WIDGETS);

@@ -54,7 +54,7 @@ test('delivers an event signed with the secret of its account at the time of the
   }
 });
 
-test('finds a later event within a second, and at once when woken', async () => {
+test('finds a later event within a second, and immediately when woken', async () => {
   const sending = startSending(souk);
   const first = await enqueueEvent(souk, customer.accountId, receiver.url);
   // The first step may be in progress or have ended.
