@@ -10,7 +10,7 @@ export type BodyName = 'small' | 'recorded' | 'lightning';
 /** An answer body that is compressed once: only its beginning differs from answer to answer. */
 type BodyAfter = (beginning: string) => Packed;
 
-/** Recorded answers of the provider, beside the checkout. */
+/** Recorded answers of the provider, in the folder next to the checkout. */
 const RECORDED = ['../shared', '../../shared'].map(
   (folder) => `${folder}/fixtures/keepa/product-us-full-buybox-rating-2026-05.json`,
 );

@@ -44,7 +44,7 @@ interface Content {
   outline?(): string;
 }
 
-/** What an answer depends on besides its input and data. */
+/** What an answer depends on in addition to its input and data. */
 interface Circumstances {
   mode: Mode;
   /** Unix milliseconds. */

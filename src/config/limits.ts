@@ -89,7 +89,7 @@ export const LIMITS = {
     'Months after which the lines of the ledger are folded into one line for each pack or subscription, kind and month; more than CALLS_KEPT_MONTHS. 0: never',
   ),
   REPORT_WEEKS_KEPT: whole(RETENTION.reportWeeks, 5, 10_000).describe(
-    'Weekly reports of each site that are kept, besides the one before them',
+    'Weekly reports of each site that are kept, in addition to the one before them',
   ),
 } as const;
 

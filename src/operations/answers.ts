@@ -81,7 +81,7 @@ const namedSeries = z
       .array(z.number().nullable())
       .optional()
       .describe(
-        'Shipping of the offers, beside their price in value; only in series of prices with shipping',
+        'Shipping of the offers, in addition to their price in value; only in series of prices with shipping',
       ),
   })
   .register(SCHEMA_NAMES, { id: 'Series' });

@@ -45,7 +45,7 @@ interface Described<Name extends string, Input> {
   /** Name of the MCP tool: group, verb, noun. */
   tool: string;
   toolset: Toolset;
-  /** What an agent must know besides the summary. */
+  /** What an agent must know in addition to the summary. */
   toolHint?: string;
   /** Defaults of the tool that differ from those of the HTTP interface. */
   toolDefaults?: Partial<Input>;

@@ -41,7 +41,7 @@ test('refuses a key whose caller names another account, and charges neither', as
   expect(rowCount).toBe(0);
 });
 
-test('refuses a call of a batch whose account does not exist, beside admitted calls', async () => {
+test('refuses a call of a batch whose account does not exist, alongside admitted calls', async () => {
   const account = await subscribed();
   const [refused, admitted] = await Promise.all([
     refusalOf(billing.admit(account, 1, { caller: { accountId: 999_999_999 }, background: true })),

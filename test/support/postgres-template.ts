@@ -10,7 +10,7 @@ import { postgresBinaries, run } from '../../src/platform/embedded/binaries.ts';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
 
 const TEMPLATES = resolve('.souk/test-template');
-/** The files that determine the content of a migrated data folder, besides the schema and the server's version. */
+/** The files that determine the content of a migrated data folder, in addition to the schema and the server's version. */
 const SOURCES = [
   'src/platform/db/migrate.ts',
   'src/platform/embedded/postgres.ts',

@@ -106,7 +106,7 @@ test.each([
   ['an ordinary call', {}],
   ['a call with update=0', { update: '0' }],
 ])('keeps the fetched part of %s while it waits for tokens for the rest', async (_what, options) => {
-  // Twenty ASINs a request, of which there are tokens for two beside the reserve.
+  // Twenty ASINs a request, of which there are tokens for two above the reserve.
   await learn(600);
   const asins = Array.from({ length: 60 }, newAsin);
   souk.upstream.on('product', has(300));

@@ -88,7 +88,7 @@ export async function readResource(
     _meta: { offset: slice.begin, end: slice.end, size: answer.size, next },
     ...(isText ? { text: slice.bytes.toString('utf8') } : { blob: slice.bytes.toString('base64') }),
   } as ResourceContents;
-  // Not every host shows its agent the metadata beside the text.
+  // Not every host shows its agent the metadata in addition to the text.
   return next === null
     ? [contents]
     : [contents, { uri: next, mimeType: 'text/plain', text: `Continued at ${next}` }];

@@ -56,7 +56,7 @@ export async function listTrackers(
   return rows;
 }
 
-/** Inserts what a tracker has besides its schedule. */
+/** Inserts what a tracker has in addition to its schedule. */
 export async function insertTracker(client: ClientBase, tracker: Tracker): Promise<void> {
   await client.query(
     `insert into trackers (id, domain, conditions, alert_at_start, hysteresis_percent, quiet_hours, looks_per_day,
@@ -66,7 +66,7 @@ export async function insertTracker(client: ClientBase, tracker: Tracker): Promi
   );
 }
 
-/** Updates what a tracker has besides its schedule. */
+/** Updates what a tracker has in addition to its schedule. */
 export async function updateTracker(client: ClientBase, tracker: Tracker): Promise<void> {
   await client.query(
     `update trackers set domain = $2, conditions = $3, alert_at_start = $4, hysteresis_percent = $5, quiet_hours = $6,

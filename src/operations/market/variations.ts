@@ -132,7 +132,7 @@ export function familyOptions(domain: Domain): ProductOptions {
 }
 
 /**
- * Returns the upstream options for each member. Every level has ratings and the Buy Box, which cost up to three tokens beside
+ * Returns the upstream options for each member. Every level has ratings and the Buy Box, which cost up to three tokens alongside
  * the one of the product. The history costs no token and is most of the data; `summary` has none.
  */
 export function memberOptions({ domain, detailLevel }: VariationsInput): ProductOptions {

@@ -18,7 +18,7 @@ export interface GroupDocumentation {
   schema: JsonSchema;
   /** Names whose value has another form, or that only a query or a body accepts. */
   forms?: Readonly<Record<string, { schema: JsonSchema; description: string; only?: 'query' | 'body' }>>;
-  /** The fields of the parameter are sent beside the other parameters, not in an object of this name. */
+  /** The fields of the parameter are sent alongside the other parameters, not in an object of this name. */
   spread?: boolean;
 }
 

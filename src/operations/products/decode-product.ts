@@ -9,7 +9,7 @@ type Part = 'decoded' | 'history' | 'csv' | 'salesRanks' | 'buyBox' | 'rating';
 /** Whether a call returns a part, and the parameter that adds it. */
 type PartCondition = readonly [part: Part, isReturned: boolean | undefined, parameter: string];
 
-/** The parts to which series belong, besides `history`. */
+/** The parts to which series belong, in addition to `history`. */
 const PARTS_OF_SERIES: ReadonlyMap<string, readonly Part[]> = new Map<string, readonly Part[]>([
   ...NAMED_SERIES.map(({ name }): [string, readonly Part[]] => [name, ['csv']]),
   ['buyBox', ['csv', 'buyBox']],
@@ -121,7 +121,7 @@ export function decodeProduct(record: Product, domain: number): Record<string, u
   };
 }
 
-/** Values beside the series that may be without data. */
+/** Values outside the series that may be without data. */
 const SINGLE_VALUES = ['monthlySold', 'lastUpdate'] as const;
 
 function withoutMinusOne(kept: Record<string, unknown>): Record<string, null> {

@@ -29,7 +29,7 @@ export const SUMMARY_FIELDS = [
 /** The fields that account for most of a product's size. */
 const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV', 'variations'] as const;
 
-/** What the caller asked for besides the level. */
+/** What the caller asked for in addition to the level. */
 export interface Requested {
   /** Keeps csv at the level `lite`. */
   csv: boolean;

@@ -11,7 +11,7 @@ import { createSecretBox, type SecretBox } from '../../platform/secret-box.ts';
 /** Stores secrets as they are. */
 const PLAIN = createSecretBox();
 
-/** How long a rotated secret still signs beside the new one, so that receivers can switch without a gap. */
+/** How long a rotated secret still signs alongside the new one, so that receivers can switch without a gap. */
 export const SECRET_OVERLAP_MS = DAY_MS;
 
 /** Each secret adds a signature to a header. With more secrets, the oldest stops signing immediately. */

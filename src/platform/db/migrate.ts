@@ -8,9 +8,9 @@ import { projectFile } from '../project.ts';
 import { openDatabase, STATEMENT_LIMITS } from './pool.ts';
 
 const ROOT = fileURLToPath(projectFile(''));
-/** The migrations, beside the code of their tables. Their numbers are unique over all folders, and give the order. */
+/** The migrations, next to the code of their tables. Their numbers are unique over all folders, and give the order. */
 const SCHEMA = 'src/*/schema/*.sql';
-/** The SQL functions, beside the code that calls them. */
+/** The SQL functions, next to the code that calls them. */
 const FUNCTIONS = 'src/*/sql/*.sql';
 
 /**

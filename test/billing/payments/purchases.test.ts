@@ -143,7 +143,7 @@ describe('a purchase', () => {
   test.each([
     ['a paid plan that runs', 'basic', 0],
     ['a plan that the operator granted for later', 'basic', 40 * DAY_MS],
-  ])('of a free plan is refused beside %s', async (_name, code, delayMs) => {
+  ])('of a free plan is refused alongside %s', async (_name, code, delayMs) => {
     const { id } = (await offer('plan', code)) as PlanOffer;
     const startsAt = new Date(NOW + delayMs);
     const endsAt = new Date(NOW + delayMs + 30 * DAY_MS);

@@ -106,7 +106,7 @@ const CASES: {
 const test = base
   .override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000' })
   .override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))
-  /** A service whose upstream the tests script, beside `souk`, which asks the demo provider. */
+  /** A service whose upstream the tests script, alongside `souk`, which asks the demo provider. */
   .extend('failing', { scope: 'file' }, async ({ soukOptions: _ }, { onCleanup }) => {
     const failing = await openSouk();
     onCleanup(() => failing.close());

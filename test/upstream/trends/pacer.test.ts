@@ -93,7 +93,7 @@ test('sends waiting calls one in each interval', async () => {
   expect(gone).toEqual([1000, 2000, 3000, 4000]);
 });
 
-test('refuses a call whose wait exceeds its deadline immediately, and reserves no turn for it', async () => {
+test('immediately refuses a call whose wait exceeds its deadline, and reserves no slot for it', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   expect(await waitOf(two, clock.now() + 500)).toEqual({ refused: 1000 });
   expect(await waitOf(two, clock.now() + 1000)).toBe(1000);
