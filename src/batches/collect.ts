@@ -26,7 +26,7 @@ import {
   resultRows,
   storeChanged,
 } from './results.ts';
-import { compareWithConditions, lockTracker } from './trackers/look.ts';
+import { compareWithConditions, lockTracker } from './trackers/check.ts';
 
 /** Number of calls that are collected in one round, concurrently. */
 const MOST_AT_ONCE = 100;

@@ -81,7 +81,7 @@ export function itemName(raw: unknown): string {
 }
 
 /**
- * Returns whether the result of an item can say something about a condition. A look that began before the tracker changed
+ * Returns whether the result of an item can say something about a condition. A check that began before the tracker changed
  * may have asked about another site, or without the Buy Box.
  */
 export function isAnswered(raw: unknown, domain: number, condition: Condition): boolean {

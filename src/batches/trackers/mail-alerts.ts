@@ -41,7 +41,7 @@ export async function queueAlertMails(database: Database, now: number): Promise<
 }
 
 async function queueMailOf(client: ClientBase, trackerId: string, now: number): Promise<void> {
-  // The collection of a look shares this lock until its alerts are committed, so no alert is missed between two mails.
+  // The collection of a check shares this lock until its alerts are committed, so no alert is missed between two mails.
   const { rows } = await client.query<MailingTracker>(
     `select t.id as "trackerId", s.account_id as "accountId", s.name, t.domain, t.mailed_alert_id as "lastAlertId"
      from trackers t join schedules s on s.id = t.id

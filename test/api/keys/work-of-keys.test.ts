@@ -104,7 +104,7 @@ describe('a run that a key with a cap starts', () => {
     });
   });
 
-  test('counts for this key if it is a look of a tracker, which belongs to the key from then on', async ({
+  test('counts for this key if it is a check of a tracker, which belongs to the key from then on', async ({
     souk,
     account,
     client,

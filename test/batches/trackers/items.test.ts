@@ -33,7 +33,7 @@ test.for<[Condition, { rating: boolean; buybox: boolean }]>([
   },
 );
 
-test('a look that began with other options says nothing about a new condition', async () => {
+test('a check that began with other options says nothing about a new condition', async () => {
   const owner: Condition = { type: 'buy_box_owner' };
   const before = await itemsOf(database, products, [{ type: 'price_below', price: 'new', value: 1 }]);
   const after = itemsAgain(before, [owner]);

@@ -10,7 +10,7 @@ import { type Reading, readingOf, titleOf } from './reading.ts';
 import type { Tracker } from './tracker.ts';
 
 /** The changed results of a call of a batch. */
-interface Look {
+interface Check {
   batchId: string;
   results: readonly ItemResult[];
 }
@@ -43,7 +43,7 @@ export async function lockTracker(client: ClientBase, scheduleId: string): Promi
 export async function compareWithConditions(
   client: ClientBase,
   tracker: LockedTracker,
-  { batchId, results }: Look,
+  { batchId, results }: Check,
   limits: WebhookLimits,
   now: number,
 ): Promise<void> {
@@ -166,7 +166,7 @@ export interface ConditionState {
 }
 
 interface AlertRules {
-  /** Whether a condition that is true at the first look raises an alert. */
+  /** Whether a condition that is true at the first check raises an alert. */
   alertAtStart: boolean;
   /** An alert follows the last one of the same product and condition after this time at the earliest. */
   quietMs: number;
@@ -187,7 +187,7 @@ interface Decision {
 /**
  * Compares a reading with the state before, and decides whether there is an alert: when the condition was false and is
  * true now.
- * @param state null before the first look.
+ * @param state null before the first check.
  * @param reading null if the data is missing: then the state stays.
  * @param now Unix milliseconds.
  */
