@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { lightningdeal } from '../demo/endpoints/lightningdeal.ts';
 import { toKeepaMinutes } from '../src/operations/products/history.ts';
-import type { Packed } from '../src/results/compression.ts';
+import type { EncodedBody } from '../src/results/compression.ts';
 
 /** The bodies of the provider's answers, after the token fields at their beginning. */
 export type BodyName = 'small' | 'recorded' | 'lightning';
 
 /** An answer body that is compressed once: only its beginning differs from answer to answer. */
-type BodyAfter = (beginning: string) => Packed;
+type BodyAfter = (beginning: string) => EncodedBody;
 
 /** Recorded answers of the provider, in the folder next to the checkout. */
 const RECORDED = ['../shared', '../../shared'].map(
@@ -36,7 +36,7 @@ function packed(rest: string): BodyAfter {
 
 const SMALLEST_COMPRESSED = 4096;
 
-function plain(text: string): Packed {
+function plain(text: string): EncodedBody {
   return { encoding: 'identity', bytes: Buffer.from(text) };
 }
 

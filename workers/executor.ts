@@ -135,7 +135,7 @@ export interface ExecutorDeps extends ProduceDeps {
   settlements: Settlements;
   /** The mode of the accounts whose jobs are run. */
   mode: Mode;
-  /** The share of a pool's places that paused jobs may have. Default: a half. */
+  /** The share of a pool's slots that paused jobs may have. Default: a half. */
   pausingShare?: number | undefined;
   log: Logger;
 }
@@ -246,7 +246,7 @@ function idsOf({ pool, payload: { callId, accountId, operation } }: RunningJob):
 type Pause = (job: RunningJob, awaited: TokensAwaited) => Promise<void>;
 
 /**
- * A paused job occupies a place among the running jobs. The other places are reserved, so that jobs with waiting
+ * A paused job occupies a slot among the running jobs. The other slots are reserved, so that jobs with waiting
  * requests do not wait for paused ones.
  */
 function createPausing({ events, pausingShare = 1 / 2 }: ExecutorDeps): Pause {

@@ -51,7 +51,7 @@ function categories({ params }: EndpointRequest): EndpointAnswer {
   return { payload: { categories: Object.fromEntries(records) }, tokens: 1 };
 }
 
-/** Returns the products whose titles and categories contain all words, in turn from each leaf. */
+/** Returns the products whose titles and categories contain all words, one from each leaf after the other. */
 function matchingAsins(words: readonly string[], domain: number): string[] {
   const found: string[] = [];
   const leaves = leavesAbout(words);

@@ -15,9 +15,9 @@ import { isStoreDown } from '../platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../results/answer-store.ts';
 import { decompress, gzip } from '../results/compression.ts';
 import { type CollectableCall, endedCalls } from './batch-calls.ts';
+import { runsOf, splitCall } from './bundle.ts';
 import { type CallEnding, endCall, lockCall, postponeCollection, returnToPending } from './ending.ts';
 import { type FeedDeps, feedCall } from './feed.ts';
-import { runsOf, splitCall } from './pack.ts';
 import {
   type CallAnswer,
   type ItemResult,

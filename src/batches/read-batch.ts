@@ -6,8 +6,8 @@ import { integer, oneOf, shownValue, text } from '../operations/params/scalars.t
 import { DAY_MS } from '../platform/durations.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
-import type { Item } from './pack.ts';
-import type { TakeTurns } from './turns.ts';
+import type { Item } from './bundle.ts';
+import type { Pause } from './pauses.ts';
 import {
   type BatchFault,
   BatchFaults,
@@ -129,10 +129,10 @@ export type Upload =
  * Reads a request for a batch with all of its items.
  * @throws BatchFaults with all faults.
  */
-export async function readBatch(upload: Upload, takeTurns: TakeTurns, now: number): Promise<BatchRequest> {
+export async function readBatch(upload: Upload, pause: Pause, now: number): Promise<BatchRequest> {
   const { settings, operation, raws } =
-    upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, takeTurns);
-  const items = await readItems(operation, raws, takeTurns, now);
+    upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, pause);
+  const items = await readItems(operation, raws, pause, now);
   return { operation, items, settings: settingsOf(settings) };
 }
 
@@ -140,7 +140,7 @@ export async function readBatch(upload: Upload, takeTurns: TakeTurns, now: numbe
 export async function readItems(
   operation: QueuedOperation,
   raws: readonly unknown[],
-  takeTurns: TakeTurns,
+  pause: Pause,
   now: number,
   limits = ITEM_LIMITS,
 ): Promise<Item[]> {
@@ -169,7 +169,7 @@ export async function readItems(
       faults.push({ parameter: 'items', problem: 'have more faults than are listed here' });
       break;
     }
-    await takeTurns();
+    await pause();
   }
   if (faults.length > 0) throw new BatchFaults(faults);
   return items;
@@ -262,12 +262,9 @@ function counted(count: number, fault: (parameter: string, problem: string) => B
   if (count > MOST_ITEMS) throw fault('items', `must be at most ${MOST_ITEMS} items; ${count} were given`);
 }
 
-async function readLines(
-  { body, query }: Extract<Upload, { type: 'ndjson' }>,
-  takeTurns: TakeTurns,
-): Promise<Read> {
+async function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>, pause: Pause): Promise<Read> {
   const { operation, ...settings } = parseAs(batchQuerySchema, query);
-  const { lines, count } = await linesOf(body, MOST_ITEMS, takeTurns);
+  const { lines, count } = await linesOf(body, MOST_ITEMS, pause);
   counted(count, (parameter, problem) => new BatchFaults([{ parameter, problem }]));
   return { settings, operation: existingOperation(operation), raws: lines };
 }

@@ -128,7 +128,7 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   partial?: PartialAnswer;
   respond: Responder<Input, Raw>;
   /** Batch items that differ only in this list are combined into one call. */
-  pack?: Pack<Input>;
+  bundle?: Bundle<Input>;
   /** The answer as a table, if it is a list of flat records. */
   table?: Table<Input>;
 }
@@ -146,7 +146,7 @@ interface PartialAnswer {
 }
 
 /** Combines several calls into one, and splits its answer. */
-export interface Pack<Input> {
+export interface Bundle<Input> {
   /** The fields of the canonical input that can hold the list of texts. An input has one of them. */
   fields: readonly [keyof Input & string, ...(keyof Input & string)[]];
   /** The longest list of one call; 1 when calls with this input cannot be combined. */
@@ -163,7 +163,7 @@ export interface Table<Input> {
   rows(data: Record<string, unknown>, input: Input): readonly Record<string, unknown>[];
 }
 
-/** Turns raw data into the answer. `found` lacks the sources for which upstream has no data. */
+/** Converts raw data to the answer. `found` lacks the sources for which upstream has no data. */
 type Responder<Input, Raw> =
   | {
       type: 'json';

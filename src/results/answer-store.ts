@@ -66,7 +66,7 @@ export interface Answer {
 }
 
 /**
- * The place of a call's answer, recorded with the call: its own answer, which may be partial, or a version of a shared
+ * The location of a call's answer, recorded with the call: its own answer, which may be partial, or a version of a shared
  * one.
  */
 export type AnswerRef = string;

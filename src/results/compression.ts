@@ -20,7 +20,7 @@ function pieceBytes(expected: number): number {
 /** Compressing smaller bodies costs more than it saves. */
 const SMALLEST_BYTES = 4096;
 
-export interface Packed {
+export interface EncodedBody {
   encoding: 'identity' | 'gzip';
   bytes: Buffer;
 }
@@ -47,7 +47,7 @@ export async function compress(body: Buffer): Promise<{ encoding: 'identity' | '
 const LEVEL = 1;
 
 /** Compresses a body for clients off the event loop, if that makes it smaller. */
-export async function pack(body: Buffer): Promise<Packed> {
+export async function compressForClients(body: Buffer): Promise<EncodedBody> {
   if (body.length < SMALLEST_BYTES) return { encoding: 'identity', bytes: body };
   const bytes = await gzip(body, { level: LEVEL, chunkSize: pieceBytes(body.length / 2) });
   return { encoding: 'gzip', bytes };

@@ -25,7 +25,7 @@ test('takes the batches of an account in the order of the list, and a batch that
   expect(order.next()).toBe(first);
 });
 
-test('takes a batch of the account with the fewest calls under way at every turn', () => {
+test('takes a batch of the account with the fewest calls under way each time', () => {
   fc.assert(
     fc.property(
       accounts,

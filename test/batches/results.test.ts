@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { packItems } from '../../src/batches/pack.ts';
+import { bundleItems } from '../../src/batches/bundle.ts';
 import {
   contentHash,
   failureLines,
@@ -64,7 +64,7 @@ test.each<[string, Record<string, unknown>[], string[]]>([
   const of = operation(name);
   const found = new Map(known.map((key) => [key, record(key)]));
   const items = raws.map((raw) => ({ raw, input: of.params.parse(raw) }));
-  const [call, ...others] = packItems(of, items, { firstItem: 40 });
+  const [call, ...others] = bundleItems(of, items, { firstItem: 40 });
   if (!call) throw new Error('no call');
   expect(others).toEqual([]);
   const results = itemResults(of, call, { data: answered(of, call.input, found) });

@@ -10,6 +10,7 @@ import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { HOUR_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { bundleAll, type Item } from '../bundle.ts';
 import {
   type AccountLimits,
   checkedWebhook,
@@ -18,10 +19,9 @@ import {
   requireScheduleRoom,
   type WebhookSettings,
 } from '../limits.ts';
-import { type Item, packAll } from '../pack.ts';
+import { gatewayPauses } from '../pauses.ts';
 import { readItems } from '../read-batch.ts';
 import { deleteContents, deleteContentsOfOtherItems, itemHash } from '../results.ts';
-import { gatewayTurns } from '../turns.ts';
 import { BatchFaults } from '../upload-text.ts';
 import { cronProblem, nextRuns } from './cron.ts';
 import {
@@ -133,11 +133,11 @@ export function isRetimed(before: Schedule, after: Schedule): boolean {
 
 /** Returns the hashes of items. */
 export async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
-  const takeTurns = gatewayTurns();
+  const pause = gatewayPauses();
   const hashes: Buffer[] = [];
   for (const raw of raws) {
     hashes.push(itemHash(raw));
-    await takeTurns();
+    await pause();
   }
   return hashes;
 }
@@ -150,12 +150,12 @@ async function quoteItems(
 ) {
   const now = clock.now();
   await requireKeyFor(database, keyId, operation, now);
-  return quote(operation, await readItems(operation, raws, gatewayTurns(), now, DOCUMENT_ITEM_LIMITS));
+  return quote(operation, await readItems(operation, raws, gatewayPauses(), now, DOCUMENT_ITEM_LIMITS));
 }
 
 /** Returns what a schedule says about its items. */
 export async function quote(operation: QueuedOperation, items: readonly Item[]) {
-  const { units } = await packAll(operation, items, gatewayTurns());
+  const { units } = await bundleAll(operation, items, gatewayPauses());
   return { operation: operation.name, itemCount: items.length, unitsQuoted: units };
 }
 

@@ -3,7 +3,7 @@ import { type ReportSite, siteOfDomain } from '../../operations/brand-analytics/
 import type { QueuedOperation } from '../../operations/define.ts';
 import { existingOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
-import type { Item } from '../pack.ts';
+import type { Item } from '../bundle.ts';
 import { BatchFaults } from '../upload-text.ts';
 import type { Condition } from './condition.ts';
 import type { Subjects } from './read-tracker.ts';

@@ -245,7 +245,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
     const options = upstreamOptions(input);
     return input.codes ? codeSources(input.codes, options) : productSources(keysOf(input), options);
   },
-  pack: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
+  bundle: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
   table: {
     columns: ({ codes }) => (codes ? [...SUMMARY_FIELDS, 'codes'] : SUMMARY_FIELDS),
     lacks: ({ days, dateRange }) => (dateRange ? 'dateRange' : days === undefined ? null : 'days'),

@@ -92,7 +92,7 @@ export interface Pacer {
    * @throws Refusal `paused` if the wait would be too long; TokensAwaited in the background; the signal's reason when it
    *   aborts.
    */
-  turn(context: TurnContext): Promise<void>;
+  waitForSlot(context: SlotContext): Promise<void>;
   /**
    * Blocks all calls for `firstMs`, and twice as long for each further pause soon after, up to `longestMs`; at least for
    * `leastMs`, default 0.
@@ -100,7 +100,7 @@ export interface Pacer {
   pause(pause: { firstMs: number; longestMs: number; leastMs?: number }): Promise<void>;
 }
 
-interface TurnContext extends Cancellable {
+interface SlotContext extends Cancellable {
   /** Unix milliseconds. */
   deadlineAt: number;
   /** No request waits for the answer. */
@@ -122,10 +122,10 @@ const FORGIVE_MS = HOUR_MS;
 
 /**
  * A hash: `next` is the time when the intervals of all calls so far end, `openAt` the end of a pause, `refusals` the
- * number of consecutive pauses. Times are Unix milliseconds. Returns the wait for the turn that was taken; a negative
- * number is the wait that would have been needed, and no turn was taken.
+ * number of consecutive pauses. Times are Unix milliseconds. Returns the wait for the slot that was taken; a negative
+ * number is the wait that would have been needed, and no slot was taken.
  */
-const TURN = `
+const TAKE_SLOT = `
   local now, interval, burst, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
   local state = redis.call('HMGET', KEYS[1], 'next', 'openAt')
   local from = math.max(now, tonumber(state[2] or '0'))
@@ -150,17 +150,17 @@ const PAUSE = `
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    soukTakeTurn(...args: (string | number)[]): Result<number, Context>;
+    soukTakeSlot(...args: (string | number)[]): Result<number, Context>;
     soukPause(...args: (string | number)[]): Result<unknown, Context>;
   }
 }
 
 export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pace, clock: Clock): Pacer {
-  redis.defineCommand('soukTakeTurn', { numberOfKeys: 1, lua: TURN });
+  redis.defineCommand('soukTakeSlot', { numberOfKeys: 1, lua: TAKE_SLOT });
   redis.defineCommand('soukPause', { numberOfKeys: 1, lua: PAUSE });
 
   return {
-    async turn(context) {
+    async waitForSlot(context) {
       const { deadlineAt } = context;
       const signal = beforeSending(context);
       signal.throwIfAborted();
@@ -168,7 +168,7 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
       for (;;) {
         const now = clock.now();
         const longest = context.background ? 0 : Math.max(0, until - now);
-        const waitMs = await redis.soukTakeTurn(key, now, intervalMs, burst, longest);
+        const waitMs = await redis.soukTakeSlot(key, now, intervalMs, burst, longest);
         if (waitMs < 0) {
           if (context.background) throw new TokensAwaited(-waitMs);
           throw new Refusal('paused', `no call may be sent for ${-waitMs} ms`, { retryAfterMs: -waitMs });
@@ -194,12 +194,12 @@ export interface RateLimitedEndpoint {
    * Sends a call and reads its answer, which has status 200.
    * @throws Refusal when retries do not help.
    */
-  ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
+  ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: SlotContext): Promise<T>;
   /**
    * Opens a page to obtain its cookie. A failure is ignored, because an answer of the API may set the cookie as well.
    * @throws Refusal when the endpoint is paused, or the page redirects to the captcha.
    */
-  visit(url: URL, context: TurnContext): Promise<void>;
+  visit(url: URL, context: SlotContext): Promise<void>;
 }
 
 /** The cookie that some endpoints require. */
@@ -241,7 +241,7 @@ export function createRateLimitedEndpoint(deps: EndpointDeps): RateLimitedEndpoi
 
   return {
     async visit(url, context) {
-      await pacer.turn(context);
+      await pacer.waitForSlot(context);
       const page = await send(deps, { method: 'GET', url, headOnly: true }, context.signal).catch((error) => {
         if (context.signal.aborted) throw error;
         return null;
@@ -258,7 +258,7 @@ export function createRateLimitedEndpoint(deps: EndpointDeps): RateLimitedEndpoi
       let isPaced = false;
       const attempt = async () => {
         // The call is repeated immediately with the cookie that the refusal set.
-        if (!isPaced) await pacer.turn(context);
+        if (!isPaced) await pacer.waitForSlot(context);
         isPaced = false;
         const { response, isCookieNew } = await send(deps, request, signal);
         // A second request for a new cookie is a rate limit.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { packItems } from '../../../src/batches/pack.ts';
+import { bundleItems } from '../../../src/batches/bundle.ts';
 import type { Condition } from '../../../src/batches/trackers/condition.ts';
 import { isAnswered, itemName, itemsAgain, itemsOf } from '../../../src/batches/trackers/items.ts';
 import { upstreamOptions } from '../../../src/operations/market/product.ts';
@@ -26,7 +26,7 @@ test.for<[Condition, { rating: boolean; buybox: boolean }]>([
   async ([condition, wanted]) => {
     const { operation, raws } = await itemsOf(database, products, [condition]);
     const items = raws.map((raw) => ({ raw, input: operation.params.parse(raw) }));
-    const calls = [...packItems(operation, items)];
+    const calls = [...bundleItems(operation, items)];
     expect(calls.map(({ units }) => units)).toEqual([2]);
     const options = upstreamOptions(calls[0]?.input as never);
     expect(options).toMatchObject({ domain: 3, history: false, stats: 90, offers: 0, ...wanted });

@@ -253,7 +253,7 @@ test('an aborted call closes its connection and fails as a timeout', async () =>
   await expect.poll(() => call.aborted).toBe(true);
 });
 
-test('an aborted call stops waiting for its turn', async () => {
+test('an aborted call stops waiting for its slot', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit);
   const context = client.context();
   const reply = ask(context);

@@ -31,16 +31,16 @@ export function createQuotaSnapshots<Snapshot>(
   const limiter = new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
   const snapshots = recentlyUsed<string, { readAt: number; snapshot: Promise<Snapshot> }>(MAX_SNAPSHOTS);
   /** The end of the wait of each key whose reads wait. */
-  const turns = new Map<string, Promise<void>>();
+  const reads = new Map<string, Promise<void>>();
 
   function nextTurn(key: string): Promise<void> {
-    const turn =
-      turns.get(key) ??
+    const read =
+      reads.get(key) ??
       sleep(clock, LONGEST_MS, undefined, 'quota snapshot').then(() => {
-        turns.delete(key);
+        reads.delete(key);
       });
-    turns.set(key, turn);
-    return turn;
+    reads.set(key, read);
+    return read;
   }
 
   return {
