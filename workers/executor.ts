@@ -145,7 +145,7 @@ export interface Attempt {
   pool: PoolName;
   /** The payload in the queue; parsed here. */
   data: unknown;
-  /** From 1. Counts starts, also those of workers that died. */
+  /** The number of this start of the job, from 1. Starts by workers that died count, too. */
   number: number;
   /** How long the job waited for its first attempt; null for later ones. */
   waitedMs: number | null;
@@ -351,7 +351,7 @@ async function complete(
   publishCompletion(redis, keys, completion, completionChannel).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
-  // The request that waits for the message does not wait for what the queue does next.
+  // The completion message is sent before the queue's next commands, so the waiting request does not wait for them.
   await nextImmediate();
   return completion;
 }

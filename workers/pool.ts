@@ -97,7 +97,7 @@ export async function openPoolWorker(deps: PoolWorkerDeps): Promise<PoolWorker> 
   const { pool, execute, clock, log } = deps;
   let isAbandoned = false;
   let isLogged = false;
-  /** By the calls of the jobs. */
+  /** The running jobs, by the ids of their calls. */
   const running = new Map<string, Promise<void>>();
 
   async function attempt(job: Job<Payload>, token: string | undefined, signal: AbortSignal): Promise<void> {

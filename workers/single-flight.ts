@@ -43,7 +43,7 @@ export interface SingleFlight {
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
   /** Returns the stored source, of any age. */
   stored(flight: Flight): Promise<StoredSource | null>;
-  /** Stores what was fetched, if anything, and notifies the followers, if there are any; those that wait now get `error`. */
+  /** Stores the fetched source, if there is one, and notifies the followers. If `error` is given, they get it. */
   finish(
     flight: Flight,
     outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },

@@ -65,7 +65,7 @@ function matchingAsins(words: readonly string[], domain: number): string[] {
   return found;
 }
 
-/** Returns the leaves that are most about the term; all leaves if none is, as for a brand. */
+/** Returns the leaves that have the most words of the term; all leaves if no leaf has one, as for the name of a brand. */
 function leavesAbout(words: readonly string[]): number[] {
   // A leaf's own words count more than the names of its categories.
   const scores = allLeaves().map((leaf) =>

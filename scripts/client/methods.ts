@@ -17,7 +17,7 @@ export interface ClientMethod {
   method: Method;
   path: string;
   summary: string;
-  /** Of an operation: its name for batches, and its price in words. */
+  /** The name of the operation for batches, and its price in words; only for operations. */
   operation?: string;
   price?: string;
   timeoutSeconds: number;

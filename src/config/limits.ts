@@ -47,10 +47,10 @@ export const LIMITS = {
     'Webhooks of a call; identical requests within five minutes are one call, and each may name an address',
   ),
   PENDING_WEBHOOKS_PER_ACCOUNT: whole(WEBHOOK_LIMITS.pendingPerAccount).describe(
-    'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
+    'Undelivered webhooks that an account may have. At the limit, requests with a webhook are refused',
   ),
   PENDING_WEBHOOK_HOSTS_PER_ACCOUNT: whole(WEBHOOK_LIMITS.hostsPerAccount).describe(
-    'Hosts of the webhooks of an account that are not delivered; beyond that, requests with a webhook to another host are refused',
+    'Hosts to which an account may have undelivered webhooks. At the limit, requests with a webhook to a further host are refused',
   ),
   UNKNOWN_KEYS_PER_MINUTE: whole(UNKNOWN_KEYS_PER_MINUTE).describe(
     'Unknown keys of one address that a gateway refuses with 401 in a minute; further ones get 429',

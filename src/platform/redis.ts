@@ -12,11 +12,11 @@ export type Redis = SingleRedis | Cluster;
 export type RedisPurpose =
   /** For requests: commands fail immediately, so that the request can be refused. */
   | 'serving'
-  /** The same for the queues of a gateway. */
+  /** For the queues of a gateway: commands fail immediately, as for requests. */
   | 'submitting'
   /** For background work: commands wait until Redis returns. */
   | 'working'
-  /** The same for the queues of a worker. */
+  /** For the queues of a worker: commands wait until Redis returns, as for background work. */
   | 'pulling'
   /** For subscriptions, which are renewed after an outage. */
   | 'listening';

@@ -75,7 +75,7 @@ export const OWN_ANSWER: AnswerRef = 'own';
 
 const PARTIAL = 'partial:';
 
-/** @param unitsPaid what the account has paid for the answer, with earlier calls that it continues. */
+/** @param unitsPaid what the account has paid for the answer, including the earlier calls that it continues. */
 export function partialAnswerRef(unitsPaid: number): AnswerRef {
   return `${PARTIAL}${unitsPaid}`;
 }

@@ -70,7 +70,7 @@ const SMALL_BYTES = 262_144;
 /** The decompressed bytes are more than is allowed. */
 export class TooLargeError extends Error {}
 
-/** Decompresses, off the event loop what is not small. @throws TooLargeError; an error of zlib if the bytes are malformed. */
+/** Decompresses bytes; large ones off the event loop. @throws TooLargeError; an error of zlib if the bytes are malformed. */
 export async function decompress(
   { encoding, bytes }: { encoding: Compression | 'identity'; bytes: Buffer },
   maxBytes: number = kMaxLength,

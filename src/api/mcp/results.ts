@@ -86,7 +86,7 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }
 
-/** Returns a part of an answer. Parts of large answers are taken one after the other, so that one of them is in memory. */
+/** Returns a part of an answer. Parts of large answers are read one after the other, so that only one large answer is in memory. */
 async function partResult(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   if (answer.size !== null && answer.size <= PARSED_BYTES) return takenPart(answer, part, context);
   const taken = lastLargePart.then(() => takenPart(answer, part, context));

@@ -60,7 +60,7 @@ export function setAnswerHeaders(app: FastifyInstance, publicUrl: string | undef
   });
 }
 
-/** Sets the headers of answers that belong to one key. Replies that run no hooks need a call of their own. */
+/** Sets the headers of answers that belong to one key. Code that replies before the hooks run calls it directly. */
 export function keepPrivate({ url }: Pick<FastifyRequest, 'url'>, reply: FastifyReply): void {
   if (PRIVATE_PATH.test(url)) reply.headers(PRIVATE_ANSWER);
 }

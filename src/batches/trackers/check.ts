@@ -118,7 +118,7 @@ async function storeStates(
 
 /**
  * Creates the webhook events of alerts. The id of an event is that of its first alert. An account with too many
- * webhooks that are not delivered gets no event; its alerts are in the list.
+ * undelivered webhooks gets no event; its alerts are in the list.
  */
 async function announce(
   client: ClientBase,

@@ -37,12 +37,12 @@ export function hasData(product: Product): boolean {
   return !gone || typeof product.title === 'string';
 }
 
-/** Returns when the provider last updated the product, Unix milliseconds; null if the product does not say. */
+/** Returns when the provider last updated the product, Unix milliseconds; null if the product does not state it. */
 function productUpdatedAt({ lastUpdate }: Product): number | null {
   return typeof lastUpdate === 'number' && lastUpdate > 0 ? fromKeepaMinutes(lastUpdate) : null;
 }
 
-/** Returns when the product that was updated first was updated, Unix milliseconds; null if no product says it. */
+/** Returns the earliest time at which the provider updated one of the products, Unix milliseconds; null if no product states its time. */
 export function oldestUpdate(products: readonly Product[]): number | null {
   const known = products.map(productUpdatedAt).filter((time) => time !== null);
   return known.length > 0 ? Math.min(...known) : null;

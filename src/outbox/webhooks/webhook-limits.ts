@@ -37,9 +37,9 @@ export async function requireWebhookRoom(
   if (!reached) return;
   const { of, limit } = reached;
   const what =
-    of === 'pendingWebhooks' ? `${limit} webhooks that are` : `webhooks to ${limit} hosts that are`;
+    of === 'pendingWebhooks' ? `${limit} undelivered webhooks` : `undelivered webhooks to ${limit} hosts`;
   throw new SoukError('LIMIT_REACHED', {
-    message: `The account has ${what} not delivered; at most ${limit} are allowed. Repair the receiver, or repeat the request without webhook.`,
+    message: `The account has ${what}; at most ${limit} are allowed. Repair the receiver, or repeat the request without webhook.`,
     metadata: { limit, of },
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

@@ -84,7 +84,7 @@ export function publicError(
 
 /**
  * Paces the calls of all workers to one rate-limited endpoint, through Redis: a burst immediately, then one call in each
- * interval, and none for a while after the provider refuses.
+ * interval, and no call for a while after the provider refuses.
  */
 export interface Pacer {
   /**

@@ -76,7 +76,7 @@ describe('a renewing plan', () => {
     expect(applySubscription(new Set(), facts(more), { now, graceMs: GRACE_MS })).toMatchObject(expected);
   });
 
-  test('is nothing before its first invoice is paid', () => {
+  test('grants nothing before its first invoice is paid', () => {
     expect(applySubscription(new Set(), facts({ paid: [] }), { now: 0, graceMs: 0 })).toBeNull();
   });
 });
