@@ -111,8 +111,8 @@ export async function countAlive(
 }
 
 /**
- * Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. Reports have no time to live
- * in Redis, because they end by the clock of the service: each one removes those of processes that have gone.
+ * Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. Reports have no time to
+ * live in Redis, because they expire by the clock of the service: each report removes the expired ones.
  */
 export async function reportAlive(
   redis: Redis,

@@ -45,8 +45,8 @@ const completionSchema = z.object({
 });
 
 /**
- * Where one process, a gateway or a worker of the pool `batch`, receives the ends of calls: on a channel of its own, and on the
- * channel of all processes, for calls whose job names no process.
+ * Receives the ends of calls in a process, which is a gateway or a worker of the pool `batch`. It subscribes to a
+ * channel of its own, and to the common channel for calls whose job names no process.
  */
 interface CompletionChannel {
   /** Names the process in the payloads of the jobs that it submits. */
@@ -177,9 +177,9 @@ export async function endCall(
 }
 
 /**
- * Ends a call whose job has failed: an open call is released. A settled call is refunded if its answer is lost, because the
- * job was to make it again; with its answer it does not change.
- * @returns how the call ended, null if it does not exist, and the error that its callers receive, null if its answer stands.
+ * Ends a call whose job has failed: an open call is released. A settled call is refunded if its answer is lost, because
+ * the job had to make the answer again; otherwise it does not change. @returns how the call ended (null if it does not
+ * exist), and the error that its callers receive (null if it has its answer).
  */
 export async function endFailedCall(
   deps: EndDeps & { answers: Pick<AnswerStore, 'load'> },

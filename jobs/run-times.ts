@@ -14,7 +14,7 @@ const REPORT_EVERY_MS = 3_000;
 /** How long a report is used after the last job of a pool. */
 const LIFETIME_MS = HOUR_MS;
 
-/** Reports the mean run times of the jobs of a worker, by pool, to all gateways: none of them receives the ends of all jobs. */
+/** Reports the mean run times of the jobs of a worker, by pool, to all gateways, because no gateway receives the ends of all jobs. */
 interface RunTimes {
   onEvent: CallEventSink;
   close(): Promise<void>;

@@ -108,8 +108,8 @@ class Obtaining {
     const taken = await Promise.all(sources.map((source) => this.#take(source, newerThan)));
     const ours = sources.filter((_, i) => taken[i] === 'leads');
     const theirs = sources.filter((_, i) => taken[i] === 'follows');
-    // Fetches the sources that this call leads before it waits for others, so that two calls that follow each other
-    // do not deadlock.
+    // Fetches the sources that this call leads before it waits for the sources of other leaders, so that two calls that
+    // wait for each other's sources do not deadlock.
     await allParts([
       ...(ours.length > 0 ? [this.#fetch(ours)] : []),
       ...theirs.map((source) => this.#follow(source)),

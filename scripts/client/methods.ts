@@ -42,7 +42,7 @@ const FREE_SECONDS = 30;
 /** A worker may take a minute to read a batch, and a gateway some time for a large schedule. */
 const UPLOAD_SECONDS = 90;
 
-/** Endpoints by POST that change nothing, repeat a call, or recognise a repetition by its key. */
+/** The POST endpoints that a client may repeat after a failure: they change nothing, or recognise a repeated request by its key. */
 const REPEATS: Readonly<Record<string, ClientMethod['repeats']>> = {
   createJob: 'charged',
   createBatch: 'always',

@@ -179,8 +179,8 @@ async function findRepeated(
 }
 
 /**
- * Identifies what a request asks for: the hash is the same for other names and another order of its parameters, for defaults
- * that are given, and for lines instead of a document. Without an idempotency key, it does not depend on the items.
+ * Identifies what a request asks for: the hash does not depend on the names and the order of parameters, on whether
+ * defaults are stated, or on the form of the body (lines or a document). Without an idempotency key, it does not depend on the items.
  */
 async function hashOf({ operation, settings, items }: BatchRequest, pause: Pause): Promise<Buffer> {
   const hash = createHash('sha256').update(fingerprint(operation.name, settings));
@@ -258,8 +258,8 @@ export async function insertBatch(
 }
 
 /**
- * How many ended batches that cost nothing an account keeps, such as cancelled ones: otherwise an account could store as
- * many items as it sends.
+ * The most ended batches without charge, such as cancelled ones, that are kept for an account. Without this limit, an
+ * account could store any number of items.
  */
 export const FREE_BATCHES_KEPT = 100;
 

@@ -127,8 +127,9 @@ export interface Admissions {
 
 /**
  * @param database with connections that no other work uses, because every request of a customer needs one of them.
- * @param answerLimitMs A statement that the server has not ended by then admits nothing. Less than the time that the
- * connections of `database` wait for an answer, so that a call is never charged after its caller was refused.
+ * @param answerLimitMs A statement that the server has not finished by then admits nothing. It must be less than the
+ * time that the connections of `database` wait for an answer, so that a call is never charged after its caller was
+ * refused.
  */
 export function createAdmissions(
   database: Database,

@@ -58,8 +58,8 @@ export async function notePolled(
 }
 
 /**
- * A list of calls reads this many calls at most, of which a filter, or the rule that calls of batches are not listed, may leave none.
- * It takes about ten milliseconds.
+ * The most calls that a page of a list reads, which takes about ten milliseconds. The page may be empty, because filters
+ * are applied afterwards and calls of batches are not listed.
  */
 export const MOST_CALLS_READ = 20_000;
 

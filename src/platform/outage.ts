@@ -2,8 +2,8 @@ import pg from 'pg';
 import { type Clock, sleep } from './clock.ts';
 
 /**
- * Default of the setting STORE_ANSWER_LIMIT_MS: a gateway refuses a request when a store has not answered for this long, so that
- * its caller has the refusal within two seconds.
+ * Default of the setting STORE_ANSWER_LIMIT_MS: a gateway refuses a request when a store has not answered for this long.
+ * The caller receives the refusal within two seconds.
  */
 export const STORE_ANSWER_LIMIT_MS = 1_200;
 

@@ -109,8 +109,8 @@ export interface AnswerStore {
   /** Returns the large body of an answer from `findShared`. */
   loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
   /**
-   * Stores the answer of one call for POLL_LIFETIME_MS if a caller polls it, or if there is room for the answers of calls of
-   * the account that were answered directly; otherwise for a short time.
+   * Stores the answer of one call. It is kept for POLL_LIFETIME_MS if a caller polls it, or if the account has room for
+   * answers that were sent directly; otherwise for a short time.
    */
   putOwn(call: AnsweredCall, answer: Answer): Promise<void>;
   /** Stores an answer as the shared one, unless a fresher one is stored. */

@@ -145,8 +145,8 @@ export interface Cache {
   /** Whether it is a Redis of its own: the setting CACHE_REDIS_URL. */
   isOwn: boolean;
   /**
-   * Runs a command of the cache. If it fails on a Redis of its own, returns `otherwise`, so that the data is fetched, or not
-   * kept. A failure on the common Redis is thrown, like that of any other command.
+   * Runs a command of the cache. If the cache has a Redis of its own and the command fails, returns `otherwise`, so that
+   * the caller fetches the data, or does not keep it. A failure on the common Redis is thrown, like that of any other command.
    */
   attempt<Value>(command: () => Promise<Value>, otherwise: Value): Promise<Value>;
 }

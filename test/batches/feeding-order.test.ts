@@ -47,7 +47,7 @@ test('takes a batch of the account with the fewest calls under way each time', (
   );
 });
 
-test('takes every batch exactly once if none is put back, without those of an account that is dropped', () => {
+test('takes every batch exactly once if no batch is put back, and no batch of an account that is dropped', () => {
   fc.assert(
     fc.property(accounts, underWay, fc.nat(5), (ids, fed, dropped) => {
       const batches = batchesOf(ids);

@@ -143,7 +143,7 @@ test('an operation without a table has no rows', () => {
   expect(resultRows(of, of.params.parse({ wordId: 33 }), [])).toBeNull();
 });
 
-test('content does not depend on freshness fields, and the identity of an item not on the order of its parameters', () => {
+test('the content does not depend on freshness fields, and the identity of an item does not depend on the order of its parameters', () => {
   expect(contentHash({ a: 1, fromCache: true, products: [{ lastUpdate: 5, b: 2 }] })).toEqual(
     contentHash({ products: [{ b: 2, lastUpdate: 6 }], a: 1, fromCache: false }),
   );

@@ -51,7 +51,7 @@ test('refuses a call of a batch whose account does not exist, alongside admitted
   expect(admitted).toMatchObject({ kind: 'started' });
 });
 
-test('of calls of a batch that repeat each other, the first is admitted and the others join it', async () => {
+test('if calls of a batch are identical, the first is admitted and the others join it', async () => {
   const account = await subscribed();
   const { accountId } = account;
   const keys = [account.keyHash];

@@ -13,7 +13,7 @@ afterAll(() => billing.close());
 const rowsIn = async (table: string) =>
   Number((await billing.database.query(`select count(*) as n from ${table}`)).rows[0].n);
 
-test('open calls leave their table when they end, and claims are deleted when no call can join them', async () => {
+test('a call leaves the table of open calls when it ends, and a claim is deleted when no call can join it', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const settled = await billing.admit(account, 1);
   const released = await billing.admit(account, 1);
@@ -80,7 +80,7 @@ async function relationsOf(text: string, values: unknown[]): Promise<string[]> {
     .sort();
 }
 
-test('a look-up of open calls reads no finished call, and one of a finished call reads one month', async () => {
+test('looking up an open call reads no finished calls, and looking up a finished call reads one month', async () => {
   expect(
     await relationsOf("select * from calls where state = 'reserved' and deadline_at < $1", [new Date()]),
   ).toEqual(['open_calls']);

@@ -126,7 +126,7 @@ test('treats an answer whose large body is lost as lost', async () => {
   expect(await elsewhere.loadSharedBody(id, answer.meta)).toBeNull();
 });
 
-test('keeps a shared answer after its freshness for as long as a call that received it can be joined', async () => {
+test('keeps a shared answer that is no longer fresh while requests can join a call that received it', async () => {
   const [id, answer] = [newId(), answerOf(large('t'))];
   await store.putShared(id, answer, 10 * MINUTE_MS);
   for (const key of [keys.sharedAnswer(id), keys.body(keys.sharedAnswer(id), answer.meta.version)]) {

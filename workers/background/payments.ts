@@ -27,7 +27,7 @@ export function startPayments(
   });
 }
 
-/** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
+/** Each pause is shorter than its interval. If it were equal, a run would be skipped when two timers differ by some milliseconds. */
 const TASKS = {
   renewals: { pauseMs: EVERY_MS - 5_000, task: reconcileRenewals },
   'top-ups': { pauseMs: EVERY_MS - 5_000, task: runTopUps },

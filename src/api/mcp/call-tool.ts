@@ -156,8 +156,8 @@ function waitingAtMost(seconds: number, args: Arguments): Arguments {
 }
 
 /**
- * Fetches the job or batch that was followed. It exists already, so its caller must receive it even from a gateway that
- * is closing or has lost its stores.
+ * Fetches the job or batch that was followed. The job or batch exists already, so its caller must receive its id even if
+ * the gateway is closing or has lost its stores.
  * @param hasFailed whether the job has ended with an error, which is then the answer.
  * @returns null if the address cannot answer.
  */

@@ -13,7 +13,7 @@ const limitsSchema = z.object({
   points: integer({ min: 4, max: 1_000 }).optional(),
 });
 
-/** Which points of each series are returned: those of some days, and at most a number of them. */
+/** Limits the points of each series to a period and to a number. */
 export type SeriesLimits = z.output<typeof limitsSchema>;
 
 /** Arguments of tools that return series. The instructions of the server explain them once for all tools. */

@@ -48,8 +48,9 @@ export type ObjectSchema = JsonSchema & { type: 'object' };
 interface ToolAnnotations {
   readOnlyHint: boolean;
   openWorldHint: boolean;
-  /** For tools that change something, like the next. */
+  /** Only for tools that change something. */
   idempotentHint?: boolean;
+  /** Only for tools that change something. */
   destructiveHint?: boolean;
 }
 

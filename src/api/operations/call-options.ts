@@ -186,7 +186,7 @@ export function createParsedRequests(): ParsedRequests {
     maxSize: MAX_BYTES,
     sizeCalculation: (_input, address) => ENTRY_BYTES + BYTES_PER_CHARACTER * address.length,
   });
-  // An input is kept when its address is repeated, so that addresses that come once displace no others.
+  // An input is kept only when its address comes a second time, so that addresses that come once displace nothing.
   const seen = new Set<string>();
 
   return {

@@ -32,7 +32,7 @@ export function scopesOfOperation({ kind, toolset }: Pick<Operation, 'kind' | 't
   return kind === 'queued' ? [scopeNamed(toolset)] : ['read', scopeNamed(toolset)];
 }
 
-/** Returns the scopes of which a key needs one for an endpoint: that of its group, or `read` if it only reads. */
+/** Returns the scopes for an endpoint, of which a key needs one: the scope of its group and, if it only reads, `read`. */
 export function scopesOfEndpoint({
   tag,
   method,

@@ -29,7 +29,7 @@ export function nextRuns(timing: Timing, after: number, count: number): number[]
     .map((moment) => moment.getTime());
 }
 
-/** Counts the times at which a schedule is due from `from` until before `until`, one by one: choose a period with few of them. */
+/** Counts the times at which a schedule is due, from `from` and before `until`. It steps through them one by one, so the period must be short. */
 export function countRuns(timing: Timing, from: number, until: number): number {
   const cron = parse(timing);
   let count = 0;

@@ -26,7 +26,7 @@ const ALERTS_PER_EVENT = 100;
  */
 export async function lockTracker(client: ClientBase, scheduleId: string): Promise<LockedTracker | null> {
   const { rows } = await client.query<LockedTracker>(
-    // The schedule is locked first, as when it is deleted, so that the two transactions cannot block each other.
+    // The schedule is locked first, as when it is deleted, so that the two transactions cannot deadlock.
     `select t.id as "scheduleId", s.account_id as "accountId", s.name, t.domain, t.conditions,
        t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", 
          case when 'webhook' = any (t.notify) then t.alert_webhook end as "alertWebhook"

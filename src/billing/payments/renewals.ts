@@ -6,7 +6,7 @@ import { grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { Purchase } from './purchases.ts';
 import type { PaidPeriod, StripeFacts } from './sync-renewal.ts';
 
-/** Stripe's product of a plan has an id of ours, so that an invoice says which version of a plan it pays for. */
+/** We choose the id of Stripe's product for a plan, so that an invoice states which version of a plan it pays for. */
 export function productOfPlan(planId: number): string {
   return `souk-plan-${planId}`;
 }
@@ -182,8 +182,8 @@ async function savePlan(
 }
 
 /**
- * Grants the month of a paid invoice. A month of the same plan that is under way, as before an upgrade, ends at its start, and the
- * units that were used of it beyond the time that stays paid count against the new month.
+ * Grants the month of a paid invoice. If a month of the same plan is under way, as before an upgrade, it ends when the
+ * new month starts. Units used in it beyond its paid time count against the new month.
  */
 async function grantPeriod(
   client: ClientBase,

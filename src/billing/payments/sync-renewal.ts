@@ -75,8 +75,8 @@ const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
 };
 
 /**
- * The month that an invoice pays for. An upgrade has a line that credits the old plan, and one for the month of the new plan, which
- * counts. A line that is a proration charges or credits a part of a month that was paid before, for example after a change of the
+ * The month that an invoice pays for. The invoice of an upgrade has a line that credits the old plan, and a line for the
+ * month of the new plan, which is the one that this function returns. A line that is a proration charges or credits a part of a month that was paid before, for example after a change of the
  * quantity in Stripe's dashboard, so it pays for no month.
  */
 function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {

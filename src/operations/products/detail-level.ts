@@ -67,8 +67,8 @@ export function atDetailLevel(
 }
 
 /**
- * Returns a product of an answer, at any level, as a row of the fields of `summary`: with -1 where the provider has no data,
- * or null if the answer is decoded.
+ * Returns a product of an answer, at any level, as a row of the fields of `summary`. A value without data is -1, or null
+ * if the answer is decoded.
  */
 export function summaryRow(
   shown: Product,

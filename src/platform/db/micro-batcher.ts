@@ -9,7 +9,7 @@ interface Waiting<In, Out> {
 }
 
 /**
- * The time from the beginning of a round trip to that of the next one, if it has several calls, and if it has MANY or more. In real
+ * The shortest time between the starts of two round trips, if the first has several calls, and if it has MANY calls or more. In real
  * time: with the clock of a test, the calls after a round trip would wait until the test advances it.
  */
 const BATCHES_APART_MS = 5;

@@ -308,7 +308,7 @@ test('cancels a call of a batch by its id', async ({ souk, account, client }) =>
   await background.close();
 });
 
-test('refuses to cancel a call of a batch until its deadline if a request has joined it', async ({
+test('does not cancel a call of a batch if a request has joined it, until the deadline of the call', async ({
   souk,
   account,
   client,

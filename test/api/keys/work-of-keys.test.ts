@@ -191,7 +191,7 @@ describe('a schedule', () => {
     },
   );
 
-  test('does not change hands by a change that is refused or only asks for the price, nor by a run that cannot start', async ({
+  test('keeps its key after a refused change, a price request, and a run that cannot start', async ({
     souk,
     account,
     client,

@@ -234,7 +234,7 @@ test('lists trackers by page, newest first, and deletes one with its schedule', 
   expect(rows).toEqual([]);
 });
 
-test('checks now for the price of a check, even while it is paused, and once at a time', async ({
+test('starts a check on request, at its normal price and even while paused; one check runs at a time', async ({
   souk,
   client,
 }) => {

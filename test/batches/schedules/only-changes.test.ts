@@ -138,7 +138,7 @@ test('delivers the errors of failed items, and the items in the next run', async
   expect((await runLater(souk, client, schedule)).delivered).toEqual([b]);
 });
 
-test('after a change of the items, delivers the new ones and not the unchanged ones that stay', async ({
+test('after a change of the items, delivers the new items, and not the unchanged ones', async ({
   souk,
   client,
 }) => {

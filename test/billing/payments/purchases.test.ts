@@ -206,7 +206,7 @@ describe('a purchase', () => {
     expect(rows).toEqual([{ total_units: 100_000 }]);
   });
 
-  test('beyond 100 that were not paid is refused, until those that were cancelled are deleted after 30 days', async () => {
+  test('is refused if 100 others are unpaid, until the cancelled ones are deleted after 30 days', async () => {
     const pack = await offer('pack', 'units-10k');
     const paid = await buy(pack);
     await grantPurchase(database, paid.id, NOW);

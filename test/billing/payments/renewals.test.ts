@@ -488,7 +488,7 @@ test('a refund takes back its share of the unused units of its pack, and of no o
   ]);
 });
 
-test('a refund takes back its share of the units of a month of a plan, and a whole one ends it', async () => {
+test('a partial refund takes back its share of the units of a plan's month, and a full refund ends the month', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'basic');
   await paid.deliver(paid.takeEvents());
@@ -552,7 +552,7 @@ test('a refund whose event is lost is found by the next check', async () => {
   expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
 });
 
-test('a refund whose event is lost for days is found behind any number of others, even if one of them fails', async () => {
+test('finds a refund whose event was lost for days, even if many other events precede it and one of them fails', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'pack', 'units-10k');
   await paid.deliver(paid.takeEvents());

@@ -167,7 +167,7 @@ test('grants each paid invoice once, although events are repeated or get lost', 
   );
 });
 
-test('grants the months of a plan one after the other, and a month from an upgrade on', () => {
+test('grants each paid month after the one before it; an upgrade starts a new month', () => {
   const model = new StripeModel(START);
   const id = subscribed(model);
   model.runTo(Date.UTC(2026, 2, 10, 12));

@@ -21,7 +21,7 @@ test('an upgrade carries over nothing of a plan without a limit', () => {
   expect(carriedUnits({ from: 0, to: MONTH_MS, total: null, used: 1_000 }, 0)).toBe(0);
 });
 
-test('no sequence of upgrades gives more units than those of the time paid of each plan and of the last month', () => {
+test('no sequence of upgrades gives more units than those of the paid time of each plan and of the last month', () => {
   const month = fc.record({
     total: fc.integer({ min: 1, max: 1_000_000 }),
     usedShare: fc.double({ min: 0, max: 1, noNaN: true }),

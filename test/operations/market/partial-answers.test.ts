@@ -136,7 +136,7 @@ test('a request that is not answered in time fails its ASINs only', async ({ sou
   await upstream.abandoned(1);
 });
 
-test('a call of another account that waits for a failing ASIN gets its error, and its own other ASINs', async ({
+test('a call of another account that waits for a failing ASIN gets the error for it, and the data of its other ASINs', async ({
   souk,
   client,
   upstream,
