@@ -311,7 +311,8 @@ const HEAD_BYTES = 13;
 /**
  * Layout: fetch time (8 bytes, a big-endian double, which a Redis script reads), kind (1 byte), tokens (4 bytes, a
  * big-endian float), content.
- * @param read if given, the provider's own compressed answer is stored, where the value has one. `decodeSource` needs the same.
+ * @param read reads the value from the provider's answer. If it is given, the compressed answer is stored as the provider sent it, if
+ *   the value has one. `decodeSource` needs the same function.
  */
 export async function encodeSource(
   { value, fetchedAt, tokens }: StoredSource,

@@ -488,7 +488,7 @@ test('a refund takes back its share of the unused units of its pack, and of no o
   ]);
 });
 
-test('a partial refund takes back its share of the units of a plan's month, and a full refund ends the month', async () => {
+test('a partial refund takes back its share of the units of the month, and a full refund ends the month', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'basic');
   await paid.deliver(paid.takeEvents());
