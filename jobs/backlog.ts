@@ -83,8 +83,8 @@ export async function openBacklog(deps: {
     async estimateWaitMs(pool, priority) {
       // A worker may have reported since the last sample, such as after Redis has lost its data.
       if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(redis, keys, pool, clock.now());
-      // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
-      // for each call.
+      // Only the calls of accounts with several calls under way are queued behind others, so only their position in the
+      // queue is looked up for each call.
       const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues.of(pool), priority + 1);
       return waitBehindMs(pool, pools[pool].first + before);
     },

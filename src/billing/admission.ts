@@ -180,7 +180,7 @@ export function createAdmissions(
   };
 }
 
-/** Sends the statements of calls, and knows which of those that failed may still admit their calls. */
+/** Sends the statements of calls, and remembers the failed statements that may still admit their calls. */
 function createRoundTrips(
   database: Database,
   now: () => number,

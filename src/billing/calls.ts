@@ -28,7 +28,7 @@ export interface Call {
   input: unknown;
   /** True for a call of a batch. */
   background: boolean;
-  /** True if a caller that waited, or that joined the call, has its job instead of the answer. */
+  /** True if a caller received the job of the call instead of its answer, because it had waited long enough or joined the call. */
   polled: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface KeyUnits {
   month: number;
 }
 
-/** Returns the units of each key of an account that has used some this month, by the id of the key. Admission counts the same for a key with a cap. */
+/** Returns the units that each key of an account has used this month, by the id of the key; without keys that have used none. Admission counts the units of a key with a cap in the same way. */
 export async function unitsByKey(
   database: Queryable,
   accountId: number,

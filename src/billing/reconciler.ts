@@ -42,7 +42,7 @@ export async function releaseOverdue(
     overdue.forEach((call, i) => {
       if (endedNow[i]) released.push({ ...call, state: 'released', error });
     });
-    // If this run released none of a full batch, another process is releasing them, or they cannot be released. The
+    // If this run released none of the calls it read, another process is releasing them, or they cannot be released. The
     // next run tries again.
     if (overdue.length < BATCH || !endedNow.includes(true)) return released;
   }

@@ -93,7 +93,7 @@ export interface Stores {
 /** The most connections of each pool. */
 const CONNECTIONS = { money: 6, database: 8, pages: 4, readiness: 1, testReports: 2 } as const;
 
-/** How much longer than an admission may take a gateway waits for its result, so that PostgreSQL says what it did. */
+/** A gateway waits this much longer than an admission may take, so that PostgreSQL reports the outcome before the gateway gives up. */
 const ADMISSION_MARGIN_MS = 300;
 
 /** @throws when Redis cannot be reached. */
@@ -346,7 +346,7 @@ export async function openGateway(
     events,
     clock,
     log,
-    // On connections and in batches of its own, so that requests do not wait for it.
+    // It has connections and batches of its own, so that requests do not wait for it.
     settlements: createSettlements(database, clock.now),
   });
   return {

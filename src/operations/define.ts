@@ -141,7 +141,7 @@ type AnswerData = z.ZodObject;
 
 /** The sources that an answer lacks are not charged: `price.settle` leaves them out. */
 interface PartialAnswer {
-  /** Returns the error of an answer that lacks all of its sources: a call for them ends with it. */
+  /** Returns the error with which a call ends if all of its sources failed. */
   failureOf(data: Record<string, unknown>): ErrorKind | null;
 }
 

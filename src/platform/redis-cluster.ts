@@ -22,7 +22,7 @@ export class SettlingCluster extends Cluster {
   }
 
   override async connect(): Promise<void> {
-    // ioredis calls this for each attempt, and none of them may leave a listener of its own.
+    // ioredis calls this for each attempt, so an attempt must not leave a listener behind.
     this.#ready ??= new Promise((resolve) =>
       this.once('ready', () => {
         this.#ready = null;

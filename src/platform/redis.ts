@@ -130,8 +130,8 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
           sentinelRetryStrategy: retryDelayMs,
           // The next sentinel is asked if one does not answer.
           sentinelCommandTimeout: answerLimitMs,
-          // An old master may hang. ioredis can listen for announcements of the sentinels instead, but one that comes while it connects
-          // again ends the connection for good.
+          // An old master may hang. ioredis can listen for announcements of the sentinels instead, but an announcement
+          // that arrives during a reconnection ends the connection for good.
           socketTimeout: failsAtOnce ? answerLimitMs : HANG_LIMIT_MS,
         }
       : nodes[0]),

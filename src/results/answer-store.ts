@@ -274,7 +274,7 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
     return body ? { meta, body } : null;
   }
 
-  /** Few clients read the answer of one call, so bodies of medium size would only displace others. */
+  /** Few clients read the answer of the same call, so keeping bodies of medium size would only displace others. */
   async function loadBody(from: Redis, key: string, { size, fromCache }: AnswerMeta): Promise<Buffer | null> {
     if (!fromCache && size <= MEDIUM_BYTES) return from.getBuffer(key);
     return (await bodies.fetch(key, { context: { from } })) ?? null;

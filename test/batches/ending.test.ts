@@ -330,7 +330,7 @@ test('a cancelled batch ends even if a call was returned to it during the cancel
   expect(upstream.calls).toEqual([]);
 });
 
-test('a new batch deletes the oldest ended ones that cost nothing beyond those that are kept', async ({
+test('a new batch deletes the oldest free ended batches beyond the number that is kept', async ({
   souk,
   client,
   account,

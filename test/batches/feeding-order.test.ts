@@ -15,7 +15,7 @@ const batchesOf = (accountIds: readonly number[]): Batch[] =>
 const accounts = fc.array(fc.nat(5), { minLength: 1, maxLength: 40 });
 const underWay = fc.array(fc.nat(8), { minLength: 6, maxLength: 6 });
 
-test('takes the batches of an account in the order of the list, and a batch that was fed after them', () => {
+test('takes the batches of an account in the order of the list, and puts a batch last after it was fed', () => {
   const [first, second] = batchesOf([1, 1]) as [Batch, Batch];
   const order = createFeedingOrder([first, second], new Map());
   expect(order.next()).toBe(first);

@@ -54,7 +54,7 @@ test('joins a settled call for five minutes, and an open one for as long as it r
 });
 
 test.for(['settled', 'released'])(
-  'a repeated admission of a call of a batch that was %s meanwhile joins it and charges nothing',
+  'repeating the admission of a batch call that has been %s joins that call and charges nothing',
   async (ending) => {
     const account = await billing.account({ subscriptions: [{}] });
     const call = billing.request(account, 3, { caller: account, callId: uuid(), background: true });

@@ -135,7 +135,7 @@ test('the change of a line is looked up in the month of the line only', async ()
   expect(loops).toBeLessThanOrEqual(50 + months);
 });
 
-test('the erasure of an account with many calls reads each call for one statement only', async () => {
+test('erasing an account with many calls reads each call in one statement only', async () => {
   const erased = await billing.account({ subscriptions: [{}] });
   await fill(erased.accountId);
   await billing.database.query('update accounts set erase_at = now() where id = $1', [erased.accountId]);

@@ -46,7 +46,7 @@ test('closes a file whose reader stops', async () => {
   expect(file.sent).toBeLessThan(file.pieces / 2);
 });
 
-test('refuses a quoted field that is longer than 1 MiB with the line on which it begins', async () => {
+test('refuses a quoted field of more than 1 MiB, and names the line on which it begins', async () => {
   const { file, stream } = countedFile(
     csvReport(WEEK, [...terms(3), ...ranked(`"${'x\n'.repeat(2_000_000)}`)]),
   );

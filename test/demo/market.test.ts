@@ -139,7 +139,7 @@ test('prices and ranks change at irregular moments, at all times of the day', ()
     }
 });
 
-test('no price history is another one at other times', () => {
+test('price histories with the same values have them at the same times', () => {
   for (const { points } of products)
     for (const one of PRICES)
       for (const other of PRICES) {

@@ -110,7 +110,7 @@ test.for<[string, AnswerRef | null, object]>([
   },
 );
 
-test('a request that has found a partial answer continues the later one, if that is partial too', async ({
+test('a request that has found a partial answer continues a newer answer if there is one and it is partial, too', async ({
   billing,
   payer,
   partial,

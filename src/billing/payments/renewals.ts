@@ -202,7 +202,7 @@ async function grantPeriod(
     [renewingPlanId, new Date(from)],
   );
   const carried = upgraded.reduce((sum, month) => sum + carriedUnits(month, from), 0);
-  // If another subscription uses the time, for example one that the operator granted, the month starts when that ends.
+  // If another subscription runs at that time, for example one that the operator granted, the month starts when that subscription ends.
   const startsAt = await startSubscription(client, { accountId, wallet, isPaid: true, from }, now);
   const endsAt = new Date(startsAt.getTime() + to - from);
   const grant = { accountId, wallet, planId, quantity, startsAt, endsAt, months: 1 };

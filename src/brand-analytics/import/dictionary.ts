@@ -93,7 +93,7 @@ export function openNames(ask: AskNames): Names {
         category: [...unknown.category],
         department: [...unknown.department],
       });
-      // Keeps the returned strings: those of the file are slices of its text, and would keep all of it in memory.
+      // Keeps the strings that the database returned. The strings of the file are slices of its text, and would keep the whole text in memory.
       for (const kind of Object.keys(known) as NameKind[])
         for (const [name, id] of found[kind]) known[kind].set(name, id);
     },

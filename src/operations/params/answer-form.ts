@@ -135,7 +135,7 @@ export function formOf(input: unknown): AnswerForm {
   return isRecord(input) ? (input as AnswerForm) : {};
 }
 
-/** Returns the input without the form of its answer: calls that differ only in that have the same sources. */
+/** Returns the input without the form of its answer. Calls that differ only in this form have the same sources. */
 export function withoutForm<Input>(input: Input): Input {
   if (!isRecord(input) || (input.fields === undefined && input.format === undefined)) return input;
   const { fields: _, format: __, ...own } = input;

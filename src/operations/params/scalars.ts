@@ -66,8 +66,8 @@ export function got(problem: string, value: unknown): string {
 }
 
 /**
- * Text that PostgreSQL accepts: without control characters and unpaired surrogates. U+FFFD stands for bytes of a body that
- * are not UTF-8, so the text is not what the caller meant.
+ * Text that PostgreSQL accepts: without control characters and unpaired surrogates. A body that is not UTF-8 contains
+ * U+FFFD after decoding, and then the text is not what the caller meant, so U+FFFD is refused, too.
  */
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}\uFFFD]*$/u;
 

@@ -223,7 +223,7 @@ export function decodedRow(record: Record<string, unknown>): Record<string, unkn
 const STATISTICS = ['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'] as const;
 const EXTREMES = ['min', 'max', 'minInInterval', 'maxInInterval'] as const;
 
-/** Returns the statistics of each series by name, and the others as they are. Named current values become `current`. */
+/** Returns the statistics of each series by name, and the other statistics unchanged. Named current values become `current`. */
 function decodeStats(stats: Product['stats'], digits: number): Record<string, unknown> {
   if (!isRecord(stats)) return { stats };
   if ('bsr' in stats) return { stats: undefined, ...decodeNamed(stats, digits) };

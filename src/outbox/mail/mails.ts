@@ -33,8 +33,8 @@ export type Notice = {
 }[MailKind];
 
 /**
- * A mail to an address that is not that of the account, or that may have no account. `accountId` is the account that it is
- * about; null: none, or one that does not exist any more.
+ * A mail to an address that is not the address of its account, or that may belong to no account. `accountId` is the
+ * account that the mail is about; null if there is none, or if it has been deleted.
  */
 type MailTo = {
   [Name in 'confirm_new_email' | 'reset_password' | 'account_erased']: {

@@ -37,7 +37,7 @@ test('caches parsed requests by address, and by day if the input depends on the 
   }
 });
 
-test('an input that requests share cannot be changed, in no part of it', () => {
+test('an input that requests share cannot be changed in any of its parts', () => {
   const { ask } = requester();
   const [, shared] = [0, 1].map(() => ask('/api/market/product?asins=A')) as { asins: string[] }[];
   expect(() => shared?.asins.push('B')).toThrow(TypeError);

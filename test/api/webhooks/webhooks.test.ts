@@ -137,7 +137,7 @@ describe('a test delivery', () => {
     expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);
   });
 
-  test('deletes the oldest ended tests beyond those that are kept, and no other deliveries', async ({
+  test('deletes the oldest ended tests beyond the number that is kept, and no other deliveries', async ({
     souk,
     customer,
     receiver,

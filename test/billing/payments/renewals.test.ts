@@ -91,7 +91,7 @@ test('a plan that was paid is granted for a month, and each renewal for another'
   expect(rows).toEqual([{ state: 'granted' }]);
 });
 
-test('a month lasts on while its next payment is due, and ends where the paid one starts', async () => {
+test('a month continues while the next payment is due, and ends when the next paid month starts', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'basic');
   await paid.deliver(paid.takeEvents());
