@@ -75,7 +75,7 @@ export async function openCompletionMap(
   // Messages are lost while the connection is down.
   const lookUpAll = () => void Promise.all([...awaited.values()].map(lookUp));
   subscriber.on('ready', lookUpAll);
-  // The same for the nodes of sharded channels.
+  // The event of the connections to the nodes of sharded channels.
   subscriber.on('subscribersReady', lookUpAll);
   const channel = await openCompletionChannel(deps);
   channel.onEnded(resolveWaiters);

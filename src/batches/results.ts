@@ -135,7 +135,7 @@ export function resultLines(results: readonly ItemResult[]): string {
     .join('');
 }
 
-/** Returns the same for items without a result. */
+/** Returns NDJSON with one line for each item of a call that failed. */
 export function failureLines(
   call: { firstItem: number; items: readonly unknown[] },
   { kind, message, metadata }: ErrorRecord,

@@ -199,7 +199,7 @@ export const rankHistory = z
   .array(week.register(SCHEMA_NAMES, { id: 'KeywordHistoryEntry' }))
   .describe(LOADED_WEEKS);
 
-/** The same with the shares of the three most-clicked products of each week. */
+/** The rank history of a search term with the shares of the three most-clicked products of each week. */
 export const shareHistory = z
   .array(
     week

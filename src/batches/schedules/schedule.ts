@@ -151,7 +151,7 @@ export async function scheduleItems(client: Queryable, scheduleId: string): Prom
   return parseJson(await scheduleItemsText(client, scheduleId)) as unknown[];
 }
 
-/** Returns the same as JSON text, unparsed: a schedule may have 100,000 items. */
+/** Returns the items of a schedule as JSON text. It is not parsed, because a schedule may have 100,000 items. */
 export async function scheduleItemsText(database: Queryable, scheduleId: string): Promise<string> {
   const { rows } = await database.query<{ items: Buffer }>('select items from schedules where id = $1', [
     scheduleId,

@@ -135,7 +135,7 @@ export const PROVIDER_PRODUCT_FIELDS: readonly string[] = [
   'image',
 ];
 
-/** The same of the provider's sellers. */
+/** Further fields of the provider's sellers that can be selected. */
 export const PROVIDER_SELLER_FIELDS: readonly string[] = [
   'domainId',
   'trackedSince',
@@ -170,7 +170,7 @@ export const PROVIDER_SELLER_FIELDS: readonly string[] = [
   'email',
 ];
 
-/** The same of the provider's categories. */
+/** Further fields of the provider's categories that can be selected. */
 export const PROVIDER_CATEGORY_FIELDS: readonly string[] = [
   'domainId',
   'contextFreeName',
@@ -201,7 +201,7 @@ export const PROVIDER_CATEGORY_FIELDS: readonly string[] = [
   'topBrands',
 ];
 
-/** The same of the provider's deals. */
+/** Further fields of the provider's deals that can be selected. */
 export const PROVIDER_DEAL_FIELDS: readonly string[] = [
   'parentAsin',
   'rootCat',
@@ -229,7 +229,7 @@ export const PROVIDER_DEAL_FIELDS: readonly string[] = [
   'salesRankDrops365',
 ];
 
-/** The same of the provider's lightning deals. */
+/** Further fields of the provider's lightning deals that can be selected. */
 export const PROVIDER_LIGHTNING_DEAL_FIELDS: readonly string[] = [
   'domainId',
   'lastUpdate',

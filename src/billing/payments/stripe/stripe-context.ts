@@ -6,7 +6,7 @@ import type { StripeSettings } from '../payment-port.ts';
 
 /** A payment that failed, for a notice to its customer. */
 interface FailedPayment {
-  /** The same for each report of one failure. */
+  /** Identifies the failure; all reports of it have the same value. */
   reference: string;
   /** What it was for, such as "Basic, one month". */
   purchase: string;
