@@ -124,7 +124,7 @@ function createThreads(
 
     /** Runs a job by itself, so that the end of its thread concerns no other call. */
     async runAlone(attempt: Attempt): Promise<CompletionMessage> {
-      // It may have waited for others, and the worker may have closed its threads since.
+      // The job may have waited for other jobs, and the worker may have closed its threads in the meantime.
       if (attempt.signal.aborted) throw new Error(String(attempt.signal.reason));
       const thread = open();
       try {

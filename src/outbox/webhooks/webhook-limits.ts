@@ -24,8 +24,8 @@ const TEST_LIMITS: Omit<WebhookLimits, 'perCall'> = { pendingPerAccount: 1_000, 
 const RETRY_AFTER_SECONDS = 60;
 
 /**
- * Checks that an account may have another delivery, before anything is charged. Concurrent requests may each pass, so the
- * limits can be exceeded by as many as the account has open.
+ * Checks that an account may have another delivery, before anything is charged. Concurrent requests may each pass, so an
+ * account can exceed its limits by the number of its open requests.
  * @throws SoukError LIMIT_REACHED.
  */
 export async function requireWebhookRoom(

@@ -152,7 +152,7 @@ test('a payment within grace grants the month that was due', async () => {
   expect(await planOf(accountId)).toMatchObject({ state: 'active', graceUntil: null });
 });
 
-test('a month whose time another subscription uses is granted after it', async () => {
+test('a paid month starts after a subscription that runs at the same time', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
   const now = souk.clock.now();
