@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -18,8 +19,6 @@ import type { Souk, TestAccount } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis, stopWorkers } from '../support/workers.ts';
-
-const DAY_MS = 86_400_000;
 
 // Tests that delete Redis also delete the token balance.
 test.beforeEach(({ souk, upstream: _ }) => learnTokens(souk));

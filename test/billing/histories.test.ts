@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
 import { billingModel } from '../support/billing-model.ts';
 import { repetitions } from '../support/repetitions.ts';
@@ -54,7 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('wait' as const),
-      ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, 24 * 3_600_000, 20 * 24 * 3_600_000),
+      ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, DAY_MS, 20 * DAY_MS),
     }),
   },
 );

@@ -174,7 +174,7 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
   expect((await tester.get(`/api/batches/${batch.batchId}`)).status).toBe(404);
 });
 
-test('test calls that occupy all places of their pool delay no live call', async ({
+test('test calls that occupy all slots of their pool delay no live call', async ({
   client,
   tester,
   testUpstream,

@@ -161,7 +161,7 @@ describe('a mail', () => {
     expect([mailServer.attempts, mailServer.taken.length]).toEqual([3, 1]);
   });
 
-  test('that is refused with 550 fails at once, with the reply', async ({
+  test('that is refused with 550 fails immediately, with the reply', async ({
     database,
     clock,
     mailServer,

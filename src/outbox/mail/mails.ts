@@ -1,6 +1,7 @@
 import type { Role } from '../../accounts/members.ts';
 import type { StripeDeps } from '../../billing/payments/stripe/stripe-context.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { enqueueMessages } from '../queue.ts';
 import { type FactsOf, kindNamed, type MailKind } from './kinds/index.ts';
@@ -113,7 +114,7 @@ async function recipientsOf(
 }
 
 /** A mail whose recipient must not be stored is deleted after this time even if no worker has sent it: longer than all attempts. */
-const FORGOTTEN_MS = 3 * 86_400_000;
+const FORGOTTEN_MS = 3 * DAY_MS;
 
 /** Queues the mail about a payment that failed. */
 export const queuePaymentFailed: NonNullable<StripeDeps['notify']> = (db, accountId, facts) =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { product as operation } from '../../../src/operations/market/product.ts';
-import { normaliseProduct, type Product } from '../../../src/operations/products/detail-level.ts';
+import { normaliseProduct, type Product } from '../../../src/operations/products/product.ts';
 import { canonical } from '../../support/parameters.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
