@@ -1,11 +1,11 @@
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { accountNamed, addressFor } from '../accounts/account-address.ts';
 import { type Ability, isAble, rolesAble } from '../accounts/members.ts';
 import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
-import { accountNamed, addressFor } from './account-address.ts';
 import { registerBatchList, registerBatchPage, registerNewBatch } from './customer/batches.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
 import { registerExplore } from './customer/explore/explore-page.tsx';

@@ -308,6 +308,22 @@ test('mails about an account go to the members whose role they concern', async (
   });
 });
 
+test('mails about an account link to the pages of this account', async () => {
+  const { accountId } = owner;
+  const facts = {
+    subscriptionId: 2,
+    plan: 'Basic',
+    endsAt: new Date(souk.clock.now()).toISOString(),
+    days: 1,
+  } as const;
+  await souk.database.query('update people set email_confirmed_at = now() where id = $1', [owner.personId]);
+  await queueMail(souk.database, { accountId, kind: 'plan_ends', facts }, souk.clock.now());
+  await souk.clock.until('outbox step');
+  souk.clock.advance(1_000);
+  const link = () => server.taken.map(({ text = '' }) => /https:\S+\/plans/.exec(text)?.[0]).find(Boolean);
+  await expect.poll(link).toBe(`${PUBLIC_URL}/account/${accountId}/plans`);
+});
+
 describe('erasing', () => {
   test('a person who alone owns an account is refused, and otherwise leaves accounts and keys to the others', async () => {
     const guest = stranger();

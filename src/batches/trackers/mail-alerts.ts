@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { addressFor } from '../../accounts/account-address.ts';
 import { isTestAccount, liveAccountOf } from '../../accounts/authentication.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import type { Database } from '../../platform/db/pool.ts';
@@ -61,12 +62,13 @@ async function queueMailOf(client: ClientBase, trackerId: string, now: number): 
   if (!first || lastId === null) return;
   const facts = {
     trackerId,
+    page: addressFor(accountId, `/account/trackers/${trackerId}`),
     firstAlertId: first.alertId,
     name: isTestAccount(accountId) ? `${name} (test data)` : name,
     alerts: alerts.map((alert) => lineOf(alert, domain)),
     more: count - alerts.length,
   };
-  // A test account has no address.
+  // A test account has no members of its own.
   await queueMail(client, { accountId: liveAccountOf(accountId), kind: 'tracker_alerts', facts }, now);
   await client.query('update trackers set mailed_alert_id = $2, mailed_at = $3 where id = $1', [
     trackerId,

@@ -11,7 +11,7 @@ import type { Attempt, ClaimedMessage, Outcome, Sender, Skipped } from '../queue
 import { unsubscribePath, unsubscribeToken } from './choices.ts';
 import type { Topic } from './kinds/content.ts';
 import { kindNamed } from './kinds/index.ts';
-import { type MailSettings, type MailWay, mailWayOf, SHOWN_TEXT } from './mails.ts';
+import { linkedTo, type MailSettings, type MailWay, mailWayOf, SHOWN_TEXT } from './mails.ts';
 import { renderHtml, renderText } from './render.tsx';
 
 interface MailSenderDeps {
@@ -118,7 +118,7 @@ async function attempt(
     topic === null || personId === null
       ? null
       : `${settings.publicUrl}${unsubscribePath(await unsubscribeToken(database, { accountId, personId }, topic))}`;
-  const content = kind.content(JSON.parse(mail.payload) as object, path);
+  const content = linkedTo(accountId, kind.content(JSON.parse(mail.payload) as object, path));
   const frame = { publicUrl: settings.publicUrl, unsubscribeUrl };
   const text = renderText(content, frame);
   if (!send) {

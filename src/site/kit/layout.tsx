@@ -1,8 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { addressFor } from '../../accounts/account-address.ts';
 import { liveAccountOf, type Mode } from '../../accounts/authentication.ts';
 import type { Role } from '../../accounts/members.ts';
-import { addressFor } from '../account-address.ts';
 import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';

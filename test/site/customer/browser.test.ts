@@ -1,12 +1,12 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { addressFor } from '../../../src/accounts/account-address.ts';
 import { createAccountOf } from '../../../src/accounts/accounts.ts';
 import { invite } from '../../../src/accounts/invitations.ts';
 import { setMember } from '../../../src/accounts/members.ts';
 import { createPerson } from '../../../src/accounts/people.ts';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
-import { addressFor } from '../../../src/site/account-address.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
   describeInBrowser,
