@@ -20,6 +20,7 @@ import { openApiDocument } from './openapi/document.ts';
 import { registerLocalOperations, registerQueuedOperations } from './operations/register.ts';
 import type { LocalDeps } from './operations/serve-local.ts';
 import type { QueuedDeps } from './operations/serve-queued.ts';
+import { writeActs } from './plugins/acts.ts';
 import {
   type AuthenticationDeps,
   decorateWithAccount,
@@ -94,6 +95,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
       });
       api.register(async (scope) => {
         requireOwner(scope);
+        writeActs(scope, deps.keys.database);
         registerLocalOperations(
           scope,
           deps.local,

@@ -274,7 +274,7 @@ describe('removing a member', () => {
     const fields = { person: String(personId), ...(hasKeysRevoked ? { keys: 'on' } : {}) };
     await owner.visitor.post('/account/team/remove', fields);
     expect((await visitor.get(`/account/${owner.accountId}/jobs`)).address).toContain('/sign-in');
-    expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(hasKeysRevoked ? 401 : 200);
+    expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(hasKeysRevoked ? 403 : 200);
     expect((await listMembers(souk.database, owner.accountId)).length).toBe(1);
   });
 });

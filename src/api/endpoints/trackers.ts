@@ -67,6 +67,7 @@ const NEW_TRACKER = {
 const createTracker = endpoint({
   ...NEW_TRACKER,
   path: '/api/trackers',
+  act: 'tracker.created',
   tool: 'trackers_create',
   startsCalls: true,
   summary:
@@ -86,6 +87,7 @@ const createTracker = endpoint({
 const quoteTracker = endpoint({
   ...NEW_TRACKER,
   path: '/api/trackers/quote',
+  act: null,
   summary: 'Validates a tracker and returns it with the price of a check and of a day, without creating it.',
   answers: { 200: enveloped('The tracker that would be created', previewSchema) },
 
@@ -138,6 +140,7 @@ const updateTracker = endpoint({
   tag: 'trackers',
   method: 'patch',
   path: '/api/trackers/{id}',
+  act: 'tracker.changed',
   tool: 'trackers_update',
   summary: 'Updates the given fields of a tracker. A new condition only records its state at the next check.',
   id: trackerId,
@@ -166,6 +169,7 @@ const deleteTracker = endpoint({
   tag: 'trackers',
   method: 'delete',
   path: '/api/trackers/{id}',
+  act: 'tracker.deleted',
   tool: 'trackers_delete',
   summary: 'Deletes a tracker and its alerts. A check that is under way continues, and makes no alerts.',
   id: trackerId,
@@ -202,6 +206,7 @@ const runTracker = endpoint({
   tag: 'trackers',
   method: 'post',
   path: '/api/trackers/{id}/run',
+  act: 'tracker.run',
   tool: 'trackers_run',
   startsCalls: true,
   cost: { shownBy: '/api/trackers/{id}', unitsOf: ({ units }) => units as number },

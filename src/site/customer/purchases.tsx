@@ -67,7 +67,12 @@ export async function payPurchase(
   }
   if (step.kind === 'waiting') return page;
   const granted = (await grantPurchase(database, id, clock.now())) ?? purchase;
-  return sendPurchase(pages, reply, granted, await createFirstKey(database, accountId, clock.now()));
+  return sendPurchase(
+    pages,
+    reply,
+    granted,
+    await createFirstKey(database, accountId, clock.now(), customerOf(reply.request).personId),
+  );
 }
 
 function addressOfPurchase(id: string): string {
