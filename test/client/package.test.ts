@@ -95,7 +95,8 @@ test('the examples of README and guide run', { timeout: SLOW_MS }, async ({ buil
       return `./example-${i}.mjs`;
     }),
   );
-  writeFileSync(join(built.folder, 'all.mjs'), names.map((name) => `await import('${name}');`).join('\n'));
+  const all = `await Promise.all([${names.map((name) => `import('${name}')`)}]);`;
+  writeFileSync(join(built.folder, 'all.mjs'), all);
   const { stdout } = await node(['all.mjs']);
   expect(stdout).toContain('QUOTA_MAX_UNITS 429');
   expect(stdout).toContain('50 true');
