@@ -55,9 +55,7 @@ test('returns BATCH_NOT_FOUND for a batch of another account', async ({ souk, cl
   expect((await batchNow(client, batch)).batchId).toBe(batch.batchId);
 });
 
-test('an item that admission refuses as invalid fails with that error and without a charge', async ({
-  client,
-}) => {
+test('an item that admission refuses as invalid fails with that error, uncharged', async ({ client }) => {
   // No report is loaded, so the admission of the call refuses it.
   const batch = await startBatch(client, {
     operation: 'aba.rank',

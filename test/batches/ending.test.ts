@@ -122,11 +122,7 @@ test('fails the items of a call after four attempts, with the error and without 
   await expectBalancesOfLedger(souk, account.accountId);
 });
 
-test('a product that upstream does not know is a result and not a failure', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a product that upstream does not know is a result, no failure', async ({ souk, client, upstream }) => {
   upstream.on('product', () => ({ json: { products: [] } }));
   const batch = await startBatch(client, callsOf(asinsFrom('B0NONE', 2)));
   const after = await batchOnce(souk, client, batch, isFinished, 100);
@@ -290,11 +286,7 @@ test('a call that a request waits for continues after its batch is cancelled', a
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('a cancelled batch ends at once and leaves the call it joined running', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a cancelled batch ends at once, and a call it joined goes on', async ({ souk, client, upstream }) => {
   const open = holdProducts(upstream);
   const asin = 'B0JOINED01';
   const request = client.get(`/api/market/product?domain=1&asins=${asin}`);
@@ -307,11 +299,7 @@ test('a cancelled batch ends at once and leaves the call it joined running', asy
   expect((await request).status).toBe(200);
 });
 
-test('a cancelled batch ends even if a call was returned to it during the cancellation', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a cancelled batch ends even if a call returns to it meanwhile', async ({ souk, client, upstream }) => {
   // At midnight UTC the window is closed.
   souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
   const batch = await startBatch(client, { ...callsOf(['B0LEFT0001', 'B0LEFT0002']), window: 'off_peak' });

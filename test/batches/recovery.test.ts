@@ -88,12 +88,7 @@ test('two workers submit each call of the same batches once', async ({ souk, acc
   await second.close();
 });
 
-test('the next worker finishes the batch of a worker that stops', async ({
-  souk,
-  account,
-  client,
-  upstream,
-}) => {
+test('the next worker finishes the batch of one that stops', async ({ souk, account, client, upstream }) => {
   const asins = asinsFrom('B0WORKER', 40);
   const open = holdProducts(upstream, 10);
   const batch = await startBatch(client, callsOf(asins));

@@ -143,11 +143,7 @@ ${commands.replace('http://127.0.0.1:3000', client.baseUrl)}`;
   expect(readFileSync(join(built.folder, 'result.csv'), 'utf8').trim().split('\n')).toHaveLength(3);
 });
 
-test('the command lists the alerts of a tracker, and refuses a tracker without a condition', async ({
-  built,
-  client,
-  node,
-}) => {
+test('the command lists alerts of a tracker, which needs a condition', async ({ built, client, node }) => {
   const souk = (...args: string[]) => node([join(built.root, 'dist/command/souk-client.cjs'), ...args]);
   const made = await client.post('/api/trackers', everyTwoHours(['B08N5WRWNX']));
   expect((await souk('trackers', 'alerts', made.json.data.trackerId, '-o', 'json')).stdout).toBe('[]\n');
@@ -156,10 +152,7 @@ test('the command lists the alerts of a tracker, and refuses a tracker without a
   });
 });
 
-test('the command accepts an operation by both of its names, and refuses an unknown one', async ({
-  built,
-  node,
-}) => {
+test('the command accepts operations by both names, and refuses an unknown one', async ({ built, node }) => {
   const souk = (...args: string[]) => node([join(built.root, 'dist/command/souk-client.cjs'), ...args]);
   const price = ['--country', 'us', '--dry-run', '-o', 'csv'];
   for (const name of ['market.topseller', 'market.topSeller'])

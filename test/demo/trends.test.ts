@@ -57,9 +57,7 @@ function dataOf(demo: Demo, widget: Widget | undefined, changes: object = {}, tz
 }
 
 describe('explore', () => {
-  test('returns 429 with a cookie to a request without one, and 400 to invalid requests', async ({
-    demo,
-  }) => {
+  test('returns 429 with a cookie to requests without one, and 400 to invalid ones', async ({ demo }) => {
     const gate = await explore(demo, [{}], {});
     expect([gate.status, gate.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8']);
     expect(gate.headers['set-cookie']).toMatch(/^NID=/);
@@ -176,9 +174,7 @@ test('of several keywords has shares of 100 for each region', async ({ demo }) =
   }
 });
 
-test('of several keywords has shares of 100 for the keywords that are known in a country', async ({
-  demo,
-}) => {
+test('of several keywords has shares of 100 for those that are known in a country', async ({ demo }) => {
   const map = (await widgets(demo, {}, { keyword: 'pot' })).get('GEO_MAP');
   const { geoMapData } = read(await dataOf(demo, map)).default;
   const sums = geoMapData.map(({ value }: { value: number[] }) => value.reduce((sum, one) => sum + one, 0));

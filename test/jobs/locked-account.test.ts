@@ -125,10 +125,7 @@ test('admits nothing by a statement that the server executes after its caller ha
   expect((await admitWithin(60_000)).kind).toBe('started');
 });
 
-test('admits calls while other requests hold all connections of the API and of the pages', async ({
-  souk,
-  client,
-}) => {
+test('admits calls while requests hold all connections of API and pages', async ({ souk, client }) => {
   const other = await souk.client();
   expect((await client.get(PATH)).status).toBe(200);
   const blocker = await souk.database.connect();

@@ -93,11 +93,7 @@ test('live and test keys of an account read two sets of reports, with two shared
   else expect(found.code).toBe('WORD_NOT_FOUND');
 });
 
-test('a week that only one mode has is refused to the other', async ({
-  client,
-  tester,
-  reports: { newest },
-}) => {
+test('a week that one mode has is refused to the other', async ({ client, tester, reports: { newest } }) => {
   const reasonOf = async (one: Client, week: string) =>
     (await one.get(`/api/aba/rank?country=us&reportDate=${week}`)).json;
   expect(await reasonOf(client, newest)).toMatchObject({ code: 'VALIDATION_FAILED' });

@@ -106,12 +106,7 @@ describe('the same call of a live key and a test key', () => {
     });
   });
 
-  test('shares a flight only with calls of its own mode', async ({
-    client,
-    tester,
-    upstream,
-    testUpstream,
-  }) => {
+  test('shares a flight only with calls of its mode', async ({ client, tester, upstream, testUpstream }) => {
     const release = holdProducts(upstream);
     const asin = newAsin();
     const live = client.get(productOf(asin));
@@ -174,11 +169,7 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
   expect((await tester.get(`/api/batches/${batch.batchId}`)).status).toBe(404);
 });
 
-test('test calls that occupy all places of their pool delay no live call', async ({
-  client,
-  tester,
-  testUpstream,
-}) => {
+test('test calls that fill their pool delay no live call', async ({ client, tester, testUpstream }) => {
   const { concurrency } = POOLS[TEST_POOL];
   const release = holdProducts(testUpstream);
   const tested = Array.from({ length: concurrency + 2 }, () => tester.get(productOf(newAsin())));

@@ -76,9 +76,7 @@ test('refuses a KEEPA_API_KEY that the provider rejects, and does not print it',
   expect(said).not.toContain(key);
 });
 
-test('stops the PostgreSQL it has started when REDIS_URL is wrong', { timeout: 300_000 }, async ({
-  services,
-}) => {
+test('stops its PostgreSQL when REDIS_URL is wrong', { timeout: 300_000 }, async ({ services }) => {
   const { DATABASE_URL: _, ...rest } = services;
   // Faster than a database folder that the program makes.
   await copyMigratedPostgres(join(services.SOUK_DATA_DIR, 'postgres'));

@@ -92,10 +92,7 @@ test('remembers an unknown product for a minute, not for an hour', async ({ souk
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('reads a cached product from the compressed answer of the provider, like from a new answer', async ({
-  souk,
-  upstream,
-}) => {
+test('reads a cached product from a compressed answer like from a new one', async ({ souk, upstream }) => {
   const short = [1, 2].map((n) => ({
     asin: `B00000000${n}`,
     title: 'Thing',

@@ -215,11 +215,7 @@ test('refuses a bad key before it reads the body', async ({ client }) => {
   expect([status, without['x-units-consumed']]).toEqual([401, '0']);
 });
 
-test('stores neither a key in the query nor unknown query parameters in Redis', async ({
-  souk,
-  redis,
-  client,
-}) => {
+test('stores no key in the query nor unknown query parameters in Redis', async ({ souk, redis, client }) => {
   await stopWorkers(souk);
   const { raw, key } = client;
   const address = `/api/batches?key=${key}&operation=${operation}&other=unread-${key}`;
@@ -251,10 +247,7 @@ test('accepts a query of the maximum length, and refuses a name of that length',
   ]);
 });
 
-test('refuses an upload with 503 if no worker reads it, and creates no batch from it later', async ({
-  souk,
-  client,
-}) => {
+test('refuses an upload with 503 if no worker reads it, and makes no batch', async ({ souk, client }) => {
   await stopWorkers(souk);
   let answered = false;
   const reply = client.post('/api/batches', { operation, items: [itemOf('B0NOBODY01')] }).finally(() => {
@@ -333,11 +326,7 @@ test('returns 404 to a request to cancel or retry a batch of another account', a
   expect(await batchNow(client, batch)).toMatchObject({ finishedAt: null });
 });
 
-test('a gateway stops without waiting for an upload that no worker reads', async ({
-  souk,
-  redis,
-  client,
-}) => {
+test('a gateway stops without waiting for an upload no worker reads', async ({ souk, redis, client }) => {
   await stopWorkers(souk);
   await souk.addGateway();
   const [, gateway] = souk.gateways;
@@ -352,10 +341,7 @@ test('a gateway stops without waiting for an upload that no worker reads', async
 });
 
 // The last test of the file, because it moves the clock.
-test('returns the same batch for an idempotency key after its deadline has passed', async ({
-  souk,
-  client,
-}) => {
+test('returns the same batch for an idempotency key after its deadline', async ({ souk, client }) => {
   const deadline = new Date(souk.clock.now() + 3_600_000).toISOString();
   const body = { operation, items: [itemOf('B0IDEM0005')], idempotencyKey: 'k3', deadline };
   const first = await startBatch(client, body);

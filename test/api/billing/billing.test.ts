@@ -14,10 +14,7 @@ const test = base.extend('customer', async ({ souk, upstream: _ }) => {
 
 const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);
 
-test('usage has the calls and units of each day and operation, and their sums', async ({
-  souk,
-  customer,
-}) => {
+test('usage has calls and units of each day and operation, and their sums', async ({ souk, customer }) => {
   const today = dayOf(souk.clock.now());
   expect((await customer.get('/api/usage')).json.data).toEqual({
     from: dayOf(souk.clock.now() - 29 * 86_400_000),
@@ -54,9 +51,7 @@ test('usage of another account is empty', async ({ souk, customer: _ }) => {
   expect((await other.get('/api/ledger')).json.data).toEqual({ ledger: [], nextCursor: null });
 });
 
-test('the pages of the ledger have every line once, and their changes add up to the units used', async ({
-  customer,
-}) => {
+test('the pages of the ledger have every line once, and add up to the units used', async ({ customer }) => {
   const lines = [];
   for (let cursor = ''; cursor !== null; ) {
     const { data } = (await customer.get(`/api/ledger?limit=1${cursor && `&cursor=${cursor}`}`)).json;

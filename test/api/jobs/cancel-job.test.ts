@@ -95,12 +95,7 @@ test('a running job whose request was sent runs to its end, is charged, and its 
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
-test('a job that was sent in part is charged for that part, and the rest is released', async ({
-  souk,
-  account,
-  client,
-  release,
-}) => {
+test('a job that was sent in part is charged for that part', async ({ souk, account, client, release }) => {
   await souk.addWorker();
   // With offers, a request has 20 products, and a call has four requests under way.
   const asins = Array.from({ length: 100 }, newAsin);
@@ -142,11 +137,7 @@ test('requests that wait for the job receive CANCELLED', async ({ souk, client }
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a request that was sent continues for both accounts that wait for it', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('a request that was sent goes on for both accounts that wait', async ({ souk, client, release }) => {
   const asin = newAsin();
   const job = await newJob(client, pathOf(asin));
   await souk.upstream.received(1, 'product');
@@ -185,11 +176,7 @@ test('a job that follows the fetch of another account is cancelled at once, and 
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
-test('refuses to cancel a job that other requests of the account have joined', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('refuses to cancel a job that others of the account have joined', async ({ souk, client, release }) => {
   const path = pathOf(newAsin());
   const job = await newJob(client, path);
   await souk.upstream.received(1, 'product');
@@ -237,11 +224,7 @@ test('releases the units once when a job is cancelled many times', async ({ souk
   ]);
 });
 
-test('the same request after a cancellation is a new call with a new job', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('the same request after a cancellation makes a new job', async ({ souk, client, release }) => {
   await stopWorkers(souk);
   const path = pathOf(newAsin());
   const job = await newJob(client, path);
@@ -272,11 +255,7 @@ test('returns 404 for a job of another account, which continues', async ({ souk,
   expect((await client.get(`${job}?wait=30`)).json.data.state).toBe('done');
 });
 
-test('a worker does not start a job that was cancelled before it received it', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('a worker does not start a job cancelled before it receives it', async ({ souk, client, release }) => {
   const keys = redisKeys(souk.redisNamespace);
   const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'), PATIENCE);
   const queues = openQueues(redis, keys, createLogger('silent'));

@@ -80,10 +80,7 @@ test('shows a job as queued, running and done, with the time of each', async ({ 
   });
 });
 
-test('a failed job has an error, costs nothing, and returns the error as its result', async ({
-  souk,
-  client,
-}) => {
+test('a failed job has an error, costs nothing, and has the error as result', async ({ souk, client }) => {
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const job = (await client.get(`${headers.location}?wait=30`)).json.data;
@@ -95,10 +92,7 @@ test('a failed job has an error, costs nothing, and returns the error as its res
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('the result is 202 until the job is done, then the body of the synchronous call', async ({
-  client,
-  release,
-}) => {
+test('the result is 202 until the job is done, then the synchronous body', async ({ client, release }) => {
   const path = newProduct();
   const { headers } = await client.get(`${path}&async=1`);
   const result = `${headers.location}/result`;
@@ -163,11 +157,7 @@ test('returns 404 for a job of another account and for an unknown job', async ({
   expect((await stranger.raw(headers.location ?? '')).status).toBe(401);
 });
 
-test('an asynchronous call with a cached answer makes a job that is done at once', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('an asynchronous call with a cached answer is done at once', async ({ souk, client, release }) => {
   release();
   const path = newProduct();
   await (await souk.client()).get(path);

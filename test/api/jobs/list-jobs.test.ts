@@ -53,10 +53,7 @@ test('lists the calls of an account, newest first, as GET /api/jobs/{id} returns
   expect(await unitsUsed(client)).toBe(used);
 });
 
-test('lists the same jobs for every key of an account, and none for another account', async ({
-  souk,
-  client,
-}) => {
+test('lists the same jobs for all keys of an account, none for another account', async ({ souk, client }) => {
   const { accountId, key } = await souk.account();
   client = souk.clientOf(key);
   const job = await doneJob(client);

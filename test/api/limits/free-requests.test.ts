@@ -30,9 +30,7 @@ test.for([
   expect((await other.get('/api/jobs')).status).toBe(200);
 });
 
-test('answers the tool for the quota after the limit of free requests is reached, and refuses other tools', async ({
-  client,
-}) => {
+test('beyond the limit of free requests answers the quota tool, and refuses others', async ({ client }) => {
   const call = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
   const headers = { accept: 'application/json, text/event-stream' };
   const send = (name: string) =>

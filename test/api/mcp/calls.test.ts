@@ -201,10 +201,7 @@ describe('with an upstream that knows every product', () => {
     expect(data.error.metadata.errors).toMatchObject([{ parameter }]);
   });
 
-  test('the finder takes filters as arguments, listed or not, and within selection', async ({
-    souk,
-    client,
-  }) => {
+  test('the finder takes filters as arguments, listed or not, and in selection', async ({ souk, client }) => {
     souk.upstream.on('query', () => ({ json: { asinList: ['B0FLATARG1'], totalResults: 1 } }));
     const agent = await connectAgent(client);
     const { tools } = await agent.client.listTools();

@@ -21,10 +21,7 @@ test.beforeEach(({ upstream }) => {
   }));
 });
 
-test('returns only the selected fields, at the same price, without another fetch', async ({
-  souk,
-  client,
-}) => {
+test('returns only selected fields, at the same price, without another fetch', async ({ souk, client }) => {
   const whole = await client.get(`${PRODUCT}?domain=1&asins=B0FIELDS01`);
   const part = await client.get(`${PRODUCT}?domain=1&asins=B0FIELDS01&fields=title,stats.current`);
   expect([whole, part].map(({ headers }) => headers['x-units-consumed'])).toEqual(['1', '1']);
@@ -133,10 +130,7 @@ test.for<[string, string, string]>([
   expect([status, json.metadata?.errors]).toEqual([400, [{ parameter: 'format', problem }]]);
 });
 
-test('keeps the filter format of the product finder apart from the format of its answer', async ({
-  souk,
-  client,
-}) => {
+test('keeps the filter format of the finder apart from that of its answer', async ({ souk, client }) => {
   souk.upstream.on('query', () => ({ json: { asinList: ['B0FORMAT01'], totalResults: 1 } }));
   const found = await client.post('/api/market/productfinder?format=csv', { domain: 1, format: ['Kindle'] });
   expect(found.text).toBe('asin\nB0FORMAT01\n');

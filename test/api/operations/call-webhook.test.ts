@@ -214,11 +214,7 @@ describe('refuses without a charge', () => {
   });
 });
 
-test('neither Redis nor the log holds secrets or addresses of webhooks', async ({
-  souk,
-  customer,
-  receiver,
-}) => {
+test('neither Redis nor log has secrets or addresses of webhooks', async ({ souk, customer, receiver }) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;

@@ -20,11 +20,7 @@ function newProduct(): string {
   return `/api/market/product?domain=1&asins=B0WAIT${String(lastAsin).padStart(4, '0')}`;
 }
 
-test('Prefer: wait=N returns the job after N seconds, and the job continues', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('Prefer: wait=N returns the job after N seconds, and it goes on', async ({ souk, client, release }) => {
   const path = newProduct();
   const waiting = client.get(path, { headers: { prefer: 'wait=7' } });
   await souk.upstream.received(1);
@@ -86,11 +82,7 @@ test('returns the job after the synchronous time limit, and the next call joins 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a disconnect does not cancel a call that other requests have joined', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('a disconnect does not cancel a call that others have joined', async ({ souk, client, release }) => {
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);
@@ -108,11 +100,7 @@ test('a disconnect does not cancel a call that other requests have joined', asyn
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('the same call after a disconnect returns the answer of the first', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('the same call after a disconnect returns the first answer', async ({ souk, client, release }) => {
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);

@@ -234,10 +234,7 @@ test('lists trackers by page, newest first, and deletes one with its schedule', 
   expect(rows).toEqual([]);
 });
 
-test('looks now for the price of a look, even while it is paused, and once at a time', async ({
-  souk,
-  client,
-}) => {
+test('looks now for the price of a look, even while paused, and once at a time', async ({ souk, client }) => {
   const { trackerId } = await createTracker(client, { ...good, paused: true });
   const reply = await client.post(`/api/trackers/${trackerId}/run`, {});
   expect(reply.status).toBe(202);

@@ -56,10 +56,7 @@ async function runLater(souk: Souk, client: Client, schedule: { scheduleId: stri
   return { counts: batch.counts, delivered, charged: batch.units.charged };
 }
 
-test('the first run delivers all items, later runs only changed ones, and all runs are charged', async ({
-  souk,
-  client,
-}) => {
+test('the first run delivers all items, later ones changes; all are charged', async ({ souk, client }) => {
   const [a, b, c] = [newAsin(), newAsin(), newAsin()];
   for (const asin of [a, b, c]) titles.set(asin, 'as it was');
   const schedule = await createSchedule(client, productsHourly([a, b, c], paused));
@@ -143,10 +140,7 @@ test('delivers the errors of failed items, and the items in the next run', async
   expect((await runLater(souk, client, schedule)).delivered).toEqual([b]);
 });
 
-test('after a change of the items, delivers the new ones and not the unchanged ones that stay', async ({
-  souk,
-  client,
-}) => {
+test('after a change of items, delivers new ones and no unchanged ones', async ({ souk, client }) => {
   const [a, b, c] = [newAsin(), newAsin(), newAsin()];
   for (const asin of [a, b, c]) titles.set(asin, 'there');
   const schedule = await createSchedule(client, productsHourly([a, b], paused));

@@ -207,10 +207,7 @@ test('keeps the newest 10,000 alerts of a tracker, for 90 days', async ({ souk, 
   expect(await count()).toBe(0);
 });
 
-test('compares every product with new conditions, and forgets the states of removed products', async ({
-  souk,
-  client,
-}) => {
+test('compares all products with new conditions, and forgets removed ones', async ({ souk, client }) => {
   const [a, b] = [newAsin(), newAsin()];
   products.set(a, { new: 2500, rating: 45 }).set(b, { new: 2500 });
   const tracker = await createTracker(client, everyTwoHours([a, b]));
@@ -242,10 +239,7 @@ test('compares every product with new conditions, and forgets the states of remo
   );
 });
 
-test('collections, changes and the deletion of a tracker do not block each other', async ({
-  souk,
-  client,
-}) => {
+test('collections, changes and deletion of a tracker do not block each other', async ({ souk, client }) => {
   const asins = asinsFrom('B0BUSY', 60);
   const tracker = await createTracker(client, everyTwoHours(asins));
   const patch = (value: number) =>

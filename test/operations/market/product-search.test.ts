@@ -76,11 +76,7 @@ test('reserves units for an empty page of another account too', async ({ souk })
   expect(rows).toEqual([{ units_reserved: 5, units_charged: 0 }]);
 });
 
-test('fetches each page of the provider once an hour, for all levels and accounts', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('fetches each page once an hour, for all levels and accounts', async ({ souk, client, upstream }) => {
   finds(upstream, 25);
   await client.get(address('cached'));
   expect(pagesAsked(upstream)).toEqual([0, 1, 2, 3]);
@@ -91,10 +87,7 @@ test('fetches each page of the provider once an hour, for all levels and account
   expect(upstream.callsTo('search')).toHaveLength(4);
 });
 
-test('shows a product that moved to the next page between two fetches only once', async ({
-  client,
-  upstream,
-}) => {
+test('shows a product once that moved to the next page between two fetches', async ({ client, upstream }) => {
   upstream.on('search', ({ params }) => {
     const asins = params.page === '0' ? asinsTo(10) : [asinOf(9), asinOf(10)];
     return { json: { products: asins.map((asin) => ({ asin })) } };
@@ -124,11 +117,7 @@ test('answers 502 and charges nothing if a page fails, and asks only for missing
   expect(pagesAsked(upstream)).not.toContain(3);
 });
 
-test('asks for three pages at a time after the first, and releases the units at the deadline', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('asks for three pages at a time, and releases at the deadline', async ({ souk, client, upstream }) => {
   upstream.on('search', ({ params }) =>
     params.page === '0'
       ? { json: { products: asinsTo(10).map((asin) => ({ asin })) } }

@@ -147,11 +147,7 @@ describe.each([
     expect(await unitsUsed(client)).toBe(1);
   });
 
-  test('returns 400 without charge for invalid parameters, and 405 for GET', async ({
-    souk,
-    client,
-    upstream,
-  }) => {
+  test('returns 400 at no charge for invalid parameters, 405 for GET', async ({ souk, client, upstream }) => {
     const reply = await post(client, name, { keyword: 'a,b,c,d,e,f', geo: 'XX', startDate: '2030-05-05' });
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toMatch(/^keyword: .+; geo: .+/);
@@ -227,11 +223,7 @@ describe.each([
   });
 });
 
-test('explores the same keywords and window once a day for all operations', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('explores keywords and window once a day for all operations', async ({ souk, client, upstream }) => {
   const body = { keyword: ['kettle'], geo: 'US', startDate: '2026-01-01', endDate: '2026-02-01' };
   for (const name of ['interest-over-time', 'interest-by-region', 'related-queries', 'related-topics']) {
     expect((await post(client, name, body)).status).toBe(200);
@@ -278,11 +270,7 @@ test('replaces a refused token for all later calls', async ({ souk, client, upst
   expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
 });
 
-test('explores once for several tokens that are refused one after the other', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('explores once for tokens that are refused one after another', async ({ souk, client, upstream }) => {
   const keywords = ['pot', 'kettle', 'cup', 'lid', 'tea'];
   await post(client, 'interest-over-time', { keyword: keywords });
   souk.clock.advance(60_000);
@@ -403,11 +391,7 @@ describe('trend lists', () => {
     return { raw: `<rss><channel>${item}</channel></rss>`, contentType: 'text/xml' };
   };
 
-  test('are fresh for an hour for a day, and for a minute in real time', async ({
-    souk,
-    client,
-    upstream,
-  }) => {
+  test('are fresh for an hour for a day, for a minute in real time', async ({ souk, client, upstream }) => {
     const first = await daily(client);
     expect(first.json.data).toMatchObject({ geo: 'US', trendDate: dayOf(souk), source: 'trending_now' });
     expect(queries(first)).toEqual(['kettle']);
@@ -520,11 +504,7 @@ test('returns 400 for an unknown language, and names the parameter', async ({ cl
   }
 });
 
-test('returns 502 for trends with impossible times, and does not store them', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('returns 502 for trends with impossible times, storing none', async ({ souk, client, upstream }) => {
   const item = ['kettle', null, 'US', [1e15], null, null, 500, null, 75, ['kettle'], [18], [], 'kettle'];
   const row = ['wrb.fr', 'i0OFE', JSON.stringify([null, [item]]), null, null, null, 'generic'];
   upstream.on(LIST, () => guarded([row], ")]}'\n\n"));

@@ -172,10 +172,7 @@ describe("a site's list of deals", () => {
   });
 });
 
-test('charges none of the callers that wait for a product that cannot be fetched', async ({
-  souk,
-  client,
-}) => {
+test('charges no caller that waits for a product that cannot be fetched', async ({ souk, client }) => {
   const [other, asin, answered] = [await souk.client(), newAsin(), gate()];
   souk.upstream.on('product', async () => {
     await answered.reached;

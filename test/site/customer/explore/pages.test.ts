@@ -236,9 +236,7 @@ test('a visitor signs in first and returns to the page', async ({ souk: { client
   ]);
 });
 
-test('data that has expired is said to be so, and can be fetched again for the stated price', async ({
-  redis,
-}) => {
+test('data that has expired is marked, and can be fetched again for the stated price', async ({ redis }) => {
   const asin = 'B0C3CDEF04';
   const address = `/explore/product?domain=1&asin=${asin}`;
   await customer.visitor.get(address);

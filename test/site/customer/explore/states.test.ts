@@ -164,9 +164,7 @@ test.for(named)('$path shows the data of all its calls', async ({ path, found, s
   await viewer.see(customer, address, `${nameOf(path)}-with-data`);
 });
 
-test('pictures of the demo provider come from the service itself, and nothing else of the provider does', async ({
-  demo,
-}) => {
+test('pictures of the demo provider come from the service itself, and nothing else', async ({ demo }) => {
   answersAsDemo(souk.upstream, demo);
   const { client } = customer;
   const { json } = await client.get(`/api/market/product?domain=1&asins=${ASIN}&detailLevel=summary`);
