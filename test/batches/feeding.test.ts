@@ -130,10 +130,7 @@ test('batches leave a fifth of the calls a minute to other requests', async ({ s
   expect(await unitsUsed(client)).toBe(26);
 });
 
-test('a batch waits while its account has no units, and continues after a grant', async ({
-  souk,
-  upstream: _,
-}) => {
+test('a batch waits while its account has no units, until it gets some', async ({ souk, upstream: _ }) => {
   const { accountId, key } = await souk.account({ plan: null });
   const client = souk.clientOf(key);
   const batch = await startBatch(client, callsOf(asinsFrom('B0NOPLAN', 2)));

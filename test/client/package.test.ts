@@ -260,9 +260,7 @@ globalThis.start = (options) => tour(library, options);`;
   });
 });
 
-test('the package has no findings of publint and Are the Types Wrong', { timeout: SLOW_MS }, async ({
-  built,
-}) => {
+test('publint and Are the Types Wrong find nothing to report', { timeout: SLOW_MS }, async ({ built }) => {
   const { publint } = await import('publint');
   const { messages } = await publint({ pkgDir: built.root, pack: false, strict: true });
   expect(messages).toEqual([]);

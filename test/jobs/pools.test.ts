@@ -40,11 +40,7 @@ async function whilePaused(queue: PoolQueue, run: () => Promise<void>): Promise<
   }
 }
 
-test('a worker runs no more jobs of a pool at once than the pool has places', async ({
-  souk,
-  upstream,
-  onTestFinished,
-}) => {
+test('a worker never exceeds the places of a pool', async ({ souk, upstream, onTestFinished }) => {
   const working = gate();
   onTestFinished(working.open);
   upstream.on('lightningdeal', async (...call) => {

@@ -161,12 +161,7 @@ describe('a mail', () => {
     expect([mailServer.attempts, mailServer.taken.length]).toEqual([3, 1]);
   });
 
-  test('that is refused with 550 fails at once, with the reply', async ({
-    database,
-    clock,
-    mailServer,
-    work,
-  }) => {
+  test('fails at once when refused by 550, with reply', async ({ database, clock, mailServer, work }) => {
     const accountId = await accountOf({ database, clock });
     await queueMail(database, { accountId, ...passwordChanged }, clock.now());
     mailServer.react({ code: 550, at: 'RCPT' });

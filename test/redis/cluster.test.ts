@@ -123,11 +123,7 @@ test('the contents of Redis are the sum of its nodes', async ({ souk, cluster, o
   expect(kinds.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Queues', 'Live workers']));
 });
 
-test('the end of a call is sent to one node, which has the channel of its gateway', async ({
-  souk,
-  cluster,
-  client,
-}) => {
+test("the end of a call goes to the node with its gateway's channel", async ({ souk, cluster, client }) => {
   const sum = async (name: string) => {
     const infos = await Promise.all(cluster.masters.map((node) => node.redis.cluster('INFO')));
     return infos.reduce((all, info) => all + Number(new RegExp(`${name}:(\\d+)`).exec(info)?.[1] ?? 0), 0);

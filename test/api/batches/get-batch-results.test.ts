@@ -68,11 +68,7 @@ test('has results as they finish, or in item order up to a gap', async ({ souk, 
   }
 });
 
-test('a client that reads a batch by cursor receives every line once, in either order', async ({
-  souk,
-  client,
-  held,
-}) => {
+test('a client following a cursor gets each line once, in either order', async ({ souk, client, held }) => {
   const asins = asinsFrom('B0FOLLOW', 8);
   const batch = await startBatch(client, inPairs(asins));
   await souk.upstream.received(4);

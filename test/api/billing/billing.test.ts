@@ -28,10 +28,7 @@ test('usage has calls and units of each day and operation, and their sums', asyn
   expect(table.text).toBe(`day,operation,calls,units\n${today},market.product,2,3\n`);
 });
 
-test('usage by key has the calls and units of each day and key, and lines of the ledger name the key', async ({
-  souk,
-  customer,
-}) => {
+test('usage by key has calls and units by day and key; ledger lines name it', async ({ souk, customer }) => {
   const today = dayOf(souk.clock.now());
   const { key } = (await customer.get('/api/quota')).json.data;
   const { usage, units } = (await customer.get('/api/usage?by=key')).json.data;

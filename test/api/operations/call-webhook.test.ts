@@ -195,10 +195,7 @@ describe('refuses without a charge', () => {
     expect(reply.json.msg).toContain('webhook: was given more than once');
   });
 
-  test('an account without a signing secret, and names the endpoint that creates one', async ({
-    souk,
-    receiver,
-  }) => {
+  test('an account without signing secret, naming the endpoint for one', async ({ souk, receiver }) => {
     const client = await souk.client();
     const reply = await client.get(newCall(receiver));
     expect(reply.status).toBe(400);

@@ -59,11 +59,7 @@ test.for(['wait=soon', 'handling=lenient', ''])(
   },
 );
 
-test('returns the job after the synchronous time limit, and the next call joins it', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('returns the job after the synchronous limit; the next joins', async ({ souk, client, release }) => {
   const path = newProduct();
   await stopWorkers(souk);
   const waiting = arrivalOf(client.get(path));

@@ -138,12 +138,7 @@ test('a manual run does not replace the next tick', async ({ souk, client }) => 
   await deleteSchedule(client, schedule);
 });
 
-test('a request for a run that the queue delivers twice makes one run', async ({
-  souk,
-  account,
-  client,
-  redis,
-}) => {
+test('a request for a run, delivered twice, makes one run', async ({ souk, account, client, redis }) => {
   const { accountId } = account;
   const { scheduleId } = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   const { run } = (await client.post(`/api/schedules/${scheduleId}/run`, '')).json.data;

@@ -122,11 +122,7 @@ test('keeps the state of a product that fails', async ({ souk, client, upstream 
   expect(seen(await nextLook(souk, client, tracker))).toEqual([[asin, 2500, 1500]]);
 });
 
-test('trackers of two accounts share the fetch of a product, and have states of their own', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('trackers of two accounts share fetches, not states', async ({ souk, client, upstream }) => {
   const asin = newAsin();
   products.set(asin, { new: 2500 });
   const other = await souk.client();
@@ -159,10 +155,7 @@ test('makes one alert and one event if a batch is collected again', async ({ sou
   expect(await alertsOf(client, tracker)).toHaveLength(2);
 });
 
-test('puts up to 100 alerts into an event, and sends none beyond the limit of webhooks', async ({
-  souk,
-  upstream: _,
-}) => {
+test('puts up to 100 alerts into an event, sends none beyond the limit', async ({ souk, upstream: _ }) => {
   const { client, accountId } = await webhookCustomer(souk);
   const asins = asinsFrom('B0MANY', 130);
   const webhook = 'https://example.com/hook';

@@ -169,9 +169,7 @@ test.for([1, 2, 3, 5, 7])('pages of %i together are the whole family', async (pe
   expect(found).toEqual(MEMBERS);
 });
 
-test('a product without variations is the only member and costs 1 of the 5 reserved units', async ({
-  client,
-}) => {
+test('a product without variations is the only member, costs 1 of 5 reserved units', async ({ client }) => {
   const { json, headers } = await client.post('/api/market/variations', { domain: 1, asin: 'S000000001' });
   expect(headers['x-units-consumed']).toBe('1');
   expect(await unitsUsed(client)).toBe(1);

@@ -125,11 +125,7 @@ describe.each([
   ['related-queries', 'results'],
   ['related-topics', 'results'],
 ])('%s', (name, field) => {
-  test('charges one unit, and neither charges nor fetches for an identical call', async ({
-    souk,
-    client,
-    upstream,
-  }) => {
+  test('charges one unit; an identical call is not charged or sent', async ({ souk, client, upstream }) => {
     const today = dayOf(souk);
     const first = await post(client, name, { keyword: 'kettle' });
     expect(first.status, first.body.toString()).toBe(200);
@@ -193,10 +189,7 @@ describe.each([
     expect(fresh.json.metadata).toBeUndefined();
   });
 
-  test('returns 502 and releases the unit if upstream refuses and nothing is stored', async ({
-    client,
-    upstream,
-  }) => {
+  test('returns 502 and releases the unit if upstream refuses, none stored', async ({ client, upstream }) => {
     refuse(upstream, EXPLORE);
     const { status, json, headers } = await post(client, name, { keyword: 'kettle' });
     expect(status).toBe(502);
@@ -238,11 +231,7 @@ test('explores keywords and window once a day for all operations', async ({ souk
   expect(upstream.callsTo(EXPLORE)).toHaveLength(2);
 });
 
-test('keeps data fresh for an hour from their own fetch, even if their explore is older', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('keeps data fresh for an hour from fetch, not explore', async ({ souk, client, upstream }) => {
   const body = { keyword: ['kettle'] };
   await post(client, 'interest-over-time', body);
   souk.clock.advance(5 * HOUR_MS);
@@ -338,10 +327,7 @@ test('returns 200 with available: false for topics that upstream withholds', asy
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('leaves the resolution within a country to upstream and returns the one used', async ({
-  client,
-  upstream,
-}) => {
+test('leaves the resolution in a country to upstream, returns the one used', async ({ client, upstream }) => {
   const own = await post(client, 'interest-by-region', { keyword: 'kettle', geo: 'us' });
   expect(own.json.data).toMatchObject({ resolution: 'REGION', geo: 'US', valueMode: 'index' });
   const cities = await post(client, 'interest-by-region', {
@@ -356,10 +342,7 @@ test('leaves the resolution within a country to upstream and returns the one use
   ]);
 });
 
-test('returns 400 without charge for an unknown region, and names the parameter', async ({
-  client,
-  upstream,
-}) => {
+test('returns 400 at no charge for an unknown region, naming the parameter', async ({ client, upstream }) => {
   upstream.on(EXPLORE, () => REFUSALS.badRequest);
   const { status, json, headers } = await post(client, 'interest-over-time', {
     keyword: 'kettle',
@@ -515,10 +498,7 @@ test('returns 502 for trends with impossible times, storing none', async ({ souk
   expect((await client.get('/api/webtrends/daily-trends?geo=FR')).status).toBe(200);
 });
 
-test('returns 502 for an explore with excessive nesting, and recovers at the next call', async ({
-  client,
-  upstream,
-}) => {
+test('returns 502 for an explore nested too deeply, recovers at the next', async ({ client, upstream }) => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
   const widget = `{"id":"TIMESERIES","type":"fe_line_chart","request":${deep},"token":"t"}`;
   upstream.on(EXPLORE, () => ({ ...guarded({}), raw: `)]}'\n{"widgets":[${widget}]}` }));
