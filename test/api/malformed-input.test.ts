@@ -5,6 +5,7 @@ import type { Client, Reply, RequestOptions } from '../support/client.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
+import { words } from '../support/words.ts';
 
 // The demo provider refuses bad parameters, so a request that passes our checks wrongly fails.
 test.override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '20' });
@@ -44,38 +45,11 @@ function expectError({ json }: Reply): void {
   });
 }
 
-const NAMES = [
-  'domain',
-  'domainId',
-  'country',
-  'asin',
-  'asins',
-  'stats',
-  'history',
-  'update',
-  'offers',
-  'rating',
-  'buybox',
-  'stock',
-  'days',
-  'dateRange',
-  'dateRangeStart',
-  'dateRangeEnd',
-  'detailLevel',
-  'state',
-  'type',
-  'range',
-  'width',
-  'height',
-  'cbackground',
-  'yzoom',
-  'image',
-  'images',
-  'async',
-  'wait',
-  '__proto__',
-  'constructor',
-];
+const NAMES = words(`
+  domain domainId country asin asins stats history update offers rating buybox stock days dateRange
+  dateRangeStart dateRangeEnd detailLevel state type range width height cbackground yzoom image images
+  async wait __proto__ constructor
+`);
 const ODD_TEXTS = [
   '',
   ' ',

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { test } from '../support/souk-test.ts';
+import { words } from '../support/words.ts';
 
 const TOKEN = 'only-for-the-operator';
 
@@ -18,19 +19,11 @@ const ODD = [
   'constructor',
 ];
 const PARAMETERS = ['activeQueue', 'status', 'page', 'jobsPerPage'];
-const PATHS = [
-  '/api/queues/ODD',
-  '/api/queues/ODD/1',
-  '/api/queues/market/ODD',
-  '/api/queues/market/ODD/logs',
-  '/api/queues/market/ODD/flow',
-  '/api/queues/market/metrics?type=ODD',
-  '/api/queues/market/metrics/ODD',
-  '/queue/ODD',
-  '/queue/market/ODD',
-  '/static/ODD',
-  '/api/ODD',
-];
+const PATHS = words(`
+  /api/queues/ODD /api/queues/ODD/1 /api/queues/market/ODD /api/queues/market/ODD/logs
+  /api/queues/market/ODD/flow /api/queues/market/metrics?type=ODD /api/queues/market/metrics/ODD
+  /queue/ODD /queue/market/ODD /static/ODD /api/ODD
+`);
 
 const ADDRESSES = ODD.flatMap((odd) => [
   ...PARAMETERS.map((name) => `/api/queues?${name}=${odd}`),

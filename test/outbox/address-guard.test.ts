@@ -52,12 +52,9 @@ test.each([
   '2a00:1450::1',
 ])('accepts %s', (address) => expect(isFit(address, false)).toBe(true));
 
-test.each(['', 'localhost', '1.2.3.4.5', '::1::', '300.1.1.1'])(
-  'refuses %j, which is not an address',
-  (address) => {
-    expect([isFit(address, false), isFit(address, true)]).toEqual([false, false]);
-  },
-);
+test.each(['', 'localhost', '1.2.3.4.5', '::1::', '300.1.1.1'])('refuses %j, no address', (address) => {
+  expect([isFit(address, false), isFit(address, true)]).toEqual([false, false]);
+});
 
 describe('where private addresses are allowed,', () => {
   test.each(['127.0.0.1', '::1', '10.1.2.3', '192.168.0.9', '172.20.0.1', 'fd12::1', '1.1.1.1'])(

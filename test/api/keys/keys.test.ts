@@ -73,14 +73,9 @@ describe('scopes', () => {
 
   test('a key with the scope read changes and charges nothing', async ({ souk, account }) => {
     const client = await clientWith(souk, account, { scopes: ['read'] });
-    for (const path of [
-      '/api/jobs',
-      '/api/usage',
-      '/api/ledger',
-      '/api/batches',
-      '/api/schedules',
-      '/api/trackers',
-    ])
+    for (const path of '/api/jobs /api/usage /api/ledger /api/batches /api/schedules /api/trackers'.split(
+      ' ',
+    ))
       expect([path, ...(await codeOf(client, path))]).toEqual([path, ...OK]);
     for (const [method, path] of [
       ['GET', product()],

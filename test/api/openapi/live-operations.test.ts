@@ -8,6 +8,7 @@ import { conforming, createConformance } from '../../support/conformance.ts';
 import { loadKeywords, OPERATION_SAMPLES, sampleOf } from '../../support/operation-samples.ts';
 import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
+import { words } from '../../support/words.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
 /** Compares each answer of each operation, by every method and alias, with the document. */
@@ -111,20 +112,17 @@ describe('with the demo of the provider', () => {
     }
   });
 
-  test.for(ADDRESSES)(
-    '$id answers dryRun with the quote of the call',
-    async (address, { demoClient, demoSouk }) => {
-      const [operation = ''] = address.names;
-      const sample = sampleOf(operation);
-      // The document describes the quote at its own address only.
-      const undocumented = demoSouk.clientOf(demoClient.key);
-      const reply = await send(undocumented, address, sample, { query: { dryRun: '1' } });
-      expect([reply.status, reply.json.data.dryRun]).toEqual([200, true]);
-      if (!address.charged) return;
-      const quote = await demoClient.post('/api/jobs/quote', { operation, params: sample });
-      expect(quote.json).toEqual(reply.json);
-    },
-  );
+  test.for(ADDRESSES)('$id answers dryRun with the quote', async (address, { demoClient, demoSouk }) => {
+    const [operation = ''] = address.names;
+    const sample = sampleOf(operation);
+    // The document describes the quote at its own address only.
+    const undocumented = demoSouk.clientOf(demoClient.key);
+    const reply = await send(undocumented, address, sample, { query: { dryRun: '1' } });
+    expect([reply.status, reply.json.data.dryRun]).toEqual([200, true]);
+    if (!address.charged) return;
+    const quote = await demoClient.post('/api/jobs/quote', { operation, params: sample });
+    expect(quote.json).toEqual(reply.json);
+  });
 
   test.for(TABLES)('$id answers with its table', async (address, { demoSouk }) => {
     const client = await demoSouk.client({ plan: { minuteLimit: 100_000 } });
@@ -201,22 +199,10 @@ describe.each([
   });
 });
 
-const UPSTREAM = [
-  'product',
-  'query',
-  'search',
-  'category',
-  'bestsellers',
-  'seller',
-  'topseller',
-  'deal',
-  'lightningdeal',
-  'graphimage',
-  'trends/explore',
-  'trends/api/explore',
-  'trending/rss',
-  '_/TrendsUi/data/batchexecute',
-];
+const UPSTREAM = words(`
+  product query search category bestsellers seller topseller deal lightningdeal graphimage
+  trends/explore trends/api/explore trending/rss _/TrendsUi/data/batchexecute
+`);
 
 test('every charged operation answers 503 as documented when no worker runs', async ({ souk, client }) => {
   await loadKeywords(souk.database);

@@ -5,6 +5,7 @@ import { drawsPictures } from '../../support/answers.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
+import { words } from '../../support/words.ts';
 
 let lastAsin = 0;
 /** New ASINs, so that each call is a new one. */
@@ -89,18 +90,10 @@ const answer = fc.record({
   other: fc.oneof(json, fc.array(json, { maxLength: 4 }), fc.dictionary(text, json, { maxKeys: 4 })),
 });
 
-const FIELDS = [
-  'asinList',
-  'categories',
-  'categoryParents',
-  'bestSellersList',
-  'sellers',
-  'sellerIdList',
-  'deals',
-  'lightningDeals',
-  'totalResults',
-  'searchInsights',
-];
+const FIELDS = words(`
+  asinList categories categoryParents bestSellersList sellers sellerIdList deals lightningDeals
+  totalResults searchInsights
+`);
 
 test('the generated requests cover every marketplace operation and every operation that may charge less than its quote', () => {
   const needed = QUEUED.filter(({ name, price }) => name.startsWith('market.') || price.settle);
@@ -119,16 +112,7 @@ test('charges a call its quote or less, for all requests and upstream answers', 
   const seen = { charged: 0, less: 0, refunded: 0 };
   await fc.assert(
     fc.asyncProperty(request, answer, async (path, { products, other }) => {
-      for (const endpoint of [
-        'product',
-        'search',
-        'query',
-        'category',
-        'bestsellers',
-        'seller',
-        'topseller',
-        'deal',
-      ])
+      for (const endpoint of 'product search query category bestsellers seller topseller deal'.split(' '))
         souk.upstream.on(endpoint, ({ params }) => ({
           json: { ...fieldsOf(other), products: productsOf(params.asin, products) },
         }));

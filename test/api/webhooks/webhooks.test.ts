@@ -116,14 +116,11 @@ describe('a test delivery', () => {
     ['another protocol', { url: 'ftp://example.com/' }, 'url: must start with https:// or http://'],
     ['a password', { url: 'https://a:b@example.com/' }, 'url: must not contain a user name'],
     ['metadata', { url: 'http://169.254.169.254/' }, 'url: must not resolve to a private'],
-  ])(
-    'with %s is refused with an error that names the parameter',
-    async ([_what, body, problem], { customer }) => {
-      const reply = await customer.client.post('/api/webhooks/test', body);
-      expect(reply.status).toBe(400);
-      expect(reply.json.msg).toContain(problem);
-    },
-  );
+  ])('with %s is refused, with the name of the parameter', async ([_what, body, problem], { customer }) => {
+    const reply = await customer.client.post('/api/webhooks/test', body);
+    expect(reply.status).toBe(400);
+    expect(reply.json.msg).toContain(problem);
+  });
 
   test('is refused while twenty others are pending', async ({ souk, customer, receiver }) => {
     const { client } = customer;

@@ -5,6 +5,7 @@ import { interestOverTime } from '../../../src/operations/trends/interest-over-t
 import type { KeywordInput } from '../../../src/operations/trends/keyword-question.ts';
 import { relatedQueries, relatedTopics } from '../../../src/operations/trends/related.ts';
 import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
+import { words } from '../../support/words.ts';
 
 const NOW = Date.parse('2026-03-04T22:30:00Z');
 const ALL = [interestOverTime, interestByRegion, relatedQueries, relatedTopics] as const;
@@ -148,24 +149,11 @@ describe('geo', () => {
 });
 
 describe('hl', () => {
-  test.each([
-    'en-US',
-    'zh-CN',
-    'zh-TW',
-    'ja',
-    'ko',
-    'de',
-    'fr',
-    'es',
-    'pt',
-    'it',
-    'nl',
-    'pt-BR',
-    'zh-Hant-TW',
-    'fil',
-    'es-419',
-    'sr-Latn',
-  ])('accepts %s', (hl) => {
+  test.each(
+    words(`
+    en-US zh-CN zh-TW ja ko de fr es pt it nl pt-BR zh-Hant-TW fil es-419 sr-Latn
+  `),
+  )('accepts %s', (hl) => {
     expect(input({ hl }).hl).toBe(hl);
     expect(input({ hl: hl.toLowerCase() }).hl).toBe(hl);
   });
