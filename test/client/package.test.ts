@@ -95,7 +95,7 @@ test('the examples of README and guide run', { timeout: SLOW_MS }, async ({ buil
       return `./example-${i}.mjs`;
     }),
   );
-  const all = `await Promise.all([${names.map((name) => `import('${name}')`)}]);`;
+  const all = `await Promise.all([${names.map((name) => `import('${name}')`).join()}]);`;
   writeFileSync(join(built.folder, 'all.mjs'), all);
   const { stdout } = await node(['all.mjs']);
   expect(stdout).toContain('QUOTA_MAX_UNITS 429');

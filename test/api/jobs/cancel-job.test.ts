@@ -238,18 +238,6 @@ test('accepts a content type without a body', async ({ client }) => {
   expect((await client.get(job, { method: 'DELETE', headers })).status).toBe(200);
 });
 
-test('returns 404 for a job of another account, which continues', async ({ souk, client, release }) => {
-  const job = await newJob(client);
-  const stranger = await souk.client();
-  for (const place of [job, '/api/jobs/01890000-0000-7000-8000-000000000000', '/api/jobs/none']) {
-    const { status, json } = await cancel(client, place, stranger);
-    expect([status, json.code]).toEqual([404, 'JOB_NOT_FOUND']);
-  }
-  expect((await stranger.raw(job, { method: 'DELETE' })).status).toBe(401);
-  release();
-  expect((await client.get(`${job}?wait=30`)).json.data.state).toBe('done');
-});
-
 test('a worker does not start a job cancelled before it receives it', async ({ souk, client, release }) => {
   const keys = redisKeys(souk.redisNamespace);
   const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'), PATIENCE);

@@ -145,18 +145,6 @@ test.for(['61', '-1', 'long', '1.5'])('refuses ?wait=%s', async (wait, { client,
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'wait' }] });
 });
 
-test('returns 404 for a job of another account and for an unknown job', async ({ souk, client }) => {
-  const { headers } = await client.get(`${newProduct()}&async=1`);
-  const stranger = await souk.client();
-  const places = [headers.location ?? '', '/api/jobs/01890000-0000-7000-8000-000000000000', '/api/jobs/none'];
-  for (const place of places.flatMap((job) => [job, `${job}/result`])) {
-    const reply = await stranger.get(place);
-    expect(reply.status).toBe(404);
-    expect(reply.json.code).toBe('JOB_NOT_FOUND');
-  }
-  expect((await stranger.raw(headers.location ?? '')).status).toBe(401);
-});
-
 test('an asynchronous call with a cached answer is done at once', async ({ souk, client, release }) => {
   release();
   const path = newProduct();
