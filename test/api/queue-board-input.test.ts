@@ -7,12 +7,7 @@ const TOKEN = 'only-for-the-operator';
 test.override('soukOptions', { workers: 0, operator: { adminToken: TOKEN } });
 
 const ODD = [
-  '%c0%ae',
-  '%25c0%25ae',
-  '%00',
-  'nothing',
-  '-1',
-  '1e99',
+  ...words('%c0%ae %25c0%25ae %00 nothing -1 1e99'),
   '',
   '%F0%9F%92%A5',
   '__proto__',

@@ -17,6 +17,7 @@ import { shellExamples } from '../support/shell-examples.ts';
 import { BODY, SECRET, signedHeaders } from '../support/signed-webhook.ts';
 import { test as withService } from '../support/souk-test.ts';
 import { everyTwoHours } from '../support/trackers.ts';
+import { words } from '../support/words.ts';
 
 /** Tests of the built package: its size, its types, its README and its command. */
 const run = promisify(execFile);
@@ -181,13 +182,7 @@ test.for<[string, string]>([
         process.execPath,
         [
           join(built.root, 'dist/command/souk-client.cjs'),
-          'batch',
-          'killed-items.csv',
-          '--operation',
-          'market.product',
-          '--country',
-          'us',
-          '--out',
+          ...words('batch killed-items.csv --operation market.product --country us --out'),
           out,
         ],
         {

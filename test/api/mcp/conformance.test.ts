@@ -14,12 +14,7 @@ import { words } from '../../support/words.ts';
 
 /** Scenarios that need no special tools: run against a gateway. */
 const OF_ANY_SERVER = [
-  'server-initialize',
-  'ping',
-  'tools-list',
-  'resources-list',
-  'prompts-list',
-  'dns-rebinding-protection',
+  ...words('server-initialize ping tools-list resources-list prompts-list dns-rebinding-protection'),
 ];
 
 /** Scenarios that need tools and resources of the suite: run against a server that has them. */

@@ -97,44 +97,14 @@ describe('keywords', () => {
 describe('geo', () => {
   test.each([
     '',
-    'US',
-    'CN',
-    'HK',
-    'SG',
-    'JP',
-    'GB',
-    'DE',
-    'FR',
-    'CA',
-    'AU',
-    'IN',
-    'BR',
-    'MX',
-    'KR',
-    'TW',
-    'XK',
-    'US-CA',
-    'US-CA-807',
-    'JP-13',
-    'GB-ENG',
-    'FR-J',
+    ...words('US CN HK SG JP GB DE FR CA AU IN BR MX KR TW XK US-CA US-CA-807 JP-13 GB-ENG FR-J'),
   ])('accepts %j', (geo) => {
     expect(input({ geo }).geo).toBe(geo);
     expect(input({ geo: ` ${geo.toLowerCase()} ` }).geo).toBe(geo);
   });
 
   test.each([
-    'UK',
-    'XX',
-    'EU',
-    'ZZ',
-    'USA',
-    'U',
-    'US-',
-    'US-CALI',
-    'US-CA-8a7',
-    'US_CA',
-    'world',
+    ...words('UK XX EU ZZ USA U US- US-CALI US-CA-8a7 US_CA world'),
     5,
     null,
     ['US'],
@@ -160,12 +130,7 @@ describe('hl', () => {
 
   test.each([
     '',
-    'xx',
-    'english',
-    'en_US',
-    'en-',
-    'e',
-    'en-US-x-y',
+    ...words('xx english en_US en- e en-US-x-y'),
     3,
     null,
     // Tags for no language, or of no region.
