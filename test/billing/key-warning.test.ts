@@ -19,6 +19,9 @@ async function warningOf({ keyHash, accountId }: BilledAccount): Promise<string 
 
 type Grants = NonNullable<Parameters<Billing['account']>[0]>;
 
+const endOf = (wallet: string, at: string) =>
+  `The ${wallet} plan ends at ${at}, and no other plan follows it.`;
+
 test.each<[string, Grants, string | null]>([
   [
     'nothing if neither a subscription nor a pack ends soon',
@@ -29,7 +32,7 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that ends within seven days',
     { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
-    'The off-peak plan ends at 2026-03-17T10:20:30.000Z, and no other plan follows it.',
+    endOf('off-peak', '2026-03-17T10:20:30.000Z'),
   ],
   [
     'nothing for a subscription that ends in more than seven days',
@@ -44,19 +47,19 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that another follows after a gap of a day',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
-    'The general plan ends at 2026-03-13T10:20:30.000Z, and no other plan follows it.',
+    endOf('general', '2026-03-13T10:20:30.000Z'),
   ],
   [
     'a subscription that only one of the other wallet follows',
     {
       subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
     },
-    'The general plan ends at 2026-03-13T10:20:30.000Z, and no other plan follows it.',
+    endOf('general', '2026-03-13T10:20:30.000Z'),
   ],
   [
     'the end of a subscription rather than an earlier end of the last pack',
     { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
-    'The general plan ends at 2026-03-15T10:20:30.000Z, and no other plan follows it.',
+    endOf('general', '2026-03-15T10:20:30.000Z'),
   ],
   [
     'the end of the last packs',
