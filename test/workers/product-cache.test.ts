@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
+import { holdProducts } from '../support/answers.ts';
 import { asins } from '../support/parameters.ts';
-import { gate, PLENTY, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { PLENTY, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 
 test.override('soukOptions', { workers: 2 });
@@ -30,11 +30,7 @@ test('fetches ten and charges a hundred for a hundred ASINs of which ninety are 
 });
 
 test('asks upstream once for each product of overlapping concurrent calls', async ({ souk, upstream }) => {
-  const { reached, open } = gate();
-  upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(upstream);
   const all = asins(100);
   const clients = await Promise.all(
     [0, 20, 40, 60, 10, 30].map(async (from) => ({ from, client: await souk.client() })),

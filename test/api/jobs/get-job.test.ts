@@ -1,14 +1,11 @@
 import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
 test.override('soukOptions', { gateways: 2 });
-let lastAsin = 0;
-function newProduct(): string {
-  lastAsin += 1;
-  return `/api/market/product?domain=1&asins=B0JOBS${String(lastAsin).padStart(4, '0')}`;
-}
+const newProduct = () => `/api/market/product?domain=1&asins=${newAsin()}`;
 
 test.for([
   ['Prefer: respond-async', '', { prefer: 'respond-async' }, 'respond-async'],

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import { createKey } from '../../../src/accounts/authentication.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
-import { gate } from '../../support/scripted-upstream.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { stopWorkers } from '../../support/workers.ts';
@@ -67,11 +66,7 @@ test('filters by state and by operation', async ({ souk, client }) => {
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const failed = await doneJob(client);
   const category = await doneJob(client, '/api/market/category?domain=1&category=0');
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(souk.upstream);
   await stopWorkers(souk);
   const cancelled = await newJob(client);
   await client.get(`/api/jobs/${cancelled}`, { method: 'DELETE' });

@@ -1,10 +1,9 @@
 import { describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { LOCAL, OPERATIONS, QUEUED } from '../../../src/operations/index.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { EXAMPLES, loadExampleReport, send } from '../../support/examples.ts';
-import { gate } from '../../support/scripted-upstream.ts';
 import { type AccountOptions, openSouk, type Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
@@ -208,11 +207,7 @@ test('a dry run predicts BUSY, except for cached answers and joined calls', asyn
 });
 
 test('a dry run predicts that a call joins a running one', async ({ souk }) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(souk.upstream);
   const client = await souk.client({ plan: { dailyLimit: 1 } });
   const path = pathOf(newAsin());
   const running = client.get(path);

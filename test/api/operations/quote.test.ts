@@ -1,19 +1,14 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { QUEUED } from '../../../src/operations/index.ts';
-import { drawsPictures } from '../../support/answers.ts';
+import { drawsPictures, newAsin } from '../../support/answers.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { words } from '../../support/words.ts';
 
-let lastAsin = 0;
 /** New ASINs, so that each call is a new one. */
-const fresh = (count: number) =>
-  Array.from({ length: count }, () => {
-    lastAsin += 1;
-    return `B0QUOT${String(lastAsin).padStart(4, '0')}`;
-  });
+const fresh = (count: number) => Array.from({ length: count }, newAsin);
 
 const onOff = fc.constantFrom(0, 1);
 const detailLevel = fc.constantFrom('summary', 'lite', 'full');

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import type { Reply } from '../../support/client.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
@@ -14,11 +15,7 @@ function arrivalOf(arrived: Promise<Reply>) {
   return { arrived, hasArrived: () => isThere };
 }
 
-let lastAsin = 0;
-function newProduct(): string {
-  lastAsin += 1;
-  return `/api/market/product?domain=1&asins=B0WAIT${String(lastAsin).padStart(4, '0')}`;
-}
+const newProduct = () => `/api/market/product?domain=1&asins=${newAsin()}`;
 
 test('Prefer: wait=N returns the job after N seconds, and it goes on', async ({ souk, client, release }) => {
   const path = newProduct();

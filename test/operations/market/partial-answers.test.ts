@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
 import { queuedOperation } from '../../../src/operations/index.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import type { Reply } from '../../support/client.ts';
 import { gate, type Script, type ScriptedUpstream } from '../../support/scripted-upstream.ts';
@@ -216,11 +216,7 @@ test('the same call again is charged for the rest if the price changes while it 
   const asins = newAsins(4);
   upstream.on('product', rejecting(asins[0]));
   expect((await client.get(pathOf(asins))).headers['x-units-consumed']).toBe('3');
-  const { reached, open } = gate();
-  upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(upstream);
   upstream.calls.length = 0;
   const again = client.get(pathOf(asins));
   await upstream.received(1, 'product');
