@@ -1,14 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { billingModel } from '../support/billing-model.ts';
 import { repetitions } from '../support/repetitions.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const limit = (min: number, max: number) => fc.option(fc.integer({ min, max }), { nil: null });
 const wallet = fc.constantFrom('general' as const, 'off_peak' as const);

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { quotaSnapshot } from '../../src/billing/quota.ts';
-import { type BilledAccount, type Billing, OFF_PEAK, openBilling } from '../support/billing.ts';
+import { type BilledAccount, type Billing, billingOfFile, OFF_PEAK } from '../support/billing.ts';
 
 const NOW = Date.parse('2026-03-10T10:20:30.000Z');
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(NOW + days * DAY_MS);
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling({ start: NOW });
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile({ start: NOW });
 
 async function warningOf({ keyHash, accountId }: BilledAccount): Promise<string | null> {
   const snapshot = await quotaSnapshot({ ...billing, offPeak: OFF_PEAK }, { keyHash, accountId }, NOW);

@@ -1,17 +1,13 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { expirePacks } from '../../src/billing/reconciler.ts';
 import { dailyUse, usage, walletBalances } from '../../src/billing/statement.ts';
 import { balancesFromLedger, keptBalances } from '../support/balances.ts';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 beforeEach(() => {
   billing.clock.advance(60_000);
 });

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Billing, openBilling } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { billingOfFile } from '../support/billing.ts';
 import { isInWindow } from '../support/wall-clock.ts';
 import { rows } from '../support/words.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 interface Question {
   at: number;

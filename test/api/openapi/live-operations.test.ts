@@ -5,9 +5,8 @@ import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
+import { test as base } from '../../support/demo-souk-test.ts';
 import { loadKeywords, OPERATION_SAMPLES, sampleOf } from '../../support/operation-samples.ts';
-import { openSouk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
 import { words } from '../../support/words.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
@@ -15,18 +14,6 @@ import { stopWorkers } from '../../support/workers.ts';
 const conformance = createConformance(openApiDocument());
 
 const test = base
-  .extend(
-    'demoSettings',
-    { scope: 'file' },
-    { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' },
-  )
-  /** A service whose upstream is the demo provider, which has an answer for each sample. */
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadKeywords(demoSouk.database);
-    return demoSouk;
-  })
   .extend('demoClient', { scope: 'file' }, async ({ demoSouk }) =>
     conforming(await demoSouk.client({ plan: { minuteLimit: 100_000 } }), conformance),
   )
