@@ -16,6 +16,7 @@ import { whileLocked } from '../support/locked-account.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import type { Souk, TestAccount } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
+import { endOf } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis, stopWorkers } from '../support/workers.ts';
 
@@ -53,17 +54,7 @@ async function endsWell(
 
 /** Stops the workers while time moves on: a worker waits some time for its jobs. */
 async function stopWorkersInTime(souk: Souk): Promise<void> {
-  let stopped = false;
-  const stopping = stopWorkers(souk).finally(() => {
-    stopped = true;
-  });
-  await expect
-    .poll(() => {
-      if (!stopped) souk.clock.advance(1_000);
-      return stopped;
-    })
-    .toBe(true);
-  await stopping;
+  await endOf(souk.clock, stopWorkers(souk), 1_000);
 }
 
 test('two workers submit each call of the same batches once', async ({ souk, account, client, upstream }) => {

@@ -6,7 +6,7 @@ import type { Client } from '../../support/client.ts';
 import { EXAMPLES, loadExampleReport, send } from '../../support/examples.ts';
 import { type AccountOptions, openSouk, type Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
-import { advanceUntil } from '../../support/time.ts';
+import { endOf } from '../../support/time.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
 /** `demoSouk`: a service whose upstream is the demo provider, which has an answer for each example. */
@@ -60,13 +60,8 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
       deduplicated: false,
     });
     expect(await billingRows(demoSouk)).toEqual(before);
-    let hasEnded = false;
-    const call = send(client, example).finally(() => {
-      hasEnded = true;
-    });
     // Some upstreams need a pause between two requests.
-    await advanceUntil(demoSouk.clock, () => hasEnded, 100);
-    const { status, headers } = await call;
+    const { status, headers } = await endOf(demoSouk.clock, send(client, example), 100);
     expect(status).toBe(200);
     expect(Number(headers['x-units-consumed'])).toBeGreaterThan(0);
     expect(Number(headers['x-units-consumed'])).toBeLessThanOrEqual(quote.units);

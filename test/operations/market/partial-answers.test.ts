@@ -6,7 +6,7 @@ import { expectBalancesOfLedger } from '../../support/balances.ts';
 import type { Reply } from '../../support/client.ts';
 import { gate, type Script, type ScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { test } from '../../support/souk-test.ts';
-import { advanceUntil } from '../../support/time.ts';
+import { endOf } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product';
@@ -104,12 +104,7 @@ test('ninety cached ASINs are returned if ten others cannot be had', async ({ so
   const asins = newAsins(100);
   await (await souk.client()).get(pathOf(asins.slice(0, 90)));
   upstream.on('product', () => ({ status: 500, json: {} }));
-  let hasEnded = false;
-  const waiting = client.get(pathOf(asins)).finally(() => {
-    hasEnded = true;
-  });
-  await advanceUntil(souk.clock, () => hasEnded, 50);
-  const reply = await waiting;
+  const reply = await endOf(souk.clock, client.get(pathOf(asins)));
   expect(asinsOf(reply)).toEqual(asins.slice(0, 90));
   expect(reply.json.data.errors).toEqual(asins.slice(90).map((asin) => errorOf(asin)));
   expect(reply.headers['x-units-consumed']).toBe('90');
