@@ -96,11 +96,7 @@ describe('a random body', () => {
   );
   const nearlyRight = fc
     .dictionary(name, fc.oneof(value, fc.jsonValue({ maxDepth: 2 })), { maxKeys: 4 })
-    .map((random) => ({
-      domain: 1,
-      asins: ['B00RANDOM1'],
-      ...random,
-    }));
+    .map((random) => ({ domain: 1, asins: ['B00RANDOM1'], ...random }));
   const body = fc.oneof(
     json.map((random) => JSON.stringify(random)),
     nearlyRight.map((random) => JSON.stringify(random)),

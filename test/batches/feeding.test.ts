@@ -171,9 +171,7 @@ test('a batch of a disabled account waits, and continues after the account is en
   await expect.poll(waitingOf).toEqual({ waiting_reason: 'ACCOUNT_UNAVAILABLE', done_items: SHARE });
   await setState('active');
   souk.clock.advance(UNKNOWN_WAIT_MS);
-  expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({
-    counts: { done: SHARE + 4 },
-  });
+  expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({ counts: { done: SHARE + 4 } });
 });
 
 test('an off-peak batch waits for its window and runs within it', async ({ souk, client, upstream }) => {

@@ -110,10 +110,7 @@ const world = fc.record({
   accounts: fc.array(account, { minLength: ACCOUNTS, maxLength: ACCOUNTS }),
   acts: fc.array(
     fc.array(fc.array(act, { minLength: 2, maxLength: 2 }), { minLength: INSTANTS, maxLength: INSTANTS }),
-    {
-      minLength: ACCOUNTS,
-      maxLength: ACCOUNTS,
-    },
+    { minLength: ACCOUNTS, maxLength: ACCOUNTS },
   ),
 });
 

@@ -35,13 +35,15 @@ const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 /** Answers that the fastest compression leaves at some 30 KB. */
 const sendsMuch: Script = ({ params }) => ({
   json: {
-    products: (params.asin ?? '').split(',').map((asin) => ({
-      asin,
-      domainId: Number(params.domain),
-      productType: 0,
-      csv: [],
-      title: randomBytes(22_000).toString('base64'),
-    })),
+    products: (params.asin ?? '')
+      .split(',')
+      .map((asin) => ({
+        asin,
+        domainId: Number(params.domain),
+        productType: 0,
+        csv: [],
+        title: randomBytes(22_000).toString('base64'),
+      })),
   },
 });
 

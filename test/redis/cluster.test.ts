@@ -25,12 +25,7 @@ const test = base
   .extend('souk', { scope: 'file' }, async ({ cluster }, { onCleanup }) => {
     const database = await createTestDatabase();
     const servers = { databaseUrl: database.url, redisUrl: cluster.url };
-    const souk = await openSouk({
-      gateways: 2,
-      workers: 2,
-      allowPrivateWebhooks: true,
-      servers,
-    });
+    const souk = await openSouk({ gateways: 2, workers: 2, allowPrivateWebhooks: true, servers });
     onCleanup(async () => {
       await souk.close();
       await database.drop();

@@ -55,10 +55,7 @@ test('refuses KEEPA_BASE_URL without a key', async ({ services }) => {
 });
 
 test('refuses a wrong password in DATABASE_URL, and does not print it', async ({ services }) => {
-  const said = await refusal({
-    ...services,
-    DATABASE_URL: withPassword(services.DATABASE_URL, 'pa55word'),
-  });
+  const said = await refusal({ ...services, DATABASE_URL: withPassword(services.DATABASE_URL, 'pa55word') });
   expect(said).toMatch(/^DATABASE_URL does not lead to a usable PostgreSQL: password authentication failed/);
   expect(said).not.toContain('pa55word');
 });

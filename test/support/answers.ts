@@ -5,13 +5,15 @@ import { gate, type Script, type ScriptedUpstream } from './scripted-upstream.ts
 /** An upstream that has every ASIN. The products contain the parameters of the request. */
 export const knowsEveryProduct: Script = ({ params }) => ({
   json: {
-    products: (params.asin ?? '').split(',').map((asin) => ({
-      asin,
-      domainId: Number(params.domain),
-      productType: 0,
-      title: `Thing ${asin}`,
-      csv: [],
-    })),
+    products: (params.asin ?? '')
+      .split(',')
+      .map((asin) => ({
+        asin,
+        domainId: Number(params.domain),
+        productType: 0,
+        title: `Thing ${asin}`,
+        csv: [],
+      })),
   },
 });
 

@@ -77,9 +77,7 @@ test('serves options that only trim the answer from the cache', async ({ souk, u
 });
 
 test('remembers an unknown product for a minute, not for an hour', async ({ souk, upstream }) => {
-  upstream.on('product', () => ({
-    json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] },
-  }));
+  upstream.on('product', () => ({ json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] } }));
   const path = `/api/market/product?domain=6&asins=${asins(2).join(',')}`;
   const first = await (await souk.client()).get(path);
   expect(first.json.data.errors).toEqual([{ asin: 'B000000001', errorId: 'PRODUCT_NOT_FOUND' }]);

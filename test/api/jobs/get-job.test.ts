@@ -100,11 +100,7 @@ test('the result is 202 until the job is done, then the synchronous body', async
   release();
   const done = await waiting;
   expect(done.status).toBe(200);
-  expect(done.headers).toMatchObject({
-    'x-units-consumed': '0',
-    'x-units-charged': '1',
-    'x-cache': 'MISS',
-  });
+  expect(done.headers).toMatchObject({ 'x-units-consumed': '0', 'x-units-charged': '1', 'x-cache': 'MISS' });
   const joined = await client.get(path);
   expect(joined.headers['x-deduplicated']).toBe('true');
   expect(done.body).toEqual(joined.body);

@@ -32,10 +32,7 @@ const test = base
     onCleanup(() => upstream.close());
     return upstream;
   })
-  .override('soukOptions', ({ testUpstream }) => ({
-    testUrl: testUpstream.url,
-    pages: PAGES,
-  }));
+  .override('soukOptions', ({ testUpstream }) => ({ testUrl: testUpstream.url, pages: PAGES }));
 
 // Each test starts on the hour, when no other schedule is due.
 test.beforeEach(({ souk, upstream: _ }) => passHour(souk));

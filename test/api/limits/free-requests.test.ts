@@ -21,10 +21,7 @@ test.for([
   const limited = replies.filter(({ status }) => status === 429);
   const refusedLater = path?.includes('domain=99') ? await client.get('/api/jobs') : null;
   const refusal = limited[0] ?? refusedLater;
-  expect(refusal?.json).toMatchObject({
-    code: 'TOO_MANY_REQUESTS',
-    metadata: { limit: LIMIT, seconds: 5 },
-  });
+  expect(refusal?.json).toMatchObject({ code: 'TOO_MANY_REQUESTS', metadata: { limit: LIMIT, seconds: 5 } });
   expect(Number(refusal?.headers['retry-after'])).toBeGreaterThan(0);
   const other = await souk.client();
   expect((await other.get('/api/jobs')).status).toBe(200);

@@ -8,9 +8,7 @@ import { test } from '../../support/souk-test.ts';
 
 const PIECE = ' '.repeat(300_000);
 
-test.override('soukOptions', {
-  limits: { waiting: 2, streams: 1, uploads: 1, uploadBytes: 17_000_000 },
-});
+test.override('soukOptions', { limits: { waiting: 2, streams: 1, uploads: 1, uploadBytes: 17_000_000 } });
 
 const product = () => `/api/market/product?domain=1&asins=${newAsin()}`;
 

@@ -49,9 +49,7 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   // The check digit is valid.
   'market.product codes': fc.subarray(
     ['4006381333931', '036000291452', '73513537', '0-306-40615-2', '080442957X'],
-    {
-      minLength: 1,
-    },
+    { minLength: 1 },
   ),
   ...ofFields(),
   ...ofTrends('interest-over-time'),
@@ -221,11 +219,7 @@ test('the schema for tools has one name for each parameter, and closes the objec
     decode fields
   `),
   );
-  expect(schema).toMatchObject({
-    type: 'object',
-    required: ['domain'],
-    additionalProperties: false,
-  });
+  expect(schema).toMatchObject({ type: 'object', required: ['domain'], additionalProperties: false });
   expect(schema.properties?.asins).toMatchObject({ items: { pattern: '^[A-Za-z0-9]{10}$' } });
 });
 

@@ -9,14 +9,16 @@ const PRODUCT = '/api/market/product';
 test.beforeEach(({ upstream }) => {
   upstream.on('product', ({ params }) => ({
     json: {
-      products: (params.asin ?? '').split(',').map((asin) => ({
-        asin,
-        domainId: 1,
-        productType: 0,
-        title: `=Thing "${asin}"`,
-        stats: { current: [100, 200, -1, 300], avg: [7] },
-        description: 'x'.repeat(5_000),
-      })),
+      products: (params.asin ?? '')
+        .split(',')
+        .map((asin) => ({
+          asin,
+          domainId: 1,
+          productType: 0,
+          title: `=Thing "${asin}"`,
+          stats: { current: [100, 200, -1, 300], avg: [7] },
+          description: 'x'.repeat(5_000),
+        })),
     },
   }));
 });

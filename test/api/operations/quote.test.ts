@@ -48,11 +48,9 @@ const REQUESTS: Record<string, fc.Arbitrary<object>> = {
   'market/lightningdeal': fc
     .constantFrom(true, false)
     .map((one) => ({ domain, ...(one ? { asin: fresh(1).join() } : {}) })),
-  'market/graphimage': fc.record({ width: fc.integer({ min: 300, max: 400 }) }).map((options) => ({
-    domain,
-    asin: fresh(1).join(),
-    ...options,
-  })),
+  'market/graphimage': fc
+    .record({ width: fc.integer({ min: 300, max: 400 }) })
+    .map((options) => ({ domain, asin: fresh(1).join(), ...options })),
 };
 
 const json = fc.jsonValue({ maxDepth: 2 });

@@ -9,10 +9,7 @@ import { test } from '../../support/souk-test.ts';
 // Node.js measures headers by its own clock, so those limits are short here; bodies are measured by the test's clock.
 const LIMITS = { ...REQUEST_LIMITS, headersMs: 300, checkMs: 50, leastBodyBytes: 1_000 };
 
-test.override('soukOptions', {
-  workers: 0,
-  gateway: { requestLimits: LIMITS },
-});
+test.override('soukOptions', { workers: 0, gateway: { requestLimits: LIMITS } });
 
 function serverOf({ gateways }: Souk): Server {
   const [gateway] = gateways;

@@ -238,10 +238,7 @@ test('limits the size of all items with the parameters they share, and the numbe
   const { json } = await send({ domain: 1 }, 10_001);
   const errors = json.metadata?.errors as object[];
   expect(errors).toHaveLength(10_001);
-  expect(errors.at(-1)).toEqual({
-    parameter: 'items',
-    problem: 'have more faults than are listed here',
-  });
+  expect(errors.at(-1)).toEqual({ parameter: 'items', problem: 'have more faults than are listed here' });
 });
 
 test('a dry run returns the quote and the next runs, and stores nothing', async ({ souk, client }) => {

@@ -72,9 +72,7 @@ describe('parameters of a product look-up', () => {
   });
 
   test.each(['Full', 'medium', '', 1, null, {}])('refuse detailLevel %j, and list levels', (detailLevel) => {
-    expect(faults({ detailLevel })).toEqual({
-      detailLevel: withValue('must be one of summary, lite, full'),
-    });
+    expect(faults({ detailLevel })).toEqual({ detailLevel: withValue('must be one of summary, lite, full') });
   });
 
   test.each(['stats', 'history', 'offers', 'days', 'detailLevel', 'buybox'])('refuse %s twice', (name) => {

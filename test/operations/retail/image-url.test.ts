@@ -56,9 +56,7 @@ describe('parameters of image links', () => {
 
   test('accept at most 1000 names', () => {
     expect(read({ images: names(1000).join() }).images).toHaveLength(1000);
-    expect(faults({ images: names(1001) })).toEqual({
-      images: 'must be 1 to 1000 file names, got 1001',
-    });
+    expect(faults({ images: names(1001) })).toEqual({ images: 'must be 1 to 1000 file names, got 1001' });
     expect(faults({ images: names(1000), image: 'one-more.jpg' }).images).toMatch(/got 1001$/);
   });
 

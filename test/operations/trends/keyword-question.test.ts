@@ -273,8 +273,6 @@ describe('the resolution of a map', () => {
     ['US-CA', 'REGION', 'must be one of COUNTRY, CITY, DMA for US-CA'],
     ['US', 'STREET', 'must be one of COUNTRY, REGION, CITY, DMA'],
   ])('is refused for %j with %s', (geo, resolution, problem) => {
-    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({
-      resolution: withValue(problem),
-    });
+    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({ resolution: withValue(problem) });
   });
 });

@@ -331,13 +331,7 @@ describe('the list of trends', () => {
           topicIds: null,
           queries: null,
           articles: [
-            {
-              title: 'One',
-              url: 'https://x.example/1',
-              source: 'Paper',
-              publishedAt: null,
-              imageUrl: null,
-            },
+            { title: 'One', url: 'https://x.example/1', source: 'Paper', publishedAt: null, imageUrl: null },
           ],
         },
       ]);
