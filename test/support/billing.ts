@@ -155,9 +155,7 @@ export async function openBilling(options: { start?: number; url?: string } = {}
 }
 
 /** Returns the error of a refused call. */
-export async function refusalOf(
-  call: Promise<unknown>,
-): Promise<{
+export async function refusalOf(call: Promise<unknown>): Promise<{
   kind: ErrorKind;
   metadata: Record<string, unknown> | undefined;
   retryAfterSeconds: number | undefined;

@@ -1,7 +1,7 @@
 import { inflateRawSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect } from 'vitest';
-import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { drawsPictures, everyProductWith, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import { test as base } from '../../support/souk-test.ts';
@@ -258,13 +258,10 @@ test('preserves numbers beyond 2^53 and unusual characters', async ({ souk, clie
 });
 
 test('a client that disconnects halfway affects no other request', async ({ souk, client }) => {
-  souk.upstream.on('product', ({ params }) => ({
-    json: {
-      products: (params.asin ?? '')
-        .split(',')
-        .map((asin) => ({ asin, productType: 0, title: asin.repeat(2_000), csv: [] })),
-    },
-  }));
+  souk.upstream.on(
+    'product',
+    everyProductWith((asin) => ({ title: asin.repeat(2_000) })),
+  );
   const batch = await startBatch(client, split(asinsFrom('B0LEAVE', 300)));
   await finished(client, batch);
   const url = `${client.baseUrl}/api/batches/${batch.batchId}/results`;

@@ -109,15 +109,13 @@ test('returns parts of an answer that is too large to be parsed at once', async 
   const text = (length: number) => randomBytes(length / 2).toString('hex');
   souk.upstream.on('product', ({ params }) => ({
     json: {
-      products: (params.asin ?? '')
-        .split(',')
-        .map((asin, i) => ({
-          asin,
-          domainId: 1,
-          productType: 0,
-          title: `Thing ${i}`,
-          features: Array.from({ length: 20 }, () => text(i === 0 ? 150_000 : 50_000)),
-        })),
+      products: (params.asin ?? '').split(',').map((asin, i) => ({
+        asin,
+        domainId: 1,
+        productType: 0,
+        title: `Thing ${i}`,
+        features: Array.from({ length: 20 }, () => text(i === 0 ? 150_000 : 50_000)),
+      })),
     },
   }));
   const agent = await connectAgent(await souk.client());

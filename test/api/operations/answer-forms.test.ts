@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { everyProductWith } from '../../support/answers.ts';
 import { asinsFrom, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/souk-test.ts';
@@ -7,20 +8,14 @@ import { unitsUsed } from '../../support/units.ts';
 const PRODUCT = '/api/market/product';
 
 test.beforeEach(({ upstream }) => {
-  upstream.on('product', ({ params }) => ({
-    json: {
-      products: (params.asin ?? '')
-        .split(',')
-        .map((asin) => ({
-          asin,
-          domainId: 1,
-          productType: 0,
-          title: `=Thing "${asin}"`,
-          stats: { current: [100, 200, -1, 300], avg: [7] },
-          description: 'x'.repeat(5_000),
-        })),
-    },
-  }));
+  upstream.on(
+    'product',
+    everyProductWith((asin) => ({
+      title: `=Thing "${asin}"`,
+      stats: { current: [100, 200, -1, 300], avg: [7] },
+      description: 'x'.repeat(5_000),
+    })),
+  );
 });
 
 test('returns only selected fields, at the same price, without another fetch', async ({ souk, client }) => {

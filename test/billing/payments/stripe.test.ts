@@ -48,13 +48,11 @@ describe('paying with Stripe', () => {
 
   function tell(type: string, session: Record<string, unknown>, signature?: string) {
     const event = stripe.event(type, { object: 'checkout.session', ...session });
-    return souk
-      .clientOf('')
-      .raw('/payments/stripe', {
-        method: 'POST',
-        body: event.body,
-        headers: { 'content-type': 'application/json', 'stripe-signature': signature ?? event.signature },
-      });
+    return souk.clientOf('').raw('/payments/stripe', {
+      method: 'POST',
+      body: event.body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature ?? event.signature },
+    });
   }
 
   test('requests the amount of the purchase, and grants it once when signed events report the payment', async () => {

@@ -56,21 +56,19 @@ export function mcpRequests(tools: readonly FuzzedTool[]): fc.Arbitrary<FuzzRequ
   );
   const version = fc.option(fc.constantFrom(...VERSIONS), { nil: null });
   const query = fc.constantFrom('', '', '', '?toolsets=market,aba', '?toolsets=%00', '?toolsets=nothing');
-  return fc
-    .tuple(body, version, query, requestChanges)
-    .map(([text, protocol, search, finish]) =>
-      finish({
-        method: 'POST',
-        path: `/mcp${search}`,
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          ...(protocol === null ? {} : { 'mcp-protocol-version': protocol }),
-        },
-        body: text,
-        as: 'customer',
-      }),
-    );
+  return fc.tuple(body, version, query, requestChanges).map(([text, protocol, search, finish]) =>
+    finish({
+      method: 'POST',
+      path: `/mcp${search}`,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...(protocol === null ? {} : { 'mcp-protocol-version': protocol }),
+      },
+      body: text,
+      as: 'customer',
+    }),
+  );
 }
 
 /** The envelope of JSON-RPC, which may be odd itself. */
