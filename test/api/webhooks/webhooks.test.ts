@@ -208,7 +208,7 @@ describe('the log', () => {
 });
 
 describe('a replay', () => {
-  test('sends a delivered message again, signed anew', async ({ souk, customer, receiver }) => {
+  test('sends a delivered message again with a new signature', async ({ souk, customer, receiver }) => {
     const { client, accountId, secret } = customer;
     const id = await enqueueEvent(souk, accountId, receiver.url, { n: 1 });
     await sendDue(souk);
