@@ -13,8 +13,8 @@ export default defineConfig({
     // The files of a process share its modules: importing them anew for each file took a third of a run.
     pool: 'forks',
     isolate: false,
-    // A test waits about a quarter of its time for stores, so three keep two cores busy.
-    maxWorkers: 3,
+    // A test waits about half of its time, for stores and for processes that start or end, so four keep two cores busy.
+    maxWorkers: 4,
     // With V8's default of 16 MB, young objects are collected often, which takes processor time from the tests.
     execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirst },

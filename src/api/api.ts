@@ -44,7 +44,7 @@ export interface ApiDeps {
   keys: DepsOf<typeof KEY_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
-  /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics, or none behind a proxy. */
+  /** The setting METRICS_TOKEN; without it, only programs of the same machine may read the metrics; behind a proxy, no program may. */
   metricsToken?: string | undefined;
   /** Whether PUBLIC_URL or TRUST_PROXY is set. */
   hasProxy: boolean;

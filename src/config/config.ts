@@ -186,7 +186,7 @@ const settings = {
       ),
     )
     .describe(
-      'Further host names under which `/mcp` may be reached, besides HOST, the host of PUBLIC_URL, `localhost`, `127.0.0.1` and `[::1]`. Requests from pages of other hosts are refused',
+      'Further host names under which `/mcp` may be reached, in addition to HOST, the host of PUBLIC_URL, `localhost`, `127.0.0.1` and `[::1]`. Requests from pages of other hosts are refused',
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
     .optional()

@@ -118,7 +118,9 @@ test('answers to an account without a minute limit have no rate limit headers', 
   expect(reply.headers).not.toHaveProperty('ratelimit-policy');
 });
 
-test('returns 503 with Retry-After at once, at no charge, when no worker runs', async ({ openAnother }) => {
+test('returns 503 with Retry-After immediately, and charges nothing, when no worker runs', async ({
+  openAnother,
+}) => {
   const idle = await openAnother({ workers: 0 });
   const client = await idle.client();
   const reply = await client.get('/api/market/product?domain=1&asins=B00NOWORK0');

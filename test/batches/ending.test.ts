@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { FREE_BATCHES_KEPT } from '../../src/batches/create-batch.ts';
+import { DAY_MS, WEEK_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -19,7 +20,6 @@ import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const operation = 'market.product';
-const DAY_MS = 86_400_000;
 
 test.beforeAll(({ souk }) => learnTokens(souk));
 
@@ -211,7 +211,7 @@ test('a batch expires at its deadline: the remaining items fail with DEADLINE_PA
   // A retry has a new deadline.
   upstream.on('product', knowsEveryProduct);
   const retried = await retryBatch(client, batch);
-  expect(retried.json.data.deadlineAt).toBe(new Date(souk.clock.now() + 7 * 86_400_000).toISOString());
+  expect(retried.json.data.deadlineAt).toBe(new Date(souk.clock.now() + WEEK_MS).toISOString());
   expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({
     state: 'done',
     counts: { done: 40 },
@@ -281,7 +281,11 @@ test('a call that a request waits for continues after its batch is cancelled', a
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('a cancelled batch ends at once, and a call it joined goes on', async ({ souk, client, upstream }) => {
+test('a cancelled batch ends immediately and leaves the call it joined running', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const open = holdProducts(upstream);
   const asin = 'B0JOINED01';
   const request = client.get(`/api/market/product?domain=1&asins=${asin}`);
@@ -313,7 +317,7 @@ test('a cancelled batch ends even if a call returns to it meanwhile', async ({ s
   expect(upstream.calls).toEqual([]);
 });
 
-test('a new batch deletes the oldest ended ones that cost nothing beyond those that are kept', async ({
+test('a new batch deletes the oldest free ended batches beyond the number that is kept', async ({
   souk,
   client,
   account,

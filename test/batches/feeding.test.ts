@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
 import { offPeakOpening } from '../../src/billing/wallets.ts';
 import { POOLS } from '../../src/operations/pools.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -19,7 +20,6 @@ import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const SHARE = POOLS.market.concurrency / 2;
-const DAY_MS = 86_400_000;
 /** How long a batch waits if the end of the wait is unknown. */
 const UNKNOWN_WAIT_MS = 600_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { gatewayPauses, workerPauses } from '../../src/batches/pauses.ts';
 import { type BatchRequest, readBatch, type Upload } from '../../src/batches/read-batch.ts';
-import { gatewayTurns, workerTurns } from '../../src/batches/turns.ts';
 import { BatchFaults } from '../../src/batches/upload-text.ts';
 import { asinsFrom } from '../support/batches.ts';
 
@@ -274,7 +274,7 @@ test.each([
   expect(await faultsOf(inJson(document))).toEqual([{ ...where, parameter: 'body', problem }]);
 });
 
-/** Counts the turns that other work has during a task. */
+/** Counts how often other work runs during a task. */
 async function turnsDuring(task: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isDone = false;
@@ -289,15 +289,15 @@ async function turnsDuring(task: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
-test('lets other work have its turns while it reads a document of 16 MB', async () => {
+test('lets other work run while it reads a document of 16 MB', async () => {
   const items = Array.from({ length: 340 }, () => ({ ...good, note: 'x'.repeat(48_000) }));
   expect(await turnsDuring(() => read(inJson({ operation, items })))).toBeGreaterThan(0);
 });
 
 test.each([
-  ['a worker', workerTurns],
-  ['a gateway', gatewayTurns],
-])('lets other work of %s have many turns while it reads 10,000 items', async (_, turns) => {
+  ['a worker', workerPauses],
+  ['a gateway', gatewayPauses],
+])('lets other work of %s run often while it reads 10,000 items', async (_, turns) => {
   const upload = inJson(split(asinsFrom('B0', 10_000)));
   expect(await turnsDuring(() => readBatch(upload, turns(), NOW))).toBeGreaterThan(5);
 });

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -19,8 +20,6 @@ import { test } from '../support/souk-test.ts';
 import { endOf } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis, stopWorkers } from '../support/workers.ts';
-
-const DAY_MS = 86_400_000;
 
 // Tests that delete Redis also delete the token balance.
 test.beforeEach(({ souk, upstream: _ }) => learnTokens(souk));

@@ -37,7 +37,7 @@ test('refuses a key whose caller names another account, and charges neither', as
   expect(rowCount).toBe(0);
 });
 
-test('refuses a call of a batch whose account does not exist, beside admitted calls', async () => {
+test('refuses a call of a batch whose account does not exist, alongside admitted calls', async () => {
   const account = await subscribed();
   const [refused, admitted] = await Promise.all([
     refusalOf(billing.admit(account, 1, { caller: { accountId: 999_999_999 }, background: true })),
@@ -47,7 +47,7 @@ test('refuses a call of a batch whose account does not exist, beside admitted ca
   expect(admitted).toMatchObject({ kind: 'started' });
 });
 
-test('of calls of a batch that repeat each other, the first is admitted and the others join it', async () => {
+test('if calls of a batch are identical, the first is admitted and the others join it', async () => {
   const account = await subscribed();
   const { accountId } = account;
   const keys = [account.keyHash];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { billingModel } from '../support/billing-model.ts';
 import { repetitions } from '../support/repetitions.ts';
@@ -30,7 +31,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   oneStep(4, 'end', { pick: fc.nat(), units: fc.integer({ min: 0, max: 30 }), release: fc.boolean() }),
   oneStep(2, 'refund', { pick: fc.nat() }),
   oneStep(2, 'wait', {
-    ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, 24 * 3_600_000, 20 * 24 * 3_600_000),
+    ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, DAY_MS, 20 * DAY_MS),
   }),
 );
 

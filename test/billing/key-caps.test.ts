@@ -5,12 +5,11 @@ import { hashKey, KeyChanged } from '../../src/accounts/authentication.ts';
 import { type KeySettings, WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
 import type { Caller } from '../../src/billing/admission.ts';
 import { unitsByKey } from '../../src/billing/key-warning.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { test } from '../support/souk-test.ts';
 import { oneStep } from '../support/steps.ts';
-
-const DAY_MS = 86_400_000;
 
 interface CappedKey {
   id: number;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { quotaSnapshot } from '../../src/billing/quota.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, billingOfFile, OFF_PEAK } from '../support/billing.ts';
 
 const NOW = Date.parse('2026-03-10T10:20:30.000Z');
-const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(NOW + days * DAY_MS);
 
 const billing = await billingOfFile({ start: NOW });

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { expirePacks } from '../../src/billing/reconciler.ts';
 import { dailyUse, usage, walletBalances } from '../../src/billing/statement.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { balancesFromLedger, keptBalances } from '../support/balances.ts';
 import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
@@ -13,7 +14,6 @@ beforeEach(() => {
   billing.clock.advance(60_000);
 });
 
-const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(billing.clock.now() + days * DAY_MS);
 
 async function linesOf({ accountId }: BilledAccount): Promise<string[]> {

@@ -54,7 +54,7 @@ test('after a call of a batch empties the fastest pack, the next call has the ra
   expect(kinds).toEqual(['started', 'started', 'started', 'QUOTA_MINUTE_EXCEEDED', 'QUOTA_MINUTE_EXCEEDED']);
 });
 
-test('calls admitted in one batch have the same outcomes as one by one', async () => {
+test('calls admitted in one batch have the same outcomes as calls admitted one by one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(subscription, { maxLength: 1 }),

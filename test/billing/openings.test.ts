@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 import { billingOfFile } from '../support/billing.ts';
 import { isInWindow } from '../support/wall-clock.ts';
 import { rows } from '../support/words.ts';
@@ -13,7 +14,6 @@ interface Question {
   zone: string;
 }
 
-const MINUTE_MS = 60_000;
 const LONGEST_WAIT_MINUTES = 2 * 24 * 60 + 60;
 
 async function nextOpenings(questions: readonly Question[]): Promise<(number | undefined)[]> {

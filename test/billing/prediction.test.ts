@@ -4,6 +4,7 @@ import { type Admissions, createAdmissions } from '../../src/billing/admission.t
 import { quotaSnapshot } from '../../src/billing/quota.ts';
 import { createSettlements, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { type BilledAccount, billingOfFile } from '../support/billing.ts';
 import { type BillingModel, billingModel, type Verdict } from '../support/billing-model.ts';
@@ -16,10 +17,6 @@ const billing = await billingOfFile();
 /** Multiplied by the scenes and instants below: 675 states. */
 const ACCOUNTS = repetitions(15);
 const INSTANTS = 5;
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 const windowOf = (hours: string, timezone: string): OffPeakWindow => {
   const [start = '', end = ''] = hours.split('-');

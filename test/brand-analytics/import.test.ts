@@ -312,7 +312,7 @@ test('replaces characters that PostgreSQL cannot store with a space', async () =
   ]);
 });
 
-test('terms keep their ids and first weeks, and the table its indexes, when most terms of a week are new', async () => {
+test('if most terms of a week are new, the other terms keep their ids and first weeks, and the table keeps its indexes', async () => {
   const indexes = async () => {
     const { rows } = await database.query(
       "select indexname, indexdef from pg_indexes where schemaname = 'public' and tablename = 'aba_terms_mx' order by 1",

@@ -155,7 +155,7 @@ describe('best sellers', () => {
     expect(json).not.toHaveProperty('bestSellersList');
   });
 
-  test('accept every option at once with their default values, as clients send them', async ({ demo }) => {
+  test('accept all options together with their default values, as clients send them', async ({ demo }) => {
     const options = { category: 302_020, range: 0, variations: 1, sublist: 1 };
     expect((await list(demo, options)).asinList.length).toBeGreaterThan(300);
     expect((await demo.get('bestsellers', { domain: 1, ...options, range: 30 })).status).toBe(400);

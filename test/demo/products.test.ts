@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { DAY } from '../../demo/minutes.ts';
 import type { Demo } from '../support/demo-provider.ts';
 import { test } from '../support/souk-test.ts';
 import { words } from '../support/words.ts';
 
 /** csv series of three numbers a point. */
 const TRIPLES = new Set([7, 18, 32]);
-const DAY = 1440;
 const NOW = Date.parse('2026-03-04T10:00:00Z') / 60_000 - 21_564_000;
 
 const whole = z.int();

@@ -1,10 +1,9 @@
 import { expect } from 'vitest';
 import { toKeepaMinutes } from '../../src/operations/products/history.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 import { test } from '../support/souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
-
-const MINUTE_MS = 60_000;
 
 let lastAsin = 0;
 function newProduct(): string {

@@ -72,7 +72,7 @@ test.for(['postgres', 'redis'] as const)(
     const { accountId } = account;
     const store = server === 'redis' ? 'redis' : 'postgresql';
     const endedBefore = await endedByLimit(souk, store);
-    // The answer is cached, so a call of this account is charged at once.
+    // The answer is cached, so a call of this account is charged immediately.
     expect((await (await souk.client()).get(CACHED)).status).toBe(200);
     const unitsBefore = await chargedUnits(souk, accountId);
     await servers.freeze(server);

@@ -77,7 +77,7 @@ test('refuses to settle a call of an account that stays locked, and changes noth
   expect(await billing.settle(locked, callId, 3)).toMatchObject({ endedNow: true, unitsCharged: 3 });
 });
 
-test('takes no call of a locked account for one that does not exist, because its admission may hold the lock', async ({
+test('does not treat a call of a locked account as missing, because its admission may hold the lock', async ({
   billing,
 }) => {
   const account = await billing.account({ subscriptions: [{}] });

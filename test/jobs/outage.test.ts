@@ -91,9 +91,7 @@ test('a caller whose job cannot be queued is refused, and its call is released',
   expect(await statesOf(billing, account)).toEqual(['released']);
 });
 
-test('a caller whose job cannot be queued waits for its end if its call cannot be released', async ({
-  billing,
-}) => {
+test('if a call can neither be queued nor released, its caller waits for its end', async ({ billing }) => {
   const account = await billing.account({ subscriptions: [{}] });
   const deps = depsWith(billing, (request) => billing.admissions.admit(request));
   const submission = await submit(deps, requestOf(account));

@@ -166,7 +166,11 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
   expect((await tester.get(`/api/batches/${batch.batchId}`)).status).toBe(404);
 });
 
-test('test calls that fill their pool delay no live call', async ({ client, tester, testUpstream }) => {
+test('test calls that occupy all slots of their pool delay no live call', async ({
+  client,
+  tester,
+  testUpstream,
+}) => {
   const { concurrency } = POOLS[TEST_POOL];
   const release = holdProducts(testUpstream);
   const tested = Array.from({ length: concurrency + 2 }, () => tester.get(productOf(newAsin())));

@@ -5,10 +5,10 @@ import { createKey } from '../../src/accounts/authentication.ts';
 import { grantPack, grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
 import { queueDueNotices } from '../../src/outbox/mail/due-notices.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { test as base } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
-const DAY_MS = 86_400_000;
 
 let number = 0;
 beforeEach(() => {

@@ -140,7 +140,11 @@ describe('a mail', () => {
     expect([mailServer.attempts, mailServer.taken.length]).toEqual([3, 1]);
   });
 
-  test('that is refused with 550 fails at once, with the reply', async ({ database, mails, mailServer }) => {
+  test('that is refused with 550 fails immediately, with the reply', async ({
+    database,
+    mails,
+    mailServer,
+  }) => {
     await mails.queue({ accountId: await mails.account(), ...passwordChanged });
     mailServer.react({ code: 550, at: 'RCPT' });
     mails.work();

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type Attempt, verdictOf } from '../../src/outbox/queue.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import { RETRY_DELAYS_MS } from '../../src/platform/retry-delays.ts';
 
 const NOW = Date.parse('2026-05-01T00:00:00Z');
-const HOUR_MS = 3_600_000;
 
 const attempt = (error: string | null, isFinal = false): Attempt => ({
   status: null,

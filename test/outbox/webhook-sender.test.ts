@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
-import { createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Attempt } from '../../src/outbox/queue.ts';
 import { createAddressGuard, type Resolve } from '../../src/outbox/webhooks/address-guard.ts';

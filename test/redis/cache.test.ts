@@ -102,7 +102,7 @@ test('calls are answered and charged once while the Redis of the cache evicts th
   await expectBalancedBooks(souk);
 });
 
-test('a call that joins one with a cached answer that was evicted gets it again, at no charge', async ({
+test('a call that joins another one gets the answer at no charge, even if it was evicted from the cache', async ({
   souk,
   cache,
   client,

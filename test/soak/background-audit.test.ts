@@ -1,15 +1,9 @@
 import { afterAll, beforeEach, expect } from 'vitest';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asinsFrom, startBatch } from '../support/batches.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import {
-  comesAbout,
-  createSchedule,
-  ended,
-  HOUR_MS,
-  productsHourly,
-  runsMade,
-} from '../support/schedules.ts';
+import { comesAbout, createSchedule, ended, productsHourly, runsMade } from '../support/schedules.ts';
 import { auditBackground, auditMessages, auditTicks, auditWanted } from '../support/soak/background-audit.ts';
 import { auditResults } from '../support/soak/batch-results.ts';
 import type { WantedBatch } from '../support/soak/batches.ts';

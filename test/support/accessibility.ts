@@ -66,7 +66,7 @@ const measuredLooks = new WeakMap<Page, [look: string, count: number][]>();
 export interface AccessibilityOptions {
   /** Parts of the page that are not checked, as CSS selectors. */
   except?: readonly string[];
-  /** Ids of axe's rules that are not checked; give the reason beside them. */
+  /** Ids of axe's rules that are not checked; give the reason next to them. */
   withoutRules?: readonly string[];
   /** 'appearance': for a page that was checked in other colors and at another width. Default: all. */
   rules?: 'all' | 'appearance';

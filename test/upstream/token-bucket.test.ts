@@ -210,7 +210,7 @@ describe('the reserve', () => {
     expect(isLease(await takeNow(one, 60, false))).toBe(true);
   });
 
-  test('is used by a background call that costs more than a full bucket has above it, once the bucket is full', async () => {
+  test('is used, once the bucket is full, by a background call that costs more than all other tokens of the bucket', async () => {
     await learn(one, 590, MINUTE);
     expect(await takeNow(two, 700, true)).toBe('refused');
     clock.advance(MINUTE);

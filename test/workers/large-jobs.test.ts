@@ -49,7 +49,7 @@ const LIST = JSON.stringify({
   lightningDeals: DEALS,
 });
 
-test('a large job has the same answer and charge in a thread as beside other jobs', async ({
+test('a large job has the same answer and charge in a thread as alongside other jobs', async ({
   souk,
   client,
   upstream,
@@ -176,7 +176,7 @@ plain('a job that ends its thread fails alone, and the next job has a new thread
 });
 
 plain(
-  'a job beside one that ends their thread runs again by itself, and only the other one fails',
+  'a job alongside one that ends their thread runs again by itself, and only the other one fails',
   async () => {
     const { start, failed } = breakable();
     const other = start('again');
@@ -201,7 +201,7 @@ plain('a job that blocks its thread for long fails', async () => {
 });
 
 plain(
-  'a job that waits for tokens, or that the process stops, fails like one beside other jobs',
+  'a job that waits for tokens, or that the process stops, fails like one alongside other jobs',
   async () => {
     const { start, failed } = breakable();
     await expect(start('tokens').ended).rejects.toEqual(new TokensAwaited(1234));

@@ -45,11 +45,11 @@ export interface EndpointDescription {
   /** A large body, which the handler passes on as a stream for a worker to parse. */
   upload?: BodyDescription;
   answers: Record<number, ResponseObject>;
-  /** Besides the errors that every address below /api/ can return. */
+  /** Further errors than those that every address below /api/ can return. */
   errors?: readonly ErrorKind[];
   /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `document` or `upload`. */
   occupies?: Occupies;
-  /** The scopes of which a key needs one. Default: see `scopesOfEndpoint`. */
+  /** A key needs one of these scopes. Default: see `scopesOfEndpoint`. */
   scopes?: readonly Scope[];
   /** Needs no key. */
   isPublic?: boolean;

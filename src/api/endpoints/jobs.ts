@@ -77,7 +77,7 @@ const createJob = endpoint({
   path: '/api/jobs',
   scopes: OPERATION_SCOPES,
   startsCalls: true,
-  summary: 'Makes a call as a job, and returns the job at once.',
+  summary: 'Makes a call as a job, and returns the job immediately.',
   body: { description: 'The call', schema: jobBody, example: EXAMPLE },
   answers: {
     202: acceptedJob(

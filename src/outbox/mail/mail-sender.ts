@@ -4,6 +4,7 @@ import { createEmailConfirmation } from '../../accounts/accounts.ts';
 import { createMailedReset, resetPath } from '../../accounts/passwords.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import type { Attempt, ClaimedMessage, Outcome, Sender, Skipped } from '../queue.ts';
 import { unsubscribePath, unsubscribeToken } from './choices.ts';
@@ -64,7 +65,7 @@ export function createMailSender(deps: MailSenderDeps): Sender {
       const kind = kindNamed(name);
       if (kind?.isForgotten) return null;
       const isNotice = kind && kind.topic !== null && kind.topic !== 'tracker';
-      return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * 86_400_000);
+      return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * DAY_MS);
     },
 
     onOutcome({ kind }, state) {
@@ -184,7 +185,7 @@ interface OutgoingMail {
 type SendMail = (mail: OutgoingMail) => Promise<Attempt>;
 
 /** The time limit of one attempt, from the name lookup to the last reply. */
-const ATTEMPT_TIMEOUT_MS = 60_000;
+const ATTEMPT_TIMEOUT_MS = MINUTE_MS;
 
 /** The time limit of each wait within an attempt. */
 const WAIT_MS = 15_000;

@@ -1,5 +1,6 @@
 import type { StripeDeps } from '../../billing/payments/stripe/stripe-context.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { enqueueMessages } from '../queue.ts';
 import { type FactsOf, kindNamed, type MailKind } from './kinds/index.ts';
@@ -32,8 +33,8 @@ export type Notice = {
 }[MailKind];
 
 /**
- * A mail to an address that is not that of the account, or that may have no account. `accountId` is the account that it is
- * about; null: none, or one that does not exist any more.
+ * A mail to an address that is not the address of its account, or that may belong to no account. `accountId` is the
+ * account that the mail is about; null if there is none, or if it has been deleted.
  */
 type MailTo = {
   [Name in 'confirm_new_email' | 'reset_password' | 'account_erased']: {
@@ -66,7 +67,7 @@ export async function queueMail(database: Queryable, mail: Notice | MailTo, now?
 }
 
 /** A mail whose recipient must not be stored is deleted after this time even if no worker has sent it: longer than all attempts. */
-const FORGOTTEN_MS = 3 * 86_400_000;
+const FORGOTTEN_MS = 3 * DAY_MS;
 
 /** Queues the mail about a payment that failed. */
 export const queuePaymentFailed: NonNullable<StripeDeps['notify']> = (db, accountId, facts) =>

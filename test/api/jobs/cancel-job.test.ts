@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { openQueues } from '../../../jobs/queues.ts';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
@@ -21,8 +22,6 @@ test.afterEach(async ({ souk, release }) => {
   release();
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
-
-const DAY_MS = 86_400_000;
 
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 
@@ -150,7 +149,7 @@ test('a request that was sent goes on for both accounts that wait', async ({ sou
   expect([await unitsUsed(client), await unitsUsed(other)]).toEqual([1, 1]);
 });
 
-test('a job that follows the fetch of another account is cancelled at once, and does not affect the fetch of another account', async ({
+test('a job that follows the fetch of another account is cancelled immediately, and does not affect the fetch of another account', async ({
   souk,
   client,
   release,
@@ -271,7 +270,7 @@ test('cancels a call of a batch by its id', async ({ souk, account, client }) =>
   await background.close();
 });
 
-test('refuses to cancel a call of a batch until its deadline if a request has joined it', async ({
+test('does not cancel a call of a batch if a request has joined it, until the deadline of the call', async ({
   souk,
   account,
   client,

@@ -23,7 +23,11 @@ async function newJob(client: Client, from = client): Promise<{ path: string; ev
 
 const names = ({ events }: Listener) => events.map(({ name }) => name);
 
-test('sends the job immediately, on each change and at its end', async ({ souk, client, release }) => {
+test('sends the job immediately, on every change and at its end, then closes', async ({
+  souk,
+  client,
+  release,
+}) => {
   await stopWorkers(souk);
   const { events } = await newJob(client);
   const listener = await listen(client, events);

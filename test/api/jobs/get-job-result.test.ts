@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import type { Redis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { drawsPictures, hasDeals, newAsin } from '../../support/answers.ts';
@@ -7,7 +8,6 @@ import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const GZIP = { headers: { 'accept-encoding': 'gzip' } };
 test.beforeAll(async ({ souk }) => {
   const deals = Array.from({ length: 3_000 }, () => ({

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
@@ -11,7 +12,7 @@ test.for([
   ['Prefer: respond-async', '', { prefer: 'respond-async' }, 'respond-async'],
   ['?async=1', '&async=1', {}, undefined],
   ['?async=true', '&async=true', {}, undefined],
-] as const)('%s returns the job at once', async ([_, suffix, headers, applied], { client, release }) => {
+] as const)('%s returns the job immediately', async ([_, suffix, headers, applied], { client, release }) => {
   const reply = await client.get(`${newProduct()}${suffix}`, { headers });
   expect(reply.status).toBe(202);
   const jobId = reply.headers['x-job-id'];
@@ -138,7 +139,11 @@ test.for(['61', '-1', 'long', '1.5'])('refuses ?wait=%s', async (wait, { client,
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'wait' }] });
 });
 
-test('an asynchronous call with a cached answer is done at once', async ({ souk, client, release }) => {
+test('an asynchronous call with a cached answer makes a job that is done immediately', async ({
+  souk,
+  client,
+  release,
+}) => {
   release();
   const path = newProduct();
   await (await souk.client()).get(path);
@@ -157,7 +162,7 @@ test('keeps a job and its result for a day, then returns 404', async ({ souk, cl
   release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   await client.get(`${headers.location}?wait=30`);
-  souk.clock.advance(24 * 3_600_000);
+  souk.clock.advance(DAY_MS);
   expect((await client.get(`${headers.location}/result`)).status).toBe(200);
   souk.clock.advance(1);
   for (const place of [headers.location, `${headers.location}/result`]) {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { createKey } from '../../../src/accounts/authentication.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { holdProducts, newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
@@ -93,7 +94,7 @@ test('filters by state and by operation', async ({ souk, client }) => {
 
 test('lists a job for a day', async ({ souk, client }) => {
   const job = await doneJob(client);
-  souk.clock.advance(24 * 3_600_000);
+  souk.clock.advance(DAY_MS);
   expect(ids(await list(client))).toEqual([job]);
   souk.clock.advance(1);
   expect(ids(await list(client))).toEqual([]);

@@ -237,7 +237,7 @@ describe('/api/keys', () => {
     expect(await codeOf(client, '/api/keys', 'POST', {})).toEqual(OUT_OF_SCOPE);
   });
 
-  test('creates a key that works at once and is shown once, lists, changes and revokes it on all gateways', async ({
+  test('creates a key that works immediately and is shown once, lists, changes and revokes it on all gateways', async ({
     souk,
     account,
   }) => {
@@ -276,7 +276,10 @@ describe('/api/keys', () => {
     expect(await codeOf(manager, self, 'PATCH', { name: 'x' })).toEqual([404, 'KEY_NOT_FOUND']);
   });
 
-  test('a key gives no rights that it does not have, not even to itself', async ({ souk, account }) => {
+  test('a key cannot give rights that it does not have, to itself or to another key', async ({
+    souk,
+    account,
+  }) => {
     const manager = await clientWith(souk, account, { scopes: ['keys', 'deals'] });
     const [own] = (await manager.get('/api/keys')).json.data.keys;
     const exceeded = [403, 'KEY_RIGHTS_EXCEEDED'];

@@ -101,7 +101,7 @@ describe('a run that a key with a cap starts', () => {
     });
   });
 
-  test('counts for this key if it is a look of a tracker, which belongs to the key from then on', async ({
+  test('counts for this key if it is a check of a tracker, which belongs to the key from then on', async ({
     souk,
     account,
     client,
@@ -188,7 +188,7 @@ describe('a schedule', () => {
     },
   );
 
-  test('does not change hands by a change that is refused or only asks for the price, nor by a run that cannot start', async ({
+  test('keeps its key after a refused change, a price request, and a run that cannot start', async ({
     souk,
     account,
     client,

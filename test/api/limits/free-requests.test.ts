@@ -16,7 +16,7 @@ test.for([
   ['requests that are refused', '/api/market/product?domain=99'],
   ['lists', '/api/jobs'],
 ])('limits %s of one account, and not those of another', async ([, path], { souk, client }) => {
-  // Sends more requests at once than two windows allow, because a second window may begin on a slow machine.
+  // Sends more requests at the same time than two windows allow, because a second window may begin on a slow machine.
   const replies = (await Promise.all([many(client, path as string), many(client, path as string)])).flat();
   const limited = replies.filter(({ status }) => status === 429);
   const refusedLater = path?.includes('domain=99') ? await client.get('/api/jobs') : null;

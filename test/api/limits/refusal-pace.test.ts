@@ -10,7 +10,7 @@ const LIMIT = 10;
 
 test.override('soukOptions', { workers: 0, limits: { refusalsPerSecond: LIMIT / 5 } });
 
-/** Sends requests at once, and waits for those whose refusal is delayed. */
+/** Sends requests at the same time, and waits for those whose refusal is delayed. */
 async function sendAll(
   souk: Souk,
   send: () => Promise<Reply>,

@@ -79,7 +79,7 @@ describe('a key', () => {
   });
 });
 
-test('accepts up to 20 messages at once', async ({ client }) => {
+test('accepts up to 20 messages in one body', async ({ client }) => {
   const headers = { 'x-api-key': client.key };
   const pings = (count: number) => Array.from({ length: count }, (_, id) => ({ ...PING, id }));
   expect((await post(client, pings(20), headers)).status).toBe(200);

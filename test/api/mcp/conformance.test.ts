@@ -10,7 +10,7 @@ import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { words } from '../../support/words.ts';
 
-/** Results of the public conformance suite of the protocol, by scenario. */
+// Results of the public conformance suite of the protocol, by scenario.
 
 /** Scenarios that need no special tools: run against a gateway. */
 const OF_ANY_SERVER = [

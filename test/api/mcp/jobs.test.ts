@@ -66,7 +66,10 @@ test('cancels what a job has not sent; a dry run cancels nothing', async ({ souk
   expect(cancelled.data.state).toBe('running');
 });
 
-test('returns at once from a cancellation for a caller who asks for progress', async ({ souk, agent }) => {
+test('returns immediately from a cancellation for a caller who asks for progress', async ({
+  souk,
+  agent,
+}) => {
   const { data } = await callTooLong(souk, agent);
   const cancelled = await agent.call('jobs_cancel', { id: data.jobId }, { onprogress: () => {} });
   expect(cancelled.data.state).toBe('running');

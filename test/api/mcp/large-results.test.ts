@@ -105,7 +105,7 @@ test('returns parts of a large answer by path, offset and fields', async ({ souk
   expect((await part({ offset: -1 })).data.error.code).toBe('VALIDATION_FAILED');
 });
 
-test('returns parts of an answer that is too large to be parsed at once', async ({ souk }) => {
+test('returns parts of an answer that is too large to be parsed in one step', async ({ souk }) => {
   const text = (length: number) => randomBytes(length / 2).toString('hex');
   souk.upstream.on('product', ({ params }) => ({
     json: {

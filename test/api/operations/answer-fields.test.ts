@@ -79,7 +79,7 @@ function send(
 
 const JSON_OPERATIONS = OPERATIONS.filter((operation) => jsonAnswerOf(operation) !== null);
 
-/** Every way to send fields: each address, in the query or beside the other parameters. */
+/** Every way to send fields: each address, in the query or alongside the other parameters. */
 const WAYS = JSON_OPERATIONS.flatMap((operation) =>
   operation.routes.flatMap((route) => {
     const places: Place[] = ['the query', 'the other parameters'];
@@ -110,7 +110,7 @@ function expectOnly(operation: Operation, data: Sent, field: string): void {
   }
 }
 
-/** What every answer has beside its fields. */
+/** What every answer has in addition to its fields. */
 const KEPT = ['fromCache', 'links', '_call'];
 
 function expectRefused(json: Reply['json'], misspelt: string, known: string): void {

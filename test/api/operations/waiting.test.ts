@@ -33,7 +33,7 @@ test('Prefer: wait=N returns the job after N seconds, and it goes on', async ({ 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('Prefer: wait=0 returns the job at once', async ({ souk, client }) => {
+test('Prefer: wait=0 returns the job immediately', async ({ souk, client }) => {
   const reply = arrivalOf(client.get(newProduct(), { headers: { prefer: 'wait=0' } }));
   await advanceUntil(souk.clock, reply.hasArrived, 0);
   expect((await reply.arrived).status).toBe(202);

@@ -24,7 +24,7 @@ describe('a key', () => {
     ],
     ['one header, sent twice', (key) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${key}`] }]],
     [
-      'one place beside an Authorization header of another scheme',
+      'one place alongside an Authorization header of another scheme',
       (key) => [PRODUCT, { 'x-api-key': key, authorization: 'Basic dXNlcjpwYXNz' }],
     ],
   ])('is accepted in %s', async ([_place, request], { souk }) => {
@@ -64,7 +64,7 @@ describe('returns 401 with code 4001 for', () => {
       'different keys in two Authorization headers',
       (key, other) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${other}`] }],
     ],
-    ['a good key beside a malformed one', (key) => [`${PRODUCT}&key=abc`, { 'x-api-key': key }]],
+    ['a good key alongside a malformed one', (key) => [`${PRODUCT}&key=abc`, { 'x-api-key': key }]],
     ['a good key in another place', (key) => [`${PRODUCT}&api_key=${key}`, { cookie: `key=${key}` }]],
   ])('%s', async ([_what, request], { souk }) => {
     const [{ key }, { key: other }] = await Promise.all([souk.account(), souk.account()]);

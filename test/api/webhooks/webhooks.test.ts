@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { TESTS_KEPT } from '../../../src/outbox/webhooks/deliveries.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { verified } from '../../support/receiver.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
@@ -37,7 +38,7 @@ describe('the signing secret', () => {
     expect(rotated.secret).not.toBe(secret);
     expect(rotated.previousSignsUntil).toBe(inHours(souk, 24));
     expect((await client.get('/api/webhooks')).json.data.secret.previousSignsUntil).toBe(inHours(souk, 24));
-    souk.clock.advance(24 * 3_600_000);
+    souk.clock.advance(DAY_MS);
     expect((await client.get('/api/webhooks')).json.data.secret.previousSignsUntil).toBeNull();
   });
 
@@ -132,7 +133,7 @@ describe('a test delivery', () => {
     expect((await client.post('/api/webhooks/test', { url: receiver.url })).status).toBe(202);
   });
 
-  test('deletes the oldest ended tests beyond those that are kept, and no other deliveries', async ({
+  test('deletes the oldest ended tests beyond the number that is kept, and no other deliveries', async ({
     souk,
     customer,
     receiver,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cronProblem, lastRun, nextRuns, type Timing } from '../../../src/batches/schedules/cron.ts';
+import { MINUTE_MS } from '../../../src/platform/durations.ts';
 
 const at = (text: string) => Date.parse(text);
 const iso = (moments: readonly number[]) => moments.map((unixMs) => new Date(unixMs).toISOString());
-const MINUTE_MS = 60_000;
 const NOW = at('2026-03-04T10:00:00Z');
 
 test.each([

@@ -23,7 +23,7 @@ test('runs every tick even if Redis loses all data', async ({ souk, client }) =>
   await deleteSchedule(client, schedule);
 });
 
-test('a worker that starts runs due schedules at once', async ({ souk, client }) => {
+test('a worker that starts runs due schedules immediately', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   await stopWorkers(souk);
   passHour(souk);

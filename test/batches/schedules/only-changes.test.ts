@@ -1,15 +1,10 @@
 import { expect } from 'vitest';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import { PAGES, signedIn } from '../../support/customer.ts';
-import {
-  createSchedule,
-  HOUR_MS,
-  patchSchedule,
-  productsHourly,
-  runThrough,
-} from '../../support/schedules.ts';
+import { createSchedule, patchSchedule, productsHourly, runThrough } from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 
@@ -140,7 +135,10 @@ test('delivers the errors of failed items, and the items in the next run', async
   expect((await runLater(souk, client, schedule)).delivered).toEqual([b]);
 });
 
-test('after a change of items, delivers new ones and no unchanged ones', async ({ souk, client }) => {
+test('after a change of the items, delivers the new items, and not the unchanged ones', async ({
+  souk,
+  client,
+}) => {
   const [a, b, c] = [newAsin(), newAsin(), newAsin()];
   for (const asin of [a, b, c]) titles.set(asin, 'there');
   const schedule = await createSchedule(client, productsHourly([a, b], paused));

@@ -4,6 +4,7 @@ import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { RUNS_KEPT } from '../../../src/batches/schedules/run.ts';
 import { putUpload } from '../../../src/batches/uploads.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
@@ -13,7 +14,6 @@ import {
   createSchedule,
   deleteSchedule,
   ended,
-  HOUR_MS,
   passHour,
   patchSchedule,
   productsHourly,

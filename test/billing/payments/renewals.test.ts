@@ -1,5 +1,6 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
+
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
@@ -18,6 +19,7 @@ import {
 } from '../../../src/billing/payments/sync-renewal.ts';
 import { findTopUp, runTopUps, saveTopUp, startTopUp } from '../../../src/billing/payments/top-ups.ts';
 import { endingPlans } from '../../../src/operator/account-facts.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
@@ -27,7 +29,6 @@ import { openStripeStandIn, type StripeStandIn } from '../../support/stripe.ts';
 import { openPaidService, type PaidService, stripeSettings } from '../../support/stripe-customer.ts';
 import { subscriptionOf } from '../../support/stripe-model.ts';
 
-const DAY_MS = 86_400_000;
 const START = '2026-03-04T10:00:00.000Z';
 
 const test = base
@@ -98,7 +99,7 @@ test('a plan that was paid is granted for a month, and each renewal for another'
   expect(rows).toEqual([{ state: 'granted' }]);
 });
 
-test('a month lasts on while its next payment is due, and ends where the paid one starts', async () => {
+test('a month continues while the next payment is due, and ends when the next paid month starts', async () => {
   const accountId = await bought('plan', 'basic');
   const [[, start = '', end = ''] = []] = await granted(accountId);
   souk.clock.advance(monthMs() - 60_000);
@@ -155,7 +156,7 @@ test('a payment within grace grants the month that was due', async () => {
   expect(await planOf(accountId)).toMatchObject({ state: 'active', graceUntil: null });
 });
 
-test('a month whose time another subscription uses is granted after it', async () => {
+test('a paid month starts after a subscription that runs at the same time', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
   const now = souk.clock.now();
@@ -240,7 +241,7 @@ async function offer(code: string): Promise<PlanOffer> {
   return (await findOffer(souk.database, 'plan', code)) as PlanOffer;
 }
 
-test('a dearer plan starts a new month at once, and a cheaper one with the next month', async () => {
+test('a dearer plan starts a new month immediately, and a cheaper one with the next month', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
   const start = new Date(souk.clock.now()).toISOString();
@@ -462,7 +463,7 @@ test('a refund takes back its share of the unused units of its pack, and of no o
   ]);
 });
 
-test('a refund takes back its share of the units of a month of a plan, and a whole one ends it', async () => {
+test('a partial refund takes back its share of the units of the month, and a full refund ends the month', async () => {
   const accountId = await bought('plan', 'basic');
   stripe.model.refund(lastPayment(), 1_450);
   await paid.deliver(paid.takeEvents());
@@ -520,7 +521,7 @@ test('a refund whose event is lost is found by the next check', async () => {
   expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
 });
 
-test('a refund whose event is lost for days is found behind any number of others, even if one of them fails', async () => {
+test('finds a refund whose event was lost for days, even if many other events precede it and one of them fails', async () => {
   const accountId = await bought('pack', 'units-10k');
   stripe.model.refund(lastPayment(), 1_500);
   await paid.buy(accountId, 'pack', 'units-10k');

@@ -110,7 +110,11 @@ test('ninety cached ASINs are returned if ten others cannot be had', async ({ so
   expect(reply.headers['x-units-consumed']).toBe('90');
 });
 
-test('a request that is not answered in time fails its ASINs only', async ({ souk, client, upstream }) => {
+test('if upstream does not answer one request in time, only the ASINs of that request fail', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   // With offers, a request has at most 20 ASINs.
   const asins = newAsins(40);
   upstream.on('product', (call, response) =>
@@ -127,7 +131,7 @@ test('a request that is not answered in time fails its ASINs only', async ({ sou
   await upstream.abandoned(1);
 });
 
-test('a call of another account that waits for a failing ASIN gets its error, and its own other ASINs', async ({
+test('a call of another account that waits for a failing ASIN gets the error for it, and the data of its other ASINs', async ({
   souk,
   client,
   upstream,

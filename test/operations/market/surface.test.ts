@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
@@ -26,12 +27,10 @@ const CASES = rows(`
   field,
 }));
 
-const HOUR_MS = 3_600_000;
-
 const test = base
   .override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000' })
   .override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))
-  /** A service whose upstream the tests script, beside `souk`, which asks the demo provider. */
+  /** A service whose upstream the tests script, alongside `souk`, which asks the demo provider. */
   .extend('failing', { scope: 'file' }, async ({ soukOptions: _ }, { onCleanup }) => {
     const failing = await openSouk();
     onCleanup(() => failing.close());

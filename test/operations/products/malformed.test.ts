@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { product as operation } from '../../../src/operations/market/product.ts';
-import { normaliseProduct, type Product } from '../../../src/operations/products/detail-level.ts';
+import { normaliseProduct, type Product } from '../../../src/operations/products/product.ts';
 import { canonical } from '../../support/parameters.ts';
 import { words } from '../../support/words.ts';
 

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/platform/durations.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import type {
   Script,
@@ -17,9 +18,6 @@ const MAP = 'trends/api/widgetdata/comparedgeo';
 const RELATED = 'trends/api/widgetdata/relatedsearches';
 const LIST = '_/TrendsUi/data/batchexecute';
 const FEED = 'trending/rss';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 const nextDayAt10 = (now: number) => (Math.floor(now / DAY_MS) + 1) * DAY_MS + 10 * HOUR_MS;
 

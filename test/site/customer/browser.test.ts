@@ -149,7 +149,7 @@ describeInBrowser('in a browser', () => {
     }
   });
 
-  test('the ledger at 390 px has each line as a list, and hides nothing beside the screen', async () => {
+  test('the ledger at 390 px has each line as a list, and hides nothing outside the screen', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.goto('/account/ledger');
     const hidden = await page.evaluate(

@@ -68,7 +68,7 @@ test('shares the cookie with all workers, and replaces it when a response sets a
   ]);
 });
 
-test('repeats explore at once if the refusal sets a new cookie', async () => {
+test('repeats explore immediately if the refusal sets a new cookie', async () => {
   await ask();
   const gate = { ...REFUSALS.gate, headers: { 'set-cookie': 'NID=511=other; path=/' } };
   inTurn(EXPLORE, gate, WIDGETS);
@@ -253,7 +253,7 @@ test('an aborted call closes its connection and fails as a timeout', async () =>
   await expect.poll(() => call.aborted).toBe(true);
 });
 
-test('an aborted call stops waiting for its turn', async () => {
+test('an aborted call stops waiting for its slot', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit);
   const context = client.context();
   const reply = ask(context);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, onTestFinished } from 'vitest';
 import { CLAIM_MS } from '../../../src/outbox/webhooks/webhook-sender.ts';
 import { openDatabase } from '../../../src/platform/db/pool.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { RETRY_DELAYS_MS } from '../../../src/platform/retry-delays.ts';
 import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
@@ -16,8 +17,6 @@ import {
   type WebhookCustomer,
   webhookCustomer,
 } from '../../support/webhooks.ts';
-
-const HOUR_MS = 3_600_000;
 
 test.override('soukOptions', { workers: 0 });
 let souk: Souk;
@@ -55,7 +54,7 @@ test('delivers an event signed with the secret of its account at the time of the
   }
 });
 
-test('finds a later event within a second, and at once when woken', async () => {
+test('finds a later event within a second, and immediately when woken', async () => {
   const sending = startSending(souk);
   const first = await enqueueEvent(souk, customer.accountId, receiver.url);
   // The first step may be in progress or have ended.

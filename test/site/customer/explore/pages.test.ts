@@ -165,7 +165,7 @@ describeInBrowser('the pages for looking at data', () => {
     await page.locator('.time-chart[data-drawn-ms]').waitFor();
     const drawn = (await page.evaluate('window.drawn')) as string[];
     expect(drawn).toContain('12');
-    // The percentages beside it have other steps.
+    // The percentages next to it have other steps.
     expect(drawn.filter((text) => /^1[123]\.[1-46-9]|^1[13]\.5/.test(text))).toEqual([]);
     await page.context().close();
   });

@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import { storeChanged } from '../../../src/batches/results.ts';
-import type { AlertView } from '../../../src/batches/trackers/alert.ts';
-import { dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
-import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/look.ts';
+import { type AlertView, dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
+import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/check.ts';
 import type { TrackerView } from '../../../src/batches/trackers/tracker.ts';
 import { WEBHOOK_LIMITS } from '../../../src/outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom } from '../../support/batches.ts';
 import { verified } from '../../support/receiver.ts';
 import { csvReport, load, ranked } from '../../support/reports.ts';
-import { comesAbout, HOUR_MS } from '../../support/schedules.ts';
+import { comesAbout } from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import {
@@ -55,8 +55,8 @@ async function collect(
     const changed = await storeChanged(client, trackerId, results);
     // A deleted tracker makes no alerts.
     if (!tracker) return;
-    const look = { batchId, results: isAll ? results : changed };
-    await compareWithConditions(client, tracker, look, limits, clock.now());
+    const check = { batchId, results: isAll ? results : changed };
+    await compareWithConditions(client, tracker, check, limits, clock.now());
   });
 }
 
@@ -240,7 +240,7 @@ test('collections, changes and deletion of a tracker do not block each other', a
       method: 'PATCH',
       body: { conditions: [{ type: 'price_below', value }] },
     });
-  const looks = Array.from({ length: 6 }, (_, i) =>
+  const checks = Array.from({ length: 6 }, (_, i) =>
     collect(
       souk,
       tracker,
@@ -248,7 +248,7 @@ test('collections, changes and deletion of a tracker do not block each other', a
       { isAll: false },
     ),
   );
-  const changes = await Promise.all([patch(1000), patch(1600), patch(1700), ...looks]);
+  const changes = await Promise.all([patch(1000), patch(1600), patch(1700), ...checks]);
   expect(changes.slice(0, 3)).toMatchObject([{ status: 200 }, { status: 200 }, { status: 200 }]);
   const [deleted] = await Promise.all([
     client.get(tracker.links.self, { method: 'DELETE' }),
