@@ -122,11 +122,7 @@ test('fails the items of a call after four attempts, with the error and without 
   await expectBalancesOfLedger(souk, account.accountId);
 });
 
-test('a product that upstream does not know is a result and not a failure', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a product that upstream does not know is a result, no failure', async ({ souk, client, upstream }) => {
   upstream.on('product', () => ({ json: { products: [] } }));
   const batch = await startBatch(client, callsOf(asinsFrom('B0NONE', 2)));
   const after = await batchOnce(souk, client, batch, isFinished, 100);
@@ -140,12 +136,7 @@ test('a product that upstream does not know is a result and not a failure', asyn
   expect([retried.status, retried.json.code]).toEqual([409, 'BATCH_STATE']);
 });
 
-test('a retry runs and charges only the failed items, and keeps the other results', async ({
-  souk,
-  client,
-  account,
-  upstream,
-}) => {
+test('a retry runs and charges only failed items', async ({ souk, client, account, upstream }) => {
   const asins = asinsFrom('B0RETRY', 5);
   let isBroken = true;
   failFor(upstream, [asins[1] ?? '', asins[3] ?? ''], () => isBroken);
@@ -307,11 +298,7 @@ test('a cancelled batch ends immediately and leaves the call it joined running',
   expect((await request).status).toBe(200);
 });
 
-test('a cancelled batch ends even if a call was returned to it during the cancellation', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a cancelled batch ends even if a call returns to it meanwhile', async ({ souk, client, upstream }) => {
   // At midnight UTC the window is closed.
   souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
   const batch = await startBatch(client, { ...callsOf(['B0LEFT0001', 'B0LEFT0002']), window: 'off_peak' });

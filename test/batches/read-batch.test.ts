@@ -108,6 +108,8 @@ test('reports lines that are not JSON by line and index, and skips empty lines',
   ]);
 });
 
+const sound = { operation, items: [good] };
+
 test.each<[string, unknown, string, RegExp]>([
   ['no JSON', '{"operation"', 'body', /is not valid JSON/],
   ['nothing', '', 'body', /is not valid JSON/],
@@ -150,29 +152,19 @@ test.each<[string, unknown, string, RegExp]>([
     'params',
     /"asins"/,
   ],
-  ['an unknown field', { operation, items: [good], itmes: [] }, 'itmes', /is not a known field/],
-  ['an unknown window', { operation, items: [good], window: 'night' }, 'window', /any, off_peak/],
-  ['a bad limit', { operation, items: [good], maxUnits: -1 }, 'maxUnits', /integer of at least 0/],
-  ['a deadline without time', { operation, items: [good], deadline: '2026-05-01' }, 'deadline', /ISO 8601/],
+  ['an unknown field', { ...sound, itmes: [] }, 'itmes', /is not a known field/],
+  ['an unknown window', { ...sound, window: 'night' }, 'window', /any, off_peak/],
+  ['a bad limit', { ...sound, maxUnits: -1 }, 'maxUnits', /integer of at least 0/],
+  ['a deadline without time', { ...sound, deadline: '2026-05-01' }, 'deadline', /ISO 8601/],
   [
     'a deadline on a day that does not exist',
-    { operation, items: [good], deadline: '2026-02-30T00:00:00Z' },
+    { ...sound, deadline: '2026-02-30T00:00:00Z' },
     'deadline',
     /ISO 8601/,
   ],
-  [
-    'a deadline at hour 24',
-    { operation, items: [good], deadline: '2026-02-20T24:00:00Z' },
-    'deadline',
-    /ISO 8601/,
-  ],
-  ['a name with NUL', { operation, items: [good], name: 'a\u0000b' }, 'name', /control characters/],
-  [
-    'an unpaired surrogate',
-    { operation, items: [good], idempotencyKey: '\ud800' },
-    'idempotencyKey',
-    /control characters/,
-  ],
+  ['a deadline at hour 24', { ...sound, deadline: '2026-02-20T24:00:00Z' }, 'deadline', /ISO 8601/],
+  ['a name with NUL', { ...sound, name: 'a\u0000b' }, 'name', /control characters/],
+  ['an unpaired surrogate', { ...sound, idempotencyKey: '\ud800' }, 'idempotencyKey', /control characters/],
 ])('refuses %s, and names the field', async (_, document, parameter, problem) => {
   const faults = await faultsOf(inJson(document));
   expect(faults).toHaveLength(1);

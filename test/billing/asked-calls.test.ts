@@ -1,13 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createKey, hashKey } from '../../src/accounts/authentication.ts';
-import { type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { billingOfFile, refusalOf } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const subscribed = () => billing.account({ subscriptions: [{}] });
 const newChargeId = () => randomBytes(16).toString('hex');

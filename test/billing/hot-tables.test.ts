@@ -1,14 +1,10 @@
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DEDUPLICATION_SECONDS } from '../../src/billing/admission.ts';
 import { deleteOldClaims } from '../../src/billing/claims.ts';
-import { type Billing, openBilling } from '../support/billing.ts';
+import { billingOfFile } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const rowsIn = async (table: string) =>
   Number((await billing.database.query(`select count(*) as n from ${table}`)).rows[0].n);

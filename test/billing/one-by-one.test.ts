@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const packs = fc.array(
   fc.record({ units: fc.integer({ min: 1, max: 6 }), rate: fc.integer({ min: 1, max: 8 }) }),

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSettlements } from '../../src/billing/settlement.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
-import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import { type BilledAccount, billingOfFile } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 async function metersOf({ accountId }: BilledAccount) {
   const { rows } = await billing.database.query(

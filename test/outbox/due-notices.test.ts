@@ -152,11 +152,7 @@ describe('a plan', () => {
   });
 });
 
-test('a new key is announced once, also to an address that is not confirmed', async ({
-  database,
-  accountId,
-  dueAt,
-}) => {
+test('a new key is announced once, also to unconfirmed addresses', async ({ database, accountId, dueAt }) => {
   await database.query('update accounts set email_confirmed_at = null where id = $1', [accountId]);
   await createKey(database, accountId, NOW);
   expect(await dueAt(NOW + 1_000)).toEqual(['key_created']);

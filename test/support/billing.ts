@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
+import { afterAll } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey, hashKey } from '../../src/accounts/authentication.ts';
 import {
@@ -168,4 +169,11 @@ export async function refusalOf(call: Promise<unknown>): Promise<{
     throw error;
   }
   throw new Error('the call was admitted');
+}
+
+/** The same, for a test file; it closes after its tests. */
+export async function billingOfFile(options?: Parameters<typeof openBilling>[0]): Promise<Billing> {
+  const billing = await openBilling(options);
+  afterAll(() => billing.close());
+  return billing;
 }

@@ -76,11 +76,7 @@ test('the events of a large job reach the sinks of the worker', async ({ souk, c
   expect(await ended).toMatchObject({ pool: 'market', state: 'settled' });
 });
 
-test('shares the fetch of a product between a large job and a small one', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('shares the fetch of a product between large and small jobs', async ({ souk, client, upstream }) => {
   const release = holdProducts(upstream);
   const large = client.post('/api/market/product', { domain: 2, asins: asins(20) });
   await upstream.received(1, 'product');

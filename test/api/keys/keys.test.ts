@@ -73,14 +73,9 @@ describe('scopes', () => {
 
   test('a key with the scope read changes and charges nothing', async ({ souk, account }) => {
     const client = await clientWith(souk, account, { scopes: ['read'] });
-    for (const path of [
-      '/api/jobs',
-      '/api/usage',
-      '/api/ledger',
-      '/api/batches',
-      '/api/schedules',
-      '/api/trackers',
-    ])
+    for (const path of '/api/jobs /api/usage /api/ledger /api/batches /api/schedules /api/trackers'.split(
+      ' ',
+    ))
       expect([path, ...(await codeOf(client, path))]).toEqual([path, ...OK]);
     for (const [method, path] of [
       ['GET', product()],
@@ -297,18 +292,5 @@ describe('/api/keys', () => {
     ]);
     const { status } = await manager.post('/api/keys', { scopes: ['deals', 'keys'], name: null });
     expect(status).toBe(201);
-  });
-
-  test('a key of another account does not exist', async ({ souk, account }) => {
-    const manager = await clientWith(souk, account, { scopes: ['keys'] });
-    const theirs = await clientWith(souk, await souk.account(), { scopes: ['keys'] });
-    const [{ id }] = (await theirs.get('/api/keys')).json.data.keys;
-    for (const method of ['GET', 'DELETE', 'PATCH'])
-      expect(await codeOf(manager, `/api/keys/${id}`, method, method === 'PATCH' ? {} : undefined)).toEqual([
-        404,
-        'KEY_NOT_FOUND',
-      ]);
-    expect((await manager.get('/api/keys/1e3')).status).toBe(404);
-    expect(await codeOf(theirs, '/api/keys')).toEqual(OK);
   });
 });

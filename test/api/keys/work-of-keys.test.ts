@@ -32,10 +32,7 @@ const test = base
     onCleanup(() => upstream.close());
     return upstream;
   })
-  .override('soukOptions', ({ testUpstream }) => ({
-    testUrl: testUpstream.url,
-    pages: PAGES,
-  }));
+  .override('soukOptions', ({ testUpstream }) => ({ testUrl: testUpstream.url, pages: PAGES }));
 
 // Each test starts on the hour, when no other schedule is due.
 test.beforeEach(({ souk, upstream: _ }) => passHour(souk));
@@ -213,11 +210,7 @@ describe('a schedule', () => {
     expect((await runsMade(souk, client, schedule, 2))[0]).toMatchObject({ trigger: 'tick', reason: null });
   });
 
-  test('of a key with a cap belongs to the key without limits that changes it', async ({
-    souk,
-    account,
-    client,
-  }) => {
+  test('of a key with a cap belongs to a key without that changes it', async ({ souk, account, client }) => {
     const capped = await keyWith(souk, account.accountId, CAPPED);
     const schedule = await createSchedule(capped.client, threeProducts());
     await patchSchedule(client, schedule, { name: 'Adopted' });

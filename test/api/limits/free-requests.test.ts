@@ -21,18 +21,13 @@ test.for([
   const limited = replies.filter(({ status }) => status === 429);
   const refusedLater = path?.includes('domain=99') ? await client.get('/api/jobs') : null;
   const refusal = limited[0] ?? refusedLater;
-  expect(refusal?.json).toMatchObject({
-    code: 'TOO_MANY_REQUESTS',
-    metadata: { limit: LIMIT, seconds: 5 },
-  });
+  expect(refusal?.json).toMatchObject({ code: 'TOO_MANY_REQUESTS', metadata: { limit: LIMIT, seconds: 5 } });
   expect(Number(refusal?.headers['retry-after'])).toBeGreaterThan(0);
   const other = await souk.client();
   expect((await other.get('/api/jobs')).status).toBe(200);
 });
 
-test('answers the tool for the quota after the limit of free requests is reached, and refuses other tools', async ({
-  client,
-}) => {
+test('beyond the limit of free requests answers the quota tool, and refuses others', async ({ client }) => {
   const call = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
   const headers = { accept: 'application/json, text/event-stream' };
   const send = (name: string) =>

@@ -22,12 +22,7 @@ async function callTooLong(souk: Souk, agent: Agent, asins = [newAsin()]): Promi
   return calling;
 }
 
-test('returns a job for a call that takes too long, and its result at no further charge', async ({
-  souk,
-  client,
-  agent,
-  release,
-}) => {
+test('returns a job for a slow call, and its result for free', async ({ souk, client, agent, release }) => {
   const { data, isError } = await callTooLong(souk, agent);
   expect(isError).toBe(false);
   expect(data).toMatchObject({

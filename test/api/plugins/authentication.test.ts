@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import { hashKey, newKey } from '../../../src/accounts/authentication.ts';
 import { ENDPOINTS } from '../../../src/api/endpoints/index.ts';
-import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { RequestOptions } from '../../support/client.ts';
 import type { Souk, TestAccount } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
@@ -128,17 +127,6 @@ test.for([
     const reply = await send(souk, path, { headers });
     expect([reply.status, reply.json.code]).toEqual([401, '4001']);
   }
-});
-
-const paths = OPERATIONS.flatMap(({ routes }) => routes.map(({ method, path }) => ({ method, path })));
-
-test.for([
-  ...paths,
-  { method: 'GET', path: '/api/jobs/00000000-0000-7000-8000-000000000000' },
-  { method: 'GET', path: '/api/jobs/00000000-0000-7000-8000-000000000000/result' },
-])('$method $path requires a key', async ({ method, path }, { souk }) => {
-  const reply = await send(souk, path, { method, ...(method === 'POST' ? { body: {} } : {}) });
-  expect([reply.status, reply.json.code]).toEqual([401, '4001']);
 });
 
 describe('looks up a key once for', () => {

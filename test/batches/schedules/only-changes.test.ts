@@ -51,10 +51,7 @@ async function runLater(souk: Souk, client: Client, schedule: { scheduleId: stri
   return { counts: batch.counts, delivered, charged: batch.units.charged };
 }
 
-test('the first run delivers all items, later runs only changed ones, and all runs are charged', async ({
-  souk,
-  client,
-}) => {
+test('the first run delivers all items, later ones changes; all are charged', async ({ souk, client }) => {
   const [a, b, c] = [newAsin(), newAsin(), newAsin()];
   for (const asin of [a, b, c]) titles.set(asin, 'as it was');
   const schedule = await createSchedule(client, productsHourly([a, b, c], paused));

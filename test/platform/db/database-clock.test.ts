@@ -50,9 +50,7 @@ test('a changed clock of the machine does not change the time, and counts as wro
   expect(isClockRight(clock)).toBe(true);
 });
 
-test('reads the time again each second, so that it follows PostgreSQL to a server with another time', async ({
-  database,
-}) => {
+test('reads the time again each second, to follow PostgreSQL to another server', async ({ database }) => {
   // A session whose search path has this function first gets another time.
   await database.query(`create schema other_server; create function other_server.clock_timestamp() returns timestamptz
     language sql as $$ select pg_catalog.clock_timestamp() - interval '1 hour' $$`);

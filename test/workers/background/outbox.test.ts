@@ -36,6 +36,17 @@ afterEach(async () => {
   await receiver.close();
 });
 
+/** Lets the receiver answer only when the test opens `answer`. */
+function holdAnswers() {
+  const [arrived, answer] = [gate(), gate()];
+  receiver.react(async () => {
+    arrived.open();
+    await answer.reached;
+    return 200;
+  });
+  return { arrived, answer };
+}
+
 const deliveryIs = (id: string, state: string) =>
   expect.poll(async () => (await storedDelivery(souk, id)).state).toBe(state);
 
@@ -176,13 +187,7 @@ test('sends each delivery once from two processes', async () => {
 });
 
 test('finishes the delivery in progress and starts no other when closed', async () => {
-  const arrived = gate();
-  const answer = gate();
-  receiver.react(async () => {
-    arrived.open();
-    await answer.reached;
-    return 200;
-  });
+  const { arrived, answer } = holdAnswers();
   const limits = { atOnce: 1, perHost: 1, perAccount: 1, hostsPerAccount: 9 };
   const ids = [
     await enqueueEvent(souk, customer.accountId, receiver.url),
@@ -203,13 +208,7 @@ test('finishes the delivery in progress and starts no other when closed', async 
 });
 
 test('sends a message again under the same id if the process died before recording the attempt', async () => {
-  const arrived = gate();
-  const answer = gate();
-  receiver.react(async () => {
-    arrived.open();
-    await answer.reached;
-    return 200;
-  });
+  const { arrived, answer } = holdAnswers();
   const id = await enqueueEvent(souk, customer.accountId, receiver.url, { precious: true });
   // The connections of the stopped process are closed before the answer arrives.
   const lines: string[] = [];

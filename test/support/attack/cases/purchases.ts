@@ -44,10 +44,7 @@ export const purchases: AttackCase = {
         );
         const count = rows[0]?.count ?? 0;
         const faults = count > UNFINISHED_PURCHASES ? [`an account may leave ${UNFINISHED_PURCHASES}`] : [];
-        return {
-          notes: [`${count} purchases`],
-          faults: count === 0 ? ['no purchase was started'] : faults,
-        };
+        return { notes: [`${count} purchases`], faults: count === 0 ? ['no purchase was started'] : faults };
       },
     };
   },
