@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { lightningdeal } from '../demo/endpoints/lightningdeal.ts';
 import { toKeepaMinutes } from '../src/operations/products/history.ts';
-import type { Packed } from '../src/results/compression.ts';
+import type { EncodedBody } from '../src/results/compression.ts';
 
 /** The bodies of the provider's answers, after the token fields at their beginning. */
 export type BodyName = 'small' | 'recorded' | 'lightning';
 
 /** An answer body that is compressed once: only its beginning differs from answer to answer. */
-type BodyAfter = (beginning: string) => Packed;
+type BodyAfter = (beginning: string) => EncodedBody;
 
-/** Recorded answers of the provider, beside the checkout. */
+/** Recorded answers of the provider, in the folder next to the checkout. */
 const RECORDED = ['../shared', '../../shared'].map(
   (folder) => `${folder}/fixtures/keepa/product-us-full-buybox-rating-2026-05.json`,
 );
@@ -36,14 +36,14 @@ function packed(rest: string): BodyAfter {
 
 const SMALLEST_COMPRESSED = 4096;
 
-function plain(text: string): Packed {
+function plain(text: string): EncodedBody {
   return { encoding: 'identity', bytes: Buffer.from(text) };
 }
 
 function smallProduct(): string {
   return restOf({
     domainId: 1,
-    title: 'A product that is answered at once',
+    title: 'A product that is answered immediately',
     brand: 'Bench',
     productType: 0,
     csv: [[7_000_000, 1999]],

@@ -4,7 +4,7 @@ import { runProcess } from '../src/platform/process.ts';
 import { type BodyName, prepareBody } from './bodies.ts';
 
 /**
- * A product data provider that answers at once, or after LATENCY_MS, with unlimited tokens, so that only Souk's own time is
+ * A product data provider that answers immediately, or after LATENCY_MS, with unlimited tokens, so that only Souk's own time is
  * measured. BODY selects its answers.
  */
 await runProcess('instant upstream', async (env) => {

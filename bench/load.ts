@@ -20,8 +20,8 @@ export function load(
     const result = await autocannon({
       url,
       connections,
-      // Otherwise each slow request at a fixed rate would also count as faster ones, so that the median of a server would be below its
-      // least.
+      // Otherwise each slow request at a fixed rate would also be counted as several faster ones, and the median could
+      // be below the fastest real request.
       ...(perSecond === undefined ? {} : { overallRate: perSecond, ignoreCoordinatedOmission: true }),
       duration: seconds,
       timeout: 60,

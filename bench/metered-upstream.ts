@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { MINUTE_MS } from '../src/platform/durations.ts';
 import { runProcess } from '../src/platform/process.ts';
 
 /** The use of the refill by calls. */
@@ -12,7 +13,7 @@ export interface MeterReport {
 
 const { TOKENS_PER_MINUTE = '60000' } = process.env;
 const RATE = Number(TOKENS_PER_MINUTE);
-const TICK_MS = 60_000;
+const TICK_MS = MINUTE_MS;
 
 /** The tokens that background work leaves in reserve. At this balance, background work can use only what a refill adds. */
 const RESERVE = 0.1 * 60 * RATE;
@@ -21,7 +22,7 @@ const RESERVE = 0.1 * 60 * RATE;
 const FIRST_TICK_MS = 5_000;
 
 /**
- * A product data provider that answers at once, whose tokens are refilled once a minute, like Keepa's. The message `reset`
+ * A product data provider that answers immediately, whose tokens are refilled once a minute, like Keepa's. The message `reset`
  * starts it with the reserve that background work leaves.
  */
 await runProcess('metered upstream', async () => {
@@ -59,7 +60,7 @@ await runProcess('metered upstream', async () => {
     const products = asins.map((asin) => ({
       asin,
       domainId: 1,
-      title: 'A product that is answered at once',
+      title: 'A product that is answered immediately',
       brand: 'Bench',
       productType: 0,
       lastUpdate: 7_000_000,

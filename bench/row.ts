@@ -1,4 +1,4 @@
-/** A measured figure beside that of its baseline. */
+/** A measured figure and that of its baseline. */
 export interface Row {
   what: string;
   ours: string;

@@ -7,6 +7,7 @@ import { createKey } from '../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
+import { DAY_MS } from '../src/platform/durations.ts';
 import { startPostgres } from '../src/platform/embedded/postgres.ts';
 import { startRedis } from '../src/platform/embedded/redis.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -21,7 +22,7 @@ export interface Services {
   database: Database;
   /** The processes, by name. */
   processes: ReadonlyMap<string, number>;
-  /** Starts a process that ends with the benchmark.  @returns its ready line. */
+  /** Starts a process that ends with the benchmark. @returns its ready line. */
   start(file: string, options?: StartOptions): Promise<{ ready: string; child: ChildProcess }>;
   /** Starts a gateway and a worker, both with the probe, for an upstream. @param options.name a suffix of their names. */
   startSouk(
@@ -55,45 +56,8 @@ export async function openServices(options: { postgresFolder?: string | undefine
   const redis = await startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true });
   await migrate(postgres.url);
   const database = openDatabase(postgres.url, createLogger('warn'), { limits: STATEMENT_LIMITS.unlimited });
-  const children = new Set<ChildProcess>();
-  const processes = new Map([
-    ['PostgreSQL', postgres.pid],
-    ['Redis', redis.pid],
-  ]);
+  const { processes, start, stop, stopAll } = createProcesses({ postgres, redis });
   let accounts = 0;
-
-  const stop = async (child: ChildProcess) => {
-    children.delete(child);
-    for (const [name, pid] of processes) if (pid === child.pid) processes.delete(name);
-    if (child.exitCode !== null) return;
-    const ended = new Promise((done) => child.once('exit', done));
-    child.kill('SIGTERM');
-    await ended;
-  };
-
-  const start: Services['start'] = (file, { env = {}, name = file, preload } = {}) =>
-    new Promise((resolve, reject) => {
-      const preloads = preload ? ['--import', programArguments(preload).at(-1) ?? ''] : [];
-      // BENCH_PROFILE=DIR writes a CPU profile of each process to that folder.
-      const { BENCH_PROFILE: profileDir } = process.env;
-      const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
-      const child = spawn(process.execPath, [...profile, ...preloads, ...programArguments(file)], {
-        env: {
-          ...process.env,
-          NODE_ENV: 'production',
-          DATABASE_URL: postgres.url,
-          REDIS_URL: redis.url,
-          ...env,
-        },
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      });
-      children.add(child);
-      if (child.pid !== undefined) processes.set(name, child.pid);
-      child.once('message', (message: ProcessMessage) => {
-        if ('ready' in message) resolve({ ready: message.ready, child });
-        else reject(new Error(message.failed));
-      });
-    });
 
   return {
     databaseUrl: postgres.url,
@@ -119,40 +83,85 @@ export async function openServices(options: { postgresFolder?: string | undefine
     },
     stop,
     async keys(count) {
-      const now = Date.now();
-      const planId = await upsertPlan(database, {
-        code: 'bench',
-        name: 'Bench',
-        minuteLimit: null,
-        dailyLimit: null,
-        monthlyLimit: null,
-      });
+      const limits = { minuteLimit: null, dailyLimit: null, monthlyLimit: null };
+      const planId = await upsertPlan(database, { code: 'bench', name: 'Bench', ...limits });
       const keys: string[] = [];
       for (let i = 0; i < count; i += 1) {
         accounts += 1;
-        const accountId = await ensureAccount(database, `bench-${accounts}@bench.example`, 'Bench', now);
-        const [startsAt, endsAt] = [new Date(now - 1000), new Date(now + 86_400_000)];
-        await grantSubscription(database, {
-          accountId,
-          wallet: 'general',
-          planId,
-          quantity: 1,
-          startsAt,
-          endsAt,
-        });
-        keys.push(await createKey(database, accountId, now));
+        keys.push(await keyOfNewAccount(database, accounts, planId));
       }
       return keys;
     },
     async close() {
-      // Stops in reverse order, because later services depend on earlier ones.
-      for (const child of [...children].reverse()) await stop(child);
+      await stopAll();
       await database.end();
       await redis.stop();
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+interface Store {
+  url: string;
+  pid: number;
+}
+
+/** The processes of a benchmark that use two stores. */
+function createProcesses({ postgres, redis }: { postgres: Store; redis: Store }) {
+  const children = new Set<ChildProcess>();
+  const processes = new Map([
+    ['PostgreSQL', postgres.pid],
+    ['Redis', redis.pid],
+  ]);
+
+  const stop = async (child: ChildProcess) => {
+    children.delete(child);
+    for (const [name, pid] of processes) if (pid === child.pid) processes.delete(name);
+    if (child.exitCode !== null) return;
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGTERM');
+    await ended;
+  };
+
+  const start: Services['start'] = (file, { env = {}, name = file, preload } = {}) =>
+    new Promise((resolve, reject) => {
+      const preloads = preload ? ['--import', programArguments(preload).at(-1) ?? ''] : [];
+      // BENCH_PROFILE=DIR writes a CPU profile of each process to that folder.
+      const { BENCH_PROFILE: profileDir } = process.env;
+      const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
+      const stores = { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+      const child = spawn(process.execPath, [...profile, ...preloads, ...programArguments(file)], {
+        env: { ...process.env, NODE_ENV: 'production', ...stores, ...env },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      children.add(child);
+      if (child.pid !== undefined) processes.set(name, child.pid);
+      child.once('message', (message: ProcessMessage) => {
+        if ('ready' in message) resolve({ ready: message.ready, child });
+        else reject(new Error(message.failed));
+      });
+    });
+
+  return {
+    processes,
+    start,
+    stop,
+    /** Stops them in reverse order, because later ones depend on earlier ones. */
+    async stopAll(): Promise<void> {
+      for (const child of [...children].reverse()) await stop(child);
+    },
+  };
+}
+
+/** Creates an account with a subscription. @returns its key. */
+async function keyOfNewAccount(database: Database, number: number, planId: number): Promise<string> {
+  const now = Date.now();
+  const accountId = await ensureAccount(database, `bench-${number}@bench.example`, 'Bench', now);
+  const [startsAt, endsAt] = [new Date(now - 1000), new Date(now + DAY_MS)];
+  const subscription = { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt } as const;
+  await grantSubscription(database, subscription);
+  return createKey(database, accountId, now);
 }
 
 let lastAsin = 0;

@@ -55,16 +55,12 @@ export async function openBacklog(deps: {
     state.meanDurationMs += (durationMs - state.meanDurationMs) * SMOOTHING;
   });
 
-  async function capacityOf(pool: PoolName): Promise<number> {
-    return (await countAlive(redis, keys, pool, clock.now())) * POOLS[pool].concurrency;
-  }
-
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
         const [first, capacity] = await Promise.all([
           redis.llen(queues.of(pool).toKey('wait')),
-          capacityOf(pool),
+          capacityOf(redis, keys, pool, clock.now()),
         ]);
         Object.assign(pools[pool], { first, capacity });
         const reportedMs = await readMeanDuration(redis, keys, pool);
@@ -86,9 +82,9 @@ export async function openBacklog(deps: {
   return {
     async estimateWaitMs(pool, priority) {
       // A worker may have reported since the last sample, such as after Redis has lost its data.
-      if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(pool);
-      // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
-      // for each call.
+      if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(redis, keys, pool, clock.now());
+      // Only the calls of accounts with several calls under way are queued behind others, so only their position in the
+      // queue is looked up for each call.
       const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues.of(pool), priority + 1);
       return waitBehindMs(pool, pools[pool].first + before);
     },
@@ -97,6 +93,11 @@ export async function openBacklog(deps: {
     sample,
     close: stop,
   };
+}
+
+/** Returns how many jobs of a pool its live workers run at the same time. */
+async function capacityOf(redis: Redis, keys: RedisKeys, pool: PoolName, now: number): Promise<number> {
+  return (await countAlive(redis, keys, pool, now)) * POOLS[pool].concurrency;
 }
 
 /** Counts the live worker processes of a pool. */
@@ -110,8 +111,8 @@ export async function countAlive(
 }
 
 /**
- * Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. Only the time of the service ends a
- * report: each one removes those of processes that have gone.
+ * Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. Reports have no time to
+ * live in Redis, because they expire by the clock of the service: each report removes the expired ones.
  */
 export async function reportAlive(
   redis: Redis,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import { listen } from '../src/platform/channel.ts';
+import { MINUTE_MS } from '../src/platform/durations.ts';
 import { type ErrorRecord, errorRecordSchema } from '../src/platform/error-record.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { hasShardedChannels, type Redis } from '../src/platform/redis.ts';
@@ -44,8 +45,8 @@ const completionSchema = z.object({
 });
 
 /**
- * Where one process, a gateway or a worker of the pool `batch`, receives the ends of calls: on a channel of its own, and on the
- * channel of all processes, for calls whose job names no process.
+ * Receives the ends of calls in a process, which is a gateway or a worker of the pool `batch`. It subscribes to a
+ * channel of its own, and to the common channel for calls whose job names no process.
  */
 interface CompletionChannel {
   /** Names the process in the payloads of the jobs that it submits. */
@@ -60,7 +61,7 @@ interface CompletionChannel {
 }
 
 /** How long a process is registered for a call: longer than a request waits for it. */
-const REGISTERED_MS = 15 * 60_000;
+const REGISTERED_MS = 15 * MINUTE_MS;
 
 /** Begins the id of a process whose channel is sharded, so that publishers need not know which channels its Redis has. */
 const SHARDED = 'sharded-';
@@ -176,9 +177,9 @@ export async function endCall(
 }
 
 /**
- * Ends a call whose job has failed: an open call is released. A settled call is refunded if its answer is lost, because the
- * job was to make it again; with its answer it does not change.
- * @returns how the call ended, null if it does not exist, and the error that its callers receive, null if its answer stands.
+ * Ends a call whose job has failed: an open call is released. A settled call is refunded if its answer is lost, because
+ * the job had to make the answer again; otherwise it does not change. @returns how the call ended (null if it does not
+ * exist), and the error that its callers receive (null if it has its answer).
  */
 export async function endFailedCall(
   deps: EndDeps & { answers: Pick<AnswerStore, 'load'> },

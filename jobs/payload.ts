@@ -94,7 +94,7 @@ export function presentationIdOf(
   return fingerprint(...parts, ...(edition === null ? [] : [edition]));
 }
 
-/** Identifies a call among those of its account: by its answer, and how fresh that must be. */
+/** Identifies a call within its account: by its answer, and by how fresh the answer must be. */
 export function chargeIdOf(
   provider: string,
   operation: QueuedOperation,

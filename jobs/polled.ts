@@ -16,9 +16,9 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Makes the result of a call readable as long as that of an asynchronous one, even if Redis loses its data. If PostgreSQL does
- * not answer, the note is repeated in the background: a lost answer is made again without it while an identical call would
- * join.
+ * Notes in PostgreSQL that the result of a call stays readable as long as that of an asynchronous call, even if Redis
+ * loses its data. If PostgreSQL does not answer, the note is written later, in the background: without it, a lost answer
+ * is made again only while an identical call would join.
  * @param input the canonical input.
  */
 export async function keepForPolling(

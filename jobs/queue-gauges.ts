@@ -39,20 +39,17 @@ export interface PoolReading {
   workers: number;
 }
 
-export function createQueueGauges(
-  registry: Registry,
-  deps: {
-    redis: Redis;
-    keys: RedisKeys;
-    queues: Queues;
-    batchQueue: Queue;
-    backlog: Pick<Backlog, 'estimateWaitMs'>;
-    providers: Providers;
-    clock: Clock;
-    log: Logger;
-  },
-): QueueGauges {
-  const { redis, keys, queues, batchQueue, backlog, providers, clock, log } = deps;
+interface ReadingDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  queues: Queues;
+  batchQueue: Queue;
+  backlog: Pick<Backlog, 'estimateWaitMs'>;
+  providers: Providers;
+  clock: Clock;
+}
+
+export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log: Logger }): QueueGauges {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const jobs = gauge('souk_queue_jobs', 'Jobs in the queue of a pool: waiting, running, or delayed.', [
@@ -72,33 +69,11 @@ export function createQueueGauges(
     [],
   );
 
-  async function countJobs(queue: PoolQueue | Queue): Promise<PoolReading['jobs']> {
-    const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
-    const { wait = 0, prioritized = 0, active = 0, delayed = 0 } = counts;
-    return { waiting: wait + prioritized, running: active, delayed };
-  }
-
-  async function read(): Promise<QueueReading> {
-    const [counts, alive, waitsMs, tokens] = await Promise.all([
-      Promise.all([...POOL_NAMES.map(queues.of), batchQueue].map(countJobs)),
-      Promise.all(WORKER_POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
-      Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
-      readTokens(redis, keys.tokens(providers.products), clock.now()),
-    ]);
-    const pools = WORKER_POOL_NAMES.map((pool, i) => ({
-      pool,
-      jobs: counts[i] ?? { waiting: 0, running: 0, delayed: 0 },
-      expectedWaitMs: waitsMs[i] ?? null,
-      workers: alive[i] ?? 0,
-    }));
-    return { pools, tokens };
-  }
-
   return {
-    read,
+    read: () => read(deps),
     async sample() {
-      const reading = await read().catch((error: unknown) => {
-        log.warn({ err: error }, 'failed to read the queues for the metrics');
+      const reading = await read(deps).catch((error: unknown) => {
+        deps.log.warn({ err: error }, 'failed to read the queues for the metrics');
         return null;
       });
       // All gauges are set in one step, so that a concurrent read never gets both old and new values.
@@ -115,4 +90,34 @@ export function createQueueGauges(
       tokenRate.set(reading.tokens.perMinute);
     },
   };
+}
+
+async function read({
+  redis,
+  keys,
+  queues,
+  batchQueue,
+  backlog,
+  providers,
+  clock,
+}: ReadingDeps): Promise<QueueReading> {
+  const [counts, alive, waitsMs, tokens] = await Promise.all([
+    Promise.all([...POOL_NAMES.map(queues.of), batchQueue].map(countJobs)),
+    Promise.all(WORKER_POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
+    Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
+    readTokens(redis, keys.tokens(providers.products), clock.now()),
+  ]);
+  const pools = WORKER_POOL_NAMES.map((pool, i) => ({
+    pool,
+    jobs: counts[i] ?? { waiting: 0, running: 0, delayed: 0 },
+    expectedWaitMs: waitsMs[i] ?? null,
+    workers: alive[i] ?? 0,
+  }));
+  return { pools, tokens };
+}
+
+async function countJobs(queue: PoolQueue | Queue): Promise<PoolReading['jobs']> {
+  const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
+  const { wait = 0, prioritized = 0, active = 0, delayed = 0 } = counts;
+  return { waiting: wait + prioritized, running: active, delayed };
 }

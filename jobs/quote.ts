@@ -1,10 +1,10 @@
-import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
+import { checkMaxUnits, DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { GrantKind, Wallet } from '../src/billing/wallets.ts';
 import { requireRightClock } from '../src/platform/db/pool.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import { identifyCall, poolOf } from './payload.ts';
-import { type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
+import { type CallRequest, refuseWhenBusy, type SubmitDeps } from './submit.ts';
 
 /** The outcome of a call if it were submitted now. */
 export interface Quote {
@@ -33,7 +33,7 @@ export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise
     (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
   try {
     requireRightClock(deps.clock);
-    checkMaxUnits(needed, request.maxUnits);
+    checkMaxUnits('The call costs', needed, request.maxUnits);
     if (deduplicated) return { units, deduplicated, verdict: { admitted: true, wallet: null, source: null } };
     if (!cached) await refuseWhenBusy(deps, request, poolOf(caller.accountId, operation, input), chargeId);
   } catch (error) {

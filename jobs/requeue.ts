@@ -5,7 +5,7 @@ import type { Redis } from '../src/platform/redis.ts';
 import { payloadOf } from './payload.ts';
 import { addJobs, type Queues } from './queues.ts';
 
-/** If the job of a call of this age is not in its queue, it is lost. */
+/** If a call is at least this old and its job is not in the queue, the job is lost. */
 const SETTLED_IN_MS = 10_000;
 
 const PAGE = 500;

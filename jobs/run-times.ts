@@ -1,4 +1,5 @@
 import type { Clock } from '../src/platform/clock.ts';
+import { HOUR_MS } from '../src/platform/durations.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -11,9 +12,9 @@ export const SMOOTHING = 0.1;
 const REPORT_EVERY_MS = 3_000;
 
 /** How long a report is used after the last job of a pool. */
-const LIFETIME_MS = 3_600_000;
+const LIFETIME_MS = HOUR_MS;
 
-/** Reports the mean run times of the jobs of a worker, by pool, to all gateways: none of them receives the ends of all jobs. */
+/** Reports the mean run times of the jobs of a worker, by pool, to all gateways, because no gateway receives the ends of all jobs. */
 interface RunTimes {
   onEvent: CallEventSink;
   close(): Promise<void>;

@@ -4,6 +4,7 @@ import {
   type AdmissionRequest,
   type Admissions,
   type Caller,
+  checkMaxUnits,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
 } from '../src/billing/admission.ts';
@@ -111,7 +112,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     const pool = poolOf(caller.accountId, operation, input);
     const { presentationId, chargeId, cached } = await identifyCall(deps, caller.accountId, operation, input);
     const units = cached?.meta.units ?? operation.price.quote(input);
-    checkMaxUnits(units, request.maxUnits);
+    checkMaxUnits('The call costs', units, request.maxUnits);
     if (!cached) await refuseWhenBusy(deps, request, pool, chargeId);
 
     const background = typeof waiting === 'object';
@@ -284,15 +285,6 @@ async function begin(
   const payload = payloadOf(call, { completionChannel, traceparent });
   const queue = () => enqueue(deps, request, pool, payload);
   return { kind: 'started', accountId, callId, pool, rate, enqueue: queue };
-}
-
-/** @throws SoukError QUOTA_MAX_UNITS. */
-export function checkMaxUnits(needed: number, maxUnits: number | null): void {
-  if (maxUnits === null || needed <= maxUnits) return;
-  throw new SoukError('QUOTA_MAX_UNITS', {
-    message: `The call costs ${needed} units; maxUnits is ${maxUnits}.`,
-    metadata: { needed, maxUnits },
-  });
 }
 
 /** @throws SoukError BUSY. Calls of batches are never refused, because batches are fed only if there is room. */

@@ -29,7 +29,7 @@ export interface CompletionMap {
    *   have ended already. For the latter, this process registers, and looks the call up.
    */
   wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<CompletionMessage | null>;
-  /** Makes this process receive the end of a call whose job it may put into the queue beside another process. */
+  /** Makes this process receive the end of a call whose job it may put into the queue alongside another process. */
   register(callId: string): Promise<void>;
   /** Adds a listener for the ends of the jobs that this process receives. */
   onEnded(listener: (message: CompletionMessage) => void): void;
@@ -54,56 +54,28 @@ interface AwaitedCall extends Awaited {
   stopLooking(): void;
 }
 
-/** @param subscriber a Redis connection for subscriptions only. */
-export async function openCompletionMap(deps: {
-  redis: Redis;
-  subscriber: Redis;
-  keys: RedisKeys;
+interface LookUpDeps {
   database: Database;
   clock: Clock;
   log: Logger;
-  events: CallEvents;
-  onReceived: ReceivedSink;
-}): Promise<CompletionMap> {
-  const { subscriber, database, clock, log, events } = deps;
-  const awaited = new Map<string, AwaitedCall>();
+}
 
-  function resolveWaiters(message: CompletionMessage): void {
-    for (const resolve of awaited.get(message.callId)?.waiters ?? []) resolve(message);
-  }
-
-  const lookUps = new MicroBatcher<Awaited, void>(async (calls) => {
-    for (const call of await findCalls(database, calls))
-      if (call.state !== 'reserved') resolveWaiters(completionMessage(call));
-    return calls.map(() => undefined);
-  });
-
-  const lookUp = (call: Awaited) =>
-    lookUps.submit(call).catch((error) => log.warn({ err: error }, 'failed to look up a waiting call'));
-
-  function track(call: Awaited): AwaitedCall {
-    const tracked: AwaitedCall = { ...call, waiters: new Set(), stopLooking: () => {} };
-    awaited.set(call.callId, tracked);
-    lookAfter(FIRST_LOOK_MS, tracked);
-    return tracked;
-  }
-
-  function lookAfter(pauseMs: number, call: AwaitedCall): void {
-    call.stopLooking = clock.after(pauseMs, () => {
-      void lookUp(call);
-      lookAfter(NEXT_LOOK_MS, call);
-    });
-  }
-
-  function forget(callId: string): void {
-    awaited.get(callId)?.stopLooking();
-    awaited.delete(callId);
-  }
-
+/** @param subscriber a Redis connection for subscriptions only. */
+export async function openCompletionMap(
+  deps: LookUpDeps & {
+    redis: Redis;
+    subscriber: Redis;
+    keys: RedisKeys;
+    events: CallEvents;
+    onReceived: ReceivedSink;
+  },
+): Promise<CompletionMap> {
+  const { subscriber, clock, events } = deps;
+  const { awaited, resolveWaiters, lookUp, track, forget } = createAwaitedCalls(deps);
   // Messages are lost while the connection is down.
   const lookUpAll = () => void Promise.all([...awaited.values()].map(lookUp));
   subscriber.on('ready', lookUpAll);
-  // The same for the nodes of sharded channels.
+  // The event of the connections to the nodes of sharded channels.
   subscriber.on('subscribersReady', lookUpAll);
   const channel = await openCompletionChannel(deps);
   channel.onEnded(resolveWaiters);
@@ -141,6 +113,48 @@ export async function openCompletionMap(deps: {
     async close() {
       closed = true;
       for (const { waiters } of awaited.values()) for (const resolve of [...waiters]) resolve(null);
+    },
+  };
+}
+
+/** The calls for which requests wait. Each is looked up from time to time until it is forgotten. */
+function createAwaitedCalls({ database, clock, log }: LookUpDeps) {
+  const awaited = new Map<string, AwaitedCall>();
+
+  function resolveWaiters(message: CompletionMessage): void {
+    for (const resolve of awaited.get(message.callId)?.waiters ?? []) resolve(message);
+  }
+
+  const lookUps = new MicroBatcher<Awaited, void>(async (calls) => {
+    for (const call of await findCalls(database, calls))
+      if (call.state !== 'reserved') resolveWaiters(completionMessage(call));
+    return calls.map(() => undefined);
+  });
+
+  const lookUp = (call: Awaited) =>
+    lookUps.submit(call).catch((error) => log.warn({ err: error }, 'failed to look up a waiting call'));
+
+  function lookAfter(pauseMs: number, call: AwaitedCall): void {
+    call.stopLooking = clock.after(pauseMs, () => {
+      void lookUp(call);
+      lookAfter(NEXT_LOOK_MS, call);
+    });
+  }
+
+  return {
+    /** By the ids of the calls. */
+    awaited,
+    resolveWaiters,
+    lookUp,
+    track(call: Awaited): AwaitedCall {
+      const tracked: AwaitedCall = { ...call, waiters: new Set(), stopLooking: () => {} };
+      awaited.set(call.callId, tracked);
+      lookAfter(FIRST_LOOK_MS, tracked);
+      return tracked;
+    },
+    forget(callId: string): void {
+      awaited.get(callId)?.stopLooking();
+      awaited.delete(callId);
     },
   };
 }

@@ -1,5 +1,5 @@
 // `npm run build [FOLDER]`: bundles the programs with their packages to JavaScript in dist/, with source maps, because importing
-// thousands of files takes seconds. Beside them are the files that they read, at their places in the project.
+// thousands of files takes seconds. Next to them are the files that they read, at the same paths as in the project.
 import { cpSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { COPIED, PROGRAMS, programsOf, SOURCES } from './dist.mjs';

@@ -89,7 +89,9 @@ async function tryClient(client: GeneratedClient, folder: string, { url, key }: 
 }
 
 async function lintWithRedocly(folder: string): Promise<void> {
-  const args = ['lint', 'openapi.json', '--extends', 'recommended', '--format', 'json'];
+  // The response of a call that has not ended is referenced by an extension only, which this rule does not count.
+  const skipped = ['--skip-rule', 'no-unused-components'];
+  const args = ['lint', 'openapi.json', '--extends', 'recommended', '--format', 'json', ...skipped];
   const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const output = await npx(['@redocly/cli@2.77.0'], 'redocly', args, folder, env);
   if (!/"totals":\s*\{\s*"errors":\s*0,\s*"warnings":\s*0,/.test(output)) throw new Error(output);

@@ -23,7 +23,7 @@ export function maps(): Record<string, string> {
   return { 'map-world.svg': world(), 'map-us.svg': unitedStates() };
 }
 
-/** The countries without Antarctica. Those that the coarse atlas omits are dots, which are drawn only where they are used. */
+/** The countries without Antarctica. Countries that the coarse atlas omits are drawn as dots, and only on maps that use them. */
 function world(): string {
   const isLand = (one: Shape) => codeOfCountry(one) !== 'AQ';
   const coarse = shapesOf(atlas<'countries'>('world-atlas/countries-110m.json'), 'countries').filter(isLand);

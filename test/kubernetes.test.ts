@@ -58,7 +58,7 @@ test('kustomization.yaml applies every file but the example of secrets, and ever
   expect(new Set(names), 'pod.yaml completes the container of this name').toEqual(new Set(['souk']));
 });
 
-test('a pod that ends, hangs or cannot serve is treated as what it is', () => {
+test('pods have probes, time to stop, replacements during an update, and a limit of memory but not of processor time', () => {
   expect(containerOf(gateway)).toMatchObject({
     livenessProbe: { httpGet: { path: '/healthz' } },
     readinessProbe: { httpGet: { path: '/readyz' } },

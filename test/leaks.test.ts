@@ -75,9 +75,7 @@ test('closed gateways and workers leave no connection open', async ({ openAnothe
   expect(toStores.filter(({ destroyed }) => !destroyed)).toEqual([]);
 });
 
-test('a process exits after it has closed its gateway and worker', { timeout: 60_000 }, async ({
-  database,
-}) => {
+test('a process exits after closing its gateway and worker', { timeout: 60_000 }, async ({ database }) => {
   const program = join(inject('programs'), 'test/support/open-and-close.js');
   const stores = [database.options.connectionString ?? '', inject('redisUrl'), 'test-leaks'];
   // A process that does not end by itself fails at this limit.

@@ -70,7 +70,7 @@ export interface RunningJob {
 
 /** Stops, pauses and promotes a running job. */
 interface Run {
-  /** Aborts when the job is returned to the queue because the process stops. */
+  /** Aborts when the process stops running the job, which then returns to the queue. */
   signal: AbortSignal;
   /** Aborts when the job is cancelled: nothing more is sent, and what was sent runs to its end. */
   cancelled: AbortSignal;
@@ -135,7 +135,7 @@ export interface ExecutorDeps extends ProduceDeps {
   settlements: Settlements;
   /** The mode of the accounts whose jobs are run. */
   mode: Mode;
-  /** The share of a pool's places that paused jobs may have. Default: a half. */
+  /** The share of a pool's slots that paused jobs may have. Default: a half. */
   pausingShare?: number | undefined;
   log: Logger;
 }
@@ -145,7 +145,7 @@ export interface Attempt {
   pool: PoolName;
   /** The payload in the queue; parsed here. */
   data: unknown;
-  /** From 1. Counts starts, also those of workers that died. */
+  /** The number of this start of the job, from 1. Starts by workers that died count, too. */
   number: number;
   /** How long the job waited for its first attempt; null for later ones. */
   waitedMs: number | null;
@@ -167,7 +167,7 @@ export interface Executor {
   control(control: Control): void;
 }
 
-/** A job that is cancelled between the queue and its start is not started. */
+/** How many cancelled jobs a process knows, so that it sends nothing for one that it starts later. */
 const CANCELLED_JOBS_KNOWN = 10_000;
 
 /**
@@ -175,9 +175,9 @@ const CANCELLED_JOBS_KNOWN = 10_000;
  * presenting and storing, settling once, and publishing the completion message.
  */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const { redis, keys, events, tracing, clock, log, pausingShare = 1 / 2 } = deps;
+  const { events, tracing, clock, log } = deps;
   const runs = new Map<string, Run>();
-  const pausing = new Map<PoolName, number>();
+  const pause = createPausing(deps);
   const cancelled = recentlyUsed<string, true>(CANCELLED_JOBS_KNOWN);
 
   function execute(attempt: Attempt): Promise<CompletionMessage> {
@@ -198,76 +198,24 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   /** Runs a job and ends its call, whether it succeeds or fails. */
   async function runJob(payload: Payload, attempt: Attempt): Promise<CompletionMessage> {
-    const { callId, accountId, operation, background, completionChannel } = payload;
-    const { pool, number, waitedMs, signal } = attempt;
-    const job = { pool, callId, accountId, operation };
+    const { callId, operation, background, completionChannel } = payload;
+    const { pool, number, waitedMs, signal, onProgress } = attempt;
     const startedAt = clock.now();
-    events.emit({ type: 'job.started', ...job, attempt: number, waitedMs });
     const run = createRun(clock, signal, background);
-    run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...job }));
+    const job = { pool, payload, run, startedAt, onProgress, log: log.child({ callId, operation }) };
+    const ids = idsOf(job);
+    events.emit({ type: 'job.started', ...ids, attempt: number, waitedMs });
+    run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...ids }));
     runs.set(callId, run);
+    if (cancelled.has(callId)) run.cancel();
     let result: Produced | SoukError;
     try {
-      result = await resultOf(payload, attempt, run, startedAt);
+      result = await resultOf(deps, job, number > 1, pause);
     } finally {
       runs.delete(callId);
     }
     const times = { startedAt, attempts: number, pausedMs: run.pausedMs };
-    return complete(deps, { ...job, completionChannel }, result, times);
-  }
-
-  /**
-   * Returns the answer of a job, or the error with which its call ends.
-   * @throws if this process stops running the job. Another attempt may succeed.
-   */
-  async function resultOf(
-    payload: Payload,
-    { pool, number, signal, onProgress }: Attempt,
-    run: Run,
-    startedAt: number,
-  ): Promise<Produced | SoukError> {
-    const { callId, accountId, operation } = payload;
-    const jobLog = log.child({ callId, operation });
-    const job = { pool, callId, accountId, operation };
-    try {
-      await catchUp(run, callId, number);
-      const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
-      const produced = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
-      for (const failure of produced.failures) emitFailure(deps, failure, payload);
-      return produced;
-    } catch (error) {
-      if (signal.aborted || error instanceof TokensAwaited) throw error;
-      const known = publicError(error, jobLog);
-      emitFailure(deps, known, payload);
-      return known;
-    }
-  }
-
-  /** Follows what was published about a job before this process ran it. */
-  async function catchUp(run: Run, callId: string, attemptNumber: number): Promise<void> {
-    const isRetried = attemptNumber > 1;
-    if (cancelled.has(callId) || (isRetried && (await redis.exists(keys.cancelled(callId))))) run.cancel();
-    // A request may have joined the job since it was queued.
-    if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
-  }
-
-  /**
-   * A paused job occupies a place among the running jobs. The other places are reserved, so that jobs with waiting
-   * requests do not wait for paused ones.
-   */
-  async function pause(job: JobIds, run: Run, awaited: TokensAwaited): Promise<void> {
-    const { pool } = job;
-    if (!run.background) return;
-    const others = pausing.get(pool) ?? 0;
-    if (others >= POOLS[pool].concurrency * pausingShare) throw awaited;
-    pausing.set(pool, others + 1);
-    try {
-      const paused = run.pause(awaited.waitMs);
-      events.emit({ type: 'job.paused', ...job });
-      await paused;
-    } finally {
-      pausing.set(pool, (pausing.get(pool) ?? 1) - 1);
-    }
+    return complete(deps, { ...ids, completionChannel }, result, times);
   }
 
   return {
@@ -290,15 +238,75 @@ interface JobIds {
   operation: string;
 }
 
+function idsOf({ pool, payload: { callId, accountId, operation } }: RunningJob): JobIds {
+  return { pool, callId, accountId, operation };
+}
+
+/** Pauses a job that has to wait for tokens. @throws the error, if too many other jobs of its pool are paused. */
+type Pause = (job: RunningJob, awaited: TokensAwaited) => Promise<void>;
+
+/**
+ * A paused job occupies a slot among the running jobs. The other slots are reserved, so that jobs with waiting
+ * requests do not wait for paused ones.
+ */
+function createPausing({ events, pausingShare = 1 / 2 }: ExecutorDeps): Pause {
+  const pausing = new Map<PoolName, number>();
+  return async (job, awaited) => {
+    const { pool, run } = job;
+    if (!run.background) return;
+    const others = pausing.get(pool) ?? 0;
+    if (others >= POOLS[pool].concurrency * pausingShare) throw awaited;
+    pausing.set(pool, others + 1);
+    try {
+      const paused = run.pause(awaited.waitMs);
+      events.emit({ type: 'job.paused', ...idsOf(job) });
+      await paused;
+    } finally {
+      pausing.set(pool, (pausing.get(pool) ?? 1) - 1);
+    }
+  };
+}
+
+/**
+ * Returns the answer of a job, or the error with which its call ends.
+ * @throws if this process stops running the job. Another attempt may succeed.
+ */
+async function resultOf(
+  deps: ExecutorDeps,
+  job: RunningJob,
+  isRetried: boolean,
+  pause: Pause,
+): Promise<Produced | SoukError> {
+  const { payload, run, log } = job;
+  try {
+    await catchUp(deps, job, isRetried);
+    const produced = await produceInTurn(deps, job, pause);
+    for (const failure of produced.failures) emitFailure(deps, failure, payload);
+    return produced;
+  } catch (error) {
+    if (run.signal.aborted || error instanceof TokensAwaited) throw error;
+    const known = publicError(error, log);
+    emitFailure(deps, known, payload);
+    return known;
+  }
+}
+
+/** Follows what was published about a job before this process ran it. */
+async function catchUp(
+  { redis, keys }: ExecutorDeps,
+  { payload: { callId }, run }: RunningJob,
+  isRetried: boolean,
+): Promise<void> {
+  if (isRetried && (await redis.exists(keys.cancelled(callId)))) run.cancel();
+  // A request may have joined the job since it was queued.
+  if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
+}
+
 /**
  * Restarts a background job each time it had to wait for tokens. While it waits, it holds nothing that other jobs
  * need.
  */
-async function produceInTurn(
-  deps: ExecutorDeps,
-  job: RunningJob,
-  pause: (awaited: TokensAwaited) => Promise<void>,
-): Promise<Produced> {
+async function produceInTurn(deps: ExecutorDeps, job: RunningJob, pause: Pause): Promise<Produced> {
   const { clock } = deps;
   const { pool, payload, run } = job;
   for (let again = false; ; again = true) {
@@ -318,7 +326,7 @@ async function produceInTurn(
     }
     if (clock.now() + awaited.waitMs > payload.deadlineAt)
       throw new SoukError('BUSY', { message: 'The data provider allows no more calls before the deadline.' });
-    await pause(awaited);
+    await pause(job, awaited);
   }
 }
 
@@ -343,7 +351,7 @@ async function complete(
   publishCompletion(redis, keys, completion, completionChannel).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
-  // The request that waits for the message does not wait for what the queue does next.
+  // The completion message is sent before the queue's next commands, so the waiting request does not wait for them.
   await nextImmediate();
   return completion;
 }
@@ -360,7 +368,7 @@ async function endJob(
   return { ended, error: null };
 }
 
-/** Failures shared by another call and failures caused by the customer are not reported to the operator. */
+/** Reports a failure to the operator, unless another call has shared it or the customer has caused it. */
 function emitFailure({ events }: ExecutorDeps, error: SoukError, payload: Payload): void {
   const { kind, metadata, cause } = error;
   if (cause === undefined || (kind !== 'INTERNAL' && kind !== 'UPSTREAM_ERROR')) return;

@@ -125,7 +125,7 @@ async function obtain<Raw>(
     async fetch(missing) {
       const values = await wanted.fetch(missing);
       fetched += missing.length;
-      // A job that fetches everything at once has no progress to report.
+      // A job that fetches everything in one request has no progress to report.
       if (fetched < count && missing.length < count) onProgress(Math.floor((100 * fetched) / count));
       return values;
     },

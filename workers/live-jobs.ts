@@ -33,7 +33,7 @@ export interface JobSettings {
   redisUrl: string;
   /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
   cacheRedisUrl?: string | undefined;
-  /** The setting STORE_ANSWER_LIMIT_MS, for a Redis of cached data, and when the worker stops. Jobs wait for the other stores. */
+  /** The setting STORE_ANSWER_LIMIT_MS. It applies to a Redis of cached data, and to all stores when the worker stops; otherwise jobs wait for the stores. */
   answerLimitMs?: number;
   redisNamespace: string;
   keepaBaseUrl: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
+import { DelayedError, type Job, type Processor, UnrecoverableError, Worker } from 'bullmq';
 import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import { isRunnable, type Payload } from '../jobs/payload.ts';
 import { POOLS, type PoolName, type WorkerPoolName } from '../src/operations/pools.ts';
@@ -9,7 +9,7 @@ import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { startWorkLoop } from '../src/platform/work-loop.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
-import type { Executor } from './executor.ts';
+import type { Attempt, Executor } from './executor.ts';
 
 /** How often this process reports that it serves its pool. */
 const REPORT_EVERY_MS = WORKER_LIFETIME_MS / 5;
@@ -60,9 +60,9 @@ interface PoolWorker {
   /** Takes no more jobs, waits some time for running jobs, then returns the rest to the queue. */
   close(): Promise<void>;
   /**
-   * Stops the running jobs at once.
-   * @returns their calls. A job that is not returned to the queue, because Redis is down, is taken by another worker when its lock has
-   *   expired, or put into the queue again from PostgreSQL.
+   * Stops the running jobs immediately.
+   * @returns their calls. If Redis is down, a job cannot be returned to the queue: another worker takes it when its lock has expired,
+   *   or finds it in the queue again, restored from PostgreSQL.
    */
   abandon(): string[];
 }
@@ -82,7 +82,7 @@ const HANDED_BACK_MS = 1_000;
 
 const PAUSE_AFTER_ERROR_MS = 500;
 
-export async function openPoolWorker(deps: {
+interface PoolWorkerDeps {
   pool: PoolName;
   redis: Redis;
   /** For the queue's commands; the worker duplicates it for its blocking reads. */
@@ -91,34 +91,35 @@ export async function openPoolWorker(deps: {
   execute: Executor['execute'];
   clock: Clock;
   log: Logger;
-}): Promise<PoolWorker> {
-  const { pool, redis, pulling, keys, execute, clock, log } = deps;
-  const workerId = randomUUID();
+}
+
+export async function openPoolWorker(deps: PoolWorkerDeps): Promise<PoolWorker> {
+  const { pool, execute, clock, log } = deps;
   let isAbandoned = false;
-  /** By the calls of the jobs. */
+  let isLogged = false;
+  /** The running jobs, by the ids of their calls. */
   const running = new Map<string, Promise<void>>();
 
   async function attempt(job: Job<Payload>, token: string | undefined, signal: AbortSignal): Promise<void> {
     if (isAbandoned) throw new Error('the worker stops');
-    if (!isRunnable(job.data)) return handBack(job, token);
+    if (!isRunnable(job.data)) {
+      if (!isLogged) log.warn({ pool, callId: job.id }, 'handed back a job that this version cannot run');
+      isLogged = true;
+      return handBack(deps, job, token);
+    }
     // The job ends without a value: the completion message says how its call ended.
-    await execute({
-      pool,
-      data: job.data,
-      number: job.attemptsStarted,
-      waitedMs: job.attemptsStarted === 1 && job.processedOn ? job.processedOn - job.timestamp : null,
-      signal,
-      onProgress: (percent) => {
-        // Progress is informative only, so errors are ignored.
-        job.updateProgress(percent).catch(() => {});
-      },
-    }).catch((error: unknown) => {
-      if (error instanceof TokensAwaited) return later(job, token, error.waitMs);
+    await execute(attemptOf(job, pool, signal)).catch((error: unknown) => {
+      if (error instanceof TokensAwaited) return later(deps, job, token, error.waitMs);
       throw error;
     });
   }
+
   // BullMQ passes the signal only to a function that declares three parameters.
-  const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
+  async function process(
+    job: Job<Payload>,
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { id = '' } = job;
     const attempted = attempt(job, token, signal ?? new AbortController().signal);
     running.set(id, attempted);
@@ -128,40 +129,10 @@ export async function openPoolWorker(deps: {
       // After its lock was lost, the job may run here again already.
       if (running.get(id) === attempted) running.delete(id);
     }
-  };
-  /** Returns a job that cannot continue to the queue for a while. */
-  const later = async (job: Job<Payload>, token: string | undefined, waitMs: number): Promise<never> => {
-    await job.moveToDelayed(Date.now() + waitMs, token);
-    // If a request promoted the job before it was delayed, it is promoted here.
-    // BullMQ refuses it if that request comes in between and promotes the job itself.
-    if (await redis.exists(keys.joined(job.data.callId))) await job.promote().catch(() => {});
-    throw new DelayedError();
-  };
-  let isLogged = false;
-  /** Returns a job of a later version to the queue, for a worker of that version. Its call is released at its deadline. */
-  const handBack = (job: Job<Payload>, token: string | undefined): Promise<never> => {
-    if (!isLogged) log.warn({ pool, callId: job.id }, 'handed back a job that this version cannot run');
-    isLogged = true;
-    if (clock.now() > job.data.deadlineAt) throw new UnrecoverableError('no worker could run this job');
-    return later(job, token, HANDED_BACK_MS);
-  };
+  }
 
-  const worker = new Worker<Payload>(pool, process, {
-    connection: pulling,
-    prefix: keys.queuePrefix(pool),
-    concurrency: POOLS[pool].concurrency,
-    lockDuration: HOLD_MS,
-    stalledInterval: ABANDONED_CHECK_MS,
-    runRetryDelay: PAUSE_AFTER_ERROR_MS,
-  });
-  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
-  worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));
-  // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
-  worker.on('lockRenewalFailed', (jobIds) => {
-    for (const id of jobIds) worker.cancelJob(id, 'lock lost');
-  });
-  await worker.waitUntilReady();
-  const heartbeat = await startHeartbeat({ redis, keys, clock, log }, pool, workerId);
+  const worker = await openBullWorker(deps, process);
+  const heartbeat = await startHeartbeat(deps, pool, randomUUID());
 
   function abandon(): string[] {
     isAbandoned = true;
@@ -179,4 +150,62 @@ export async function openPoolWorker(deps: {
     },
     abandon,
   };
+}
+
+/** Starts the worker of BullMQ. */
+async function openBullWorker(
+  { pool, pulling, keys, log }: PoolWorkerDeps,
+  process: Processor<Payload>,
+): Promise<Worker<Payload>> {
+  const worker = new Worker<Payload>(pool, process, {
+    connection: pulling,
+    prefix: keys.queuePrefix(pool),
+    concurrency: POOLS[pool].concurrency,
+    lockDuration: HOLD_MS,
+    stalledInterval: ABANDONED_CHECK_MS,
+    runRetryDelay: PAUSE_AFTER_ERROR_MS,
+  });
+  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
+  worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));
+  // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const id of jobIds) worker.cancelJob(id, 'lock lost');
+  });
+  await worker.waitUntilReady();
+  return worker;
+}
+
+function attemptOf(job: Job<Payload>, pool: PoolName, signal: AbortSignal): Attempt {
+  const { data, attemptsStarted: number, processedOn, timestamp } = job;
+  return {
+    pool,
+    data,
+    number,
+    waitedMs: number === 1 && processedOn ? processedOn - timestamp : null,
+    signal,
+    onProgress: (percent) => {
+      // Progress is informative only, so errors are ignored.
+      job.updateProgress(percent).catch(() => {});
+    },
+  };
+}
+
+/** Returns a job of a later version to the queue, for a worker of that version. Its call is released at its deadline. */
+function handBack(deps: PoolWorkerDeps, job: Job<Payload>, token: string | undefined): Promise<never> {
+  if (deps.clock.now() > job.data.deadlineAt) throw new UnrecoverableError('no worker could run this job');
+  return later(deps, job, token, HANDED_BACK_MS);
+}
+
+/** Returns a job that cannot continue to the queue for a while. */
+async function later(
+  { redis, keys }: PoolWorkerDeps,
+  job: Job<Payload>,
+  token: string | undefined,
+  waitMs: number,
+): Promise<never> {
+  await job.moveToDelayed(Date.now() + waitMs, token);
+  // If a request promoted the job before it was delayed, it is promoted here.
+  // BullMQ refuses it if that request comes in between and promotes the job itself.
+  if (await redis.exists(keys.joined(job.data.callId))) await job.promote().catch(() => {});
+  throw new DelayedError();
 }

@@ -24,7 +24,7 @@ import {
   partialAnswerRef,
 } from '../src/results/answer-store.ts';
 import { type AnswerMeta, INLINE_LIMIT_BYTES, newVersion } from '../src/results/cache.ts';
-import { pack } from '../src/results/compression.ts';
+import { compressForClients } from '../src/results/compression.ts';
 import { csvOf } from '../src/results/csv.ts';
 import { inMode, JSON_TYPE, okText } from '../src/results/envelope.ts';
 import { outlineOf } from '../src/results/outline.ts';
@@ -44,7 +44,7 @@ interface Content {
   outline?(): string;
 }
 
-/** What an answer depends on besides its input and data. */
+/** What an answer depends on in addition to its input and data. */
 interface Circumstances {
   mode: Mode;
   /** Unix milliseconds. */
@@ -116,7 +116,7 @@ async function packed(content: Content, facts: AnswerFacts): Promise<Answer> {
   const { contentType, isCompressible, outline } = content;
   const body = content.body(facts.fromCache);
   const { encoding, bytes } = isCompressible
-    ? await pack(body)
+    ? await compressForClients(body)
     : { encoding: 'identity' as const, bytes: body };
   // Gateways do not parse large answers, so the worker writes their outlines.
   const summary = outline && body.length > INLINE_LIMIT_BYTES ? { outline: outline() } : {};

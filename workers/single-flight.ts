@@ -8,8 +8,13 @@ import type { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import type { Cache } from '../src/results/cache.ts';
-import { decodeSource, encodeSource, type ReadAnswer, type StoredSource } from '../src/results/cache.ts';
+import {
+  type Cache,
+  decodeSource,
+  encodeSource,
+  type ReadAnswer,
+  type StoredSource,
+} from '../src/results/cache.ts';
 
 /**
  * The fetch of one source. A forced flight must return fresher data than an ordinary one, so it does not follow
@@ -22,7 +27,7 @@ export interface Flight {
   read?: ReadAnswer | undefined;
 }
 
-/** Says that a flight has ended, for processes whose calls follow it. */
+/** The message that a flight has ended, for processes whose calls follow it. */
 const flightSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
 
 /**
@@ -38,7 +43,7 @@ export interface SingleFlight {
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
   /** Returns the stored source, of any age. */
   stored(flight: Flight): Promise<StoredSource | null>;
-  /** Stores what was fetched, if anything, and notifies the followers, if there are any; those that wait now get `error`. */
+  /** Stores the fetched source, if there is one, and notifies the followers. If `error` is given, they get it. */
   finish(
     flight: Flight,
     outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },
@@ -60,10 +65,10 @@ const LEASE_MS = 15_000;
 
 const RENEW_EVERY_MS = 5_000;
 
-/** Present while a flight may have followers. */
+/** Returns the key that exists while a flight may have followers. */
 const followed = (flight: string) => `${flight}:followed`;
 
-/** Taken while the cache cannot be asked: the call fetches, and no other call knows. */
+/** The result of taking a flight while the cache is down: the call fetches, and no other call follows it. */
 const WITHOUT_CACHE = 'without cache';
 
 const NOTHING = Buffer.alloc(0);

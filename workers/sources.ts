@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { Clock } from '../src/platform/clock.ts';
+import { MINUTE_MS } from '../src/platform/durations.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import type { CallEvents, OfSource } from '../src/platform/telemetry/call-events.ts';
 import type { StoredSource } from '../src/results/cache.ts';
@@ -61,7 +62,7 @@ export interface Sources {
 }
 
 /** How long missing data is remembered; a product may appear at any time. */
-const NOTHING_LIFETIME_MS = 60_000;
+const NOTHING_LIFETIME_MS = MINUTE_MS;
 
 /** Concurrent fetches of one call. */
 const FETCHES_AT_ONCE = 4;
@@ -107,8 +108,8 @@ class Obtaining {
     const taken = await Promise.all(sources.map((source) => this.#take(source, newerThan)));
     const ours = sources.filter((_, i) => taken[i] === 'leads');
     const theirs = sources.filter((_, i) => taken[i] === 'follows');
-    // Fetches the sources that this call leads before it waits for others, so that two calls that follow each other
-    // do not deadlock.
+    // Fetches the sources that this call leads before it waits for the sources of other leaders, so that two calls that
+    // wait for each other's sources do not deadlock.
     await allParts([
       ...(ours.length > 0 ? [this.#fetch(ours)] : []),
       ...theirs.map((source) => this.#follow(source)),
@@ -277,7 +278,7 @@ class Obtaining {
 }
 
 /**
- * Waits for the parts of a call. Most errors end the call at once. If a part has to wait for tokens, or was not sent
+ * Waits for the parts of a call. Most errors end the call immediately. If a part has to wait for tokens, or was not sent
  * because the call was cancelled, the call ends only after its other parts, because their data is already paid for.
  */
 async function allParts(parts: readonly Promise<void>[]): Promise<void> {

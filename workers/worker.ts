@@ -25,6 +25,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { createCacheFailures } from '../src/platform/telemetry/cache-failures.ts';
 import {
   type CallEventSink,
+  type CallEvents,
   createCallEvents,
   createCallMetrics,
   createJobMetrics,
@@ -37,7 +38,7 @@ import { openTestReports, type TestReportsSize } from './background/test-reports
 import type { Executor } from './executor.ts';
 import { createLargeJobs, isLarge } from './large-jobs/large-jobs.ts';
 import { PAUSING_SHARE, type ThreadSetup } from './large-jobs/messages.ts';
-import { type JobSettings, openJobStores, openLiveJobs } from './live-jobs.ts';
+import { type JobSettings, openJobStores, openLiveJobs, type StoreErrors } from './live-jobs.ts';
 import { openPoolWorker } from './pool.ts';
 import { createTestMode, type TestProvider } from './test-mode.ts';
 
@@ -45,7 +46,7 @@ export interface WorkerSettings extends BackgroundSettings, JobSettings {
   /** Fewer connections in each pool of the database. Default: `CONNECTIONS`. */
   maxConnections?: number | undefined;
   pools: readonly WorkerPoolName[];
-  /** Runs large jobs in a thread of their own. Default: beside the others. */
+  /** Runs large jobs in a thread of their own. Default: in the process, with the others. */
   largeJobs?: Pick<ThreadSetup, 'logLevel' | 'tracesUrl'>;
   /** Starts the demo provider that answers test calls. Without it, the worker does not serve the pool `test`. */
   startTestProvider?: (() => Promise<TestProvider>) | undefined;
@@ -98,63 +99,27 @@ export async function openWorker(
   const onError = { postgresql: timeLimits.postgresql, cache: createCacheFailures(registry) };
   const opened = await openWorkerStores(settings, clock, onError, log);
   const { stores, upkeep, reports, pulling } = opened;
-  const { keys, database, money, redis, subscriber } = stores;
+  const { keys, database, redis } = stores;
   const queues = openQueues(pulling, keys, log);
   const sinks = openSinks({ database, redis, keys, registry, clock, log }, onEvent);
   const { events } = sinks;
+  const observers = { events, tracing, clock, log };
 
-  const { largeJobs } = settings;
-  const live = await openLiveJobs(
-    settings,
-    { ...stores, reports: reports.live },
-    { events, tracing, clock, log, ...(largeJobs && { pausingShare: PAUSING_SHARE }) },
-  );
-  const { executor, executing, settlements, keepa } = live;
+  const runners = await openRunners(settings, opened, { ...observers, onError });
+  const { live, pools, test } = runners;
+  const { settlements, executing } = live;
   const { answers } = executing;
-  const large = largeJobs
-    ? createLargeJobs(threadSetup(settings, largeJobs), {
-        fail: live.fail,
-        pools: settings.pools,
-        events,
-        onError,
-        clock,
-        log,
-      })
-    : null;
-  const executeLive: Executor['execute'] = (attempt) =>
-    large && isLarge(attempt.data) ? large.execute(attempt) : executor.execute(attempt);
-  const { startTestProvider: start } = settings;
-  const test = start ? createTestMode({ ...executing, reports: reports.test, start }) : null;
-  await onControl({ subscriber, log }, keys, (control) => {
-    executor.control(control);
-    test?.control(control);
-  });
-
-  const pools = await Promise.all(
-    settings.pools.flatMap((pool) => {
-      if (pool === BATCH_POOL) return [];
-      const execute = pool === TEST_POOL ? test?.execute : executeLive;
-      return execute ? [openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })] : [];
-    }),
-  );
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
-        database,
-        money,
+        ...stores,
+        ...observers,
         reports,
-        redis,
-        subscriber,
         pulling,
-        keys,
         queues,
         settlements,
         answers,
         providers,
-        events,
         registry,
-        tracing,
-        clock,
-        log,
       })
     : null;
   const { testReports: size } = settings;
@@ -162,26 +127,19 @@ export async function openWorker(
     test && size && settings.pools.includes(TEST_POOL)
       ? openTestReports({ databaseUrl, database: upkeep, reports: reports.test, size, clock, log })
       : null;
-  const stopMaintenance = startMaintenance({
-    database: upkeep,
-    redis,
-    keys,
-    providers,
-    clock,
-    log,
-    retention: settings.retention ?? RETENTION,
-  });
+  const { retention = RETENTION } = settings;
+  const maintained = { database: upkeep, redis, keys, providers, clock, log, retention };
+  const stopMaintenance = startMaintenance(maintained);
   const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);
 
   return {
     registry,
-    learnTokens: () => learnTokens(keepa, clock, log),
+    learnTokens: () => learnTokens(live.keepa, clock, log),
     reconcile: () => reconcile(reconciling),
     async close() {
       await Promise.all([stopReconciling(), background?.close(), ...pools.map((pool) => pool.close())]);
-      await large?.close();
-      await test?.close();
+      await runners.close();
       await testReports?.close();
       await stopMaintenance();
       await sinks.close();
@@ -234,6 +192,58 @@ async function openWorkerStores(
       await stopFollowing();
       await Promise.all([reports.live, reports.test, upkeep].map((pool) => pool.end()));
       await stores.close();
+    },
+  };
+}
+
+/**
+ * Opens what runs the jobs of each pool: the executor of live jobs, the thread of large ones, and test mode. The pool of batches has no
+ * jobs of calls.
+ */
+async function openRunners(
+  settings: WorkerSettings,
+  { stores, reports, pulling }: Awaited<ReturnType<typeof openWorkerStores>>,
+  observers: {
+    events: CallEvents;
+    onError: StoreErrors;
+    tracing: Tracing | null;
+    clock: DatabaseClock;
+    log: Logger;
+  },
+) {
+  const { largeJobs, startTestProvider: start } = settings;
+  const { events, onError, tracing, clock, log } = observers;
+  const { keys, redis, subscriber } = stores;
+  const live = await openLiveJobs(
+    settings,
+    { ...stores, reports: reports.live },
+    { events, tracing, clock, log, ...(largeJobs && { pausingShare: PAUSING_SHARE }) },
+  );
+  const { executor, executing, fail } = live;
+  const largeDeps = { fail, pools: settings.pools, events, onError, clock, log };
+  const large = largeJobs ? createLargeJobs(threadSetup(settings, largeJobs), largeDeps) : null;
+  const executeLive: Executor['execute'] = (attempt) =>
+    large && isLarge(attempt.data) ? large.execute(attempt) : executor.execute(attempt);
+  const test = start ? createTestMode({ ...executing, reports: reports.test, start }) : null;
+  await onControl({ subscriber, log }, keys, (control) => {
+    executor.control(control);
+    test?.control(control);
+  });
+  const pools = await Promise.all(
+    settings.pools.flatMap((pool) => {
+      if (pool === BATCH_POOL) return [];
+      const execute = pool === TEST_POOL ? test?.execute : executeLive;
+      return execute ? [openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })] : [];
+    }),
+  );
+  return {
+    live,
+    test,
+    pools,
+    /** Closes what the pools have used. They must have been closed. */
+    async close() {
+      await large?.close();
+      await test?.close();
     },
   };
 }

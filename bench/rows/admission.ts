@@ -58,7 +58,7 @@ async function callersOf(database: Database, keys: readonly string[]): Promise<C
   return rows;
 }
 
-/** Admits a unique call, which is charged at once as a cache hit. */
+/** Admits a unique call, which is charged immediately as a cache hit. */
 async function admitOne(
   admissions: Admissions,
   caller: Caller,

@@ -8,7 +8,7 @@ import { newAsin, type Services } from '../services.ts';
 const CONNECTIONS = 50;
 const ACCOUNTS = 100;
 
-/** Measures an uncached call through queue and worker, with an upstream that answers at once. */
+/** Measures an uncached call through queue and worker, with an upstream that answers immediately. */
 export async function uncachedRows(services: Services): Promise<Row[]> {
   await createBareAccounts(services.database);
   const upstream = await services.start('bench/instant-upstream.ts');

@@ -66,7 +66,7 @@ export function factsOf(asin: string): AsinFacts {
   };
 }
 
-/** Returns the `n`th ASIN of a category. There are thousands, often with a sibling beside them. */
+/** Returns the `n`th ASIN of a category. There are thousands, often with a sibling as their neighbour. */
 export function asinOfLeaf(leaf: number, n: number): string {
   return composeAsin(leaf, hash('leaf', leaf, coupleOf(n)) % SELLER_COUNT, n);
 }

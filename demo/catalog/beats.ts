@@ -1,6 +1,5 @@
+import { DAY } from '../minutes.ts';
 import { fractionOf, plus } from './random.ts';
-
-const DAY = 1440;
 
 /** Moments at irregular distances: the nth is anywhere in the nth period. */
 export interface Beat {
@@ -36,9 +35,9 @@ export function chanceOf({ state }: Beat, n: number, which: number): number {
   return fractionOf(plus(plus(state, n), which));
 }
 
-/** Periods that begin with some of the moments, such as promotions. The next moment ends one that still lasts. */
+/** Periods such as promotions. Each begins at one of the moments; not every moment begins one. A period ends at the next moment at the latest. */
 export interface Spans extends Beat {
-  /** The share of the moments with which one begins. */
+  /** The share of the moments at which a period begins, from 0 to 1. */
   share: number;
   longestDays: number;
 }

@@ -1,11 +1,10 @@
+import { DAY } from '../minutes.ts';
 import { all } from '../words.ts';
 import type { Listing } from './market.ts';
 import type { ProductRequest } from './products.ts';
 import { sellerAt } from './sellers.ts';
 import type { BoxChange, History } from './series.ts';
 import { mean, toPoints } from './stats.ts';
-
-const DAY = 1440;
 
 /** The fields of the statistics about the buy box when it was not asked for. */
 const UNKNOWN = {

@@ -1,10 +1,8 @@
 import { gtinCheckDigit } from '../../src/operations/params/lists.ts';
 
-/**
- * An EAN encodes the ASIN of its product, so that the product is found again: after the first digit, it has the number that
- * the last eight characters of the ASIN form in base 36, with the third pair of characters first. Even numbers follow a 0,
- * and are a UPC, too; odd ones follow a 4. ASINs whose number is too long for eleven digits have no EAN.
- */
+// An EAN encodes the ASIN of its product, so that the product is found again: the digits after the first one are the
+// last eight characters of the ASIN, read as a number in base 36, with the third pair of characters first. The first
+// digit is 0 for even numbers, so that the EAN is also a UPC, and 4 for odd ones. ASINs whose number is too long for eleven digits have no EAN.
 
 const CHARACTERS = 8;
 const DIGITS = 11;

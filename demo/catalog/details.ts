@@ -1,3 +1,4 @@
+import { DAY } from '../minutes.ts';
 import { all } from '../words.ts';
 import { asinOfLeaf } from './asins.ts';
 import { spanAt } from './beats.ts';
@@ -9,7 +10,6 @@ import type { ProductRequest } from './products.ts';
 import { fraction, hash, pick } from './random.ts';
 import type { ProductSketch } from './sketch.ts';
 
-const DAY = 1440;
 const AUTHORS = ['Avery Ashdown', 'Blake Birch', 'Casey Calloway', 'Devon Denby', 'Emery Ellery'] as const;
 const MATERIALS = ['Plastic', 'Stainless Steel', 'Cotton', 'Wood', 'Aluminum', 'Glass'] as const;
 

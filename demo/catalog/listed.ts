@@ -3,7 +3,7 @@ import { asinOfLeaf } from './asins.ts';
 import { LEAF_COUNT } from './categories.ts';
 import { type ProductSketch, sketch } from './sketch.ts';
 
-/** The products of the sites that were asked for last. */
+/** The products of the three sites that were requested most recently. */
 const productsBySite = new LRUCache<number, ProductSketch[]>({ max: 3 });
 
 /** Returns the products that finder and deals select from. They are kept, because every selection reads all of them. */

@@ -1,3 +1,4 @@
+import { DAY } from '../minutes.ts';
 import type { AsinFacts } from './asins.ts';
 import {
   type Beat,
@@ -16,7 +17,6 @@ import { curveAt, fraction, fractionOf, hashOf, plus, stateAfter } from './rando
 import { demandAt } from './seasons.ts';
 import { SELLER_COUNT } from './sellers.ts';
 
-const DAY = 1440;
 /** Index time begins with a year. */
 export const YEAR_MINUTES = 365.25 * DAY;
 
@@ -60,7 +60,7 @@ const USED_LEVELS = [0.88, 0.8, 0.7, 0.6] as const;
 /** How a kind of seller sets prices and runs out of stock. */
 interface Habits {
   repriceDays: number;
-  /** Days between their moments, the share of the moments with which one begins, and the most days that one lasts. */
+  /** The days between the moments, the share of the moments at which a period begins, and the longest period in days. */
   promotions: readonly [days: number, share: number, longestDays: number];
   absences: readonly [days: number, share: number, longestDays: number];
 }

@@ -1,3 +1,4 @@
+import { DAY } from '../minutes.ts';
 import { all } from '../words.ts';
 import { changesOf, type Listing, type Market, priceAt, stockOf } from './market.ts';
 import { trackingSince } from './popularity.ts';
@@ -5,7 +6,6 @@ import type { ProductRequest } from './products.ts';
 import { sellerAt } from './sellers.ts';
 import type { ProductSketch } from './sketch.ts';
 
-const DAY = 1440;
 /** Offers that ended earlier are omitted. */
 const LONGEST_DAYS = 365;
 

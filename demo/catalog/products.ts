@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { DAY } from '../minutes.ts';
 import { timesBetween } from './beats.ts';
 import { buyBoxHistory, buyBoxStats, usedBuyBoxHistory } from './buy-box.ts';
 import { type CategoryNode, leafAt, pathOfLeaf } from './categories.ts';
@@ -10,8 +11,6 @@ import { hash } from './random.ts';
 import { categoryRank, type History, historyOf } from './series.ts';
 import { type ProductSketch, sketch } from './sketch.ts';
 import { statsOf, WITH_SHIPPING } from './stats.ts';
-
-const DAY = 1440;
 
 export interface ProductRequest {
   domain: number;

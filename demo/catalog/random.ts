@@ -11,7 +11,7 @@ export function fraction(...parts: readonly (string | number)[]): number {
   return hash(...parts) / 2 ** 32;
 }
 
-/** Returns one of the items, of which there is at least one, always the same for the same parts. */
+/** Returns one of the items, always the same one for the same parts. There must be at least one item. */
 export function pick<T>(items: readonly T[], ...parts: readonly (string | number)[]): T {
   return items[hash(...parts) % items.length] as T;
 }

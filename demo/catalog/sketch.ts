@@ -1,3 +1,4 @@
+import { DAY } from '../minutes.ts';
 import { wordsOf } from '../words.ts';
 import { type AsinFacts, factsOf } from './asins.ts';
 import { leafAt, pathOfLeaf } from './categories.ts';
@@ -7,9 +8,7 @@ import { hash, pick } from './random.ts';
 import { historyOf, valuesAt } from './series.ts';
 import { mean, type Point, rankDropsOf, toPoints } from './stats.ts';
 
-const DAY = 1440;
-
-/** The longest part of a history that is read at once to find an earlier value. */
+/** The longest part of a history that is read in one step to find an earlier value. */
 const WINDOW = 90 * DAY;
 
 /** The product values that all lists need. */

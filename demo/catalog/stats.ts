@@ -1,6 +1,6 @@
+import { DAY } from '../minutes.ts';
 import { all } from '../words.ts';
 
-const DAY = 1440;
 const COUNT = 36;
 
 /** The series with [time, price, shipping]; statistics contain the sum of price and shipping. */

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { asinOfLeaf, factsOf } from '../catalog/asins.ts';
 import { leavesBelow, rootCategories } from '../catalog/categories.ts';
 import { rootRank } from '../catalog/series.ts';
+import { HOUR } from '../minutes.ts';
 import {
   categoryIdOf,
   domainOf,
@@ -13,7 +14,6 @@ import {
   required,
 } from '../protocol.ts';
 
-const HOUR = 60;
 const LONGEST_LIST = 20_000;
 const ASINS_A_LEAF = 900;
 

@@ -5,9 +5,9 @@ import { trackingSince } from '../catalog/popularity.ts';
 import { historyOf } from '../catalog/series.ts';
 import type { ProductSketch } from '../catalog/sketch.ts';
 import { rankDropsOf, toPoints, valueAtTime } from '../catalog/stats.ts';
+import { DAY } from '../minutes.ts';
 import { domainOf, type Endpoint, invalidParameter, outOfRange, selectionOf } from '../protocol.ts';
 
-const DAY = 1440;
 const PAGE = 150;
 const POOL_SIZE = 4_000;
 const YEAR_DAYS = 365;

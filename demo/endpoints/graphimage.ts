@@ -7,6 +7,7 @@ import { trackingSince } from '../catalog/popularity.ts';
 import { historyOf } from '../catalog/series.ts';
 import { sketch } from '../catalog/sketch.ts';
 import { type Point, toPoints } from '../catalog/stats.ts';
+import { DAY } from '../minutes.ts';
 import {
   domainOf,
   type Endpoint,
@@ -17,7 +18,6 @@ import {
   type Params,
 } from '../protocol.ts';
 
-const DAY = 1440;
 const FREE_FOR_MS = 90 * 60_000;
 const COLOUR_PARAMETER = /^c[A-Z]/;
 

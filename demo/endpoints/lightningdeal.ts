@@ -3,10 +3,10 @@ import { LEAF_COUNT } from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
 import { sellerAt } from '../catalog/sellers.ts';
 import { sketch } from '../catalog/sketch.ts';
+import { HOUR } from '../minutes.ts';
 import { domainOf, type Endpoint, invalidParameter } from '../protocol.ts';
 
 const LIST_MINUTES = 10;
-const HOUR = 60;
 
 const STATES = new Set(['AVAILABLE', 'WAITLIST', 'SOLDOUT', 'WAITLISTFULL', 'EXPIRED', 'SUPPRESSED']);
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { asinOfCode } from '../catalog/codes.ts';
 import { type ProductRequest, productOf } from '../catalog/products.ts';
 import {
@@ -50,7 +51,7 @@ function statsDays(stats: string | undefined): number | null {
   if (/^\d+$/.test(stats)) return integerOf(stats, DAYS);
   const [from, to] = stats.split(',').map((end) => (/^\d+$/.test(end) ? Number(end) : Date.parse(end)));
   if (from === undefined || to === undefined || !(to >= from)) throw invalidParameter();
-  return Math.max(1, Math.round((to - from) / 86_400_000));
+  return Math.max(1, Math.round((to - from) / DAY_MS));
 }
 
 function splitAsins(asin: string): string[] {

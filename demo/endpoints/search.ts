@@ -51,7 +51,7 @@ function categories({ params }: EndpointRequest): EndpointAnswer {
   return { payload: { categories: Object.fromEntries(records) }, tokens: 1 };
 }
 
-/** Returns the products whose titles and categories contain all words, in turn from each leaf. */
+/** Returns the products whose titles and categories contain all words, one from each leaf after the other. */
 function matchingAsins(words: readonly string[], domain: number): string[] {
   const found: string[] = [];
   const leaves = leavesAbout(words);
@@ -65,7 +65,7 @@ function matchingAsins(words: readonly string[], domain: number): string[] {
   return found;
 }
 
-/** Returns the leaves that are most about the term; all leaves if none is, as for a brand. */
+/** Returns the leaves that have the most words of the term; all leaves if no leaf has one, as for the name of a brand. */
 function leavesAbout(words: readonly string[]): number[] {
   // A leaf's own words count more than the names of its categories.
   const scores = allLeaves().map((leaf) =>

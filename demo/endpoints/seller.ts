@@ -3,9 +3,8 @@ import { pathOfLeaf } from '../catalog/categories.ts';
 import { hash } from '../catalog/random.ts';
 import { type DemoSeller, SELLER_COUNT, sellerAt, sellerById, sellersByRatings } from '../catalog/sellers.ts';
 import { labelOf } from '../catalog/sketch.ts';
+import { DAY } from '../minutes.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, required } from '../protocol.ts';
-
-const DAY = 1440;
 
 export const seller: Endpoint = ({ params, nowMinutes }) => {
   const domain = domainOf(params);

@@ -3,7 +3,7 @@ import { LEAF_COUNT } from '../catalog/categories.ts';
 import { readPictureName } from '../catalog/picture-names.ts';
 import { drawingOf } from './drawing.ts';
 
-/** The host of the pictures of invented products: in the demo provider, and in gateways. Pages of every site may show them. */
+/** Serves the pictures of the invented products, in the demo provider and in gateways. Pages of other sites may show them, too. */
 export async function pictureRoutes(app: FastifyInstance): Promise<void> {
   app.get<{ Params: { name: string } }>('/images/I/:name', (request, reply) => {
     const pictured = readPictureName(request.params.name);

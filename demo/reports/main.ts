@@ -2,7 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { addDays } from '../../src/operations/brand-analytics/keywords.ts';
+import { addDays } from '../../src/platform/calendar.ts';
+import { WEEK_MS } from '../../src/platform/durations.ts';
 import { csvOf } from './formats.ts';
 import { rankingOf } from './ranking.ts';
 
@@ -10,7 +11,6 @@ import { rankingOf } from './ranking.ts';
  * Writes generated reports as CSV: main.ts FOLDER TERMS us:2026-04-11 ... Each becomes FOLDER/us-2026-04-11.csv, whose
  * name is printed when the file is complete. The products are those of the demo provider.
  */
-const WEEK_MS = 7 * 86_400_000;
 const PRODUCTS_PER_LEAF = 60;
 
 const [folder = '.', terms = '10000', ...wanted] = process.argv.slice(2);

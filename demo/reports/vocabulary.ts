@@ -25,7 +25,7 @@ const WORDS = 9;
 const TAILS = wordsOf('en tails');
 const TEXTS = new Set(allLeaves().flatMap(({ words }) => words));
 
-/** Returns a noun with those of the words that fit: none is repeated in a term, and none makes another noun. */
+/** Returns a noun with the words that fit it. A word fits if the term does not have it yet, and if it does not make another noun. */
 function nounOf(text: string, leaf: number, before: readonly string[], after: readonly string[]): Noun {
   const fits = (word: string, others: readonly string[]) =>
     !TEXTS.has(`${word} ${text}`) &&

@@ -16,7 +16,7 @@ export function writeClient(): void {
 }
 
 /**
- * Whether the types were generated from the present document, and were not edited since. Generating them takes seconds, so
+ * Returns whether the types were generated from the present document, and were not edited since. Generating them takes seconds, so
  * that the file says what it was generated from.
  */
 export function isCurrent(text: string): boolean {

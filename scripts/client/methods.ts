@@ -17,7 +17,7 @@ export interface ClientMethod {
   method: Method;
   path: string;
   summary: string;
-  /** Of an operation: its name for batches, and its price in words. */
+  /** The name of the operation for batches, and its price in words; only for operations. */
   operation?: string;
   price?: string;
   timeoutSeconds: number;
@@ -42,7 +42,7 @@ const FREE_SECONDS = 30;
 /** A worker may take a minute to read a batch, and a gateway some time for a large schedule. */
 const UPLOAD_SECONDS = 90;
 
-/** Endpoints by POST that change nothing, repeat a call, or recognise a repetition by its key. */
+/** The POST endpoints that a client may repeat after a failure: they change nothing, or recognise a repeated request by its key. */
 const REPEATS: Readonly<Record<string, ClientMethod['repeats']>> = {
   createJob: 'charged',
   createBatch: 'always',

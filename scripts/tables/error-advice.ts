@@ -124,7 +124,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'The body exceeds the limit of the address (64 KiB; 1 MiB for schedules and trackers, 16 MiB for batches), or the address and headers together exceed 64 KiB.',
     solution:
-      'Request fewer items at once, send lists in the body of a POST, or create a [batch](batches-and-schedules.md).',
+      'Request fewer items in one call, send lists in the body of a POST, or create a [batch](batches-and-schedules.md).',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     cause:
@@ -199,7 +199,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'Too many wrong passwords, operator tokens or unknown keys came from your network, or too many sign-ups were tried there.',
     solution:
-      'Wait for the number of seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. Keys in use are not affected.',
+      'Wait for the number of seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works immediately. Keys in use are not affected.',
   },
   INTERNAL: {
     cause: 'An error of this service that your request did not cause.',

@@ -33,6 +33,8 @@ export interface AccountKey extends KeySettings {
   createdAt: Date;
   /** The id of the key that created it; null: the pages or the operator. */
   createdBy: number | null;
+  /** The person who created it on the pages; null: a key, the operator, or somebody who was erased. */
+  createdByPerson: { id: number; email: string } | null;
   /** Accurate to about a minute; null: no use is known. */
   lastUsedAt: Date | null;
   /** When a newer key replaced it. */
@@ -75,9 +77,10 @@ export async function findKey(
 export function addKey(
   database: Transactable,
   accountId: number,
-  { settings, createdBy, now }: { settings: KeySettings; createdBy: number | null; now: number },
+  about: { settings: KeySettings; createdBy: number | null; personId?: number; now: number },
   check: (client: ClientBase) => Promise<void> = async () => {},
 ): Promise<{ key: string; id: number }> {
+  const { now } = about;
   return inTransaction(database, async (client) => {
     await lockAccount(client, accountId);
     await check(client);
@@ -86,7 +89,7 @@ export function addKey(
       throw new SoukError('LIMIT_REACHED', {
         message: `The account has ${working} keys that work; at most ${MOST_KEYS} are allowed. Revoke one first.`,
       });
-    return insertKey(client, accountId, { settings, createdBy, now });
+    return insertKey(client, accountId, about);
   });
 }
 
@@ -155,6 +158,7 @@ export async function resetKey(
   database: Transactable,
   accountId: number,
   now: number,
+  personId: number | null = null,
 ): Promise<{ key: string; olderKeysUntil: Date }> {
   const olderKeysUntil = new Date(now + ROTATION_MS);
   const key = await inTransaction(database, async (client) => {
@@ -166,7 +170,7 @@ export async function resetKey(
        where account_id = $1 and revoked_at is null and purpose = 'customer'`,
       [accountId, olderKeysUntil, new Date(now)],
     );
-    return insertKey(client, accountId, { now });
+    return insertKey(client, accountId, { personId, now });
   });
   return { key: key.key, olderKeysUntil };
 }
@@ -214,7 +218,9 @@ function stateOf({ expiresAt, revokedAt, rotatedAt }: Omit<AccountKey, 'state'>,
 }
 
 const COLUMNS = `id, prefix, name, scopes, cap_day as "capDay", cap_month as "capMonth", networks,
-  created_at as "createdAt", created_by as "createdBy", last_used_at as "lastUsedAt", expires_at as "expiresAt",
+  created_at as "createdAt", created_by as "createdBy",
+  (select json_build_object('id', p.id, 'email', p.email) from people p where p.id = person_id) as "createdByPerson",
+  last_used_at as "lastUsedAt", expires_at as "expiresAt",
   rotated_at as "rotatedAt", revoked_at as "revokedAt"`;
 
 /** Whether an account has a grant and has never had a key. */
@@ -227,12 +233,17 @@ export async function isKeyDue(database: Database, accountId: number): Promise<b
  * Creates the key that comes with the first purchase.
  * @returns the key, which is not stored; null if the account already had a key or has no grant.
  */
-export function createFirstKey(database: Database, accountId: number, now: number): Promise<string | null> {
+export function createFirstKey(
+  database: Database,
+  accountId: number,
+  now: number,
+  personId: number | null = null,
+): Promise<string | null> {
   return inTransaction(database, async (client) => {
     // Of two concurrent requests only one receives the key.
     await lockAccount(client, accountId);
     const { rows } = await client.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
-    return rows[0]?.due ? createKey(client, accountId, now) : null;
+    return rows[0]?.due ? createKey(client, accountId, now, personId) : null;
   });
 }
 

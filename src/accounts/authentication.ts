@@ -112,9 +112,14 @@ export function keyPrefix(key: string): string {
   return key.slice(0, PREFIXES[modeOfKey(key)].length + 4);
 }
 
-/** Creates a key without limits for an account: a test key for a test account. @returns the key, which is not stored. */
-export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
-  const { key } = await insertKey(database, accountId, { now });
+/** Creates a key without limits for an account: a test key for a test account. @param personId who creates it on the pages. @returns the key, which is not stored. */
+export async function createKey(
+  database: Queryable,
+  accountId: number,
+  now: number,
+  personId: number | null = null,
+): Promise<string> {
+  const { key } = await insertKey(database, accountId, { personId, now });
   return key;
 }
 

@@ -186,10 +186,22 @@ export async function enterAccount(
   const apiKey = apiKeyOf(token, accountId, role);
   if (!hasKey) {
     await database.query(
-      `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
+      // Waits for a change of the role, after which it makes no key.
+      `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share)
+       insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
        select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
-       from web_sessions where token_hash = $4 on conflict (hash) do nothing`,
-      [hashKey(apiKey), accountId, new Date(now), session.tokenHash, PAGE_SCOPES[role]],
+       from web_sessions where token_hash = $4 and ($8::text is null or exists (select from role))
+       on conflict (hash) do nothing`,
+      [
+        hashKey(apiKey),
+        accountId,
+        new Date(now),
+        session.tokenHash,
+        PAGE_SCOPES[role],
+        liveAccountId,
+        session.personId,
+        row.role,
+      ],
     );
     if (isStaff) await onStaff(liveAccountId);
   }

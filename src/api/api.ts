@@ -20,6 +20,7 @@ import { openApiDocument } from './openapi/document.ts';
 import { registerLocalOperations, registerQueuedOperations } from './operations/register.ts';
 import type { LocalDeps } from './operations/serve-local.ts';
 import type { QueuedDeps } from './operations/serve-queued.ts';
+import { writeActs } from './plugins/acts.ts';
 import {
   type AuthenticationDeps,
   decorateWithAccount,
@@ -44,7 +45,7 @@ export interface ApiDeps {
   keys: DepsOf<typeof KEY_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
-  /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics, or none behind a proxy. */
+  /** The setting METRICS_TOKEN; without it, only programs of the same machine may read the metrics; behind a proxy, no program may. */
   metricsToken?: string | undefined;
   /** Whether PUBLIC_URL or TRUST_PROXY is set. */
   hasProxy: boolean;
@@ -94,6 +95,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
       });
       api.register(async (scope) => {
         requireOwner(scope);
+        writeActs(scope, deps.keys.database);
         registerLocalOperations(
           scope,
           deps.local,

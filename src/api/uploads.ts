@@ -4,6 +4,7 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { type BatchJob, type BatchQueue, dropUpload, putUpload, type Replies } from '../batches/uploads.ts';
 import { boolean } from '../operations/params/scalars.ts';
+import { MINUTE_MS } from '../platform/durations.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
@@ -16,7 +17,7 @@ import type { UploadPace, UploadTurns } from './limits/upload-limits.ts';
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** How long a worker may take to process an upload. */
-const REPLY_TIMEOUT_MS = 60_000;
+const REPLY_TIMEOUT_MS = MINUTE_MS;
 
 export const dryRunQuery = z.object({
   dryRun: boolean()

@@ -82,8 +82,8 @@ export async function moveToBack(database: Database, batchId: string, now: numbe
 }
 
 /**
- * Takes the next calls of a batch in the order of its items, and after them those that are tried again. Each gets its call
- * id before it is admitted, and keeps it until it is admitted: an attempt whose reply was lost and a later one are one call.
+ * Takes the next calls of a batch in the order of its items, then those that are tried again. A call gets its id before
+ * its first attempt and keeps it, so that an attempt whose reply was lost and the next attempt are one call.
  */
 export async function takeCalls(
   database: Queryable,

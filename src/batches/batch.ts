@@ -4,6 +4,7 @@ import { SCHEMA_NAMES } from '../operations/answers.ts';
 import { iso } from '../platform/clock.ts';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { DAY_MS, WEEK_MS } from '../platform/durations.ts';
 import { ERRORS } from '../platform/errors.ts';
 import { FEED_WINDOWS, type FeedWindow } from './read-batch.ts';
 
@@ -12,10 +13,10 @@ export const BATCH_STATES = ['running', 'done', 'expired', 'cancelled'] as const
 export type BatchState = (typeof BATCH_STATES)[number];
 
 /** How long results are kept after a batch has ended. */
-export const RESULTS_LIFETIME_MS = 7 * 86_400_000;
+export const RESULTS_LIFETIME_MS = WEEK_MS;
 
 /** Results of test accounts are free, so they are deleted earlier. */
-export const TEST_RESULTS_LIFETIME_MS = 86_400_000;
+export const TEST_RESULTS_LIFETIME_MS = DAY_MS;
 
 /** A row of `batches` with the counts and units of its calls. Times are Unix milliseconds. */
 export interface Batch {

@@ -5,7 +5,7 @@ import { enqueueAgain } from '../../jobs/lost-answer.ts';
 import { type Call, findCall } from '../billing/calls.ts';
 import { refundCall } from '../billing/settlement.ts';
 import type { QueuedOperation } from '../operations/define.ts';
-import { queuedOperation } from '../operations/index.ts';
+import { existingOperation } from '../operations/index.ts';
 import { WEBHOOK_LIMITS } from '../outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
@@ -15,9 +15,9 @@ import { isStoreDown } from '../platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../results/answer-store.ts';
 import { decompress, gzip } from '../results/compression.ts';
 import { type CollectableCall, endedCalls } from './batch-calls.ts';
+import { runsOf, splitCall } from './bundle.ts';
 import { type CallEnding, endCall, lockCall, postponeCollection, returnToPending } from './ending.ts';
 import { type FeedDeps, feedCall } from './feed.ts';
-import { runsOf, splitCall } from './pack.ts';
 import {
   type CallAnswer,
   type ItemResult,
@@ -26,7 +26,7 @@ import {
   resultRows,
   storeChanged,
 } from './results.ts';
-import { compareWithConditions, lockTracker } from './trackers/look.ts';
+import { compareWithConditions, lockTracker } from './trackers/check.ts';
 
 /** Number of calls that are collected in one round, concurrently. */
 const MOST_AT_ONCE = 100;
@@ -108,7 +108,7 @@ async function endAnswered(
   answer: Answer,
 ): Promise<void> {
   const { clock, onFinished } = deps;
-  const operation = operationOf(call);
+  const operation = existingOperation(call.operation);
   const runs = runsOf(operation, itemResults(operation, call, await readAnswer(answer)));
   const parts = await splitCall(client, operation, call, runs);
   let unitsCharged = call.joined ? 0 : booked.unitsCharged;
@@ -172,7 +172,7 @@ async function makeAgain(
   if (!hasTime(call, clock.now())) return lost(deps, client, call);
   log.warn({ callId: call.callId }, 'the answer to a call of a batch was lost');
   // A job that is already there does not change.
-  await enqueueAgain(deps, operationOf(call), call, true);
+  await enqueueAgain(deps, existingOperation(call.operation), call, true);
   deps.onFed(call.callId);
   await postponeCollection(client, call, clock.now() + COLLECT_AGAIN_MS);
   return 'later';
@@ -209,12 +209,6 @@ async function changedOf(
   if (tracker)
     await compareWithConditions(client, tracker, { batchId, results: changed }, limits, clock.now());
   return changed;
-}
-
-function operationOf(call: CollectableCall): QueuedOperation {
-  const operation = queuedOperation(call.operation);
-  if (!operation) throw new Error(`no operation ${call.operation}`);
-  return operation;
 }
 
 async function packed(

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { isTestAccount } from '../accounts/authentication.ts';
 import { requireKeyFor } from '../accounts/key-standing.ts';
+import { checkMaxUnits } from '../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../billing/wallets.ts';
 import { TEST_POOL } from '../operations/pools.ts';
-import type { ServiceClock } from '../platform/clock.ts';
-import { iso } from '../platform/clock.ts';
+import { iso, type ServiceClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -16,18 +16,18 @@ import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { okBody } from '../results/envelope.ts';
 import { batchView, findBatch } from './batch.ts';
+import { type BundledCall, bundleAll } from './bundle.ts';
 import {
   ACCOUNT_LIMITS,
   type AccountLimits,
   checkedWebhook,
-  checkMaxUnits,
   countOpenBatches,
   limitsFor,
   requireBatchRoom,
   requireStorage,
   type WebhookSettings,
 } from './limits.ts';
-import { type PackedCall, packAll } from './pack.ts';
+import { type Pause, workerPauses } from './pauses.ts';
 import {
   type BatchRequest,
   type BatchSettings,
@@ -37,7 +37,6 @@ import {
   readBatch,
   type Upload,
 } from './read-batch.ts';
-import { type TakeTurns, workerTurns } from './turns.ts';
 import { BatchFaults } from './upload-text.ts';
 import { answerUpload, type BatchJob, type Reply } from './uploads.ts';
 
@@ -60,20 +59,20 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
   await answerUpload(deps, upload.uploadId, async (body) => {
     const content: Upload =
       upload.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: upload.query };
-    const takeTurns = workerTurns();
-    const request = await readBatch(content, takeTurns, deps.clock.now());
+    const pause = workerPauses();
+    const request = await readBatch(content, pause, deps.clock.now());
     const { idempotencyKey } = request.settings;
     await requireKeyFor(deps.database, upload.keyId, request.operation, deps.clock.now());
-    const requestHash = await hashOf(request, takeTurns);
+    const requestHash = await hashOf(request, pause);
     if (idempotencyKey !== null && !upload.dryRun) {
       // This comes before the check of the deadline, so that a repeated request gets the same answer after the deadline, too.
       const earlier = await findRepeated(deps.database, upload.accountId, idempotencyKey, requestHash);
       if (earlier !== null) return accepted(deps.database, upload.accountId, earlier);
     }
     const webhook = await checkedWebhook(deps, upload.accountId, request.settings.webhook, 'webhook');
-    const { calls, units } = await packAll(request.operation, request.items, takeTurns);
+    const { calls, units } = await bundleAll(request.operation, request.items, pause);
     const deadlineAt = await deadlineOf(deps, request.settings);
-    checkMaxUnits(units, request.settings.maxUnits);
+    checkMaxUnits('The batch can cost up to', units, request.settings.maxUnits);
     if (upload.dryRun) return dryRunReply(request, calls.length, units);
     const settings = { ...request.settings, webhook };
     return create(deps, upload, { ...request, settings }, calls, deadlineAt, requestHash);
@@ -115,7 +114,7 @@ async function create(
   { database, redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
   { uploadId, accountId, keyId }: BatchUpload,
   { operation, settings }: BatchRequest,
-  calls: readonly PackedCall[],
+  calls: readonly BundledCall[],
   deadlineAt: number,
   requestHash: Buffer,
 ): Promise<Reply> {
@@ -180,15 +179,15 @@ async function findRepeated(
 }
 
 /**
- * Identifies what a request asks for: the hash is the same for other names and another order of its parameters, for defaults
- * that are given, and for lines instead of a document. Without an idempotency key, it does not depend on the items.
+ * Identifies what a request asks for: the hash does not depend on the names and the order of parameters, on whether
+ * defaults are stated, or on the form of the body (lines or a document). Without an idempotency key, it does not depend on the items.
  */
-async function hashOf({ operation, settings, items }: BatchRequest, takeTurns: TakeTurns): Promise<Buffer> {
+async function hashOf({ operation, settings, items }: BatchRequest, pause: Pause): Promise<Buffer> {
   const hash = createHash('sha256').update(fingerprint(operation.name, settings));
   if (settings.idempotencyKey === null) return hash.digest();
   for (const { input } of items) {
     hash.update(fingerprint(input));
-    await takeTurns();
+    await pause();
   }
   return hash.digest();
 }
@@ -223,7 +222,7 @@ const ROWS_PER_STATEMENT = 500;
 export async function insertBatch(
   client: ClientBase,
   batch: NewBatch,
-  calls: readonly PackedCall[],
+  calls: readonly BundledCall[],
 ): Promise<boolean> {
   const itemCount = calls.reduce((sum, { items }) => sum + items.length, 0);
   const units = calls.reduce((sum, call) => sum + call.units, 0);
@@ -259,8 +258,8 @@ export async function insertBatch(
 }
 
 /**
- * How many ended batches that cost nothing an account keeps, such as cancelled ones: otherwise an account could store as
- * many items as it sends.
+ * The most ended batches without charge, such as cancelled ones, that are kept for an account. Without this limit, an
+ * account could store any number of items.
  */
 export const FREE_BATCHES_KEPT = 100;
 
@@ -289,7 +288,7 @@ async function isKnown(client: ClientBase, { accountId, idempotencyKey }: NewBat
 export async function insertCalls(
   client: ClientBase,
   { batchId, accountId }: { batchId: string; accountId: number },
-  calls: readonly PackedCall[],
+  calls: readonly BundledCall[],
 ): Promise<void> {
   await client.query(
     `insert into batch_calls (batch_id, first_item, item_count, pool, units, items, input)

@@ -112,7 +112,7 @@ export async function postponeCollection(
   );
 }
 
-/** Cancels a batch: its pending calls end at once. @returns false if it had ended. */
+/** Cancels a batch: its pending calls end immediately. @returns false if it had ended. */
 export async function cancelBatch(
   database: Database,
   accountId: number,
@@ -216,7 +216,7 @@ const BATCHES_DROPPED_TOGETHER = 20;
 /** Deletes batches whose results have expired: those of test accounts after TEST_RESULTS_LIFETIME_MS. */
 export async function dropOldBatches(database: Database, now: number): Promise<void> {
   await dropEndedBatches(database, now - RESULTS_LIFETIME_MS, '');
-  // The number is that of an index; see src/accounts/authentication.ts.
+  // The numbers of test accounts start here. The index has the same condition; see src/accounts/authentication.ts.
   await dropEndedBatches(database, now - TEST_RESULTS_LIFETIME_MS, 'and account_id >= 1000000000000');
 }
 
@@ -259,8 +259,8 @@ async function endPending(
 }
 
 /**
- * Finishes a batch whose calls have all ended. The caller has changed the batch's row and so holds its lock: if the
- * last two calls end at the same time, the later one sees the end of the other. `min(pool)` reads the first entry of
+ * Finishes a batch if all of its calls have ended. The caller has changed the batch's row and so holds its lock: if the
+ * last two calls end at the same time, the second transaction sees that both have ended. `min(pool)` reads the first entry of
  * the index for a state, and no call that has ended.
  */
 async function finishIfDone(

@@ -28,17 +28,17 @@ import {
   returnToFeed,
   takeCalls,
 } from './batch-calls.ts';
+import { bundleItems, type Item } from './bundle.ts';
 import { insertCalls, type PrepareDeps } from './create-batch.ts';
 import { endCall, lockCall, type OnFinished, postponeCollection } from './ending.ts';
 import { createFeedingOrder, type FeedingOrder } from './feeding-order.ts';
-import { type Item, packItems } from './pack.ts';
 
 export interface FeedDeps extends SubmitDeps {
   redis: Redis;
   keys: RedisKeys;
   offPeak: OffPeakWindow;
   log: Logger;
-  /** Called for each call that is under way, so that its end is noticed at once. */
+  /** Called for each call that is under way, so that its end is noticed immediately. */
   onFed(callId: string): void;
   /** Called for each of them whose job another process may have submitted. */
   onJoined(callId: string): Promise<void>;
@@ -114,7 +114,7 @@ async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Prom
   const { database, clock } = deps;
   const { order, room, minuteCalls } = round;
   const { accountId, batchId } = batch;
-  const calls = await takeTurn(deps, round, batch);
+  const calls = await submitSome(deps, round, batch);
   if (calls.length === 0) return 0;
   await moveToBack(database, batchId, clock.now());
   const outcomes = await Promise.all(calls.map((call) => feedCall(deps, batch, call)));
@@ -132,8 +132,8 @@ async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Prom
   return outcomes.filter(({ kind }) => kind === 'ended').length;
 }
 
-/** Takes the calls of one turn: as many as its account, its pools and the other accounts leave to it. */
-async function takeTurn(
+/** Submits calls of one batch: as many as its account, its pools and the other accounts leave to it. */
+async function submitSome(
   { database, clock }: FeedDeps,
   { room, minuteCalls }: Round,
   batch: PendingBatch,
@@ -323,10 +323,10 @@ async function split(
   if (!operation || call.items.length < 2) return false;
   const items: Item[] = call.items.map((raw) => ({ raw, input: operation.params.parse(raw) }));
   const { batchId, firstItem, callId } = call;
-  const [first] = packItems(operation, items, { firstItem, maxUnits });
+  const [first] = bundleItems(operation, items, { firstItem, maxUnits });
   if (!first || first.units > maxUnits || first.items.length === items.length) return false;
   const rest = [
-    ...packItems(operation, items.slice(first.items.length), { firstItem: firstItem + first.items.length }),
+    ...bundleItems(operation, items.slice(first.items.length), { firstItem: firstItem + first.items.length }),
   ];
   await inTransaction(database, async (client) => {
     const { rowCount } = await client.query(

@@ -162,7 +162,9 @@ function refuseBeyond({ storedBytes: limit }: AccountLimits, stored: number): vo
 
 /** Settings of webhooks. */
 export interface WebhookSettings {
+  /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;
+  /** Default: `WEBHOOK_LIMITS`. */
   limits?: WebhookLimits;
 }
 
@@ -183,13 +185,4 @@ export async function checkedWebhook(
   await requireSecret(database, accountId, parameter);
   await requireWebhookRoom(database, { accountId, url: checked.data }, webhooks.limits ?? WEBHOOK_LIMITS);
   return checked.data;
-}
-
-/** @throws SoukError QUOTA_MAX_UNITS. */
-export function checkMaxUnits(needed: number, maxUnits: number | null): void {
-  if (maxUnits === null || needed <= maxUnits) return;
-  throw new SoukError('QUOTA_MAX_UNITS', {
-    message: `The batch can cost up to ${needed} units; maxUnits is ${maxUnits}.`,
-    metadata: { needed, maxUnits },
-  });
 }

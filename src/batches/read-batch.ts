@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
 import { toFaults } from '../operations/faults.ts';
-import { QUEUED_NAMES, queuedOperation } from '../operations/index.ts';
+import { existingOperation, QUEUED_NAMES } from '../operations/index.ts';
 import { integer, oneOf, shownValue, text } from '../operations/params/scalars.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
-import type { Item } from './pack.ts';
-import type { TakeTurns } from './turns.ts';
+import type { Item } from './bundle.ts';
+import type { Pause } from './pauses.ts';
 import {
   type BatchFault,
   BatchFaults,
@@ -98,8 +99,6 @@ export const batchBodySchema = z.strictObject(
   'must be a JSON object',
 );
 
-const DAY_MS = 86_400_000;
-
 /** The default and the longest time from creation to the deadline. */
 export const DEFAULT_TIME_MS = 7 * DAY_MS;
 export const LONGEST_TIME_MS = 30 * DAY_MS;
@@ -130,10 +129,10 @@ export type Upload =
  * Reads a request for a batch with all of its items.
  * @throws BatchFaults with all faults.
  */
-export async function readBatch(upload: Upload, takeTurns: TakeTurns, now: number): Promise<BatchRequest> {
+export async function readBatch(upload: Upload, pause: Pause, now: number): Promise<BatchRequest> {
   const { settings, operation, raws } =
-    upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, takeTurns);
-  const items = await readItems(operation, raws, takeTurns, now);
+    upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, pause);
+  const items = await readItems(operation, raws, pause, now);
   return { operation, items, settings: settingsOf(settings) };
 }
 
@@ -141,7 +140,7 @@ export async function readBatch(upload: Upload, takeTurns: TakeTurns, now: numbe
 export async function readItems(
   operation: QueuedOperation,
   raws: readonly unknown[],
-  takeTurns: TakeTurns,
+  pause: Pause,
   now: number,
   limits = ITEM_LIMITS,
 ): Promise<Item[]> {
@@ -170,7 +169,7 @@ export async function readItems(
       faults.push({ parameter: 'items', problem: 'have more faults than are listed here' });
       break;
     }
-    await takeTurns();
+    await pause();
   }
   if (faults.length > 0) throw new BatchFaults(faults);
   return items;
@@ -244,7 +243,7 @@ export function itemsOf(
     throw fault('params', 'can be used with split only: each entry of items contains all of its parameters');
   if (items) {
     counted(items.length, fault);
-    return { operation: operationOf(name), raws: items };
+    return { operation: existingOperation(name), raws: items };
   }
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
   const [[field, values] = ['', []], ...others] = Object.entries(split);
@@ -255,7 +254,7 @@ export function itemsOf(
   counted(values.length, fault);
   // Before the parameters are copied, because the copies can take much more memory than the document.
   if (params && sizeOf(params) * values.length > limits.bytes) throw tooLarge(limits);
-  return { operation: operationOf(name), raws: values.map((value) => ({ ...params, [field]: value })) };
+  return { operation: existingOperation(name), raws: values.map((value) => ({ ...params, [field]: value })) };
 }
 
 function counted(count: number, fault: (parameter: string, problem: string) => BatchFaults): void {
@@ -263,18 +262,9 @@ function counted(count: number, fault: (parameter: string, problem: string) => B
   if (count > MOST_ITEMS) throw fault('items', `must be at most ${MOST_ITEMS} items; ${count} were given`);
 }
 
-function operationOf(name: string): QueuedOperation {
-  const operation = queuedOperation(name);
-  if (!operation) throw new Error(`unknown operation ${name}`);
-  return operation;
-}
-
-async function readLines(
-  { body, query }: Extract<Upload, { type: 'ndjson' }>,
-  takeTurns: TakeTurns,
-): Promise<Read> {
+async function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>, pause: Pause): Promise<Read> {
   const { operation, ...settings } = parseAs(batchQuerySchema, query);
-  const { lines, count } = await linesOf(body, MOST_ITEMS, takeTurns);
+  const { lines, count } = await linesOf(body, MOST_ITEMS, pause);
   counted(count, (parameter, problem) => new BatchFaults([{ parameter, problem }]));
-  return { settings, operation: operationOf(operation), raws: lines };
+  return { settings, operation: existingOperation(operation), raws: lines };
 }

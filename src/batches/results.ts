@@ -116,11 +116,11 @@ export function itemResults(
   call: { firstItem: number; items: readonly unknown[] },
   { data, metadata }: CallAnswer,
 ): ItemResult[] {
-  const { pack } = operation;
+  const { bundle } = operation;
   return call.items.map((raw, i) => ({
     index: call.firstItem + i,
     raw,
-    data: pack && call.items.length > 1 ? pack.pick(data, operation.params.parse(raw)) : data,
+    data: bundle && call.items.length > 1 ? bundle.pick(data, operation.params.parse(raw)) : data,
     metadata,
   }));
 }
@@ -135,7 +135,7 @@ export function resultLines(results: readonly ItemResult[]): string {
     .join('');
 }
 
-/** Returns the same for items without a result. */
+/** Returns NDJSON with one line for each item of a call that failed. */
 export function failureLines(
   call: { firstItem: number; items: readonly unknown[] },
   { kind, message, metadata }: ErrorRecord,

@@ -4,7 +4,7 @@ import { toFaults } from '../operations/faults.ts';
 import { CALLER_JSON_LIMITS, callerJsonFault, type JsonFault } from '../platform/caller-json.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { parseJson } from '../platform/json.ts';
-import type { TakeTurns } from './turns.ts';
+import type { Pause } from './pauses.ts';
 
 /** A fault of the request, or of one of its items. */
 export type BatchFault = ParameterFault & { index?: number };
@@ -111,7 +111,7 @@ const LINES_TOGETHER = 1_000;
 export async function linesOf(
   body: string,
   most: number,
-  takeTurns: TakeTurns,
+  pause: Pause,
 ): Promise<{ lines: Line[]; count: number }> {
   const lines: Line[] = [];
   let count = 0;
@@ -126,7 +126,7 @@ export async function linesOf(
     }
     start = end + 1;
     number += 1;
-    if (number % LINES_TOGETHER === 0) await takeTurns();
+    if (number % LINES_TOGETHER === 0) await pause();
   }
   return { lines, count };
 }

@@ -3,7 +3,7 @@ import { KeyChanged } from '../accounts/authentication.ts';
 import type { PoolName } from '../operations/pools.ts';
 import { LOCKED, LockLane, MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
-import type { ErrorKind, SoukError } from '../platform/errors.ts';
+import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import { outageOf, STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
@@ -127,8 +127,9 @@ export interface Admissions {
 
 /**
  * @param database with connections that no other work uses, because every request of a customer needs one of them.
- * @param answerLimitMs A statement that the server has not ended by then admits nothing. Less than the time that the
- * connections of `database` wait for an answer, so that a call is never charged after its caller was refused.
+ * @param answerLimitMs A statement that the server has not finished by then admits nothing. It must be less than the
+ * time that the connections of `database` wait for an answer, so that a call is never charged after its caller was
+ * refused.
  */
 export function createAdmissions(
   database: Database,
@@ -136,7 +137,57 @@ export function createAdmissions(
   offPeak: OffPeakWindow,
   answerLimitMs = STORE_ANSWER_LIMIT_MS,
 ): Admissions {
-  /** Calls whose statement was sent, and has neither a result nor an error that undid it; and when it has no effect any more. */
+  const { ask, undecidedForMs } = createRoundTrips(database, now, offPeak, answerLimitMs);
+  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
+    async (batch) => {
+      const { unique, positions } = collapse(batch);
+      const rows = await ask(unique, { dry: false });
+      return batch.map((call, i) => {
+        const position = positions[i] as number;
+        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
+        if (row.outcome === 'locked') return LOCKED;
+        return input === call ? row : asJoined(row, input);
+      });
+    },
+    { patienceMs: LOCK_PATIENCE_MS },
+  );
+  // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
+  const predictions = new MicroBatcher<AdmissionRequest, AdmissionRow>((calls) => ask(calls, { dry: true }));
+
+  return {
+    async admit(request) {
+      const row = await batcher.submit(request);
+      const { accountId, callId, outcome } = row;
+      if (outcome === 'admitted') {
+        const admitted = { accountId, callId, rate: rateOf(row) };
+        return { kind: request.answer === null ? 'started' : 'cached', ...admitted };
+      }
+      if (outcome === 'key_changed') throw new KeyChanged();
+      if (outcome !== 'joined') throw refusal(row, request.units, now());
+      const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
+      const finished = joinedState !== 'reserved';
+      return { kind: 'joined', accountId, callId, finished, background, answer };
+    },
+    undecidedForMs,
+    async predict(caller, units) {
+      const row = await predictions.submit({ ...ANY_CALL, caller, units });
+      if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
+      if (row.outcome === 'key_changed') throw new KeyChanged();
+      const error = refusal(row, units, now());
+      if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
+      return { admitted: false, error };
+    },
+  };
+}
+
+/** Sends the statements of calls, and remembers the failed statements that may still admit their calls. */
+function createRoundTrips(
+  database: Database,
+  now: () => number,
+  offPeak: OffPeakWindow,
+  answerLimitMs: number,
+) {
+  /** Calls whose statement has failed and may yet admit them, with the `performance.now()` after which it does not begin to. */
   const undecided = new WeakMap<AdmissionRequest, number>();
 
   async function ask(calls: readonly AdmissionRequest[], { dry }: { dry: boolean }): Promise<AdmissionRow[]> {
@@ -173,47 +224,11 @@ export function createAdmissions(
     }
   }
 
-  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
-    async (batch) => {
-      const { unique, positions } = collapse(batch);
-      const rows = await ask(unique, { dry: false });
-      return batch.map((call, i) => {
-        const position = positions[i] as number;
-        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
-        if (row.outcome === 'locked') return LOCKED;
-        return input === call ? row : asJoined(row, input);
-      });
-    },
-    { patienceMs: LOCK_PATIENCE_MS },
-  );
-  // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
-  const predictions = new MicroBatcher<AdmissionRequest, AdmissionRow>((calls) => ask(calls, { dry: true }));
-
   return {
-    async admit(request) {
-      const row = await batcher.submit(request);
-      const { accountId, callId, outcome } = row;
-      if (outcome === 'admitted') {
-        const admitted = { accountId, callId, rate: rateOf(row) };
-        return { kind: request.answer === null ? 'started' : 'cached', ...admitted };
-      }
-      if (outcome === 'key_changed') throw new KeyChanged();
-      if (outcome !== 'joined') throw refusal(row, request.units, now());
-      const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
-      const finished = joinedState !== 'reserved';
-      return { kind: 'joined', accountId, callId, finished, background, answer };
-    },
-    undecidedForMs(request) {
+    ask,
+    undecidedForMs(request: AdmissionRequest): number | null {
       const endsAt = undecided.get(request);
       return endsAt === undefined ? null : Math.max(0, endsAt - performance.now());
-    },
-    async predict(caller, units) {
-      const row = await predictions.submit({ ...ANY_CALL, caller, units });
-      if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
-      if (row.outcome === 'key_changed') throw new KeyChanged();
-      const error = refusal(row, units, now());
-      if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
-      return { admitted: false, error };
     },
   };
 }
@@ -293,4 +308,17 @@ function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest)
 function rateOf({ minuteLimit, minuteLeft, resetAt }: AdmissionRow): MinuteRate {
   if (minuteLimit === null || resetAt === null) return null;
   return { limit: minuteLimit, remaining: minuteLeft, resetAt: resetAt.getTime() };
+}
+
+/** @param cost the beginning of the message. @throws SoukError QUOTA_MAX_UNITS. */
+export function checkMaxUnits(
+  cost: 'The call costs' | 'The batch can cost up to',
+  needed: number,
+  maxUnits: number | null,
+): void {
+  if (maxUnits === null || needed <= maxUnits) return;
+  throw new SoukError('QUOTA_MAX_UNITS', {
+    message: `${cost} ${needed} units; maxUnits is ${maxUnits}.`,
+    metadata: { needed, maxUnits },
+  });
 }

@@ -1,6 +1,8 @@
 import type { PoolName } from '../operations/pools.ts';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { NO_ID } from '../platform/db/rows.ts';
+import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** An admitted call, as stored by admission. Times are Unix milliseconds. */
@@ -26,7 +28,7 @@ export interface Call {
   input: unknown;
   /** True for a call of a batch. */
   background: boolean;
-  /** True if a caller that waited, or that joined the call, has its job instead of the answer. */
+  /** True if a caller received the job of the call instead of its answer, because it had waited long enough or joined the call. */
   polled: boolean;
 }
 
@@ -56,8 +58,8 @@ export async function notePolled(
 }
 
 /**
- * A list of calls reads this many calls at most, of which a filter, or the rule that calls of batches are not listed, may leave none.
- * It takes about ten milliseconds.
+ * The most calls that a page of a list reads, which takes about ten milliseconds. The page may be empty, because filters
+ * are applied afterwards and calls of batches are not listed.
  */
 export const MOST_CALLS_READ = 20_000;
 
@@ -111,7 +113,7 @@ const CALLS_READ = `select * from calls
   where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 order by id desc`;
 
 /** Gateways create ids by their own clocks, which may differ by this much. */
-const CLOCKS_APART_MS = 3_600_000;
+const CLOCKS_APART_MS = HOUR_MS;
 
 /** Returns a lower bound of the ids of version 7 that are created at this time or later. */
 function firstIdAt(unixMs: number): string {
@@ -144,7 +146,7 @@ export async function hasJoinableCall(
   return rowCount !== 0;
 }
 
-/** Returns the calls of several accounts at once, without those that do not exist. */
+/** Returns the calls of several accounts in one statement, without those that do not exist. */
 export async function findCalls(
   database: Database,
   ids: readonly { accountId: number; callId: string }[],
@@ -201,8 +203,6 @@ export async function listWaitingCalls(
   });
   return rows;
 }
-
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Returns those of some calls that are still open. */
 export async function findOpenCalls(

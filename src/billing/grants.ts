@@ -86,8 +86,7 @@ export async function isKnownPlan(database: Queryable, ids: readonly (number | n
 /**
  * Grants a subscription to an account.
  * @returns its id.
- * @throws GrantRefused if it overlaps another of the same wallet, because it would be undetermined which of the two
- * a call draws on.
+ * @throws GrantRefused if it overlaps another of the same wallet, because a call could draw on either of them.
  */
 export function grantSubscription(database: Transactable, grant: SubscriptionGrant): Promise<number> {
   return inTransaction(database, (client) => grantSubscriptionIn(client, grant));

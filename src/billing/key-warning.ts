@@ -1,5 +1,6 @@
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { Wallet } from './wallets.ts';
 
@@ -9,7 +10,7 @@ export interface KeyUnits {
   month: number;
 }
 
-/** Returns the units of each key of an account that has used some this month, by the id of the key. Admission counts the same for a key with a cap. */
+/** Returns the units that each key of an account has used this month, by the id of the key; without keys that have used none. Admission counts the units of a key with a cap in the same way. */
 export async function unitsByKey(
   database: Queryable,
   accountId: number,
@@ -121,5 +122,5 @@ function lowBalance({ general, off_peak, packs }: Pick<QuotaSnapshot, 'general' 
   return null;
 }
 
-const warnUntil = (now: number) => now + WARNING_DAYS * 86_400_000;
+const warnUntil = (now: number) => now + WARNING_DAYS * DAY_MS;
 const iso = (at: number) => new Date(at).toISOString();

@@ -18,7 +18,7 @@ interface ExpiredPack {
 
 /**
  * Releases every reservation whose deadline is over, left behind by workers or gateways that died. Safe in several
- * processes at once, because a call ends only once.
+ * processes at the same time, because a call ends only once.
  * @returns the calls that this run has released.
  */
 export async function releaseOverdue(
@@ -42,7 +42,7 @@ export async function releaseOverdue(
     overdue.forEach((call, i) => {
       if (endedNow[i]) released.push({ ...call, state: 'released', error });
     });
-    // If this run released none of a full batch, another process is releasing them, or they cannot be released. The
+    // If this run released none of the calls it read, another process is releasing them, or they cannot be released. The
     // next run tries again.
     if (overdue.length < BATCH || !endedNow.includes(true)) return released;
   }

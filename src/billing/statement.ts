@@ -83,7 +83,7 @@ interface DailyUseOfKey {
   units: number;
 }
 
-/** Returns the same as `dailyUse` by day and key. */
+/** Returns the units and calls of `dailyUse`, by day and key. */
 export async function dailyUseByKey(
   database: Database,
   accountId: number,

@@ -18,27 +18,19 @@ const MONTHS = 1_200;
 /** A day is counted 31 times in the longest month, so that the limit of the month is never reached first. */
 const DAYS_A_MONTH = 31;
 
-/** Creates a test key in a transaction of its own; see `createTestKeyIn`. */
+/**
+ * Creates a test key of a live account and, with the first one, its test account with a free wallet. Units renew each day; there
+ * are no payments. @param personId who creates it on the pages. @returns the key, which is not stored.
+ */
 export function createTestKey(
   database: Database,
   liveAccountId: number,
   now: number,
-  unitsPerDay?: number,
+  { personId = null, unitsPerDay }: { personId?: number | null; unitsPerDay?: number } = {},
 ): Promise<string> {
-  return inTransaction(database, (client) => createTestKeyIn(client, liveAccountId, now, unitsPerDay));
-}
-
-/**
- * Creates a test key of a live account and, with the first one, its test account with a free wallet. Units renew each day; there
- * are no payments. @returns the key, which is not stored.
- */
-async function createTestKeyIn(
-  client: ClientBase,
-  liveAccountId: number,
-  now: number,
-  unitsPerDay?: number,
-): Promise<string> {
-  return createKey(client, await openTestAccount(client, liveAccountId, now, unitsPerDay), now);
+  return inTransaction(database, async (client) =>
+    createKey(client, await openTestAccount(client, liveAccountId, now, unitsPerDay), now, personId),
+  );
 }
 
 /** Creates the test account of a live account with its free wallet, unless it exists. @returns its id. */

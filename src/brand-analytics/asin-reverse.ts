@@ -1,6 +1,7 @@
 import { type Fluctuation, fluctuationOf, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import { asinToNumber, percent } from './rank-row.ts';
+import { asinToNumber } from './asin-number.ts';
+import { percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 /** A search term for which a product was among the three most clicked. */

@@ -1,12 +1,9 @@
-import {
-  addDays,
-  lastEndedWeek,
-  REPORT_SITES,
-  type ReportSite,
-} from '../operations/brand-analytics/keywords.ts';
+import { lastEndedWeek, REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import type { Providers } from '../operations/pools.ts';
+import { addDays } from '../platform/calendar.ts';
 import { type Clock, sleep } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import { downloadDocument, readFault } from '../upstream/selling-partner/download.ts';
 import {
   ProviderRefusal,
@@ -19,10 +16,10 @@ import { claimReports, type ImportResult, type ImportStage, importWeek } from '.
 const WEEKS_BACK = 4;
 
 /** No report is ready before the Sunday evening (UTC) after its week. */
-const READY_AFTER_MS = 42 * 3_600_000;
+const READY_AFTER_MS = 42 * HOUR_MS;
 
-const FIRST_PAUSE_MS = 3_600_000;
-const LONGEST_PAUSE_MS = 24 * 3_600_000;
+const FIRST_PAUSE_MS = HOUR_MS;
+const LONGEST_PAUSE_MS = DAY_MS;
 
 /** Returns the weeks that should be available by now, with the newest week of each site first. */
 export function wantedWeeks(sites: readonly ReportSite[], now: number): { site: ReportSite; week: string }[] {
@@ -155,8 +152,8 @@ interface FetchDeps {
  * hour.
  */
 const FIRST_CHECK_PAUSE_MS = 5_000;
-const LONGEST_CHECK_PAUSE_MS = 60_000;
-const GIVE_UP_MS = 3 * 3_600_000;
+const LONGEST_CHECK_PAUSE_MS = MINUTE_MS;
+const GIVE_UP_MS = 3 * HOUR_MS;
 
 /**
  * Requests the report of a week, waits for it, and imports it while it downloads. Continues with a report that was
@@ -228,7 +225,7 @@ async function finalState(
     const state = await provider.state(site, reportId, signal);
     if (state.status !== 'IN_QUEUE' && state.status !== 'IN_PROGRESS') return state;
     if (clock.now() >= giveUpAt)
-      throw new ProviderRefusal(`The report is still ${state.status} after ${GIVE_UP_MS / 3_600_000} hours.`);
+      throw new ProviderRefusal(`The report is still ${state.status} after ${GIVE_UP_MS / HOUR_MS} hours.`);
     onProgress?.({ stage: 'waiting', status: state.status });
     await sleep(clock, pauseMs, signal);
     pauseMs = Math.min(pauseMs * 1.5, LONGEST_CHECK_PAUSE_MS);

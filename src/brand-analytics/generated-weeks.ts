@@ -4,12 +4,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import {
-  addDays,
-  lastEndedWeek,
-  REPORT_SITE_CODES,
-  type ReportSite,
-} from '../operations/brand-analytics/keywords.ts';
+import { lastEndedWeek, REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
+import { addDays } from '../platform/calendar.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { programArguments } from '../platform/project.ts';
@@ -44,7 +40,7 @@ function startReportGenerator(folder: string, wanted: readonly SiteWeek[], terms
     detached: true,
   });
   const ended = endOf(child);
-  // Attached at once, because Node discards unread lines when the process ends.
+  // Attached immediately, because Node discards unread lines when the process ends.
   const lines = on(createInterface({ input: child.stdout }), 'line', { close: ['close'] });
   return {
     async *weeks() {

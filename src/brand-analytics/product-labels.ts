@@ -1,12 +1,12 @@
-import { siteOfDomain } from '../operations/brand-analytics/keywords.ts';
+import { REPORT_SITES } from '../operations/brand-analytics/keywords.ts';
 import { isRecord } from '../operations/params/request.ts';
-import type { Product } from '../operations/products/detail-level.ts';
+import type { Product } from '../operations/products/product.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { writeBehind } from '../platform/write-behind.ts';
 import type { KeepaTransport } from '../upstream/keepa/transport.ts';
-import { asinToNumber } from './rank-row.ts';
+import { asinToNumber } from './asin-number.ts';
 
 /** Stores brand and category of the products that a worker fetches. */
 interface ProductLabels {
@@ -21,6 +21,9 @@ interface Labels {
   brand: string | null;
   category: string | null;
 }
+
+/** The sites that have reports. */
+const DOMAINS: ReadonlySet<number> = new Set(Object.values(REPORT_SITES).map(({ domain }) => domain));
 
 /** Further products are not learned until the next write. */
 const MOST_WAITING = 20_000;
@@ -54,7 +57,7 @@ export function createProductLabels(
   });
 
   function learn(domain: number, products: readonly unknown[]): void {
-    if (siteOfDomain(domain) === undefined) return;
+    if (!DOMAINS.has(domain)) return;
     for (const product of products) {
       const labels = labelsOf(domain, product);
       if (labels) found.add(`${domain}/${labels.asin}`, labels);

@@ -10,15 +10,8 @@ import {
 } from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { LABEL_KINDS, type LabelKind } from './label-kinds.ts';
-import {
-  clickSumTag,
-  conversionSumTag,
-  fluctuationTag,
-  foundBySql,
-  ROW_COLUMNS,
-  rangeAfter,
-  type StoredRow,
-} from './rank-row.ts';
+import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
+import { clickSumTag, conversionSumTag, fluctuationTag, foundBySql, rangeAfter } from './row-tags.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 /** How the terms that match a keyword are found. */

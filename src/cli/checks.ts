@@ -110,7 +110,7 @@ async function migrations(databaseUrl: string): Promise<{ message: string }> {
 interface RedisServer {
   /** What INFO returns. */
   info: string;
-  /** The value of `rdbcompression`; null if the server does not show its settings, as many providers of Redis have it. */
+  /** The value of `rdbcompression`; null if the server does not show its settings, as is common at providers of hosted Redis. */
   rdbCompression: string | null;
 }
 

@@ -155,7 +155,7 @@ const settings = {
     ),
   ...PAYMENT_SETTINGS,
   ADMIN_TOKEN: operatorToken.describe(
-    'Token for the operator console at `/admin`, to sign in with, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
+    'Operator token: with it the first operator gets the role at `/admin/claim`, and programs open the console, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
   ),
   METRICS_TOKEN: operatorToken.describe(
     'Token for `/metrics`, sent as a bearer token or as a password. Default: only programs on the same machine may read the metrics, and none while PUBLIC_URL or TRUST_PROXY is set',
@@ -186,7 +186,7 @@ const settings = {
       ),
     )
     .describe(
-      'Further host names under which `/mcp` may be reached, besides HOST, the host of PUBLIC_URL, `localhost`, `127.0.0.1` and `[::1]`. Requests from pages of other hosts are refused',
+      'Further host names under which `/mcp` may be reached, in addition to HOST, the host of PUBLIC_URL, `localhost`, `127.0.0.1` and `[::1]`. Requests from pages of other hosts are refused',
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
     .optional()

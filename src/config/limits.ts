@@ -21,7 +21,7 @@ function whole(fallback: number, from = 1, to = Number.MAX_SAFE_INTEGER) {
 /** Limits on what an account, an address or a store may take. They are keys of the setting LIMITS. */
 export const LIMITS = {
   FREE_REQUESTS_PER_SECOND: whole(20).describe(
-    'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; counted over 5 seconds, so five times as many may arrive at once',
+    'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; counted over 5 seconds, so five times as many may arrive at the same time',
   ),
   OPEN_REQUESTS_PER_ACCOUNT: whole(200).describe(
     'Requests of an account that one gateway answers at the same time, including calls and long polls that wait',
@@ -48,10 +48,10 @@ export const LIMITS = {
     'Webhooks of a call; identical requests within five minutes are one call, and each may name an address',
   ),
   PENDING_WEBHOOKS_PER_ACCOUNT: whole(WEBHOOK_LIMITS.pendingPerAccount).describe(
-    'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
+    'Undelivered webhooks that an account may have. At the limit, requests with a webhook are refused',
   ),
   PENDING_WEBHOOK_HOSTS_PER_ACCOUNT: whole(WEBHOOK_LIMITS.hostsPerAccount).describe(
-    'Hosts of the webhooks of an account that are not delivered; beyond that, requests with a webhook to another host are refused',
+    'Hosts to which an account may have undelivered webhooks. At the limit, requests with a webhook to a further host are refused',
   ),
   UNKNOWN_KEYS_PER_MINUTE: whole(UNKNOWN_KEYS_PER_MINUTE).describe(
     'Unknown keys of one address that a gateway refuses with 401 in a minute; further ones get 429',
@@ -93,7 +93,7 @@ export const LIMITS = {
     'Months after which the lines of the ledger are folded into one line for each pack or subscription, kind and month; more than CALLS_KEPT_MONTHS. 0: never',
   ),
   REPORT_WEEKS_KEPT: whole(RETENTION.reportWeeks, 5, 10_000).describe(
-    'Weekly reports of each site that are kept, besides the one before them',
+    'Weekly reports of each site that are kept, in addition to the one before them',
   ),
 } as const;
 

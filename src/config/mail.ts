@@ -45,7 +45,7 @@ export function mailOf(config: MailConfig): MailSettings | null {
   return { from, publicUrl: PUBLIC_URL, transport: smtpUrl === undefined ? null : { smtpUrl } };
 }
 
-/** Returns the same for a worker, which needs SMTP_URL if it sends mails. @throws ConfigError. */
+/** Returns the settings of mails for a worker, which needs SMTP_URL if it sends mails. @throws ConfigError. */
 export function mailSenderOf(config: MailConfig & Pick<Config, 'WORKER_POOLS'>): MailSettings | null {
   const settings = mailOf(config);
   if (settings && settings.transport === null && config.WORKER_POOLS.includes(BATCH_POOL))

@@ -3,6 +3,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import { v7 as uuid } from 'uuid';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
+import { routeOf } from '../accounts/account-address.ts';
 import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
@@ -56,7 +57,6 @@ import { createSecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../results/answer-store.ts';
-import { routeOf } from '../site/account-address.ts';
 import { sendNotFoundPage } from '../site/kit/error-page.tsx';
 import type { SiteDeps } from '../site/pages.ts';
 import { registerWeb } from '../site/web.ts';
@@ -75,11 +75,13 @@ interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
 function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
   const { database, reports, money: moneyDatabase, redis, cache, keys } = parts;
-  const { clock, log, events, tracing } = parts;
-  const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
-  const authentication = createAuthentication(moneyDatabase, clock.now, events);
-  const wrongKeys = createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute);
-  const hasTestMode = Boolean(settings.testMode);
+  const { clock, log, events, tracing, registry, queueGauges } = parts;
+  const { queues, completions, fairness, backlog } = parts;
+  const authentication = {
+    authentication: createAuthentication(moneyDatabase, clock.now, events),
+    wrongKeys: createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute),
+    hasTestMode: Boolean(settings.testMode),
+  };
   const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
   const settlements = createSettlements(moneyDatabase, clock.now);
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
@@ -88,44 +90,28 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const money = { database, clock, events, admissions, settlements };
   const { channel: completionChannel } = completions;
   const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
-  const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
-  const uploadTurns = createUploadTurns(redis, keys, settings.limits.uploadBytesPerMinute);
-  const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace, uploadTurns };
+  const uploads = uploadDepsOf(settings, parts);
   const schedules = { ...uploads, database, reports, clock, offPeak, webhooks, accountLimits };
+  const quotaSnapshots = createQuotaSnapshots<Record<string, unknown>>(clock, settings.limits.freePerSecond);
+  const agents = { database, redis, keys, clock, log, completions, answers };
   return {
-    authentication: { authentication, wrongKeys, hasTestMode },
+    authentication,
     limits,
     queued: {
       ...money,
       ...jobs,
       fairness,
       tracing,
-      authentication,
       webhooks,
+      log,
+      authentication: authentication.authentication,
       freeRequests: limits.free,
       requireStorage: createStorageCheck({ database, redis, keys }, accountLimits, clock),
       parsed: createParsedRequests(),
-      log,
     },
-    local: {
-      database,
-      reports,
-      admissions,
-      clock,
-      offPeak,
-      providers,
-      links,
-      quotaSnapshots: createQuotaSnapshots(clock, settings.limits.freePerSecond),
-    },
+    local: { database, reports, admissions, clock, offPeak, providers, links, quotaSnapshots },
     jobs: { ...money, ...jobs },
-    batches: {
-      accountLimits,
-      database,
-      clock,
-      log,
-      ...uploads,
-      onBatchFinished: createBatchNotifier(clock),
-    },
+    batches: { ...uploads, accountLimits, database, clock, log, onBatchFinished: createBatchNotifier(clock) },
     schedules,
     trackers: schedules,
     billing: { database, clock },
@@ -141,20 +127,22 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
     hasProxy: settings.trustProxy !== undefined || settings.pages?.publicUrl !== undefined,
-    mcp: {
-      authentication,
-      wrongKeys,
-      hasTestMode,
-      limits,
-      settings: mcp,
-      database,
-      redis,
-      keys,
-      clock,
-      log,
-      completions,
-      answers,
-    },
+    mcp: { ...authentication, ...agents, limits, settings: mcp },
+  };
+}
+
+/** Returns what receives the bodies of batches. */
+function uploadDepsOf(
+  { limits }: GatewaySettings,
+  { uploading, keys, batchQueue, replies, clock, redis }: ApiParts,
+) {
+  return {
+    redis: uploading,
+    keys,
+    batchQueue,
+    replies,
+    uploadPace: createUploadPace(clock, limits.uploadBytesPerSecond),
+    uploadTurns: createUploadTurns(redis, keys, limits.uploadBytesPerMinute),
   };
 }
 
@@ -164,18 +152,11 @@ const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd'
 
 /** Returns the dependencies of the HTTP side of a gateway. */
 export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
-  const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
-  const { redis, cache, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
+  const { operator = {}, pages = DEFAULT_PAGES } = settings;
+  const { redis, keys, queues, batchQueue, events, clock, log } = parts;
   const { pages: database, registry, requestMetrics, tracing } = parts;
-  const {
-    publicUrl,
-    trials = 'manual',
-    payments,
-    hasDemoPictures = false,
-    pictureRoutes = null,
-    mail,
-  } = pages;
-  const { adminToken } = operator;
+  const { publicUrl = null, payments } = pages;
+  const { adminToken: token } = operator;
   const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
   const stripe =
     typeof payments.way === 'object'
@@ -196,47 +177,51 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     tracing,
     api,
     queueBoard:
-      adminToken === undefined
-        ? null
-        : {
-            queues,
-            batchQueue,
-            database,
-            clock,
-            attempts,
-            publicUrl: publicUrl ?? null,
-            token: adminToken,
-          },
+      token === undefined ? null : { queues, batchQueue, database, clock, attempts, publicUrl, token },
     stripe,
-    site: {
-      database,
-      redis,
-      cache,
-      keys,
-      attempts,
-      clock,
-      log,
-      events,
-      queueGauges,
-      offPeak,
-      providers,
-      currency: payments.currency,
-      publicUrl,
-      adminToken,
-      tokenPrice: pages.tokenPrice ?? null,
-      supportGrantUnits: pages.supportGrantUnits ?? SUPPORT_GRANT_UNITS,
-      limits: api.limits,
-      trials: trialPolicyOf(trials, mailWayOf(mail) === 'sent'),
-      testMode: settings.testMode ?? null,
-      imageCdnUrl: settings.links.imageCdnUrl,
-      hasDemoPictures,
-      pictureRoutes,
-      mail: mailWayOf(mail),
-      secretBox: createSecretBox(settings.secretKeys),
-      statusBoard: createStatusBoard({ database, clock, log }),
-      announcements: pollAnnouncements({ database, clock, log }),
-      payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
-    },
+    site: siteDepsOf(settings, parts, { attempts, stripe, limits: api.limits }),
+  };
+}
+
+/** Returns the dependencies of the pages. */
+function siteDepsOf(
+  settings: GatewaySettings,
+  parts: AppParts,
+  shared: Pick<SiteDeps, 'attempts' | 'limits'> & Pick<AppDeps, 'stripe'>,
+): SiteDeps {
+  const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
+  const { pages: database, redis, cache, keys, events, queueGauges, clock, log } = parts;
+  const { publicUrl, trials = 'manual', payments, hasDemoPictures = false, pictureRoutes = null } = pages;
+  const mail = mailWayOf(pages.mail);
+  const { attempts, limits, stripe } = shared;
+  return {
+    database,
+    redis,
+    cache,
+    keys,
+    attempts,
+    clock,
+    log,
+    events,
+    queueGauges,
+    offPeak,
+    providers,
+    currency: payments.currency,
+    publicUrl,
+    adminToken: operator.adminToken,
+    tokenPrice: pages.tokenPrice ?? null,
+    supportGrantUnits: pages.supportGrantUnits ?? SUPPORT_GRANT_UNITS,
+    limits,
+    trials: trialPolicyOf(trials, mail === 'sent'),
+    testMode: settings.testMode ?? null,
+    imageCdnUrl: settings.links.imageCdnUrl,
+    hasDemoPictures,
+    pictureRoutes,
+    mail,
+    secretBox: createSecretBox(settings.secretKeys),
+    statusBoard: createStatusBoard({ database, clock, log }),
+    announcements: pollAnnouncements({ database, clock, log }),
+    payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
   };
 }
 

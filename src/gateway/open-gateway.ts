@@ -9,10 +9,9 @@ import { startReconciling } from '../../jobs/reconcile.ts';
 import { type CompletionMap, openCompletionMap } from '../../jobs/wait.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
-import type { WebhookSettings } from '../api/operations/call-options.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
 import { createRequestMetrics, type RequestLimits, type RequestMetrics } from '../api/plugins/requests.ts';
-import type { AccountLimits } from '../batches/limits.ts';
+import type { AccountLimits, WebhookSettings } from '../batches/limits.ts';
 import { type BatchQueue, openBatchQueue, openReplies, type Replies } from '../batches/uploads.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
@@ -94,7 +93,7 @@ export interface Stores {
 /** The most connections of each pool. */
 const CONNECTIONS = { money: 6, database: 8, pages: 4, readiness: 1, testReports: 2 } as const;
 
-/** How much longer than an admission may take a gateway waits for its result, so that PostgreSQL says what it did. */
+/** A gateway waits this much longer than an admission may take, so that PostgreSQL reports the outcome before the gateway gives up. */
 const ADMISSION_MARGIN_MS = 300;
 
 /** @throws when Redis cannot be reached. */
@@ -349,7 +348,7 @@ export async function openGateway(
     events,
     clock,
     log,
-    // On connections and in batches of its own, so that requests do not wait for it.
+    // It has connections and batches of its own, so that requests do not wait for it.
     settlements: createSettlements(database, clock.now),
   });
   return {

@@ -29,7 +29,7 @@ export const pagination = z
   .describe('Position of this page in the full list; absent if the request has neither page nor perPage')
   .register(SCHEMA_NAMES, { id: 'Pagination' });
 
-/** Schemas of product values, in the units of the interface. The provider may omit any of them, or send null. */
+// Schemas of product values, in the units of the interface. The provider may omit any of them, or send null.
 
 /** A price in cents; for the site JP in whole yen. */
 export function price(of: string) {
@@ -53,7 +53,7 @@ export function words(of: string) {
   return z.string().describe(of);
 }
 
-/** Histories: one list for each type of value, with alternating index times and values. */
+/** A list of histories: one for each type of value, with alternating index times and values. */
 export function series(of: string) {
   return z.array(z.array(z.number()).nullable()).describe(of);
 }
@@ -63,7 +63,7 @@ export function largeId(of: string) {
   return z.number().meta({ type: 'integer', format: 'int64', description: `${of}; may exceed 2^53` });
 }
 
-/** Schemas of decoded products. Lists of a history are columns: entries at the same position belong together. */
+// Schemas of decoded products. Lists of a history are columns: entries at the same position belong together.
 
 const UNITS = {
   price: 'in the currency of the site',
@@ -81,7 +81,7 @@ const namedSeries = z
       .array(z.number().nullable())
       .optional()
       .describe(
-        'Shipping of the offers, beside their price in value; only in series of prices with shipping',
+        'Shipping of the offers, in addition to their price in value; only in series of prices with shipping',
       ),
   })
   .register(SCHEMA_NAMES, { id: 'Series' });
@@ -130,7 +130,7 @@ export const statistics = z
   .describe('Statistics by name of the statistic and of the series; only with decode=1')
   .register(SCHEMA_NAMES, { id: 'StatisticsBySeries' });
 
-/** Schemas of brand-analytics answers about search terms. Dates are Saturdays, YYYY-MM-DD; shares are percent. */
+// Schemas of brand-analytics answers about search terms. Dates are Saturdays, YYYY-MM-DD; shares are percent.
 
 export const reportSiteCode = z.enum(REPORT_SITE_CODES);
 
@@ -199,7 +199,7 @@ export const rankHistory = z
   .array(week.register(SCHEMA_NAMES, { id: 'KeywordHistoryEntry' }))
   .describe(LOADED_WEEKS);
 
-/** The same with the shares of the three most-clicked products of each week. */
+/** The rank history of a search term with the shares of the three most-clicked products of each week. */
 export const shareHistory = z
   .array(
     week

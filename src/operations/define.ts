@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorKind } from '../platform/errors.ts';
 import type { FieldsOf, Records } from './answer-fields.ts';
 import type { ReportsNeeded } from './brand-analytics/keywords.ts';
@@ -44,7 +45,7 @@ interface Described<Name extends string, Input> {
   /** Name of the MCP tool: group, verb, noun. */
   tool: string;
   toolset: Toolset;
-  /** What an agent must know besides the summary. */
+  /** What an agent must know in addition to the summary. */
   toolHint?: string;
   /** Defaults of the tool that differ from those of the HTTP interface. */
   toolDefaults?: Partial<Input>;
@@ -127,7 +128,7 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   partial?: PartialAnswer;
   respond: Responder<Input, Raw>;
   /** Batch items that differ only in this list are combined into one call. */
-  pack?: Pack<Input>;
+  bundle?: Bundle<Input>;
   /** The answer as a table, if it is a list of flat records. */
   table?: Table<Input>;
 }
@@ -140,12 +141,12 @@ type AnswerData = z.ZodObject;
 
 /** The sources that an answer lacks are not charged: `price.settle` leaves them out. */
 interface PartialAnswer {
-  /** Returns the error of an answer that lacks all of its sources: a call for them ends with it. */
+  /** Returns the error with which a call ends if all of its sources failed. */
   failureOf(data: Record<string, unknown>): ErrorKind | null;
 }
 
 /** Combines several calls into one, and splits its answer. */
-export interface Pack<Input> {
+export interface Bundle<Input> {
   /** The fields of the canonical input that can hold the list of texts. An input has one of them. */
   fields: readonly [keyof Input & string, ...(keyof Input & string)[]];
   /** The longest list of one call; 1 when calls with this input cannot be combined. */
@@ -162,7 +163,7 @@ export interface Table<Input> {
   rows(data: Record<string, unknown>, input: Input): readonly Record<string, unknown>[];
 }
 
-/** Turns raw data into the answer. `found` lacks the sources for which upstream has no data. */
+/** Converts raw data to the answer. `found` lacks the sources for which upstream has no data. */
 type Responder<Input, Raw> =
   | {
       type: 'json';
@@ -224,9 +225,7 @@ export function oneSource(identity: string, read?: Source['read']): readonly Sou
 }
 
 /** How long a cached answer lives. */
-export const CACHE_LIFETIME_MS = 3_600_000;
-
-const HOUR_MS = 3_600_000;
+export const CACHE_LIFETIME_MS = HOUR_MS;
 
 /** Returns the maximum age in milliseconds of a cached answer for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {

@@ -86,3 +86,10 @@ const byName = new Map<string, QueuedOperation>(QUEUED.map((operation) => [opera
 export function queuedOperation(name: string): QueuedOperation | undefined {
   return byName.get(name);
 }
+
+/** Returns the queued operation with a name that was checked before. @throws if it does not exist. */
+export function existingOperation(name: string): QueuedOperation {
+  const operation = queuedOperation(name);
+  if (!operation) throw new Error(`unknown operation ${name}`);
+  return operation;
+}

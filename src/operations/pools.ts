@@ -19,7 +19,7 @@ export const POOLS = {
 export type PoolName = keyof typeof POOLS;
 
 /**
- * Runs the test calls of all operations, so that they never occupy a place of live calls. Its jobs get data of the demo
+ * Runs the test calls of all operations, so that they never occupy a slot of live calls. Its jobs get data of the demo
  * provider.
  */
 export const TEST_POOL = 'test' satisfies PoolName;

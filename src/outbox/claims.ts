@@ -6,7 +6,7 @@ type Lane = Pick<ClaimedMessage, 'accountId' | 'host'>;
 
 /**
  * Claims due messages within the limits and without those under way, first those of accounts with the fewest under way,
- * then those of accounts whose turn is longest ago. Concurrent processes claim different messages.
+ * then those of accounts that were served longest ago. Concurrent processes claim different messages.
  * @param served the accounts of earlier claims, the latest last.
  */
 export async function claimDue(
@@ -39,7 +39,7 @@ export async function claimDue(
 const CANDIDATES_PER_SLOT = 8;
 
 /**
- * Returns due messages of hosts and accounts that have free slots: the first ones of each account, by turns. It takes
+ * Returns due messages of hosts and accounts that have free slots: the first ones of each account, alternating between accounts. It takes
  * an index step for each account with pending messages, and for each of its hosts up to `hostsPerAccount`. So a long queue of
  * one account or to one host costs as much as a short one. Of an account with more hosts than
  * slots, it takes the first message to each and draws lots, so that long queues to some hosts delay none to another.

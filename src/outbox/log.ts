@@ -31,7 +31,7 @@ export const MESSAGE = `id, account_id as "accountId", kind, recipient, state, a
   next_attempt_at as "nextAttemptAt", last_status as "lastStatus", last_error as "lastError", created_at as "createdAt",
   finished_at as "finishedAt"`;
 
-/** How many deliveries of an account stay in the log, besides pending ones. */
+/** How many deliveries of an account stay in the log, in addition to pending ones. */
 const DELIVERIES_KEPT = 100_000;
 
 const DELETED_AT_ONCE = 1_000;

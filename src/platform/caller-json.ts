@@ -1,7 +1,7 @@
 /** Limits on JSON that a caller sends, checked before anything is built from it. */
 export const CALLER_JSON_LIMITS = {
   fieldsOfObject: 1_000,
-  /** More than the records that a caller may send, so that a somewhat longer list gets the refusal that counts them. */
+  /** More than the records that a caller may send, so that a list with a few records too many gets the error that states their number. */
   valuesOfList: 200_000,
   levels: 20,
   levelsOfRecords: 64,

@@ -4,7 +4,7 @@ import type { Redis } from './redis.ts';
 
 /**
  * Receives the messages of a channel. A message that does not fit the schema is ignored, because it may come from a process
- * of another version: nothing depends on messages alone. The first one is logged.
+ * of another version: nothing depends on messages alone. The first ignored message is logged.
  * @param subscriber a Redis connection for subscriptions only.
  * @param isSharded whether messages are published with SPUBLISH.
  * @returns a function that ends it.

@@ -16,7 +16,7 @@ export function fingerprintOf(json: string): string {
   return hash('sha256', json, 'hex').slice(0, 32);
 }
 
-/** Returns what is stored of a random token: it cannot be turned back into the token. */
+/** Returns what is stored of a random token: the token cannot be derived from it. */
 export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

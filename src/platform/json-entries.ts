@@ -1,7 +1,5 @@
-/**
- * Finds the entries of a list or an object in a JSON text without parsing them, so that a part of an answer of many megabytes
- * can be taken. The text is one that this service has written, or parsed before.
- */
+// Finds the entries of a list or an object in a JSON text without parsing them, so that a part of a large answer can be
+// read. The text must be valid: written, or parsed before, by this service.
 
 /** An entry of a list or an object: the bytes from `start` to `end`. */
 export interface Entry {

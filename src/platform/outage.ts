@@ -2,8 +2,8 @@ import pg from 'pg';
 import { type Clock, sleep } from './clock.ts';
 
 /**
- * Default of the setting STORE_ANSWER_LIMIT_MS: a gateway refuses a request when a store has not answered for this long, so that
- * its caller has the refusal within two seconds.
+ * Default of the setting STORE_ANSWER_LIMIT_MS: a gateway refuses a request when a store has not answered for this long.
+ * The caller receives the refusal within two seconds.
  */
 export const STORE_ANSWER_LIMIT_MS = 1_200;
 
@@ -29,8 +29,8 @@ const TIMED_OUT =
   /^(Query read timeout|timeout exceeded when trying to connect|Command timed out)$|connection timeout|^(Connection terminated|Client was closed and is not queryable)$/;
 
 /**
- * Returns how a store fails, by an error: `down` if it is unreachable, stopping or starting, so that another attempt soon may
- * succeed; `slow` if a time limit is over, so that its caller must not wait any longer. null: the error has another cause.
+ * Returns how a store fails, by an error: `down` if it is unreachable, stopping or starting, and another attempt may
+ * soon succeed; `slow` if a time limit is over, and the caller must not wait any longer. null: the error has another cause.
  */
 export function outageOf(error: unknown): 'down' | 'slow' | null {
   if (!(error instanceof Error)) return null;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Whether this code runs as JavaScript from dist/, which `npm run build` creates, and not as TypeScript. */
@@ -14,6 +14,12 @@ function nearestPackage(folder: URL): URL {
 /** Returns the address of a file of the project. @param path from the top folder, such as `docs/glossary.md`. */
 export function projectFile(path: string): URL {
   return new URL(path, ROOT);
+}
+
+/** Returns the version of Souk, from package.json. */
+export function packageVersion(): string {
+  const text = readFileSync(projectFile('package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 /**

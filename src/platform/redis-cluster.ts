@@ -4,9 +4,9 @@ declare const plain: Cluster;
 type Overrides = Parameters<typeof plain.duplicate>[1];
 
 /**
- * A cluster that connects when `connect` is called, which settles. That of ioredis never does if its first attempt fails and a later
- * one succeeds, as in a fail-over: a process would not start, and BullMQ waits for it before it takes jobs again, on a duplicate for
- * its blocking reads. See https://github.com/redis/ioredis/pull/741, which was not merged.
+ * A cluster that connects when `connect` is called, and whose `connect` settles. The `connect` of ioredis never settles
+ * if its first attempt fails and a later one succeeds, as in a fail-over. A process would not start, and BullMQ, which
+ * waits for it on a duplicate connection, would take no jobs. See https://github.com/redis/ioredis/pull/741, which was not merged.
  */
 export class SettlingCluster extends Cluster {
   readonly #nodes: ClusterNode[];
@@ -22,7 +22,7 @@ export class SettlingCluster extends Cluster {
   }
 
   override async connect(): Promise<void> {
-    // ioredis calls this for each attempt, and none of them may leave a listener of its own.
+    // ioredis calls this for each attempt, so an attempt must not leave a listener behind.
     this.#ready ??= new Promise((resolve) =>
       this.once('ready', () => {
         this.#ready = null;

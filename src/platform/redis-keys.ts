@@ -29,13 +29,13 @@ export interface RedisKeys {
   jobsChannel: string;
   /** Channel of the completion messages for one process. */
   completionsChannel(id: string): string;
-  /** The processes that wait for a call, besides the one that submitted its job. */
+  /** The processes that wait for a call, in addition to the one that submitted its job. */
   waiting(callId: string): string;
   /** The mean run time of the jobs of a pool, as its workers see it. */
   meanDuration(pool: string): string;
   /** Channel of commands to workers about the jobs they run. */
   controlChannel: string;
-  /** Present while further requests wait for a job, besides the first. */
+  /** Present while further requests wait for a job, in addition to the first. */
   joined(callId: string): string;
   /** Present while a worker has to stop a job. */
   cancelled(callId: string): string;

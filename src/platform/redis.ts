@@ -10,13 +10,13 @@ export type Redis = SingleRedis | Cluster;
 
 /** The purpose of a connection. It determines the behaviour while Redis is down. */
 export type RedisPurpose =
-  /** For requests: commands fail at once, so that the request can be refused. */
+  /** For requests: commands fail immediately, so that the request can be refused. */
   | 'serving'
-  /** The same for the queues of a gateway. */
+  /** For the queues of a gateway: commands fail immediately, as for requests. */
   | 'submitting'
   /** For background work: commands wait until Redis returns. */
   | 'working'
-  /** The same for the queues of a worker. */
+  /** For the queues of a worker: commands wait until Redis returns, as for background work. */
   | 'pulling'
   /** For subscriptions, which are renewed after an outage. */
   | 'listening';
@@ -30,7 +30,7 @@ interface RedisOptions {
   onCommandError?: (error: unknown) => void;
   /**
    * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
-   * replaced: until Redis answers again, further commands fail at once. On all connections, a sentinel that does not answer within
+   * replaced: until Redis answers again, further commands fail immediately. On all connections, a sentinel that does not answer within
    * this time is passed over.
    */
   answerLimitMs?: number;
@@ -130,8 +130,8 @@ function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: n
           sentinelRetryStrategy: retryDelayMs,
           // The next sentinel is asked if one does not answer.
           sentinelCommandTimeout: answerLimitMs,
-          // An old master may hang. ioredis can listen for announcements of the sentinels instead, but one that comes while it connects
-          // again ends the connection for good.
+          // An old master may hang. ioredis can listen for announcements of the sentinels instead, but an announcement
+          // that arrives during a reconnection ends the connection for good.
           socketTimeout: failsAtOnce ? answerLimitMs : HANG_LIMIT_MS,
         }
       : nodes[0]),

@@ -1,6 +1,4 @@
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.ts';
 
 /** The pauses after failed attempts to send a webhook or a mail, more than a day in total. After the last one it has failed. */
 export const RETRY_DELAYS_MS: readonly number[] = [

@@ -1,5 +1,6 @@
 import type { Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
+import { HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import {
@@ -9,6 +10,7 @@ import {
   createHotAnswers,
   decodeAnswer,
   encodeAnswer,
+  type HotAnswers,
   INLINE_LIMIT_BYTES,
   POLL_LIFETIME_MS,
   type StoredAnswer,
@@ -64,7 +66,7 @@ export interface Answer {
 }
 
 /**
- * The place of a call's answer, recorded with the call: its own answer, which may be partial, or a version of a shared
+ * The location of a call's answer, recorded with the call: its own answer, which may be partial, or a version of a shared
  * one.
  */
 export type AnswerRef = string;
@@ -73,7 +75,7 @@ export const OWN_ANSWER: AnswerRef = 'own';
 
 const PARTIAL = 'partial:';
 
-/** @param unitsPaid what the account has paid for the answer, with earlier calls that it continues. */
+/** @param unitsPaid what the account has paid for the answer, including the earlier calls that it continues. */
 export function partialAnswerRef(unitsPaid: number): AnswerRef {
   return `${PARTIAL}${unitsPaid}`;
 }
@@ -107,8 +109,8 @@ export interface AnswerStore {
   /** Returns the large body of an answer from `findShared`. */
   loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
   /**
-   * Stores the answer of one call for POLL_LIFETIME_MS if a caller polls it, or if there is room for the answers of calls of
-   * the account that were answered directly; otherwise for a short time.
+   * Stores the answer of one call. It is kept for POLL_LIFETIME_MS if a caller polls it, or if the account has room for
+   * answers that were sent directly; otherwise for a short time.
    */
   putOwn(call: AnsweredCall, answer: Answer): Promise<void>;
   /** Stores an answer as the shared one, unless a fresher one is stored. */
@@ -120,7 +122,7 @@ export interface AnswerStore {
   keepShared(accountId: number, presentationId: string, answer: Answer): void;
   /** Keeps the answer of a call longer, for a caller that polls. The answer may be stored later. */
   keep(call: AnsweredCall): Promise<void>;
-  /** Does the same for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
+  /** Does what `keep` does, for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
   keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void>;
 }
 
@@ -128,16 +130,16 @@ export interface AnswerStore {
  * Lifetime of the answer of a call that was answered directly, if the account has no room for it, and of the answer of a
  * batch's call. Requests may join the call for five minutes after its acceptance.
  */
-const OWN_LIFETIME_MS = 15 * 60_000;
+const OWN_LIFETIME_MS = 15 * MINUTE_MS;
 
 /** Calls receive a shared answer for this long, so it is kept longer than an answer of one call. */
-const SHARED_FOR_MS = 3_600_000;
+const SHARED_FOR_MS = HOUR_MS;
 
-/** How many shared answers of accounts a process knows to be kept. */
+/** How many shared answers a process remembers to have kept for accounts. */
 const MAX_KNOWN_KEPT = 20_000;
 
-/** How long a shared answer is kept at least after it is no longer fresh, for requests that join a call with that answer. */
-const JOIN_MARGIN_MS = 6 * 60_000;
+/** The shortest time that a shared answer is kept after it is no longer fresh, for requests that join a call with that answer. */
+const JOIN_MARGIN_MS = 6 * MINUTE_MS;
 
 /** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
 const BODY_CACHE_BYTES = 128 * 1024 * 1024;
@@ -159,7 +161,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   cache.redis.defineCommand('soukKeepShared', { numberOfKeys: 3, lua: KEEP_SHARED });
   const { hot, load, loadSharedBody } = createAnswerReader(redis, keys, cache);
 
-  /** Adds an answer that was stored for polling to the stored bytes of its account. @param bytes the reply of a script: 0 if the answer was not stored for polling. */
+  /**
+   * Adds an answer that was stored for polling to the stored bytes of its account.
+   * @param bytes the reply of a script: 0 if the answer was not stored for polling.
+   */
   async function count(accountId: number, bytes: unknown): Promise<void> {
     if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
   }
@@ -167,30 +172,11 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   const hasRoom = (accountId: number, bytes: number): Promise<boolean> =>
     takeRoom(redis, keys, accountId, bytes, roomOf(accountId));
 
-  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
-
-  async function keepForAccount(
-    accountId: number,
-    presentationId: string,
-    { meta, body }: Answer,
-  ): Promise<void> {
-    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
-    const { version } = meta;
-    const newest = keys.sharedAnswer(presentationId);
-    const replaced = keys.replacedAnswer(presentationId, version);
-    await cache.redis.soukKeepShared(
-      newest,
-      replaced,
-      keys.body(newest, version),
-      version,
-      lifetimeMs + SHARED_FOR_MS,
-    );
-  }
-
   const store: AnswerStore = {
     findShared: (presentationId) => hot.find(presentationId),
     load,
     loadSharedBody,
+    ...createSharedWriter(keys, cache, hot, hasRoom),
 
     async putOwn({ accountId, callId, background = false }, answer) {
       const key = keys.callAnswer(callId);
@@ -204,26 +190,6 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
       await count(accountId, bytes);
       if (background || Number(bytes) > 0 || (await hasRoom(accountId, entry.length + large.length))) return;
       await Promise.all([key, body].map((name) => redis.pexpire(name, OWN_LIFETIME_MS)));
-    },
-
-    keepShared(accountId, presentationId, answer) {
-      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
-      if (knownKept.has(name)) return;
-      knownKept.set(name, true);
-      // The caller has its answer. It can be read as a job for about an hour without this.
-      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
-    },
-
-    async putShared(presentationId, answer, freshForMs) {
-      const key = keys.sharedAnswer(presentationId);
-      const { entry, large } = toStore(answer);
-      const body = keys.body(key, answer.meta.version);
-      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
-      await cache.attempt(async () => {
-        const stored = setBody(cache.redis, body, large, lifetimeMs);
-        await Promise.all([cache.redis.soukPutShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
-      }, null);
-      hot.forget(presentationId);
     },
 
     async keep({ accountId, callId }) {
@@ -243,6 +209,51 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   return store;
 }
 
+/** Stores shared answers. @param hasRoom takes room of an account for some bytes, and returns whether it had that room. */
+function createSharedWriter(
+  keys: RedisKeys,
+  cache: Cache,
+  hot: HotAnswers,
+  hasRoom: (accountId: number, bytes: number) => Promise<boolean>,
+): Pick<AnswerStore, 'putShared' | 'keepShared'> {
+  const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
+
+  async function keepForAccount(
+    accountId: number,
+    presentationId: string,
+    { meta, body }: Answer,
+  ): Promise<void> {
+    const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
+    const { version } = meta;
+    const newest = keys.sharedAnswer(presentationId);
+    const replaced = keys.replacedAnswer(presentationId, version);
+    const places = [newest, replaced, keys.body(newest, version)];
+    await cache.redis.soukKeepShared(...places, version, lifetimeMs + SHARED_FOR_MS);
+  }
+
+  return {
+    async putShared(presentationId, answer, freshForMs) {
+      const key = keys.sharedAnswer(presentationId);
+      const { entry, large } = toStore(answer);
+      const body = keys.body(key, answer.meta.version);
+      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
+      await cache.attempt(async () => {
+        const stored = setBody(cache.redis, body, large, lifetimeMs);
+        await Promise.all([cache.redis.soukPutShared(key, entry, lifetimeMs, JOIN_MARGIN_MS), stored]);
+      }, null);
+      hot.forget(presentationId);
+    },
+
+    keepShared(accountId, presentationId, answer) {
+      const name = `${accountId}:${presentationId}:${answer.meta.version}`;
+      if (knownKept.has(name)) return;
+      knownKept.set(name, true);
+      // The caller has its answer. It can be read as a job for about an hour without this.
+      keepForAccount(accountId, presentationId, answer).catch(() => knownKept.delete(name));
+    },
+  };
+}
+
 /** Reads stored answers. */
 function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
   const bodies = new LRUCache<string, Buffer, { from: Redis }>({
@@ -251,11 +262,6 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
     // A body never changes under its key, so concurrent requests share one fetch.
     fetchMethod: async (key, _stale, { context: { from } }) => (await from.getBuffer(key)) ?? undefined,
   });
-
-  async function findAt(from: Redis, key: string): Promise<StoredAnswer | null> {
-    const bytes = await from.getBuffer(key);
-    return bytes ? decodeAnswer(bytes) : null;
-  }
 
   const hot = createHotAnswers((presentationId) =>
     cache.attempt(() => findAt(cache.redis, keys.sharedAnswer(presentationId)), null),
@@ -268,7 +274,7 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
     return body ? { meta, body } : null;
   }
 
-  /** Few clients read the answer of one call, so bodies of medium size would only displace others. */
+  /** Few clients read the answer of the same call, so keeping bodies of medium size would only displace others. */
   async function loadBody(from: Redis, key: string, { size, fromCache }: AnswerMeta): Promise<Buffer | null> {
     if (!fromCache && size <= MEDIUM_BYTES) return from.getBuffer(key);
     return (await bodies.fetch(key, { context: { from } })) ?? null;
@@ -307,6 +313,11 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
       );
     },
   };
+}
+
+async function findAt(from: Redis, key: string): Promise<StoredAnswer | null> {
+  const bytes = await from.getBuffer(key);
+  return bytes ? decodeAnswer(bytes) : null;
 }
 
 function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import type { Logger } from '../platform/log.ts';
 import { outageOf } from '../platform/outage.ts';
@@ -46,7 +47,7 @@ export const VERSION_LENGTH = 20;
 
 /** Creates a version: the fetch time in hex, so that versions sort by age, and a random part. */
 export function newVersion(fetchedAt: number): string {
-  // Node draws the random bits of many UUIDs at once; a few bytes cost as much as all of them.
+  // Node draws the random bits of many UUIDs in one step; a few bytes cost as much as all of them.
   const random = randomUUID().slice(TIME_DIGITS - VERSION_LENGTH);
   return fetchedAt.toString(16).padStart(TIME_DIGITS, '0') + random;
 }
@@ -72,9 +73,11 @@ export function decodeAnswer(bytes: Buffer): StoredAnswer {
 }
 
 /** How long a caller may fetch the result of a job. */
-export const POLL_LIFETIME_MS = 24 * 3_600_000;
+export const POLL_LIFETIME_MS = DAY_MS;
 
-const HOUR_MS = 3_600_000;
+/** The counts of stored bytes are kept by the hour, so the oldest hour is counted in full. */
+const COUNTED_HOURS = POLL_LIFETIME_MS / HOUR_MS;
+const COUNTS_LIFETIME_MS = POLL_LIFETIME_MS + HOUR_MS;
 
 /** Counts by the hour of Redis's clock, because answers expire by that clock too. */
 const ADD = `
@@ -99,7 +102,7 @@ export async function addStoredBytes(
   accountId: number,
   bytes: number,
 ): Promise<void> {
-  await redis.eval(ADD, 1, keys.storedBytes(accountId), bytes, POLL_LIFETIME_MS + HOUR_MS);
+  await redis.eval(ADD, 1, keys.storedBytes(accountId), bytes, COUNTS_LIFETIME_MS);
 }
 
 const TAKE = `
@@ -127,13 +130,13 @@ export async function takeRoom(
   bytes: number,
   limit: number,
 ): Promise<boolean> {
-  const lifetimes = [POLL_LIFETIME_MS + HOUR_MS, POLL_LIFETIME_MS / HOUR_MS];
-  return (await redis.eval(TAKE, 1, keys.directBytes(accountId), bytes, limit, ...lifetimes)) === 1;
+  const values = [bytes, limit, COUNTS_LIFETIME_MS, COUNTED_HOURS];
+  return (await redis.eval(TAKE, 1, keys.directBytes(accountId), ...values)) === 1;
 }
 
 /** Returns the bytes of an account's stored answers that have not expired. Answers that expired within the last hour may be included. */
 export async function storedBytes(redis: Redis, keys: RedisKeys, accountId: number): Promise<number> {
-  return Number(await redis.eval(SUM, 1, keys.storedBytes(accountId), POLL_LIFETIME_MS / HOUR_MS));
+  return Number(await redis.eval(SUM, 1, keys.storedBytes(accountId), COUNTED_HOURS));
 }
 
 /** The Redis of what may be lost at any time: shared answers and sources, with the flights that fetch them. */
@@ -142,8 +145,8 @@ export interface Cache {
   /** Whether it is a Redis of its own: the setting CACHE_REDIS_URL. */
   isOwn: boolean;
   /**
-   * Runs a command of the cache. If it fails on a Redis of its own, returns `otherwise`, so that the data is fetched, or not
-   * kept. A failure on the common Redis is thrown, like that of any other command.
+   * Runs a command of the cache. If the cache has a Redis of its own and the command fails, returns `otherwise`, so that
+   * the caller fetches the data, or does not keep it. A failure on the common Redis is thrown, like that of any other command.
    */
   attempt<Value>(command: () => Promise<Value>, otherwise: Value): Promise<Value>;
 }
@@ -154,7 +157,7 @@ export function cacheOn(redis: Redis): Cache {
 }
 
 /** A fault of the cache is logged at most this often. */
-const LOG_EVERY_MS = 60_000;
+const LOG_EVERY_MS = MINUTE_MS;
 
 /**
  * Connects to a Redis that holds only cached data, if there is one. It may be down, now and later.
@@ -200,7 +203,7 @@ const MAX_BYTES = 32 * 2 ** 20;
 const ENTRY_BYTES = 1_024;
 
 /** Keeps the small answers that several requests look up at the same time, so that Redis is asked for each once a second. */
-interface HotAnswers {
+export interface HotAnswers {
   /** Returns an answer that is in memory, or the promise of one. */
   find(id: string): StoredAnswer | Promise<StoredAnswer | null>;
   /** Forgets an answer that was replaced. */
@@ -308,7 +311,8 @@ const HEAD_BYTES = 13;
 /**
  * Layout: fetch time (8 bytes, a big-endian double, which a Redis script reads), kind (1 byte), tokens (4 bytes, a
  * big-endian float), content.
- * @param read if given, the provider's own compressed answer is stored, where the value has one. `decodeSource` needs the same.
+ * @param read reads the value from the provider's answer. If it is given, the compressed answer is stored as the provider sent it, if
+ *   the value has one. `decodeSource` needs the same function.
  */
 export async function encodeSource(
   { value, fetchedAt, tokens }: StoredSource,

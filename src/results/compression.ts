@@ -20,7 +20,7 @@ function pieceBytes(expected: number): number {
 /** Compressing smaller bodies costs more than it saves. */
 const SMALLEST_BYTES = 4096;
 
-export interface Packed {
+export interface EncodedBody {
   encoding: 'identity' | 'gzip';
   bytes: Buffer;
 }
@@ -47,7 +47,7 @@ export async function compress(body: Buffer): Promise<{ encoding: 'identity' | '
 const LEVEL = 1;
 
 /** Compresses a body for clients off the event loop, if that makes it smaller. */
-export async function pack(body: Buffer): Promise<Packed> {
+export async function compressForClients(body: Buffer): Promise<EncodedBody> {
   if (body.length < SMALLEST_BYTES) return { encoding: 'identity', bytes: body };
   const bytes = await gzip(body, { level: LEVEL, chunkSize: pieceBytes(body.length / 2) });
   return { encoding: 'gzip', bytes };
@@ -70,7 +70,7 @@ const SMALL_BYTES = 262_144;
 /** The decompressed bytes are more than is allowed. */
 export class TooLargeError extends Error {}
 
-/** Decompresses, off the event loop what is not small. @throws TooLargeError; an error of zlib if the bytes are malformed. */
+/** Decompresses bytes; large ones off the event loop. @throws TooLargeError; an error of zlib if the bytes are malformed. */
 export async function decompress(
   { encoding, bytes }: { encoding: Compression | 'identity'; bytes: Buffer },
   maxBytes: number = kMaxLength,

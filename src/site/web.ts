@@ -1,11 +1,12 @@
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { accountNamed, addressFor } from '../accounts/account-address.ts';
 import { type Ability, isAble, rolesAble } from '../accounts/members.ts';
 import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
-import { accountNamed, addressFor } from './account-address.ts';
+import { registerAccountAudit } from './customer/audit.tsx';
 import { registerBatchList, registerBatchPage, registerNewBatch } from './customer/batches.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
 import { registerExplore } from './customer/explore/explore-page.tsx';
@@ -34,6 +35,7 @@ import { registerAssets } from './kit/assets.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/render.tsx';
 import { registerOperator } from './operator/register-operator.ts';
+import { writePageActs } from './page-acts.ts';
 import type { Pages, SiteDeps } from './pages.ts';
 import { enter, loadSession, returnQuery } from './session.ts';
 import { registerHome } from './visitor/home.tsx';
@@ -75,6 +77,7 @@ const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Abili
   [registerKeys, 'keys'],
   [registerTestMode, 'keys'],
   [registerTeam, 'people'],
+  [registerAccountAudit, 'people'],
   [registerSettings, 'people'],
   [registerNotices, null],
   [registerOwnData, 'ownership'],
@@ -156,6 +159,7 @@ function registerAccount(scope: FastifyInstance, pages: Pages): void {
     if (entered && typeof location === 'string')
       reply.header('location', addressFor(entered.accountId, location));
   });
+  writePageActs(scope, pages);
   for (const [register, ability] of ACCOUNT_PAGES) {
     scope.register(async (group) => {
       group.addHook('preHandler', async (request) => requireAbility(request, ability));
@@ -187,6 +191,7 @@ function registerPerson(scope: FastifyInstance, pages: Pages): void {
     if (request.session) return undefined;
     return reply.redirect(`/sign-in${isReading(request) ? returnQuery(request.originalUrl) : ''}`, 303);
   });
+  writePageActs(scope, pages);
   for (const register of PERSON_PAGES) register(scope, pages);
 }
 

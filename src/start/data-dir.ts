@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MINUTE_MS } from '../platform/durations.ts';
 import { run } from '../platform/embedded/binaries.ts';
 
 /** The right of one `npm start` to use a data folder. */
@@ -21,7 +23,7 @@ interface Note {
 }
 
 /** A stopping Souk answers its last requests, and PostgreSQL writes a checkpoint. */
-const WAIT_LIMIT_MS = 60_000;
+const WAIT_LIMIT_MS = MINUTE_MS;
 const LOOK_EVERY_MS = 100;
 
 /** The programs that an `npm start` runs. */
@@ -64,7 +66,7 @@ async function previousEnd(file: string, dataDir: string): Promise<void> {
       throw new Error(
         `Souk is already running on ${dataDir} (process ${left.join(', ')}). Stop it, or set SOUK_DATA_DIR to another folder.`,
       );
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await pause(LOOK_EVERY_MS);
   }
 }
 

@@ -19,14 +19,14 @@ import type { Database } from '../platform/db/pool.ts';
 export interface DemoReports {
   /**
    * Loads the missing weeks, one site after the other, oldest week first. A week is loaded while the next is generated.
-   * Both promises reject when loading fails, so the caller must handle both at once.
+   * Both promises reject when loading fails, so the caller must handle both at the same time.
    */
   load(databaseUrl: string): {
     /** Resolves when the first site has all its weeks. */
     first: Promise<void>;
     all: Promise<void>;
   };
-  /** Stops loading between two weeks, and generating at once. */
+  /** Stops loading after the present week, and generating immediately. */
   stop(): Promise<void>;
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 /** An embedded server, such as PostgreSQL. */
 interface EmbeddedServer {
   url: string;
@@ -57,7 +59,7 @@ export async function keepRunning(
         return await launch(url);
       } catch (error) {
         if (stopping || attempt === MOST_ATTEMPTS) throw error;
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await pause(PAUSE_MS);
       }
     }
   }

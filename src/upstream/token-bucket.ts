@@ -133,7 +133,7 @@ const TAKE = `${COMMON}
     local capacity = rate * ${CAPACITY_MINUTES}
     local reserve = capacity * ${RESERVED_SHARE}
     -- The provider lets any call begin while one token is left. In the background a call may not take from the reserve,
-    -- unless it costs more than there ever is beside it; that one waits until the bucket is full.
+    -- unless it costs more than there ever is above the reserve; that one waits until the bucket is full.
     local needed = background and math.min(reserve + cost, capacity) or 1
     local free = left - taken
     if free < needed then
@@ -184,7 +184,7 @@ declare module 'ioredis' {
   }
 }
 
-/** @param key of the bucket, with a hash tag; the leases are stored beside it. */
+/** @param key of the bucket, with a hash tag; the leases are stored under a name with the same hash tag. */
 export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
   redis.defineCommand('soukTakeTokens', { numberOfKeys: 4, lua: TAKE });
   redis.defineCommand('soukSettleTokens', { numberOfKeys: 4, lua: SETTLE });

@@ -35,7 +35,7 @@ test('accepts several keys of an account', async ({ souk }) => {
   expect(await statuses(souk, further)).toEqual(WORKS);
 });
 
-test('accepts the new key at once after a reset, and the old ones for exactly 30 minutes', async ({
+test('accepts the new key immediately after a reset, and the old ones for exactly 30 minutes', async ({
   souk,
 }) => {
   const { accountId, key } = await souk.account();

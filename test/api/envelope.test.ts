@@ -118,7 +118,7 @@ test('answers to an account without a minute limit have no rate limit headers', 
   expect(reply.headers).not.toHaveProperty('ratelimit-policy');
 });
 
-test('returns 503 with Retry-After at once, and charges nothing, when no worker runs', async ({
+test('returns 503 with Retry-After immediately, and charges nothing, when no worker runs', async ({
   openAnother,
 }) => {
   const idle = await openAnother({ workers: 0 });

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { OPERATIONS } from '../../src/operations/index.ts';
 import type { Client, Reply, RequestOptions } from '../support/client.ts';
+import { ODD_TEXTS } from '../support/fuzz/odd-values.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
+import { words } from '../support/words.ts';
 
 // The demo provider refuses bad parameters, so a request that passes our checks wrongly fails.
 test.override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '20' });
@@ -44,77 +46,16 @@ function expectError({ json }: Reply): void {
   });
 }
 
-const NAMES = [
-  'domain',
-  'domainId',
-  'country',
-  'asin',
-  'asins',
-  'stats',
-  'history',
-  'update',
-  'offers',
-  'rating',
-  'buybox',
-  'stock',
-  'days',
-  'dateRange',
-  'dateRangeStart',
-  'dateRangeEnd',
-  'detailLevel',
-  'state',
-  'type',
-  'range',
-  'width',
-  'height',
-  'cbackground',
-  'yzoom',
-  'image',
-  'images',
-  'async',
-  'wait',
-  '__proto__',
-  'constructor',
-];
-const ODD_TEXTS = [
-  '',
-  ' ',
-  ',',
-  ',,,',
-  '0',
-  '-1',
-  '1e9',
-  '0x1',
-  'NaN',
-  'null',
-  'undefined',
-  'true',
-  '9007199254740993',
-  '\u0000',
-  'a\u0000b',
-  '\ud800',
-  '\u202e',
-  '💥',
-  "'; drop table calls; --",
-  '../../etc/passwd',
-  '%',
-  '%00',
-  'B00RANDOM1',
-  'b00random2,B00RANDOM1',
-  'us',
-  'US',
-  '1',
-  '12',
-  '7',
-  'full',
-  'AVAILABLE',
-  '#ff8800',
-  'a.jpg',
-];
+const NAMES = words(`
+  domain domainId country asin asins stats history update offers rating buybox stock days dateRange
+  dateRangeStart dateRangeEnd detailLevel state type range width height cbackground yzoom image images
+  async wait __proto__ constructor
+`);
+const TEXTS = [...ODD_TEXTS, ...words('B00RANDOM1 b00random2,B00RANDOM1 US 1 7 a.jpg')];
 
 const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...NAMES) }, fc.string({ maxLength: 20 }));
 const value = fc.oneof(
-  fc.constantFrom(...ODD_TEXTS),
+  fc.constantFrom(...TEXTS),
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.integer().map(String),
   fc.double().map(String),
@@ -123,28 +64,9 @@ const pairs = fc.array(fc.tuple(name, value), { maxLength: 8 });
 /** Pieces of a query, encoded or not. */
 const encoded = pairs.map((all) => new URLSearchParams(all).toString());
 const rawQuery = fc
-  .array(
-    fc.constantFrom(
-      '%',
-      '%zz',
-      '%E0%A4',
-      '%ED%A0%80',
-      '&',
-      '=',
-      '+',
-      ';',
-      '[',
-      ']',
-      'asins',
-      'domain=1',
-      '%00',
-      '?',
-      '/',
-    ),
-    {
-      maxLength: 12,
-    },
-  )
+  .array(fc.constantFrom(...words('% %zz %E0%A4 %ED%A0%80 & = + ; [ ] asins domain=1 %00 ? /')), {
+    maxLength: 12,
+  })
   .map((parts) => parts.join(''));
 /** The beginning of a good request, so that validation reaches the random part. */
 const start = fc.constantFrom(
@@ -174,11 +96,7 @@ describe('a random body', () => {
   );
   const nearlyRight = fc
     .dictionary(name, fc.oneof(value, fc.jsonValue({ maxDepth: 2 })), { maxKeys: 4 })
-    .map((random) => ({
-      domain: 1,
-      asins: ['B00RANDOM1'],
-      ...random,
-    }));
+    .map((random) => ({ domain: 1, asins: ['B00RANDOM1'], ...random }));
   const body = fc.oneof(
     json.map((random) => JSON.stringify(random)),
     nearlyRight.map((random) => JSON.stringify(random)),
@@ -255,17 +173,7 @@ describe('a random body', () => {
 });
 
 test('random methods, paths and headers get documented answers', async ({ client }) => {
-  const method = fc.constantFrom(
-    'GET',
-    'HEAD',
-    'POST',
-    'PUT',
-    'PATCH',
-    'DELETE',
-    'OPTIONS',
-    'TRACE',
-    'PROPFIND',
-  );
+  const method = fc.constantFrom(...words('GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND'));
   const segment = fc.oneof(
     fc.constantFrom('api', 'market', 'product', 'jobs', 'result', '..', '.', '', '%2e%2e', '%00'),
     fc.webSegment(),
@@ -278,15 +186,7 @@ test('random methods, paths and headers get documented answers', async ({ client
   const headers = fc.record(
     {
       prefer: fc.oneof(
-        fc.constantFrom(
-          'wait=0',
-          'wait=-1',
-          'wait=x',
-          'wait="2',
-          'wait=99999999999',
-          ',,',
-          'respond-async; x',
-        ),
+        fc.constantFrom(...words('wait=0 wait=-1 wait=x wait="2 wait=99999999999 ,,'), 'respond-async; x'),
         headerText,
       ),
       accept: headerText,

@@ -3,14 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /** Names of cookies look like names of metrics. */
-const COOKIES = [
-  'souk_device',
-  'souk_form',
-  'souk_operator',
-  'souk_operator_device',
-  'souk_pending',
-  'souk_session',
-];
+const COOKIES = 'souk_device souk_form souk_operator souk_operator_device souk_pending souk_session'.split(
+  ' ',
+);
 
 /** Names of metrics in a text. */
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);

@@ -1,36 +1,24 @@
 import { expect } from 'vitest';
 import { test } from '../support/souk-test.ts';
+import { words } from '../support/words.ts';
 
 const TOKEN = 'only-for-the-operator';
 
 test.override('soukOptions', { workers: 0, operator: { adminToken: TOKEN } });
 
 const ODD = [
-  '%c0%ae',
-  '%25c0%25ae',
-  '%00',
-  'nothing',
-  '-1',
-  '1e99',
+  ...words('%c0%ae %25c0%25ae %00 nothing -1 1e99'),
   '',
   '%F0%9F%92%A5',
   '__proto__',
   'constructor',
 ];
 const PARAMETERS = ['activeQueue', 'status', 'page', 'jobsPerPage'];
-const PATHS = [
-  '/api/queues/ODD',
-  '/api/queues/ODD/1',
-  '/api/queues/market/ODD',
-  '/api/queues/market/ODD/logs',
-  '/api/queues/market/ODD/flow',
-  '/api/queues/market/metrics?type=ODD',
-  '/api/queues/market/metrics/ODD',
-  '/queue/ODD',
-  '/queue/market/ODD',
-  '/static/ODD',
-  '/api/ODD',
-];
+const PATHS = words(`
+  /api/queues/ODD /api/queues/ODD/1 /api/queues/market/ODD /api/queues/market/ODD/logs
+  /api/queues/market/ODD/flow /api/queues/market/metrics?type=ODD /api/queues/market/metrics/ODD
+  /queue/ODD /queue/market/ODD /static/ODD /api/ODD
+`);
 
 const ADDRESSES = ODD.flatMap((odd) => [
   ...PARAMETERS.map((name) => `/api/queues?${name}=${odd}`),

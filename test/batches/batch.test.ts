@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../support/batches.ts';
+import { asinsFrom, finished, resultsOf, startBatch } from '../support/batches.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
@@ -44,20 +44,7 @@ test('an item has the same answer as the same call', async ({ client }) => {
   expect({ ...first?.data, fromCache: null }).toEqual({ ...json.data, fromCache: null });
 });
 
-test('returns BATCH_NOT_FOUND for a batch of another account', async ({ souk, client }) => {
-  const batch = await startBatch(client, {
-    operation: 'market.product',
-    items: [{ domain: 1, asin: 'B0FOREIGN1' }],
-  });
-  const other = await souk.client();
-  for (const path of ['', '/results'])
-    expect((await other.get(`/api/batches/${batch.batchId}${path}`)).json.code).toBe('BATCH_NOT_FOUND');
-  expect((await batchNow(client, batch)).batchId).toBe(batch.batchId);
-});
-
-test('an item that admission refuses as invalid fails with that error and without a charge', async ({
-  client,
-}) => {
+test('an item that admission refuses as invalid fails with that error, uncharged', async ({ client }) => {
   // No report is loaded, so the admission of the call refuses it.
   const batch = await startBatch(client, {
     operation: 'aba.rank',

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { FREE_BATCHES_KEPT } from '../../src/batches/create-batch.ts';
+import { DAY_MS, WEEK_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -19,7 +20,6 @@ import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const operation = 'market.product';
-const DAY_MS = 86_400_000;
 
 test.beforeAll(({ souk }) => learnTokens(souk));
 
@@ -122,11 +122,7 @@ test('fails the items of a call after four attempts, with the error and without 
   await expectBalancesOfLedger(souk, account.accountId);
 });
 
-test('a product that upstream does not know is a result and not a failure', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a product that upstream does not know is a result, no failure', async ({ souk, client, upstream }) => {
   upstream.on('product', () => ({ json: { products: [] } }));
   const batch = await startBatch(client, callsOf(asinsFrom('B0NONE', 2)));
   const after = await batchOnce(souk, client, batch, isFinished, 100);
@@ -140,12 +136,7 @@ test('a product that upstream does not know is a result and not a failure', asyn
   expect([retried.status, retried.json.code]).toEqual([409, 'BATCH_STATE']);
 });
 
-test('a retry runs and charges only the failed items, and keeps the other results', async ({
-  souk,
-  client,
-  account,
-  upstream,
-}) => {
+test('a retry runs and charges only failed items', async ({ souk, client, account, upstream }) => {
   const asins = asinsFrom('B0RETRY', 5);
   let isBroken = true;
   failFor(upstream, [asins[1] ?? '', asins[3] ?? ''], () => isBroken);
@@ -220,7 +211,7 @@ test('a batch expires at its deadline: the remaining items fail with DEADLINE_PA
   // A retry has a new deadline.
   upstream.on('product', knowsEveryProduct);
   const retried = await retryBatch(client, batch);
-  expect(retried.json.data.deadlineAt).toBe(new Date(souk.clock.now() + 7 * 86_400_000).toISOString());
+  expect(retried.json.data.deadlineAt).toBe(new Date(souk.clock.now() + WEEK_MS).toISOString());
   expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({
     state: 'done',
     counts: { done: 40 },
@@ -290,7 +281,7 @@ test('a call that a request waits for continues after its batch is cancelled', a
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('a cancelled batch ends at once and leaves the call it joined running', async ({
+test('a cancelled batch ends immediately and leaves the call it joined running', async ({
   souk,
   client,
   upstream,
@@ -307,11 +298,7 @@ test('a cancelled batch ends at once and leaves the call it joined running', asy
   expect((await request).status).toBe(200);
 });
 
-test('a cancelled batch ends even if a call was returned to it during the cancellation', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a cancelled batch ends even if a call returns to it meanwhile', async ({ souk, client, upstream }) => {
   // At midnight UTC the window is closed.
   souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
   const batch = await startBatch(client, { ...callsOf(['B0LEFT0001', 'B0LEFT0002']), window: 'off_peak' });
@@ -330,7 +317,7 @@ test('a cancelled batch ends even if a call was returned to it during the cancel
   expect(upstream.calls).toEqual([]);
 });
 
-test('a new batch deletes the oldest ended ones that cost nothing beyond those that are kept', async ({
+test('a new batch deletes the oldest free ended batches beyond the number that is kept', async ({
   souk,
   client,
   account,

@@ -15,7 +15,7 @@ const batchesOf = (accountIds: readonly number[]): Batch[] =>
 const accounts = fc.array(fc.nat(5), { minLength: 1, maxLength: 40 });
 const underWay = fc.array(fc.nat(8), { minLength: 6, maxLength: 6 });
 
-test('takes the batches of an account in the order of the list, and a batch that was fed after them', () => {
+test('takes the batches of an account in the order of the list, and puts a batch last after it was fed', () => {
   const [first, second] = batchesOf([1, 1]) as [Batch, Batch];
   const order = createFeedingOrder([first, second], new Map());
   expect(order.next()).toBe(first);
@@ -25,7 +25,7 @@ test('takes the batches of an account in the order of the list, and a batch that
   expect(order.next()).toBe(first);
 });
 
-test('takes a batch of the account with the fewest calls under way at every turn', () => {
+test('takes a batch of the account with the fewest calls under way each time', () => {
   fc.assert(
     fc.property(
       accounts,
@@ -47,7 +47,7 @@ test('takes a batch of the account with the fewest calls under way at every turn
   );
 });
 
-test('takes every batch exactly once if none is put back, without those of an account that is dropped', () => {
+test('takes every batch exactly once if no batch is put back, and no batch of an account that is dropped', () => {
   fc.assert(
     fc.property(accounts, underWay, fc.nat(5), (ids, fed, dropped) => {
       const batches = batchesOf(ids);

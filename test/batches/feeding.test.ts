@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
 import { offPeakOpening } from '../../src/billing/wallets.ts';
 import { POOLS } from '../../src/operations/pools.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -19,7 +20,6 @@ import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const SHARE = POOLS.market.concurrency / 2;
-const DAY_MS = 86_400_000;
 /** How long a batch waits if the end of the wait is unknown. */
 const UNKNOWN_WAIT_MS = 600_000;
 
@@ -106,10 +106,7 @@ test('a call that cannot be split waits even if some units are left', async ({ s
   });
 });
 
-test('batches leave a fifth of the calls of a minute to other requests of the account', async ({
-  souk,
-  upstream: _,
-}) => {
+test('batches leave a fifth of the calls a minute to other requests', async ({ souk, upstream: _ }) => {
   const { clock } = souk;
   const client = await souk.client({ plan: { minuteLimit: 10 } });
   clock.advance(60_000 - (clock.now() % 60_000));
@@ -133,10 +130,7 @@ test('batches leave a fifth of the calls of a minute to other requests of the ac
   expect(await unitsUsed(client)).toBe(26);
 });
 
-test('a batch waits while its account has no units, and continues after a grant', async ({
-  souk,
-  upstream: _,
-}) => {
+test('a batch waits while its account has no units, until it gets some', async ({ souk, upstream: _ }) => {
   const { accountId, key } = await souk.account({ plan: null });
   const client = souk.clientOf(key);
   const batch = await startBatch(client, callsOf(asinsFrom('B0NOPLAN', 2)));
@@ -177,9 +171,7 @@ test('a batch of a disabled account waits, and continues after the account is en
   await expect.poll(waitingOf).toEqual({ waiting_reason: 'ACCOUNT_UNAVAILABLE', done_items: SHARE });
   await setState('active');
   souk.clock.advance(UNKNOWN_WAIT_MS);
-  expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({
-    counts: { done: SHARE + 4 },
-  });
+  expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({ counts: { done: SHARE + 4 } });
 });
 
 test('an off-peak batch waits for its window and runs within it', async ({ souk, client, upstream }) => {
@@ -228,11 +220,7 @@ test('batches occupy at most half of a pool, and reserve only the units of these
   await expectBalancesOfLedger(souk, accountId);
 });
 
-test('requests are answered while a batch occupies its share of the pool', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('requests are answered while a batch has its share of the pool', async ({ souk, client, upstream }) => {
   const open = holdProducts(upstream);
   const batch = await startBatch(client, callsOf(asinsFrom('B0BEHIND', 3 * SHARE)));
   await upstream.received(SHARE, 'product');
@@ -268,11 +256,7 @@ test('a small batch of another account runs before the rest of a large batch', a
   await batchOnce(souk, many, large, isFinished, 100);
 });
 
-test('a small batch of the same account finishes before a large batch', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a small batch of an account finishes before its large batch', async ({ souk, client, upstream }) => {
   const open = holdProducts(upstream);
   const first = await startBatch(client, callsOf(asinsFrom('B0TURNA', 4 * SHARE)));
   await upstream.received(SHARE, 'product');
@@ -300,11 +284,7 @@ test('cached answers are collected without a worker of their pool', async ({
   await expectBalancesOfLedger(souk, accountId);
 });
 
-test('a batch that joins a call of its account is charged nothing for it', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('a batch that joins a call of its account is not charged for it', async ({ souk, client, upstream }) => {
   const asins = asinsFrom('B0JOIN', 5);
   const open = holdProducts(upstream);
   const request = client.get(`/api/market/product?domain=1&asins=${asins.join(',')}`);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { gatewayPauses, workerPauses } from '../../src/batches/pauses.ts';
 import { type BatchRequest, readBatch, type Upload } from '../../src/batches/read-batch.ts';
-import { gatewayTurns, workerTurns } from '../../src/batches/turns.ts';
 import { BatchFaults } from '../../src/batches/upload-text.ts';
 import { asinsFrom } from '../support/batches.ts';
 
@@ -108,6 +108,8 @@ test('reports lines that are not JSON by line and index, and skips empty lines',
   ]);
 });
 
+const sound = { operation, items: [good] };
+
 test.each<[string, unknown, string, RegExp]>([
   ['no JSON', '{"operation"', 'body', /is not valid JSON/],
   ['nothing', '', 'body', /is not valid JSON/],
@@ -150,29 +152,19 @@ test.each<[string, unknown, string, RegExp]>([
     'params',
     /"asins"/,
   ],
-  ['an unknown field', { operation, items: [good], itmes: [] }, 'itmes', /is not a known field/],
-  ['an unknown window', { operation, items: [good], window: 'night' }, 'window', /any, off_peak/],
-  ['a bad limit', { operation, items: [good], maxUnits: -1 }, 'maxUnits', /integer of at least 0/],
-  ['a deadline without time', { operation, items: [good], deadline: '2026-05-01' }, 'deadline', /ISO 8601/],
+  ['an unknown field', { ...sound, itmes: [] }, 'itmes', /is not a known field/],
+  ['an unknown window', { ...sound, window: 'night' }, 'window', /any, off_peak/],
+  ['a bad limit', { ...sound, maxUnits: -1 }, 'maxUnits', /integer of at least 0/],
+  ['a deadline without time', { ...sound, deadline: '2026-05-01' }, 'deadline', /ISO 8601/],
   [
     'a deadline on a day that does not exist',
-    { operation, items: [good], deadline: '2026-02-30T00:00:00Z' },
+    { ...sound, deadline: '2026-02-30T00:00:00Z' },
     'deadline',
     /ISO 8601/,
   ],
-  [
-    'a deadline at hour 24',
-    { operation, items: [good], deadline: '2026-02-20T24:00:00Z' },
-    'deadline',
-    /ISO 8601/,
-  ],
-  ['a name with NUL', { operation, items: [good], name: 'a\u0000b' }, 'name', /control characters/],
-  [
-    'an unpaired surrogate',
-    { operation, items: [good], idempotencyKey: '\ud800' },
-    'idempotencyKey',
-    /control characters/,
-  ],
+  ['a deadline at hour 24', { ...sound, deadline: '2026-02-20T24:00:00Z' }, 'deadline', /ISO 8601/],
+  ['a name with NUL', { ...sound, name: 'a\u0000b' }, 'name', /control characters/],
+  ['an unpaired surrogate', { ...sound, idempotencyKey: '\ud800' }, 'idempotencyKey', /control characters/],
 ])('refuses %s, and names the field', async (_, document, parameter, problem) => {
   const faults = await faultsOf(inJson(document));
   expect(faults).toHaveLength(1);
@@ -282,7 +274,7 @@ test.each([
   expect(await faultsOf(inJson(document))).toEqual([{ ...where, parameter: 'body', problem }]);
 });
 
-/** Counts the turns that other work has during a task. */
+/** Counts how often other work runs during a task. */
 async function turnsDuring(task: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isDone = false;
@@ -297,15 +289,15 @@ async function turnsDuring(task: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
-test('lets other work have its turns while it reads a document of 16 MB', async () => {
+test('lets other work run while it reads a document of 16 MB', async () => {
   const items = Array.from({ length: 340 }, () => ({ ...good, note: 'x'.repeat(48_000) }));
   expect(await turnsDuring(() => read(inJson({ operation, items })))).toBeGreaterThan(0);
 });
 
 test.each([
-  ['a worker', workerTurns],
-  ['a gateway', gatewayTurns],
-])('lets other work of %s have many turns while it reads 10,000 items', async (_, turns) => {
+  ['a worker', workerPauses],
+  ['a gateway', gatewayPauses],
+])('lets other work of %s run often while it reads 10,000 items', async (_, turns) => {
   const upload = inJson(split(asinsFrom('B0', 10_000)));
   expect(await turnsDuring(() => readBatch(upload, turns(), NOW))).toBeGreaterThan(5);
 });

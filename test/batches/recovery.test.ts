@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
@@ -16,10 +17,9 @@ import { whileLocked } from '../support/locked-account.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import type { Souk, TestAccount } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
+import { endOf } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis, stopWorkers } from '../support/workers.ts';
-
-const DAY_MS = 86_400_000;
 
 // Tests that delete Redis also delete the token balance.
 test.beforeEach(({ souk, upstream: _ }) => learnTokens(souk));
@@ -53,17 +53,7 @@ async function endsWell(
 
 /** Stops the workers while time moves on: a worker waits some time for its jobs. */
 async function stopWorkersInTime(souk: Souk): Promise<void> {
-  let stopped = false;
-  const stopping = stopWorkers(souk).finally(() => {
-    stopped = true;
-  });
-  await expect
-    .poll(() => {
-      if (!stopped) souk.clock.advance(1_000);
-      return stopped;
-    })
-    .toBe(true);
-  await stopping;
+  await endOf(souk.clock, stopWorkers(souk), 1_000);
 }
 
 test('two workers submit each call of the same batches once', async ({ souk, account, client, upstream }) => {
@@ -88,12 +78,7 @@ test('two workers submit each call of the same batches once', async ({ souk, acc
   await second.close();
 });
 
-test('the next worker finishes the batch of a worker that stops', async ({
-  souk,
-  account,
-  client,
-  upstream,
-}) => {
+test('the next worker finishes the batch of one that stops', async ({ souk, account, client, upstream }) => {
   const asins = asinsFrom('B0WORKER', 40);
   const open = holdProducts(upstream, 10);
   const batch = await startBatch(client, callsOf(asins));
@@ -115,12 +100,7 @@ test('a batch continues while no gateway runs', async ({ souk, account, client, 
   await endsWell(souk, account, batch, asins);
 });
 
-test('a batch loses no items and no units when Redis loses its data', async ({
-  souk,
-  account,
-  client,
-  upstream,
-}) => {
+test('a batch loses nothing when Redis loses its data', async ({ souk, account, client, upstream }) => {
   const asins = asinsFrom('B0FLUSH', 40);
   const open = holdProducts(upstream, 10);
   const batch = await startBatch(client, callsOf(asins));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { packItems } from '../../src/batches/pack.ts';
+import { bundleItems } from '../../src/batches/bundle.ts';
 import {
   contentHash,
   failureLines,
@@ -64,7 +64,7 @@ test.each<[string, Record<string, unknown>[], string[]]>([
   const of = operation(name);
   const found = new Map(known.map((key) => [key, record(key)]));
   const items = raws.map((raw) => ({ raw, input: of.params.parse(raw) }));
-  const [call, ...others] = packItems(of, items, { firstItem: 40 });
+  const [call, ...others] = bundleItems(of, items, { firstItem: 40 });
   if (!call) throw new Error('no call');
   expect(others).toEqual([]);
   const results = itemResults(of, call, { data: answered(of, call.input, found) });
@@ -143,7 +143,7 @@ test('an operation without a table has no rows', () => {
   expect(resultRows(of, of.params.parse({ wordId: 33 }), [])).toBeNull();
 });
 
-test('content does not depend on freshness fields, and the identity of an item not on the order of its parameters', () => {
+test('the content does not depend on freshness fields, and the identity of an item does not depend on the order of its parameters', () => {
   expect(contentHash({ a: 1, fromCache: true, products: [{ lastUpdate: 5, b: 2 }] })).toEqual(
     contentHash({ products: [{ b: 2, lastUpdate: 6 }], a: 1, fromCache: false }),
   );

@@ -1,13 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createKey, hashKey } from '../../src/accounts/authentication.ts';
-import { type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { billingOfFile, refusalOf } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const subscribed = () => billing.account({ subscriptions: [{}] });
 const newChargeId = () => randomBytes(16).toString('hex');
@@ -41,7 +37,7 @@ test('refuses a key whose caller names another account, and charges neither', as
   expect(rowCount).toBe(0);
 });
 
-test('refuses a call of a batch whose account does not exist, beside admitted calls', async () => {
+test('refuses a call of a batch whose account does not exist, alongside admitted calls', async () => {
   const account = await subscribed();
   const [refused, admitted] = await Promise.all([
     refusalOf(billing.admit(account, 1, { caller: { accountId: 999_999_999 }, background: true })),
@@ -51,7 +47,7 @@ test('refuses a call of a batch whose account does not exist, beside admitted ca
   expect(admitted).toMatchObject({ kind: 'started' });
 });
 
-test('of calls of a batch that repeat each other, the first is admitted and the others join it', async () => {
+test('if calls of a batch are identical, the first is admitted and the others join it', async () => {
   const account = await subscribed();
   const { accountId } = account;
   const keys = [account.keyHash];

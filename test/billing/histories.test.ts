@@ -1,14 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/platform/durations.ts';
+import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { billingModel } from '../support/billing-model.ts';
 import { repetitions } from '../support/repetitions.ts';
+import { oneStep } from '../support/steps.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const limit = (min: number, max: number) => fc.option(fc.integer({ min, max }), { nil: null });
 const wallet = fc.constantFrom('general' as const, 'off_peak' as const);
@@ -29,34 +27,12 @@ type Step =
   | { kind: 'refund'; pick: number }
   | { kind: 'wait'; ms: number };
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('admit' as const),
-      units: fc.integer({ min: 1, max: 25 }),
-      answered: fc.boolean(),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('end' as const),
-      pick: fc.nat(),
-      units: fc.integer({ min: 0, max: 30 }),
-      release: fc.boolean(),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('refund' as const), pick: fc.nat() }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('wait' as const),
-      ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, 24 * 3_600_000, 20 * 24 * 3_600_000),
-    }),
-  },
+  oneStep(6, 'admit', { units: fc.integer({ min: 1, max: 25 }), answered: fc.boolean() }),
+  oneStep(4, 'end', { pick: fc.nat(), units: fc.integer({ min: 0, max: 30 }), release: fc.boolean() }),
+  oneStep(2, 'refund', { pick: fc.nat() }),
+  oneStep(2, 'wait', {
+    ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, DAY_MS, 20 * DAY_MS),
+  }),
 );
 
 /** The first of a month, so that the model's months are calendar months. */

@@ -1,19 +1,15 @@
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DEDUPLICATION_SECONDS } from '../../src/billing/admission.ts';
 import { deleteOldClaims } from '../../src/billing/claims.ts';
-import { type Billing, openBilling } from '../support/billing.ts';
+import { billingOfFile } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const rowsIn = async (table: string) =>
   Number((await billing.database.query(`select count(*) as n from ${table}`)).rows[0].n);
 
-test('open calls leave their table when they end, and claims are deleted when no call can join them', async () => {
+test('a call leaves the table of open calls when it ends, and a claim is deleted when no call can join it', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const settled = await billing.admit(account, 1);
   const released = await billing.admit(account, 1);
@@ -54,7 +50,7 @@ test('joins a settled call for five minutes, and an open one for as long as it r
 });
 
 test.for(['settled', 'released'])(
-  'a repeated admission of a call of a batch that was %s meanwhile joins it and charges nothing',
+  'repeating the admission of a batch call that has been %s joins that call and charges nothing',
   async (ending) => {
     const account = await billing.account({ subscriptions: [{}] });
     const call = billing.request(account, 3, { caller: account, callId: uuid(), background: true });
@@ -80,7 +76,7 @@ async function relationsOf(text: string, values: unknown[]): Promise<string[]> {
     .sort();
 }
 
-test('a look-up of open calls reads no finished call, and one of a finished call reads one month', async () => {
+test('looking up an open call reads no finished calls, and looking up a finished call reads one month', async () => {
   expect(
     await relationsOf("select * from calls where state = 'reserved' and deadline_at < $1", [new Date()]),
   ).toEqual(['open_calls']);

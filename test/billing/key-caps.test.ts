@@ -5,11 +5,11 @@ import { hashKey, KeyChanged } from '../../src/accounts/authentication.ts';
 import { type KeySettings, WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
 import type { Caller } from '../../src/billing/admission.ts';
 import { unitsByKey } from '../../src/billing/key-warning.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { test } from '../support/souk-test.ts';
-
-const DAY_MS = 86_400_000;
+import { oneStep } from '../support/steps.ts';
 
 interface CappedKey {
   id: number;
@@ -148,36 +148,11 @@ type Step =
 const key = fc.constantFrom(0 as const, 1 as const, 2 as const);
 const cap = fc.option(fc.integer({ min: 1, max: 80 }), { nil: null });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('admit' as const),
-      key,
-      units: fc.integer({ min: 0, max: 25 }),
-      answered: fc.boolean(),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('end' as const),
-      pick: fc.nat(),
-      units: fc.integer({ min: 0, max: 30 }),
-      release: fc.boolean(),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('refund' as const), pick: fc.nat() }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('cap' as const), key, capDay: cap, capMonth: cap }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('wait' as const),
-      ms: fc.constantFrom(1_000, 6 * 3_600_000, DAY_MS, 12 * DAY_MS),
-    }),
-  },
+  oneStep(8, 'admit', { key, units: fc.integer({ min: 0, max: 25 }), answered: fc.boolean() }),
+  oneStep(4, 'end', { pick: fc.nat(), units: fc.integer({ min: 0, max: 30 }), release: fc.boolean() }),
+  oneStep(2, 'refund', { pick: fc.nat() }),
+  oneStep(2, 'cap', { key, capDay: cap, capMonth: cap }),
+  oneStep(2, 'wait', { ms: fc.constantFrom(1_000, 6 * 3_600_000, DAY_MS, 12 * DAY_MS) }),
 );
 
 interface ModelCall {

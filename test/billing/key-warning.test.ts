@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { quotaSnapshot } from '../../src/billing/quota.ts';
-import { type BilledAccount, type Billing, OFF_PEAK, openBilling } from '../support/billing.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
+import { type BilledAccount, type Billing, billingOfFile, OFF_PEAK } from '../support/billing.ts';
 
 const NOW = Date.parse('2026-03-10T10:20:30.000Z');
-const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(NOW + days * DAY_MS);
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling({ start: NOW });
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile({ start: NOW });
 
 async function warningOf({ keyHash, accountId }: BilledAccount): Promise<string | null> {
   const snapshot = await quotaSnapshot({ ...billing, offPeak: OFF_PEAK }, { keyHash, accountId }, NOW);
@@ -18,6 +14,9 @@ async function warningOf({ keyHash, accountId }: BilledAccount): Promise<string 
 }
 
 type Grants = NonNullable<Parameters<Billing['account']>[0]>;
+
+const endOf = (wallet: string, at: string) =>
+  `The ${wallet} plan ends at ${at}, and no other plan follows it.`;
 
 test.each<[string, Grants, string | null]>([
   [
@@ -29,7 +28,7 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that ends within seven days',
     { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
-    'The off-peak plan ends at 2026-03-17T10:20:30.000Z, and no other plan follows it.',
+    endOf('off-peak', '2026-03-17T10:20:30.000Z'),
   ],
   [
     'nothing for a subscription that ends in more than seven days',
@@ -44,19 +43,19 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that another follows after a gap of a day',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
-    'The general plan ends at 2026-03-13T10:20:30.000Z, and no other plan follows it.',
+    endOf('general', '2026-03-13T10:20:30.000Z'),
   ],
   [
     'a subscription that only one of the other wallet follows',
     {
       subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
     },
-    'The general plan ends at 2026-03-13T10:20:30.000Z, and no other plan follows it.',
+    endOf('general', '2026-03-13T10:20:30.000Z'),
   ],
   [
     'the end of a subscription rather than an earlier end of the last pack',
     { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
-    'The general plan ends at 2026-03-15T10:20:30.000Z, and no other plan follows it.',
+    endOf('general', '2026-03-15T10:20:30.000Z'),
   ],
   [
     'the end of the last packs',

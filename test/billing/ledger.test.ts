@@ -1,22 +1,19 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { expirePacks } from '../../src/billing/reconciler.ts';
 import { dailyUse, usage, walletBalances } from '../../src/billing/statement.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { balancesFromLedger, keptBalances } from '../support/balances.ts';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
+import { oneStep } from '../support/steps.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 beforeEach(() => {
   billing.clock.advance(60_000);
 });
 
-const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(billing.clock.now() + days * DAY_MS);
 
 async function linesOf({ accountId }: BilledAccount): Promise<string[]> {
@@ -130,43 +127,12 @@ type Step =
   | { kind: 'wait'; ms: number }
   | { kind: 'expire' };
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('admit' as const),
-      units: fc.integer({ min: 1, max: 20 }),
-      answered: fc.boolean(),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('end' as const),
-      pick: fc.nat(),
-      units: fc.integer({ min: 0, max: 20 }),
-      release: fc.boolean(),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('refund' as const), pick: fc.nat() }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('grant' as const),
-      units: fc.integer({ min: 1, max: 40 }),
-      days: fc.integer({ min: 1, max: 3 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('wait' as const),
-      ms: fc.constantFrom(1_000, DAY_MS / 4, DAY_MS, 35 * DAY_MS),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('expire' as const) }) },
+  oneStep(5, 'admit', { units: fc.integer({ min: 1, max: 20 }), answered: fc.boolean() }),
+  oneStep(4, 'end', { pick: fc.nat(), units: fc.integer({ min: 0, max: 20 }), release: fc.boolean() }),
+  oneStep(2, 'refund', { pick: fc.nat() }),
+  oneStep(2, 'grant', { units: fc.integer({ min: 1, max: 40 }), days: fc.integer({ min: 1, max: 3 }) }),
+  oneStep(2, 'wait', { ms: fc.constantFrom(1_000, DAY_MS / 4, DAY_MS, 35 * DAY_MS) }),
+  oneStep(1, 'expire'),
 );
 
 test('every balance equals the sum of its ledger lines after any history of calls, refunds, grants and expiries', async () => {

@@ -4,10 +4,10 @@ import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { failedCalls, failedCallsOf } from '../../src/operator/failure-search.ts';
 import { eraseDueAccounts } from '../../src/operator/personal-data/erasure.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 
 const CALLS = 30_000;
-const DAY_MS = 86_400_000;
 
 let billing: Billing;
 let account: BilledAccount;
@@ -135,7 +135,7 @@ test('the change of a line is looked up in the month of the line only', async ()
   expect(loops).toBeLessThanOrEqual(50 + months);
 });
 
-test('the erasure of an account with many calls reads each call for one statement only', async () => {
+test('erasing an account with many calls reads each call in one statement only', async () => {
   const erased = await billing.account({ subscriptions: [{}] });
   await fill(erased.accountId);
   await billing.database.query('update accounts set erase_at = now() where id = $1', [erased.accountId]);

@@ -7,6 +7,7 @@ import { createLogger } from '../../src/platform/log.ts';
 import { type BilledAccount, type Billing, OFF_PEAK } from '../support/billing.ts';
 import { test } from '../support/souk-test.ts';
 import { PATIENCE } from '../support/time.ts';
+import { rows } from '../support/words.ts';
 
 interface Moment {
   startsAt: Date;
@@ -34,67 +35,21 @@ async function windowsOf(database: Database, moments: readonly Moment[]): Promis
 
 const iso = (at: string) => new Date(at).toISOString();
 
-test.for([
-  ['starts with it', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-02-15T13:40Z'],
-  [
-    'lasts until the last moment before the next month',
-    '2026-01-15T13:40Z',
-    '2026-02-15T13:39:59.999Z',
-    '2026-01-15T13:40Z',
-    '2026-02-15T13:40Z',
-  ],
-  [
-    'is followed by the next month at its first moment',
-    '2026-01-15T13:40Z',
-    '2026-02-15T13:40Z',
-    '2026-02-15T13:40Z',
-    '2026-03-15T13:40Z',
-  ],
-  [
-    'from the 31st starts on the 30th in a month of 30 days',
-    '2026-01-31T09:00Z',
-    '2026-05-15',
-    '2026-04-30T09:00Z',
-    '2026-05-31T09:00Z',
-  ],
-  [
-    'from the 31st ends on the last day of February',
-    '2026-01-31T09:00Z',
-    '2026-02-28T08:59Z',
-    '2026-01-31T09:00Z',
-    '2026-02-28T09:00Z',
-  ],
-  [
-    'from the 31st starts on the last day of February',
-    '2026-01-31T09:00Z',
-    '2026-02-28T09:00Z',
-    '2026-02-28T09:00Z',
-    '2026-03-31T09:00Z',
-  ],
-  [
-    'from the 31st ends on 29 February in a leap year',
-    '2027-12-31T00:00Z',
-    '2028-02-28',
-    '2028-01-31',
-    '2028-02-29',
-  ],
-  [
-    'from 29 February starts on the 28th a year later',
-    '2028-02-29T23:59Z',
-    '2029-03-01',
-    '2029-02-28T23:59Z',
-    '2029-03-29T23:59Z',
-  ],
-  [
-    'continues into the next year',
-    '2026-12-20T01:00Z',
-    '2027-01-05',
-    '2026-12-20T01:00Z',
-    '2027-01-20T01:00Z',
-  ],
-] as [string, string, string, string, string][])(
+test.for(
+  rows(`
+  starts with it                                         | 2026-01-15T13:40Z | 2026-01-15T13:40Z        | 2026-01-15T13:40Z | 2026-02-15T13:40Z
+  lasts until the last moment before the next month      | 2026-01-15T13:40Z | 2026-02-15T13:39:59.999Z | 2026-01-15T13:40Z | 2026-02-15T13:40Z
+  is followed by the next month at its first moment      | 2026-01-15T13:40Z | 2026-02-15T13:40Z        | 2026-02-15T13:40Z | 2026-03-15T13:40Z
+  from the 31st starts on the 30th in a month of 30 days | 2026-01-31T09:00Z | 2026-05-15               | 2026-04-30T09:00Z | 2026-05-31T09:00Z
+  from the 31st ends on the last day of February         | 2026-01-31T09:00Z | 2026-02-28T08:59Z        | 2026-01-31T09:00Z | 2026-02-28T09:00Z
+  from the 31st starts on the last day of February       | 2026-01-31T09:00Z | 2026-02-28T09:00Z        | 2026-02-28T09:00Z | 2026-03-31T09:00Z
+  from the 31st ends on 29 February in a leap year       | 2027-12-31T00:00Z | 2028-02-28               | 2028-01-31        | 2028-02-29
+  from 29 February starts on the 28th a year later       | 2028-02-29T23:59Z | 2029-03-01               | 2029-02-28T23:59Z | 2029-03-29T23:59Z
+  continues into the next year                           | 2026-12-20T01:00Z | 2027-01-05               | 2026-12-20T01:00Z | 2027-01-20T01:00Z
+`),
+)(
   'the month of a subscription %s',
-  async ([_, startsAt, at, first, next], { database }) => {
+  async ([_, startsAt = '', at = '', first = '', next = ''], { database }) => {
     const moment = { startsAt: new Date(startsAt), months: 36, at: new Date(at) };
     expect(await windowsOf(database, [moment])).toEqual([[iso(first), iso(next)]]);
   },

@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { type BilledAccount, billingOfFile, refusalOf } from '../support/billing.ts';
 import { repetitions } from '../support/repetitions.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 const packs = fc.array(
   fc.record({ units: fc.integer({ min: 1, max: 6 }), rate: fc.integer({ min: 1, max: 8 }) }),
@@ -58,7 +54,7 @@ test('after a call of a batch empties the fastest pack, the next call has the ra
   expect(kinds).toEqual(['started', 'started', 'started', 'QUOTA_MINUTE_EXCEEDED', 'QUOTA_MINUTE_EXCEEDED']);
 });
 
-test('calls admitted in one batch have the same outcomes as one by one', async () => {
+test('calls admitted in one batch have the same outcomes as calls admitted one by one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(subscription, { maxLength: 1 }),

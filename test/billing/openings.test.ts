@@ -1,13 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Billing, openBilling } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
+import { billingOfFile } from '../support/billing.ts';
 import { isInWindow } from '../support/wall-clock.ts';
+import { rows } from '../support/words.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 interface Question {
   at: number;
@@ -16,7 +14,6 @@ interface Question {
   zone: string;
 }
 
-const MINUTE_MS = 60_000;
 const LONGEST_WAIT_MINUTES = 2 * 24 * 60 + 60;
 
 async function nextOpenings(questions: readonly Question[]): Promise<(number | undefined)[]> {
@@ -88,58 +85,18 @@ test('the next opening is the first moment inside the window, also in skipped an
   );
 });
 
-test.each([
-  ['later today', '2026-06-01T10:00Z', '19:00-07:00', 'Asia/Shanghai', '2026-06-01T11:00Z'],
-  [
-    'a day later if the window has just opened',
-    '2026-06-01T11:00Z',
-    '19:00-07:00',
-    'Asia/Shanghai',
-    '2026-06-02T11:00Z',
-  ],
-  [
-    'an hour earlier in UTC after clocks go forward',
-    '2026-03-28T20:00Z',
-    '20:00-23:00',
-    'Europe/Berlin',
-    '2026-03-29T18:00Z',
-  ],
-  [
-    'an hour later in UTC after clocks go back',
-    '2026-10-24T20:00Z',
-    '20:00-23:00',
-    'Europe/Berlin',
-    '2026-10-25T19:00Z',
-  ],
-  [
-    'at the clock change if the start is skipped',
-    '2026-03-29T00:00Z',
-    '02:30-06:00',
-    'Europe/Berlin',
-    '2026-03-29T01:00Z',
-  ],
-  [
-    'a day later if the whole window is skipped',
-    '2026-03-29T00:00Z',
-    '02:10-02:50',
-    'Europe/Berlin',
-    '2026-03-30T00:10Z',
-  ],
-  [
-    'the first occurrence of a start that occurs twice',
-    '2026-10-25T00:00Z',
-    '02:30-06:00',
-    'Europe/Berlin',
-    '2026-10-25T00:30Z',
-  ],
-  [
-    'at the clock change if the end of the window occurs twice',
-    '2026-10-25T00:40Z',
-    '22:00-02:30',
-    'Europe/Berlin',
-    '2026-10-25T01:00Z',
-  ],
-])('the next opening is %s', async (_, at, window, zone, opening) => {
+test.each(
+  rows(`
+  later today                                               | 2026-06-01T10:00Z | 19:00-07:00 | Asia/Shanghai | 2026-06-01T11:00Z
+  a day later if the window has just opened                 | 2026-06-01T11:00Z | 19:00-07:00 | Asia/Shanghai | 2026-06-02T11:00Z
+  an hour earlier in UTC after clocks go forward            | 2026-03-28T20:00Z | 20:00-23:00 | Europe/Berlin | 2026-03-29T18:00Z
+  an hour later in UTC after clocks go back                 | 2026-10-24T20:00Z | 20:00-23:00 | Europe/Berlin | 2026-10-25T19:00Z
+  at the clock change if the start is skipped               | 2026-03-29T00:00Z | 02:30-06:00 | Europe/Berlin | 2026-03-29T01:00Z
+  a day later if the whole window is skipped                | 2026-03-29T00:00Z | 02:10-02:50 | Europe/Berlin | 2026-03-30T00:10Z
+  the first occurrence of a start that occurs twice         | 2026-10-25T00:00Z | 02:30-06:00 | Europe/Berlin | 2026-10-25T00:30Z
+  at the clock change if the end of the window occurs twice | 2026-10-25T00:40Z | 22:00-02:30 | Europe/Berlin | 2026-10-25T01:00Z
+`),
+)('the next opening is %s', async (_, at = '', window = '', zone = '', opening = '') => {
   const [start = '', end = ''] = window.split('-');
   expect(await nextOpenings([{ at: Date.parse(at), start, end, zone }])).toEqual([Date.parse(opening)]);
 });

@@ -1,29 +1,22 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Admissions, createAdmissions } from '../../src/billing/admission.ts';
 import { quotaSnapshot } from '../../src/billing/quota.ts';
 import { createSettlements, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import { SoukError } from '../../src/platform/errors.ts';
-import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import { type BilledAccount, billingOfFile } from '../support/billing.ts';
 import { type BillingModel, billingModel, type Verdict } from '../support/billing-model.ts';
 import { type Grants, openManyAccounts } from '../support/many-accounts.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { PATIENCE } from '../support/time.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 /** Multiplied by the scenes and instants below: 675 states. */
 const ACCOUNTS = repetitions(15);
 const INSTANTS = 5;
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 const windowOf = (hours: string, timezone: string): OffPeakWindow => {
   const [start = '', end = ''] = hours.split('-');
@@ -114,10 +107,7 @@ const world = fc.record({
   accounts: fc.array(account, { minLength: ACCOUNTS, maxLength: ACCOUNTS }),
   acts: fc.array(
     fc.array(fc.array(act, { minLength: 2, maxLength: 2 }), { minLength: INSTANTS, maxLength: INSTANTS }),
-    {
-      minLength: ACCOUNTS,
-      maxLength: ACCOUNTS,
-    },
+    { minLength: ACCOUNTS, maxLength: ACCOUNTS },
   ),
 });
 

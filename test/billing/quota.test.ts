@@ -1,13 +1,9 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { quotaSnapshot } from '../../src/billing/quota.ts';
-import { type BilledAccount, type Billing, OFF_PEAK, openBilling, refusalOf } from '../support/billing.ts';
+import { type BilledAccount, billingOfFile, OFF_PEAK, refusalOf } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling({ start: Date.parse('2026-03-10T10:20:30.000Z') });
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile({ start: Date.parse('2026-03-10T10:20:30.000Z') });
 beforeEach(() => {
   billing.clock.advance(86_400_000);
 });

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { billingOfFile, refusalOf } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling({ start: Date.parse('2026-03-10T10:00:30Z') });
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile({ start: Date.parse('2026-03-10T10:00:30Z') });
 beforeEach(() => {
   // Moves the clock to 10:00:30 of the next day, which is outside the off-peak window of 11:00 to 23:00 UTC.
   billing.clock.advance(86_400_000);

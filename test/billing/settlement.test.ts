@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSettlements } from '../../src/billing/settlement.ts';
-import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
+import { type BilledAccount, billingOfFile } from '../support/billing.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
 async function metersOf({ accountId }: BilledAccount) {
   const { rows } = await billing.database.query(
@@ -129,7 +126,7 @@ test("units drawn yesterday return to the month's meter, not to today's", async 
   const startsAt = new Date('2026-03-01');
   const account = await billing.account({ subscriptions: [{ startsAt }] });
   const { callId } = await billing.admit(account, 8);
-  billing.clock.advance(24 * 3_600_000);
+  billing.clock.advance(DAY_MS);
   await billing.admit(account, 3);
   await billing.release(account, callId);
   expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
@@ -138,7 +135,7 @@ test("units drawn yesterday return to the month's meter, not to today's", async 
 test("units drawn last month do not return to this month's meters", async () => {
   const account = await billing.account({ subscriptions: [{ startsAt: new Date('2026-03-01') }] });
   const { callId } = await billing.admit(account, 8);
-  billing.clock.advance(31 * 24 * 3_600_000);
+  billing.clock.advance(31 * DAY_MS);
   await billing.admit(account, 3);
   await billing.release(account, callId);
   expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });

@@ -1,24 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Billing, openBilling } from '../support/billing.ts';
+import { expect, test } from 'vitest';
+import { billingOfFile } from '../support/billing.ts';
 import { isInWindow } from '../support/wall-clock.ts';
+import { words } from '../support/words.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
+const billing = await billingOfFile();
 
-const ZONES = [
-  'UTC',
-  'Asia/Shanghai',
-  'Asia/Kolkata',
-  'Europe/Berlin',
-  'America/New_York',
-  'America/Sao_Paulo',
-  'Australia/Lord_Howe',
-  'Pacific/Chatham',
-];
+const ZONES = words(`
+  UTC Asia/Shanghai Asia/Kolkata Europe/Berlin America/New_York America/Sao_Paulo Australia/Lord_Howe
+  Pacific/Chatham
+`);
 
 interface Question {
   at: number;

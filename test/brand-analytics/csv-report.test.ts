@@ -24,7 +24,7 @@ function countedFile(text: string) {
 
 const terms = (count: number) => ranked(...Array.from({ length: count }, (_, i) => `term ${i}`));
 
-test('reads a large file no faster than its rows are taken, and all of them', async () => {
+test('reads a large file only as fast as its rows are taken, and returns all rows', async () => {
   const { file, stream } = countedFile(csvReport(WEEK, terms(60_000)));
   expect(file.pieces).toBeGreaterThan(30);
   let rows = 0;
@@ -46,7 +46,7 @@ test('closes a file whose reader stops', async () => {
   expect(file.sent).toBeLessThan(file.pieces / 2);
 });
 
-test('refuses a quoted field that is longer than 1 MiB with the line on which it begins', async () => {
+test('refuses a quoted field of more than 1 MiB, and names the line on which it begins', async () => {
   const { file, stream } = countedFile(
     csvReport(WEEK, [...terms(3), ...ranked(`"${'x\n'.repeat(2_000_000)}`)]),
   );

@@ -39,7 +39,7 @@ test('lists an import while it runs, and its outcome afterwards', async () => {
   });
 });
 
-test('lists the reason of a failed import, and an import whose process died as not alive', async () => {
+test('lists a failed import with its reason, and shows isAlive: false for an import whose process died', async () => {
   await expect(load(database, 'de', 'no report')).rejects.toThrow();
   expect(await newest()).toMatchObject({
     site: 'de',

@@ -121,6 +121,12 @@ const inLine = (line: number, from: string, to: string) =>
     .map((text, i) => (i === line - 1 ? text.replace(from, to) : text))
     .join('\n');
 
+const csv = (...about: Tail<typeof csvReport>) => csvReport('2026-03-07', ...about);
+const json = (...about: Tail<typeof jsonReport>) => jsonReport('2026-03-07', ...about);
+type Tail<Report extends (...about: never) => unknown> =
+  Parameters<Report> extends [unknown, ...infer Others] ? Others : never;
+const [one, two] = [reportEntry('a', 1, 1), reportEntry('b', 2, 1)];
+
 test.each([
   ['a bad rank', inLine(4, '2,', 'x,'), 'Line 4: the rank "x" is not a positive integer.'],
   ['decreasing ranks', inLine(5, '3,', '1,'), 'Row 5: rank 1 follows rank 2; ranks must not decrease.'],
@@ -128,7 +134,7 @@ test.each([
   ['a missing column', inLine(5, ',,', ','), 'Line 5: expected 21 columns, got 20.'],
   [
     'a share above 100',
-    csvReport('2026-03-07', [{ ...tent, products: [['B0TENT0001', '', '101', '']] }]),
+    csv([{ ...tent, products: [['B0TENT0001', '', '101', '']] }]),
     'Line 3: column 11: "101" is not a share from 0 to 100.',
   ],
   [
@@ -143,32 +149,28 @@ test.each([
   ],
   [
     'a line 1 that names another week',
-    csvReport('2026-03-07', ranked('one'), 'x=["2026-03-08 - 2026-03-14"]'),
+    csv(ranked('one'), 'x=["2026-03-08 - 2026-03-14"]'),
     'the week in line 1 ends on 2026-03-14',
   ],
   [
     'a report of a month',
-    csvReport('2026-03-07', ranked('one'), 'x=["2026-03-01 - 2026-03-31"]'),
+    csv(ranked('one'), 'x=["2026-03-01 - 2026-03-31"]'),
     'Line 1: the report covers 31 days',
   ],
-  [
-    'a filtered download',
-    csvReport('2026-03-07', ranked('one'), 'a=["b"],c=["d"],e=["f"]'),
-    'Line 1: the download was filtered',
-  ],
+  ['a filtered download', csv(ranked('one'), 'a=["b"],c=["d"],e=["f"]'), 'Line 1: the download was filtered'],
   ['columns of another report', 'a\nb,c\n1,2\n', 'Line 2: must name the columns'],
   ['no rows', good.split('\n').slice(0, 2).join('\n'), 'The file has no rows.'],
   ['an empty file', '', 'The file is empty.'],
   ['an unclosed quote', inLine(4, 'two', '"two'), /Line 4: /],
   [
     'a term that is listed twice',
-    csvReport('2026-03-07', [...ranked('one'), { term: 'ONE', rank: 1 }]),
+    csv([...ranked('one'), { term: 'ONE', rank: 1 }]),
     'Rows 3 and 4 have the same term, "one".',
   ],
   ['truncated gzip', gzipSync(good).subarray(0, 90), 'is incomplete'],
   [
     'a document without its last bracket',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
+    json([one], 'ATVPDKIKX0DER').slice(0, -1),
     'After entry 1: the file is incomplete.',
   ],
   [
@@ -183,50 +185,42 @@ test.each([
   ],
   [
     'an entry that is not JSON',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1), 7]).replace(
-      ',7]',
-      ',nonsense]',
-    ),
+    json([one, two, 7]).replace(',7]', ',nonsense]'),
     'After entry 2: the document is not JSON',
   ],
   [
     'a comma after the last entry',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '},]'),
+    json([one]).replace('}]', '},]'),
     'After entry 1: the document is not JSON',
   ],
   [
     'text after the list of entries',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}]x'),
+    json([one]).replace('}]', '}]x'),
     'After entry 1: the document is not JSON',
   ],
   [
     'a second list of entries',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace(
-      '}]',
-      '}],"dataByDepartmentAndSearchTerm":[{}]',
-    ),
+    json([one]).replace('}]', '}],"dataByDepartmentAndSearchTerm":[{}]'),
     'After entry 1: the document has a second list of entries.',
   ],
   [
     'a document of another report',
-    jsonReport('2026-03-07', [])
-      .replace('SEARCH_TERMS', 'MARKET_BASKET')
-      .replace('dataByDepartmentAnd', 'other'),
+    json([]).replace('SEARCH_TERMS', 'MARKET_BASKET').replace('dataByDepartmentAnd', 'other'),
     'reportSpecification must describe a weekly search-terms report.',
   ],
   [
     'a document that is not UTF-8',
-    Buffer.from(jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('caf\u00e9', 2, 1)]), 'latin1'),
+    Buffer.from(json([one, reportEntry('caf\u00e9', 2, 1)]), 'latin1'),
     'After entry 1: the document is not JSON.',
   ],
   [
     'a CSV file that is not UTF-8',
-    Buffer.from(csvReport('2026-03-07', ranked('one', 'caf\u00e9')).replace('\uFEFF', ''), 'latin1'),
+    Buffer.from(csv(ranked('one', 'caf\u00e9')).replace('\uFEFF', ''), 'latin1'),
     'Line 4: the text is not UTF-8.',
   ],
   [
     'an object instead of a term',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1, { searchTerm: { toString: 1 } })]),
+    json([reportEntry('a', 1, 1, { searchTerm: { toString: 1 } })]),
     'Entry 1: searchTerm must be a string, got several values.',
   ],
   [
@@ -237,13 +231,13 @@ test.each([
     ),
     'The file has more than 1000 departments.',
   ],
-  ['a list without entries', jsonReport('2026-03-07', [], 'ATVPDKIKX0DER'), 'The file has no rows.'],
+  ['a list without entries', json([], 'ATVPDKIKX0DER'), 'The file has no rows.'],
   [
     'a bad entry',
-    jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1, { clickShare: 1.5 })]),
+    json([one, reportEntry('b', 2, 1, { clickShare: 1.5 })]),
     'Entry 2: clickShare must be a number from 0 to 1, got 1.5',
   ],
-  ['another marketplace', jsonReport('2026-03-07', [reportEntry('a', 1, 1)]), 'not ATVPDKIKX0DER (us)'],
+  ['another marketplace', json([one]), 'not ATVPDKIKX0DER (us)'],
 ])('refuses %s and changes no data', async (_, content, reason) => {
   const before = await everything();
   await expect(load(database, 'us', content)).rejects.toThrow(reason);
@@ -318,7 +312,7 @@ test('replaces characters that PostgreSQL cannot store with a space', async () =
   ]);
 });
 
-test('terms keep their ids and first weeks, and the table its indexes, when most terms of a week are new', async () => {
+test('if most terms of a week are new, the other terms keep their ids and first weeks, and the table keeps its indexes', async () => {
   const indexes = async () => {
     const { rows } = await database.query(
       "select indexname, indexdef from pg_indexes where schemaname = 'public' and tablename = 'aba_terms_mx' order by 1",

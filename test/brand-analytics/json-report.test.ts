@@ -27,7 +27,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test('refuses a document that is damaged so that it is no JSON', async () => {
+test('refuses a document that is damaged and no longer valid JSON', async () => {
   const text = jsonReport(
     '2026-03-07',
     ['tent', 'kettle', '"],[{ caf\u00e9 \u{1f600}'].map((term, i) => reportEntry(term, i + 1, 1)),

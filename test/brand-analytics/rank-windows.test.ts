@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rangeAfter } from '../../src/brand-analytics/rank-row.ts';
+import { rangeAfter } from '../../src/brand-analytics/row-tags.ts';
 
 test('successive ranges advance to the last rank, and the third range has no tags', () => {
   const rank = fc.oneof(fc.integer({ min: 1, max: 5_000_000 }), fc.integer({ min: 1, max: 2_000_000_000 }));

@@ -1,11 +1,10 @@
 import { describe, expect } from 'vitest';
 import { monthsAfter } from '../../src/platform/calendar.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';
-
-const DAY_MS = 86_400_000;
 
 test.override('soukOptions', { workers: 0, clock: databaseClock() });
 let souk: Souk;
@@ -32,7 +31,7 @@ test('plan list creates the standard plans, keeps changes to them, and shows the
   expect(text).toMatch(/│ +777 │/);
 });
 
-test('grant subscription grants a subscription that the quota shows at once', async () => {
+test('grant subscription grants a subscription that the quota shows immediately', async () => {
   const { accountId, key } = await souk.account({ plan: null });
   const words = `grant subscription --account ${accountId} --plan pro --quantity 3 --months 2`;
   const granted = await command.json(words);
@@ -68,7 +67,7 @@ test('grant subscription refuses an overlapping subscription, and accepts one th
   expect(rows).toEqual([{ id: first.id }, { id: next.id }]);
 });
 
-test('grant pack grants a pack that the quota shows at once', async () => {
+test('grant pack grants a pack that the quota shows immediately', async () => {
   const { accountId, key } = await souk.account({ plan: null });
   const given = await command.json(`grant pack --account ${accountId} --units 500 --rate 7 --valid-days 3`);
   expect(Date.parse(given.validUntil) - Date.parse(given.validFrom)).toBe(3 * DAY_MS);

@@ -16,7 +16,7 @@ test.beforeAll(async ({ souk: opened }) => {
 
 const status = async (key: string) => (await souk.clientOf(key).get('/api/quota')).status;
 
-test('create prints a key that works at once, and leaves the other keys active', async () => {
+test('create prints a key that works immediately, and leaves the other keys active', async () => {
   const { accountId, key } = await souk.account();
   const text = await command.text(`key create --account ${accountId}`);
   const [, second = ''] = /^Key: (km_\w{32})\nThis is the only time it is shown\.\n$/.exec(text) ?? [];
@@ -38,7 +38,7 @@ test('create --test prints a key of the test account, which lists of accounts le
   expect(listed.map(({ id }) => id)).not.toContain(testAccountOf(accountId));
 });
 
-test('reset prints a key that works at once, and the time at which older keys expire', async () => {
+test('reset prints a key that works immediately, and the time at which older keys expire', async () => {
   const { accountId, key } = await souk.account();
   const before = Date.now();
   const reset = await command.json(`key reset --account ${accountId}`);

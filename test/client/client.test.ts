@@ -72,9 +72,7 @@ test('keeps the digits of integers beyond 2^53', async ({ api, upstream }) => {
   expect(categories[0]?.catId).toBe(9007199254740993n);
 });
 
-test('returns the price with dryRun, a table with format, and refuses more than maxUnits', async ({
-  api,
-}) => {
+test('returns a price with dryRun, a table with format, and refuses more than maxUnits', async ({ api }) => {
   const quote = await api.market.topSeller({ country: 'us' }, { dryRun: true });
   expect(quote).toMatchObject({ dryRun: true, units: 50, admitted: true });
   const table = await api.market.product(ask(newAsin()), { format: 'csv' });
@@ -88,11 +86,7 @@ test('returns the price with dryRun, a table with format, and refuses more than 
   });
 });
 
-test('repeats a call whose answer got lost; it is charged and counted once', async ({
-  api,
-  proxy,
-  upstream,
-}) => {
+test('repeats a call whose answer got lost; it is charged once', async ({ api, proxy, upstream }) => {
   proxy.next('/api/market/product', { kind: 'lose' });
   proxy.next('/api/market/product', { kind: 'cut', afterBytes: 40 });
   const { meta } = await api.market.product(ask(newAsin())).withMeta();
@@ -111,11 +105,7 @@ test('waits as long as a 429 or 503 says', async ({ api, proxy, pauses }) => {
   expect(pauses).toEqual([7_000, 3_000, 1_000]);
 });
 
-test('repeats a request that is not answered in time, until the attempts are used up', async ({
-  api,
-  proxy,
-  pauses,
-}) => {
+test('repeats a request not answered in time, until attempts are used up', async ({ api, proxy, pauses }) => {
   for (let i = 0; i < 5; i += 1) proxy.next('/api/quota', { kind: 'hang' });
   await expect(api.account.quota({}, { timeoutMs: 20 })).rejects.toThrow(TimeoutError);
   expect(pauses).toEqual([250, 500, 1_000, 2_000]);
@@ -220,11 +210,7 @@ test('throws the error of a job that failed, without asking again', async ({ api
   expect(api.units.spent).toBe(0);
 });
 
-test('yields results of a batch once each, across broken connections and the restart of a gateway', async ({
-  souk,
-  api,
-  proxy,
-}) => {
+test('yields results once, across broken connections and a restart', async ({ souk, api, proxy }) => {
   await learnTokens(souk);
   const asins = asinsFrom('BCLIENT', 40);
   const { batchId } = await api.batches.create(callsOf(asins) as never);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { completion, SHELLS, type Shell } from '../../clients/typescript/src/command/completion.ts';
 import { createProgram } from '../../clients/typescript/src/command/program.ts';
 
-/** Tests of the completion scripts in the shells that this machine has. */
+// Tests of the completion scripts in the shells that this machine has.
 
 const { signal } = new AbortController();
 const program = createProgram({ env: {}, write: () => {}, signal });

@@ -17,6 +17,7 @@ import { shellExamples } from '../support/shell-examples.ts';
 import { BODY, SECRET, signedHeaders } from '../support/signed-webhook.ts';
 import { test as withService } from '../support/souk-test.ts';
 import { everyTwoHours } from '../support/trackers.ts';
+import { words } from '../support/words.ts';
 
 /** Tests of the built package: its size, its types, its README and its command. */
 const run = promisify(execFile);
@@ -95,7 +96,8 @@ test('the examples of README and guide run', { timeout: SLOW_MS }, async ({ buil
       return `./example-${i}.mjs`;
     }),
   );
-  writeFileSync(join(built.folder, 'all.mjs'), names.map((name) => `await import('${name}');`).join('\n'));
+  const all = `await Promise.all([${names.map((name) => `import('${name}')`).join()}]);`;
+  writeFileSync(join(built.folder, 'all.mjs'), all);
   const { stdout } = await node(['all.mjs']);
   expect(stdout).toContain('QUOTA_MAX_UNITS 429');
   expect(stdout).toContain('50 true');
@@ -142,11 +144,7 @@ ${commands.replace('http://127.0.0.1:3000', client.baseUrl)}`;
   expect(readFileSync(join(built.folder, 'result.csv'), 'utf8').trim().split('\n')).toHaveLength(3);
 });
 
-test('the command lists the alerts of a tracker, and refuses a tracker without a condition', async ({
-  built,
-  client,
-  node,
-}) => {
+test('the command lists alerts of a tracker, which needs a condition', async ({ built, client, node }) => {
   const souk = (...args: string[]) => node([join(built.root, 'dist/command/souk-client.cjs'), ...args]);
   const made = await client.post('/api/trackers', everyTwoHours(['B08N5WRWNX']));
   expect((await souk('trackers', 'alerts', made.json.data.trackerId, '-o', 'json')).stdout).toBe('[]\n');
@@ -155,10 +153,7 @@ test('the command lists the alerts of a tracker, and refuses a tracker without a
   });
 });
 
-test('the command accepts an operation by both of its names, and refuses an unknown one', async ({
-  built,
-  node,
-}) => {
+test('the command accepts operations by both names, and refuses an unknown one', async ({ built, node }) => {
   const souk = (...args: string[]) => node([join(built.root, 'dist/command/souk-client.cjs'), ...args]);
   const price = ['--country', 'us', '--dry-run', '-o', 'csv'];
   for (const name of ['market.topseller', 'market.topSeller'])
@@ -187,13 +182,7 @@ test.for<[string, string]>([
         process.execPath,
         [
           join(built.root, 'dist/command/souk-client.cjs'),
-          'batch',
-          'killed-items.csv',
-          '--operation',
-          'market.product',
-          '--country',
-          'us',
-          '--out',
+          ...words('batch killed-items.csv --operation market.product --country us --out'),
           out,
         ],
         {
@@ -266,9 +255,7 @@ globalThis.start = (options) => tour(library, options);`;
   });
 });
 
-test('the package has no findings of publint and Are the Types Wrong', { timeout: SLOW_MS }, async ({
-  built,
-}) => {
+test('publint and Are the Types Wrong find nothing to report', { timeout: SLOW_MS }, async ({ built }) => {
   const { publint } = await import('publint');
   const { messages } = await publint({ pkgDir: built.root, pack: false, strict: true });
   expect(messages).toEqual([]);

@@ -48,9 +48,7 @@ test('names the same parent and members for every member of a family', async ({ 
   expect(sizes.size).toBeGreaterThan(2);
 });
 
-test('a variation differs from the others, and has the look, size and picture of its product', async ({
-  demo,
-}) => {
+test('a variation differs from the others, with look, size and picture of its product', async ({ demo }) => {
   const { variations } = await anyFamily(demo);
   expect(new Set(variations.map(({ attributes }) => JSON.stringify(attributes))).size).toBe(
     variations.length,

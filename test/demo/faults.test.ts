@@ -7,21 +7,16 @@ afterEach(() => demo.close());
 
 const CALL = { domain: 1, asin: 'B0AA11BB22' };
 
-test('DEMO_FAIL_RATE returns HTTP 500 and charges nothing', async () => {
-  demo = await openDemo({ DEMO_FAIL_RATE: '1' });
+test.each([
+  ['DEMO_FAIL_RATE', 500],
+  ['DEMO_ERROR_BODY_RATE', 200],
+])('%s returns HTTP %i with an error instead of the payload, and charges nothing', async (rate, expected) => {
+  demo = await openDemo({ [rate]: '1' });
   const { status, json } = await demo.get('product', CALL);
-  expect(status).toBe(500);
+  expect(status).toBe(expected);
   expect(json).toMatchObject({ tokensConsumed: 0, error: { type: expect.any(String) } });
   expect(json).not.toHaveProperty('products');
   expect((await demo.get('token')).json.tokensLeft).toBe(36_000);
-});
-
-test('DEMO_ERROR_BODY_RATE returns HTTP 200 with an error instead of the payload', async () => {
-  demo = await openDemo({ DEMO_ERROR_BODY_RATE: '1' });
-  const { status, json } = await demo.get('product', CALL);
-  expect(status).toBe(200);
-  expect(json).toMatchObject({ tokensConsumed: 0, error: { type: expect.any(String) } });
-  expect(json).not.toHaveProperty('products');
 });
 
 test.each(['product', 'graphimage'])('DEMO_TRUNCATE_RATE truncates the answer of %s', async (path) => {

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Demo } from '../support/demo-provider.ts';
 import { test } from '../support/souk-test.ts';
+import { words } from '../support/words.ts';
 
 interface Found {
   asin: string;
@@ -164,23 +165,11 @@ test('computes insights from all products found', async ({ demo }) => {
   const counts = Object.values<number>(topBrandsWithCounts);
   expect(counts.reduce((sum, count) => sum + count)).toBe(json.totalResults);
   expect(lowestRank).toBeLessThan(highestRank);
-  for (const name of [
-    'avgBuyBox',
-    'avgBuyBox90',
-    'avgBuyBox365',
-    'avgBuyBoxDeviation',
-    'avgReviewCount',
-    'avgRating',
-    'avgDeltaPercent30BuyBox',
-    'avgDeltaPercent90BuyBox',
-    'avgDeltaPercent30Amazon',
-    'sellerCount',
-    'isFBAPercent',
-    'soldByAmazonPercent',
-    'hasCouponPercent',
-    'avgOfferCountNew',
-    'avgOfferCountUsed',
-  ]) {
+  for (const name of words(`
+    avgBuyBox avgBuyBox90 avgBuyBox365 avgBuyBoxDeviation avgReviewCount avgRating
+    avgDeltaPercent30BuyBox avgDeltaPercent90BuyBox avgDeltaPercent30Amazon sellerCount isFBAPercent
+    soldByAmazonPercent hasCouponPercent avgOfferCountNew avgOfferCountUsed
+  `)) {
     expect(json.searchInsights[name], name).toBeTypeOf('number');
   }
   expect((await find(demo, selection)) as object).not.toHaveProperty('searchInsights');

@@ -5,8 +5,8 @@ import { allLeaves } from '../../demo/catalog/categories.ts';
 import { productOf } from '../../demo/catalog/products.ts';
 import { sketch } from '../../demo/catalog/sketch.ts';
 import { type Point, toPoints, valueAtTime } from '../../demo/catalog/stats.ts';
+import { DAY } from '../../demo/minutes.ts';
 
-const DAY = 1440;
 /** 2026-03-04. */
 const NOW = 7_979_640;
 
@@ -139,7 +139,7 @@ test('prices and ranks change at irregular moments, at all times of the day', ()
     }
 });
 
-test('no price history is another one at other times', () => {
+test('price histories with the same values have them at the same times', () => {
   for (const { points } of products)
     for (const one of PRICES)
       for (const other of PRICES) {

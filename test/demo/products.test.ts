@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { DAY } from '../../demo/minutes.ts';
 import type { Demo } from '../support/demo-provider.ts';
 import { test } from '../support/souk-test.ts';
+import { words } from '../support/words.ts';
 
 /** csv series of three numbers a point. */
 const TRIPLES = new Set([7, 18, 32]);
-const DAY = 1440;
 const NOW = Date.parse('2026-03-04T10:00:00Z') / 60_000 - 21_564_000;
 
 const whole = z.int();
@@ -142,24 +143,10 @@ test('series and fields with a surcharge are present only if they are requested'
 
 test('each statistic has 36 entries that agree with the history', async ({ demo }) => {
   const [{ csv, stats }] = await products(demo, ['B0AA11BB22'], { stats: 30 });
-  for (const name of [
-    'current',
-    'avg',
-    'avg30',
-    'avg90',
-    'avg180',
-    'avg365',
-    'atIntervalStart',
-    'min',
-    'max',
-    'minInInterval',
-    'maxInInterval',
-    'isLowest',
-    'isLowest90',
-    'outOfStockPercentageInInterval',
-    'outOfStockPercentage30',
-    'outOfStockPercentage90',
-  ]) {
+  for (const name of words(`
+    current avg avg30 avg90 avg180 avg365 atIntervalStart min max minInInterval maxInInterval isLowest
+    isLowest90 outOfStockPercentageInInterval outOfStockPercentage30 outOfStockPercentage90
+  `)) {
     expect(stats[name], name).toHaveLength(36);
   }
   expect(stats.avg).toEqual(stats.avg30);

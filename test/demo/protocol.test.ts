@@ -36,20 +36,17 @@ const CALLS: [path: string, params: Record<string, string | number>, payload: st
   ['lightningdeal', { domain: 1 }, ['lightningDeals']],
 ];
 
-test.for(CALLS)(
-  '%s %j returns only the envelope and its payload',
-  async ([path, params, payload], { demo }) => {
-    const { status, json, headers } = await demo.get(path, params);
-    expect(status).toBe(200);
-    expect(headers['content-type']).toMatch(/^application\/json/);
-    const { timestamp, ...rest } = json;
-    expect(timestamp).toBe(demo.clock.now());
-    expect(json).toMatchObject(ENVELOPE);
-    expect(Object.keys(rest).sort()).toEqual(
-      [...Object.keys(ENVELOPE).filter((name) => name !== 'timestamp'), ...payload].sort(),
-    );
-  },
-);
+test.for(CALLS)('%s %j returns the envelope and its payload', async ([path, params, payload], { demo }) => {
+  const { status, json, headers } = await demo.get(path, params);
+  expect(status).toBe(200);
+  expect(headers['content-type']).toMatch(/^application\/json/);
+  const { timestamp, ...rest } = json;
+  expect(timestamp).toBe(demo.clock.now());
+  expect(json).toMatchObject(ENVELOPE);
+  expect(Object.keys(rest).sort()).toEqual(
+    [...Object.keys(ENVELOPE).filter((name) => name !== 'timestamp'), ...payload].sort(),
+  );
+});
 
 test('ignores a trailing slash', async ({ demo }) => {
   const { status, json } = await demo.raw(`/product/?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`);
@@ -70,15 +67,12 @@ test.for([
   ['an empty key', '/product?key=&domain=1&asin=B0AA11BB22'],
   ['a short key', '/token?key=too-short'],
   ['two keys that are too short', '/token?key=too-short&key=short-too'],
-] as const)(
-  'returns the error of a bad parameter and an empty bucket for %s',
-  async ([_, path], { demo }) => {
-    const { status, json } = await demo.raw(path);
-    expect(status).toBe(400);
-    expect(json).toMatchObject({ tokensLeft: 0, refillRate: 0, refillIn: 0, tokensConsumed: 0 });
-    expect(json.error).toMatchObject({ type: 'invalidParameter', message: expect.any(String), details: '' });
-  },
-);
+] as const)('has the error of a bad parameter and an empty bucket for %s', async ([_, path], { demo }) => {
+  const { status, json } = await demo.raw(path);
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ tokensLeft: 0, refillRate: 0, refillIn: 0, tokensConsumed: 0 });
+  expect(json.error).toMatchObject({ type: 'invalidParameter', message: expect.any(String), details: '' });
+});
 
 test('returns 402 for a key that has not paid', async ({ demo }) => {
   expect((await demo.raw('/token?key=unpaid-key-unpaid-key')).status).toBe(402);

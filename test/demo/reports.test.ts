@@ -12,7 +12,7 @@ const ranking = (site: string, week: number, terms = 400) => [
   ...rankingOf({ site, week, terms, productsPerLeaf: 60 }),
 ];
 
-test('hashing in steps returns the same as hashing at once', () => {
+test('hashing in steps returns the same as hashing in one step', () => {
   const number = fc.oneof(fc.nat(), fc.nat(120), fc.constantFrom(0, 9, 10, 99, 100, 2 ** 31 - 1));
   fc.assert(
     fc.property(fc.string(), number, number, (text, a, b) => {

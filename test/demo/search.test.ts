@@ -53,20 +53,17 @@ test.for([
   ['earbuds', 'Headphones', 'headphones'],
   ['movies', 'Movies', 'disc'],
   ['running shoes', 'Running Shoes', 'shoe'],
-])(
-  '"%s" finds products of the category %s, with a picture of one',
-  async ([term, name, drawing], { demo }) => {
-    const { products } = await search(demo, { term: term ?? '', page: 0, history: 0 });
-    expect(products).toHaveLength(10);
-    for (const { categoryTree, images } of products) {
-      expect(categoryTree.map((node: { name: string }) => node.name)).toContain(name);
-      const picture = await demo.raw(`/images/I/${images[0].l}`);
-      expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/svg+xml']);
-      const shown = readPictureName(images[0].l);
-      expect(leafAt(shown?.leaf ?? -1).picture).toBe(drawing);
-    }
-  },
-);
+])('"%s" finds products of category %s, with a picture of one', async ([term, name, drawing], { demo }) => {
+  const { products } = await search(demo, { term: term ?? '', page: 0, history: 0 });
+  expect(products).toHaveLength(10);
+  for (const { categoryTree, images } of products) {
+    expect(categoryTree.map((node: { name: string }) => node.name)).toContain(name);
+    const picture = await demo.raw(`/images/I/${images[0].l}`);
+    expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/svg+xml']);
+    const shown = readPictureName(images[0].l);
+    expect(leafAt(shown?.leaf ?? -1).picture).toBe(drawing);
+  }
+});
 
 test.for(['kettle', 'headphones', 'movie', 'shoe'])(
   '"%s" is in a category, a search term and a trend that agree',

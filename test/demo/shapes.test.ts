@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { productOf } from '../../demo/catalog/products.ts';
 import { type Fields, recordingsOf, strangeKinds } from '../support/recorded-shapes.ts';
+import { words } from '../support/words.ts';
 
 const recordings = recordingsOf('product-').map(({ file, answer }) => ({
   file,
@@ -32,10 +33,8 @@ const generated = [true, false]
   )
   .map((product) => product ?? {});
 
-const namesOf = (text: string) => text.trim().split(/\s+/);
-
 /** The fields of the provider's models of July 2026, without variationCSV and imagesCSV, which answers no longer have. */
-const PRODUCT_FIELDS = namesOf(`
+const PRODUCT_FIELDS = words(`
   asin domainId parentAsin parentAsinHistory upcList eanList gtinList bundleItems historicalVariations
   images categories rootCategory manufacturer title trackingSince listedSince brand productGroup
   partNumber model color size edition format author binding categoryTree numberOfItems numberOfPages
@@ -55,7 +54,7 @@ const PRODUCT_FIELDS = namesOf(`
   safetyWarning productBenefit batteriesRequired batteriesIncluded targetAudienceKeyword style
   includedComponents materials material specialFeatures deals csv
 `);
-const STATS_FIELDS = namesOf(`
+const STATS_FIELDS = words(`
   current avg avg30 avg90 avg180 avg365 atIntervalStart min minInInterval max maxInInterval isLowest
   isLowest90 outOfStockCountAmazon30 outOfStockCountAmazon90 deltaPercent90_monthlySold
   outOfStockPercentageInInterval outOfStockPercentage90 outOfStockPercentage30 lightningDealInfo
@@ -69,7 +68,7 @@ const STATS_FIELDS = namesOf(`
   buyBoxUsedStats isAddonItem sellerIdsLowestFBA sellerIdsLowestFBM offerCountFBA offerCountFBM
   salesRankDrops30 salesRankDrops90 salesRankDrops180 salesRankDrops365
 `);
-const OFFER_FIELDS = namesOf(`
+const OFFER_FIELDS = words(`
   offerId lastSeen sellerId offerCSV condition conditionComment isPrime isMAP isShippable isPreorder
   isWarehouseDeal shipsFromChina isAmazon isFBA isPrimeExcl primeExclCSV stockCSV minOrderQty coupon
   couponHistory offerDuplicates

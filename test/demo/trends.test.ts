@@ -5,6 +5,7 @@ import type { Client } from '../support/client.ts';
 import type { Demo, DemoReply } from '../support/demo-provider.ts';
 import { showLogOnFailure } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
+import { words } from '../support/words.ts';
 
 test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, clock: demo.clock }));
 
@@ -57,9 +58,7 @@ function dataOf(demo: Demo, widget: Widget | undefined, changes: object = {}, tz
 }
 
 describe('explore', () => {
-  test('returns 429 with a cookie to a request without one, and 400 to invalid requests', async ({
-    demo,
-  }) => {
+  test('returns 429 with a cookie to requests without one, and 400 to invalid ones', async ({ demo }) => {
     const gate = await explore(demo, [{}], {});
     expect([gate.status, gate.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8']);
     expect(gate.headers['set-cookie']).toMatch(/^NID=/);
@@ -75,16 +74,11 @@ describe('explore', () => {
       'RELATED_TOPICS',
       'RELATED_QUERIES',
     ]);
-    expect([...(await widgets(demo, {}, { keyword: 'pot' })).keys()]).toEqual([
-      'TIMESERIES',
-      'GEO_MAP',
-      'TITLE_0',
-      'GEO_MAP_0',
-      'RELATED_QUERIES_0',
-      'TITLE_1',
-      'GEO_MAP_1',
-      'RELATED_QUERIES_1',
-    ]);
+    expect([...(await widgets(demo, {}, { keyword: 'pot' })).keys()]).toEqual(
+      words(`
+      TIMESERIES GEO_MAP TITLE_0 GEO_MAP_0 RELATED_QUERIES_0 TITLE_1 GEO_MAP_1 RELATED_QUERIES_1
+    `),
+    );
   });
 
   test.for<[string, object[]]>([
@@ -144,17 +138,14 @@ describe('a series', () => {
   test.for([
     ['2021-01-01 2021-01-02', ['Jan 1, 2021', 'Jan 2, 2021']],
     ['2026-03-03 2026-03-03', ['Mar 2, 2026, 6:00 PM', 'Mar 2, 2026, 6:08 PM']],
-  ] as const)(
-    'of %s has times in the requested time zone, and days in UTC',
-    async ([time, words], { demo }) => {
-      const series = (await widgets(demo, { time })).get('TIMESERIES');
-      const { timelineData } = read(await dataOf(demo, series, {}, '360')).default;
-      const said = (timelineData as { formattedTime: string }[]).map(({ formattedTime }) =>
-        formattedTime.replaceAll(/\s/g, ' '),
-      );
-      expect(said.slice(0, 2)).toEqual(words);
-    },
-  );
+  ] as const)('of %s has times in the requested zone, and days in UTC', async ([time, words], { demo }) => {
+    const series = (await widgets(demo, { time })).get('TIMESERIES');
+    const { timelineData } = read(await dataOf(demo, series, {}, '360')).default;
+    const said = (timelineData as { formattedTime: string }[]).map(({ formattedTime }) =>
+      formattedTime.replaceAll(/\s/g, ' '),
+    );
+    expect(said.slice(0, 2)).toEqual(words);
+  });
 
   test('ends with a partial point', async ({ demo }) => {
     const today = new Date(demo.clock.now()).toISOString().slice(0, 10);
@@ -176,9 +167,7 @@ test('of several keywords has shares of 100 for each region', async ({ demo }) =
   }
 });
 
-test('of several keywords has shares of 100 for the keywords that are known in a country', async ({
-  demo,
-}) => {
+test('of several keywords has shares of 100 for those that are known in a country', async ({ demo }) => {
   const map = (await widgets(demo, {}, { keyword: 'pot' })).get('GEO_MAP');
   const { geoMapData } = read(await dataOf(demo, map)).default;
   const sums = geoMapData.map(({ value }: { value: number[] }) => value.reduce((sum, one) => sum + one, 0));
@@ -194,18 +183,7 @@ test('by metropolitan area has the codes of the areas', async ({ demo }) => {
 
 test('of related topics is withheld for some keywords, and of related queries for none', async ({ demo }) => {
   const lists = new Set<number>();
-  for (const keyword of [
-    'tea',
-    'coffee',
-    'pizza',
-    'bagel',
-    'kettle',
-    'pot',
-    'cup',
-    'spoon',
-    'plate',
-    'fork',
-  ]) {
+  for (const keyword of 'tea coffee pizza bagel kettle pot cup spoon plate fork'.split(' ')) {
     const found = await widgets(demo, { keyword });
     lists.add(read(await dataOf(demo, found.get('RELATED_TOPICS'))).default.rankedList.length);
     expect(read(await dataOf(demo, found.get('RELATED_QUERIES'))).default.rankedList).toHaveLength(2);

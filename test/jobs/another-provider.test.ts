@@ -41,10 +41,7 @@ async function tokensOf(client: Client): Promise<string | undefined> {
   return /^souk_upstream_tokens_left (\S+)$/m.exec((await client.raw('/metrics')).text)?.[1];
 }
 
-test('shows nothing of the demo provider after a restart with another one', async ({
-  demo,
-  onTestFinished,
-}) => {
+test('shows nothing of the demo provider after a restart with another', async ({ demo, onTestFinished }) => {
   const stores = await createTestDatabase();
   const shared = {
     servers: { databaseUrl: stores.url, redisUrl: inject('redisUrl') },

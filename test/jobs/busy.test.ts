@@ -12,7 +12,7 @@ async function withoutWorkers(souk: Souk): Promise<void> {
 }
 
 test.for(['', '&async=1'])(
-  'refuses a call at once and at no charge if no worker can run it %s',
+  'refuses a call immediately and at no charge if no worker can run it %s',
   async (suffix, { souk, client }) => {
     await withoutWorkers(souk);
     const reply = await client.get(`${productOf('B0BUSY0001')}${suffix}`);

@@ -48,11 +48,7 @@ async function registered(
   await expect.poll(() => redis.scard(key)).toBe(count);
 }
 
-test('the end of a call goes to the gateway that waits for it, and to no other', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('the end of a call goes to the gateway that waits, no other', async ({ souk, client, release }) => {
   release();
   await learnTokens(souk);
   const before = await received(souk);
@@ -61,12 +57,7 @@ test('the end of a call goes to the gateway that waits for it, and to no other',
   expect(await receivedSince(souk, before)).toEqual([20, 0, 0]);
 });
 
-test('gateways that join, poll and stream a call receive its end', async ({
-  souk,
-  redis,
-  account,
-  release,
-}) => {
+test('gateways that join, poll or stream a call get its end', async ({ souk, redis, account, release }) => {
   const before = await received(souk);
   const [first, second, third] = [0, 1, 2].map((gateway) => souk.clientOf(account.key, gateway));
   const path = pathOf(newAsin());
@@ -120,12 +111,7 @@ test('the end of a cancelled call reaches the gateway that waits for it', async 
   }
 });
 
-test('a request whose message is lost is answered after some seconds', async ({
-  souk,
-  redis,
-  account,
-  release,
-}) => {
+test('a request with a lost message is answered seconds later', async ({ souk, redis, account, release }) => {
   const [first, second] = [0, 1].map((gateway) => souk.clientOf(account.key, gateway));
   const path = pathOf(newAsin());
   const awaited = souk.events.next('call.awaited');

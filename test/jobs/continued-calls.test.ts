@@ -65,7 +65,7 @@ function interrupted(admissions: Admissions, task: () => Promise<void>): Admissi
 
 const kindsOf = (all: readonly Admitted[]) => all.map(({ admission }) => admission.kind).sort();
 
-test('of requests in one round trip that repeat a partial call, one continues it and the others join that one', async ({
+test('if several requests in one round trip repeat a partial call, one continues it and the others join', async ({
   billing,
   payer,
   partial,
@@ -78,7 +78,7 @@ test('of requests in one round trip that repeat a partial call, one continues it
   expect(ids).not.toContain(partial);
 });
 
-test('of requests through several gateways that repeat a partial call, one continues it and the others join that one', async ({
+test('if requests through several gateways repeat a partial call, one continues it and the others join', async ({
   billing,
   payer,
   partial,
@@ -110,7 +110,7 @@ test.for<[string, AnswerRef | null, object]>([
   },
 );
 
-test('a request that has found a partial answer continues the later one, if that is partial too', async ({
+test('a request that has found a partial answer continues a newer answer if there is one and it is partial, too', async ({
   billing,
   payer,
   partial,

@@ -147,11 +147,7 @@ test('a request that joined a failing call gets its error and is not charged', a
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('charges a repeated call after five minutes, even if its answer is cached', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('charges a repeated call after five minutes, even if cached', async ({ souk, client, upstream }) => {
   const asin = newAsin();
   await client.get(productOf(asin));
   souk.clock.advance(299_999);

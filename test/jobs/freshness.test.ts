@@ -1,10 +1,9 @@
 import { expect } from 'vitest';
 import { toKeepaMinutes } from '../../src/operations/products/history.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 import { test } from '../support/souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
-
-const MINUTE_MS = 60_000;
 
 let lastAsin = 0;
 function newProduct(): string {
@@ -24,10 +23,7 @@ test('serves a cached answer for exactly one hour', async ({ souk, client, upstr
   expect(upstream.calls).toHaveLength(2);
 });
 
-test('update=0 fetches from upstream although the answer is cached, and requests a refresh', async ({
-  client,
-  upstream,
-}) => {
+test('update=0 fetches although an answer is cached, asks for a refresh', async ({ client, upstream }) => {
   const path = newProduct();
   await client.get(path);
   const forced = await client.get(`${path}&update=0`);
@@ -61,11 +57,7 @@ test('data that update=0 has fetched serve calls of other accounts', async ({ so
   expect(upstream.calls).toHaveLength(2);
 });
 
-test('update=N accepts cached answers younger than N hours, up to the one hour of the cache', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('update=N accepts cached answers under N hours, at most one', async ({ souk, client, upstream }) => {
   const path = newProduct();
   await client.get(path);
   await leapAhead(souk, 59 * MINUTE_MS, ['market']);
@@ -75,10 +67,7 @@ test('update=N accepts cached answers younger than N hours, up to the one hour o
   expect(upstream.calls).toHaveLength(2);
 });
 
-test("update=N counts from the provider's last update, and accepts what the provider returns now", async ({
-  souk,
-  upstream,
-}) => {
+test("update=N counts from the provider's last update, as it returns it now", async ({ souk, upstream }) => {
   const updatedAt = new Map<string, number>();
   upstream.on('product', ({ params }) => ({
     json: {

@@ -77,7 +77,7 @@ test('refuses to settle a call of an account that stays locked, and changes noth
   expect(await billing.settle(locked, callId, 3)).toMatchObject({ endedNow: true, unitsCharged: 3 });
 });
 
-test('takes no call of a locked account for one that does not exist, because its admission may hold the lock', async ({
+test('does not treat a call of a locked account as missing, because its admission may hold the lock', async ({
   billing,
 }) => {
   const account = await billing.account({ subscriptions: [{}] });
@@ -88,9 +88,7 @@ test('takes no call of a locked account for one that does not exist, because its
   expect(await billing.release(account, callId)).toBeNull();
 });
 
-test('releases overdue calls and expires packs of other accounts while one account is locked', async ({
-  billing,
-}) => {
+test('releases overdue calls, expires packs of others while one account is locked', async ({ billing }) => {
   const { clock, database, settlements } = billing;
   const pack = { units: 10, validUntil: new Date(clock.now() + 1_000) };
   const accounts: BilledAccount[] = [];
@@ -108,9 +106,7 @@ test('releases overdue calls and expires packs of other accounts while one accou
   expect(await expired()).toEqual([locked.accountId]);
 });
 
-test('admits nothing by a statement that the server executes after its caller has given up', async ({
-  billing,
-}) => {
+test('admits nothing by a statement that is executed after its caller gave up', async ({ billing }) => {
   const account = await billing.account({ subscriptions: [{}] });
   const admitWithin = (limitMs: number) =>
     createAdmissions(billing.database, billing.clock.now, OFF_PEAK, limitMs).admit(
@@ -125,10 +121,7 @@ test('admits nothing by a statement that the server executes after its caller ha
   expect((await admitWithin(60_000)).kind).toBe('started');
 });
 
-test('admits calls while other requests hold all connections of the API and of the pages', async ({
-  souk,
-  client,
-}) => {
+test('admits calls while requests hold all connections of API and pages', async ({ souk, client }) => {
   const other = await souk.client();
   expect((await client.get(PATH)).status).toBe(200);
   const blocker = await souk.database.connect();

@@ -45,11 +45,7 @@ test('produces a paid answer that Redis lost again, at no charge', async ({ souk
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('produces a cached answer that was lost once, not for every joined call', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('makes a cached answer that was lost once, not per joined call', async ({ souk, client, upstream }) => {
   await (await souk.client()).get(productOf('B0ANSWER02'));
   const cached = await client.get(productOf('B0ANSWER02'));
   expect(cached.headers).toMatchObject({ 'x-cache': 'HIT', 'x-units-consumed': '1' });
@@ -76,10 +72,7 @@ test('produces the lost result of a job when a client polls it', async ({ souk, 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('an asynchronous call that joins a cached answer keeps its result after the cache entry ends', async ({
-  souk,
-  client,
-}) => {
+test('an async call that joins a cached answer keeps its result without it', async ({ souk, client }) => {
   await (await souk.client()).get(productOf('B0ANSWER04'));
   const cached = await client.get(productOf('B0ANSWER04'));
   const { headers } = await client.get(`${productOf('B0ANSWER04')}&async=1`);
@@ -148,10 +141,7 @@ test('produces the lost result of a call whose account was locked when its reque
   await madeAgain(client, reply.headers.location as string);
 });
 
-test('produces the lost result of an asynchronous call that joined a cached answer', async ({
-  souk,
-  client,
-}) => {
+test('produces the lost result of an async call that joined a cached answer', async ({ souk, client }) => {
   await (await souk.client()).get(productOf('B0ANSWER10'));
   const cached = await client.get(productOf('B0ANSWER10'));
   const { headers } = await client.get(`${productOf('B0ANSWER10')}&async=1`);

@@ -18,11 +18,7 @@ const UNKNOWN = [
   '{"flight":1,"error":"new"}',
 ];
 
-test('ignores messages that it does not know, and logs the first of each channel', async ({
-  souk,
-  redis,
-  client,
-}) => {
+test('ignores messages it does not know, logging the first per channel', async ({ souk, redis, client }) => {
   const keys = redisKeys(souk.redisNamespace);
   const channels = [
     keys.jobsChannel,
@@ -41,12 +37,7 @@ test('ignores messages that it does not know, and logs the first of each channel
   expect({ control, flights, jobs }).toEqual({ control: 1, flights: 1, jobs: 2 });
 });
 
-test('reads a completion message with fields that it does not know', async ({
-  souk,
-  redis,
-  client,
-  upstream,
-}) => {
+test('reads a completion message with unknown fields', async ({ souk, redis, client, upstream }) => {
   const awaited = souk.events.next('call.awaited');
   const release = holdProducts(upstream);
   const reply = client.get(pathOf(newAsin()));

@@ -67,24 +67,21 @@ async function callsOf(
 test.for([
   ['before the call was admitted', false],
   ['after the call was admitted', true],
-] as const)(
-  'starts a call once if its connection to the database breaks %s',
-  async ([_when, counted], { billing }) => {
-    const account = await billing.account({ subscriptions: [{}] });
-    let attempts = 0;
-    const deps = depsWith(billing, async (request) => {
-      attempts += 1;
-      if (attempts > 1) return billing.admissions.admit(request);
-      if (counted) await billing.admissions.admit(request);
-      throw BROKEN;
-    });
-    const submission = submit(deps, requestOf(account));
-    await advanceUntil(billing.clock, () => attempts > 1, 50);
-    const { kind, callId } = await submission;
-    expect(kind).toBe('started');
-    expect(await callsOf(billing, account)).toEqual([{ id: callId, units_reserved: 2 }]);
-  },
-);
+] as const)('starts a call once if its connection breaks %s', async ([_when, counted], { billing }) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  let attempts = 0;
+  const deps = depsWith(billing, async (request) => {
+    attempts += 1;
+    if (attempts > 1) return billing.admissions.admit(request);
+    if (counted) await billing.admissions.admit(request);
+    throw BROKEN;
+  });
+  const submission = submit(deps, requestOf(account));
+  await advanceUntil(billing.clock, () => attempts > 1, 50);
+  const { kind, callId } = await submission;
+  expect(kind).toBe('started');
+  expect(await callsOf(billing, account)).toEqual([{ id: callId, units_reserved: 2 }]);
+});
 
 test('a caller whose job cannot be queued is refused, and its call is released', async ({ billing }) => {
   const account = await billing.account({ subscriptions: [{}] });
@@ -94,9 +91,7 @@ test('a caller whose job cannot be queued is refused, and its call is released',
   expect(await statesOf(billing, account)).toEqual(['released']);
 });
 
-test('a caller whose job cannot be queued waits for its end if its call cannot be released', async ({
-  billing,
-}) => {
+test('if a call can neither be queued nor released, its caller waits for its end', async ({ billing }) => {
   const account = await billing.account({ subscriptions: [{}] });
   const deps = depsWith(billing, (request) => billing.admissions.admit(request));
   const submission = await submit(deps, requestOf(account));

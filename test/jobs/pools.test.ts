@@ -40,7 +40,7 @@ async function whilePaused(queue: PoolQueue, run: () => Promise<void>): Promise<
   }
 }
 
-test('a worker runs no more jobs of a pool at once than the pool has places', async ({
+test('a worker runs no more jobs of a pool at the same time than the pool has slots', async ({
   souk,
   upstream,
   onTestFinished,
@@ -62,9 +62,9 @@ test('a worker runs no more jobs of a pool at once than the pool has places', as
     const line = new RegExp(`souk_queue_jobs\\{pool="lightning",state="${state}"\\} (\\d+)`);
     return Number(line.exec(scraped.text)?.[1]);
   };
-  const places = POOLS['lightning' satisfies PoolName].concurrency;
-  await expect.poll(() => count('running')).toBe(places);
-  expect(await count('waiting')).toBe(jobs.length - places);
+  const slots = POOLS['lightning' satisfies PoolName].concurrency;
+  await expect.poll(() => count('running')).toBe(slots);
+  expect(await count('waiting')).toBe(jobs.length - slots);
   working.open();
   for (const job of jobs) expect(await stateOf(client, job)).toBe('done');
 });
@@ -86,7 +86,7 @@ test('many jobs of an account do not delay another account', async ({ souk, queu
   for (const job of heavyJobs) expect(await stateOf(heavy, job)).toBe('done');
 });
 
-test('waiting jobs show their places in the queue, and are cancelled', async ({ souk, queues }) => {
+test('waiting jobs show their positions in the queue, and are cancelled', async ({ souk, queues }) => {
   const client = await souk.client();
   const queue = queues.of('market');
   await whilePaused(queue, async () => {

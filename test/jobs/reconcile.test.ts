@@ -48,7 +48,7 @@ test('a job that Redis lost is put back, runs, and is charged once', async ({ ow
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a job that was lost while it ran runs again, and is charged once in either order of the two endings', async ({
+test('a job that was lost while it ran runs again, and is charged once in either order of the ends', async ({
   ownSouk: souk,
 }) => {
   const client = await souk.client();

@@ -24,7 +24,7 @@ function openWorker() {
   };
 }
 
-test('reports the run time of the first job at once, and of no other pool', async () => {
+test('reports the run time of the first job immediately, and of no other pool', async () => {
   const { ended, mean } = openWorker();
   expect(await mean('market')).toBeNull();
   ended(8_000);

@@ -65,7 +65,8 @@ async function hasBegunToStop({ redisUrl, redisNamespace }: Souk): Promise<void>
   redis.disconnect();
 }
 
-test.for([
+// Most of their time is that of the limits, so they run at the same time.
+test.concurrent.for([
   ['a job', 'killed', 'before they are stopped'],
   ['a large job', 'frozen', 'before they are stopped'],
   ['a large job', 'killed', 'while the worker stops'],
@@ -73,7 +74,7 @@ test.for([
 ] as const)(
   'a gateway and a worker with %s whose Redis is %s %s end with code 0, and another worker ends the job once',
   { timeout: 300_000 },
-  async ([job, outage, when], { openAnother, servers, startProcess }) => {
+  async ([job, outage, when], { openAnother, servers, startProcess, expect }) => {
     const souk = await openAnother({ servers, clock: databaseClock(), workers: 0 });
     const [worker, gateway] = [
       await startProcess('workers/main.js', souk),

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { createTestKey } from '../../src/billing/test-wallet.ts';
 import { lastEndedWeek } from '../../src/operations/brand-analytics/keywords.ts';
+import { WEEK_MS } from '../../src/platform/durations.ts';
 import { batchOnce, isFinished, linesOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { csvReport, load, ranked, testReportsLoaded } from '../support/reports.ts';
@@ -93,11 +94,7 @@ test('live and test keys of an account read two sets of reports, with two shared
   else expect(found.code).toBe('WORD_NOT_FOUND');
 });
 
-test('a week that only one mode has is refused to the other', async ({
-  client,
-  tester,
-  reports: { newest },
-}) => {
+test('refuses a week that only the other mode has', async ({ client, tester, reports: { newest } }) => {
   const reasonOf = async (one: Client, week: string) =>
     (await one.get(`/api/aba/rank?country=us&reportDate=${week}`)).json;
   expect(await reasonOf(client, newest)).toMatchObject({ code: 'VALIDATION_FAILED' });
@@ -130,7 +127,7 @@ test('a week that ends is loaded, and the oldest one is deleted', async ({ openA
     testReports: { weeks: { first: 1, others: 0 }, terms: 50 },
   });
   await testReportsLoaded(souk, 1);
-  souk.clock.advance(7 * 86_400_000);
+  souk.clock.advance(WEEK_MS);
   const newest = lastEndedWeek(souk.clock.now());
   const loaded = async () => {
     souk.clock.advance(60_000);

@@ -8,7 +8,7 @@ import { createTestKey, TEST_UNITS_PER_DAY } from '../../src/billing/test-wallet
 import { POOLS, TEST_POOL } from '../../src/operations/pools.ts';
 import { ofLiveCalls } from '../../src/operator/call-records.ts';
 import type { CallEvent } from '../../src/platform/telemetry/call-events.ts';
-import { holdProducts, newAsin } from '../support/answers.ts';
+import { everyProductWith, holdProducts, newAsin } from '../support/answers.ts';
 import { batchOnce, isFinished, linesOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { createSchedule, productsHourly } from '../support/schedules.ts';
@@ -32,13 +32,10 @@ const test = base
 
 function knowsTestProducts(upstream: ScriptedUpstream): void {
   upstream.calls.length = 0;
-  upstream.on('product', ({ params: { asin = '', domain } }) => ({
-    json: {
-      products: asin
-        .split(',')
-        .map((one) => ({ asin: one, domainId: Number(domain), title: 'Of the demo', csv: [] })),
-    },
-  }));
+  upstream.on(
+    'product',
+    everyProductWith(() => ({ title: 'Of the demo' })),
+  );
 }
 
 async function testClientOf(souk: Souk, { accountId }: TestAccount): Promise<Client> {
@@ -106,12 +103,7 @@ describe('the same call of a live key and a test key', () => {
     });
   });
 
-  test('shares a flight only with calls of its own mode', async ({
-    client,
-    tester,
-    upstream,
-    testUpstream,
-  }) => {
+  test('shares a flight only with calls of its mode', async ({ client, tester, upstream, testUpstream }) => {
     const release = holdProducts(upstream);
     const asin = newAsin();
     const live = client.get(productOf(asin));
@@ -174,7 +166,7 @@ test('a batch of a test account is answered by the demo provider, and its webhoo
   expect((await tester.get(`/api/batches/${batch.batchId}`)).status).toBe(404);
 });
 
-test('test calls that occupy all places of their pool delay no live call', async ({
+test('test calls that occupy all slots of their pool delay no live call', async ({
   client,
   tester,
   testUpstream,

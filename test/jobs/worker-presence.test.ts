@@ -7,7 +7,7 @@ import { test } from '../support/souk-test.ts';
 const PRODUCT = '/api/market/product?domain=1&asins=';
 const keysOf = ({ redisNamespace }: Souk) => redisKeys(redisNamespace);
 
-test('a worker that could not report for longer than its report lasts is alive as soon as it has reported', async ({
+test('a worker whose report has expired is alive again as soon as it reports', async ({
   souk,
   account,
   redis,
@@ -20,7 +20,7 @@ test('a worker that could not report for longer than its report lasts is alive a
   expect([reply.status, reply.json.code]).toEqual([200, '0000']);
 });
 
-test('the report of a worker lasts while the time of the service stands still, although that of Redis goes on', async ({
+test('the report of a worker expires by the clock of the service, not by that of Redis', async ({
   souk,
   redis,
 }) => {

@@ -3,12 +3,11 @@ import { expect } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import { openMetricsServer } from '../../workers/metrics-server.ts';
 import { newAsin } from '../support/answers.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-
-const HOUR_MS = 3_600_000;
 
 test.override('soukOptions', { clock: databaseClock(), workers: 0 });
 

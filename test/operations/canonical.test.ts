@@ -9,6 +9,7 @@ import { relatedQueries } from '../../src/operations/trends/related.ts';
 import { dailyTrends, realTimeTrends } from '../../src/operations/trends/trending.ts';
 import { fingerprint } from '../../src/platform/fingerprint.ts';
 import { canonical, faultsOf, type TakingParameters } from '../support/parameters.ts';
+import { words } from '../support/words.ts';
 
 const NUMBERS = [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12];
 const CODES = ['us', 'UK', 'de', 'fr', 'jp', 'ca', 'It', 'es', 'in', 'mx', 'br'];
@@ -172,26 +173,10 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
   });
 
   test('refuses arbitrary input with readable messages', () => {
-    const names = [
-      'domain',
-      'country',
-      'asins',
-      'asin',
-      'images',
-      'state',
-      'days',
-      'dateRange',
-      'cfont',
-      'width',
-      'keyword',
-      'geo',
-      'hl',
-      'startDate',
-      'trendDate',
-      'category',
-      'timezone',
-      'resolution',
-    ];
+    const names = words(`
+      domain country asins asin images state days dateRange cfont width keyword geo hl startDate
+      trendDate category timezone resolution
+    `);
     const nonsense = fc.oneof(
       fc.jsonValue(),
       fc.dictionary(fc.constantFrom(...names), fc.jsonValue()),

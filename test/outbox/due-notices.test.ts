@@ -5,10 +5,10 @@ import { createKey } from '../../src/accounts/authentication.ts';
 import { grantPack, grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
 import { queueDueNotices } from '../../src/outbox/mail/due-notices.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { test as base } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
-const DAY_MS = 86_400_000;
 
 let number = 0;
 beforeEach(() => {
@@ -160,11 +160,7 @@ describe('a plan', () => {
   });
 });
 
-test('a new key is announced once, also to an address that is not confirmed', async ({
-  database,
-  accountId,
-  dueAt,
-}) => {
+test('a new key is announced once, also to unconfirmed addresses', async ({ database, accountId, dueAt }) => {
   await confirm(database, accountId, null);
   await createKey(database, accountId, NOW);
   expect(await dueAt(NOW + 1_000)).toEqual(['key_created']);

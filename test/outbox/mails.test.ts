@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { beforeEach, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { findMessage, listMessages, purgeMessages } from '../../src/outbox/log.ts';
 import { setTopicsOff } from '../../src/outbox/mail/choices.ts';
@@ -19,38 +19,6 @@ const PUBLIC_URL = 'https://souk.example';
 const MAILS = { channel: 'mail', accountId: null } as const;
 const secretBox = createSecretBox(['a key of more than thirty-two letters']);
 
-/** `work` opens a worker that sends to the mail server. */
-const test = base
-  .extend('clock', () => new TestClock())
-  .extend('work', ({ database, clock, mailServer }, { onCleanup }) => (settings?: MailSettings | null) => {
-    const smtp = {
-      from: 'Souk <souk@souk.example>',
-      publicUrl: PUBLIC_URL,
-      transport: { smtpUrl: mailServer.url },
-    };
-    const registry = new Registry();
-    const log = createLogger('silent');
-    const sender = createMailSender({
-      database,
-      clock,
-      secretBox,
-      registry,
-      settings: settings === undefined ? smtp : settings,
-    });
-    const loop = startOutbox({ database, clock, log }, [sender]);
-    onCleanup(() => loop.close());
-    return registry;
-  });
-
-test.beforeEach(({ mailServer }) => mailServer.reset());
-
-let email = '';
-let number = 0;
-beforeEach(() => {
-  number += 1;
-  email = `ann-${number}@customers.example`;
-});
-
 const at = '2026-03-04T10:00:00.000Z';
 const passwordChanged = { kind: 'password_changed', facts: { at } } as const;
 const low = {
@@ -58,76 +26,90 @@ const low = {
   facts: { source: 'packs', period: '1', of: 'your packs', remaining: 1_200, total: 10_000 },
 } as const;
 
-type Fixtures = { database: Parameters<typeof listMessages>[0]; clock: TestClock };
+let number = 0;
 
-/** An account and its owner. */
-async function ownerAndAccount({ database, clock }: Fixtures, isConfirmed = true) {
-  const accountId = await ensureAccount(database, email, HOSTILE, clock.now());
-  const personId = await ownerOf(database, accountId);
-  if (isConfirmed)
-    await database.query('update people set email_confirmed_at = $2 where id = $1', [personId, new Date(0)]);
-  return { accountId, personId };
-}
-
-/** The last state of the mails to this test's address. */
-async function states({ database }: Fixtures) {
-  const mails = await listMessages(database, MAILS, { state: null, before: null, limit: 100 });
-  return mails.filter(({ recipient }) => recipient === email).map(({ state, attempts }) => [state, attempts]);
-}
-
-/** Advances the time, and lets the worker look for due mails after it. */
-async function pass(clock: TestClock, ms: number): Promise<void> {
-  for (const step of [ms, 1_000]) {
-    await clock.until('outbox step');
-    clock.advance(step);
-  }
-}
+/** `mails`: the outbox, and mails to an address of the test. */
+const test = base.extend('mails', ({ database, mailServer: server }, { onCleanup }) => {
+  number += 1;
+  const email = `ann-${number}@customers.example`;
+  const clock = new TestClock();
+  server.reset();
+  const mails = {
+    email,
+    clock,
+    /** An account and its owner, who has the address. */
+    async account(isConfirmed = true): Promise<{ accountId: number; personId: number }> {
+      const accountId = await ensureAccount(database, email, HOSTILE, clock.now());
+      const personId = await ownerOf(database, accountId);
+      const at = isConfirmed ? new Date(0) : null;
+      await database.query('update people set email_confirmed_at = $2 where id = $1', [personId, at]);
+      return { accountId, personId };
+    },
+    async queue(...mails: Parameters<typeof queueMail>[1][]): Promise<void> {
+      for (const mail of mails) await queueMail(database, mail, clock.now());
+    },
+    /** Opens a worker that sends to the mail server. */
+    work(settings?: MailSettings | null) {
+      const transport = { smtpUrl: server.url };
+      const smtp = { from: 'Souk <souk@souk.example>', publicUrl: PUBLIC_URL, transport };
+      const registry = new Registry();
+      const sent = settings === undefined ? smtp : settings;
+      const sender = createMailSender({ database, clock, secretBox, registry, settings: sent });
+      const loop = startOutbox({ database, clock, log: createLogger('silent') }, [sender]);
+      onCleanup(() => loop.close());
+      return registry;
+    },
+    /** The last state of the mails. */
+    async states() {
+      const all = await listMessages(database, MAILS, { state: null, before: null, limit: 100 });
+      return all.filter(({ recipient }) => recipient === email).map((one) => [one.state, one.attempts]);
+    },
+    become: (...expected: [state: string, attempts: number][]) =>
+      expect.poll(() => mails.states()).toEqual(expected),
+    /** Advances the time, and lets the worker look for due mails after it. */
+    async pass(ms: number): Promise<void> {
+      for (const step of [ms, 1_000]) {
+        await clock.until('outbox step');
+        clock.advance(step);
+      }
+    },
+  };
+  return mails;
+});
 
 describe('a mail', () => {
   test('is sent once for a cause that is queued several times, and not at all for a transaction that is rolled back', async ({
     database,
-    clock,
+    mails,
     mailServer,
-    work,
   }) => {
-    const { accountId, personId } = await ownerAndAccount({ database, clock });
-    await queueMail(database, { personId, ...passwordChanged }, clock.now());
-    await queueMail(database, { personId, ...passwordChanged }, clock.now());
+    const { accountId, personId } = await mails.account();
+    await mails.queue({ personId, ...passwordChanged }, { personId, ...passwordChanged });
     const lost = inTransaction(database, async (client) => {
-      await queueMail(client, { accountId, ...low }, clock.now());
+      await queueMail(client, { accountId, ...low }, mails.clock.now());
       throw new Error('rolled back');
     });
     await expect(lost).rejects.toThrow('rolled back');
-    const registry = work();
+    const registry = mails.work();
     await mailServer.received(1);
-    await expect.poll(() => states({ database, clock })).toEqual([['sent', 1]]);
-    await pass(clock, 86_400_000);
-    await clock.until('outbox step');
+    await mails.become(['sent', 1]);
+    await mails.pass(86_400_000);
+    await mails.clock.until('outbox step');
     expect(mailServer.attempts).toBe(1);
     expect(await registry.metrics()).toContain('souk_mails_total{kind="password_changed",outcome="sent"} 1');
   });
 
   test('has text and HTML, headers to unsubscribe, and a name with line breaks in no header of its own', async ({
-    database,
-    clock,
+    mails,
     mailServer,
-    work,
   }) => {
-    const { accountId } = await ownerAndAccount({ database, clock });
-    await queueMail(database, { accountId, ...low }, clock.now());
-    await queueMail(
-      database,
-      {
-        accountId,
-        kind: 'schedule_failing',
-        facts: { scheduleId: 'x', name: HOSTILE, isTracker: false, since: '1', reason: 'It failed.' },
-      },
-      clock.now(),
-    );
-    work();
-    const mails = await mailServer.received(2);
-    for (const mail of mails) {
-      expect(mail.to).toEqual([{ name: expect.stringContaining('Ann'), address: email }]);
+    const { accountId } = await mails.account();
+    const facts = { scheduleId: 'x', name: HOSTILE, isTracker: false, since: '1', reason: 'It failed.' };
+    await mails.queue({ accountId, ...low }, { accountId, kind: 'schedule_failing', facts });
+    mails.work();
+    const received = await mailServer.received(2);
+    for (const mail of received) {
+      expect(mail.to).toEqual([{ name: expect.stringContaining('Ann'), address: mails.email }]);
       expect(mail.bcc).toBeUndefined();
       expect(mail.html).not.toContain('<b>');
       const header = (key: string) => mail.headers.find((one) => one.key === key)?.value;
@@ -139,42 +121,37 @@ describe('a mail', () => {
       expect(mail.text).toContain(address);
       expect(mail.html).toContain(address);
     }
-    const about = mails.find(({ subject }) => subject === '20 % of your units are left');
+    const about = received.find(({ subject }) => subject === '20 % of your units are left');
     expect(about?.text).toContain('1,200 of the 10,000 units of your packs are left.');
     expect(about?.html).toContain(`<a href="${PUBLIC_URL}/account/plans"`);
   });
 
   test('is tried again after a reply 451 and after a broken connection, and sent once when the server takes it', async ({
-    database,
-    clock,
+    mails,
     mailServer,
-    work,
   }) => {
-    const { personId } = await ownerAndAccount({ database, clock });
-    await queueMail(database, { personId, ...passwordChanged }, clock.now());
+    await mails.queue({ personId: (await mails.account()).personId, ...passwordChanged });
     mailServer.react({ code: 451, at: 'DATA' });
-    work();
+    mails.work();
     for (const [tries, delayMs] of RETRY_DELAYS_MS.slice(0, 2).entries()) {
-      await expect.poll(() => states({ database, clock })).toEqual([['pending', tries + 1]]);
+      await mails.become(['pending', tries + 1]);
       mailServer.react(tries === 0 ? 'hang up' : 'take');
-      await pass(clock, delayMs);
+      await mails.pass(delayMs);
     }
     await mailServer.received(1);
-    await expect.poll(() => states({ database, clock })).toEqual([['sent', 3]]);
+    await mails.become(['sent', 3]);
     expect([mailServer.attempts, mailServer.taken.length]).toEqual([3, 1]);
   });
 
-  test('that is refused with 550 fails at once, with the reply', async ({
+  test('that is refused with 550 fails immediately, with the reply', async ({
     database,
-    clock,
+    mails,
     mailServer,
-    work,
   }) => {
-    const { personId } = await ownerAndAccount({ database, clock });
-    await queueMail(database, { personId, ...passwordChanged }, clock.now());
+    await mails.queue({ personId: (await mails.account()).personId, ...passwordChanged });
     mailServer.react({ code: 550, at: 'RCPT' });
-    work();
-    await expect.poll(() => states({ database, clock })).toEqual([['failed', 1]]);
+    mails.work();
+    await mails.become(['failed', 1]);
     const [mail] = await listMessages(database, MAILS, { state: 'failed', before: null, limit: 1 });
     expect(mail?.lastError).toContain('550 refused by the test');
   });
@@ -185,132 +162,120 @@ describe('a mail is not sent', () => {
     ['without a mail server', true, [], null],
     ['to an address that is not confirmed', false, [], undefined],
     ['about a topic that the account has switched off', true, ['units'], undefined],
-  ] as const)('%s', async ([, isConfirmed, off, settings], { database, clock, mailServer, work }) => {
-    const { accountId, personId } = await ownerAndAccount({ database, clock }, isConfirmed);
+  ] as const)('%s', async ([, isConfirmed, off, settings], { database, mails, mailServer }) => {
+    const { accountId, personId } = await mails.account(isConfirmed);
     await setTopicsOff(database, { accountId, personId }, off);
-    await queueMail(database, { accountId, ...low }, clock.now());
-    work(settings);
-    await expect.poll(() => states({ database, clock })).toEqual([['not_sent', 0]]);
+    await mails.queue({ accountId, ...low });
+    mails.work(settings);
+    await mails.become(['not_sent', 0]);
     expect(mailServer.attempts).toBe(0);
   });
 
-  test('with a password link to an address without an account, and leaves no record', async ({
-    database,
-    clock,
+  test('with a password link to an address without an account, without a record', async ({
+    mails,
     mailServer,
-    work,
   }) => {
-    const facts = { requestId: email };
-    await queueMail(database, { accountId: null, kind: 'reset_password', to: email, facts }, clock.now());
-    work();
-    await expect.poll(() => states({ database, clock })).toEqual([]);
+    const { email } = mails;
+    await mails.queue({ accountId: null, kind: 'reset_password', to: email, facts: { requestId: email } });
+    mails.work();
+    await mails.become();
     expect(mailServer.attempts).toBe(0);
   });
 });
 
 describe('a mail with a token', () => {
-  async function confirmation({ database, clock }: Fixtures): Promise<void> {
-    const { personId } = await ownerAndAccount({ database, clock });
-    const notice = { personId, kind: 'confirm_email', facts: { requestId: email } } as const;
-    await queueMail(database, notice, clock.now());
-  }
-  async function shown({ database }: Fixtures) {
+  /** Queues a mail, and lets a worker handle it. */
+  const confirm = test.extend('confirm', ({ database, mails }) => async (settings?: MailSettings) => {
+    const { email } = mails;
+    await mails.queue({
+      personId: (await mails.account()).personId,
+      kind: 'confirm_email',
+      facts: { requestId: email },
+    });
+    mails.work(settings);
+    await mails.become([settings ? 'not_sent' : 'sent', settings ? 0 : 1]);
     const [mail] = await listMessages(database, MAILS, { state: null, before: null, limit: 1 });
     const found = await findMessage(database, MAILS, mail?.id ?? '');
-    return found && { ...found, text: mailText(found, { secretBox, publicUrl: PUBLIC_URL }) };
-  }
+    const { rows } = await database.query('select to_jsonb(m) from outbox m where recipient = $1', [email]);
+    return {
+      shown: found && mailText(found, { secretBox, publicUrl: PUBLIC_URL }),
+      stored: JSON.stringify(rows),
+    };
+  });
   const tokenIn = (text = '') => /confirm-email\?token=([\w-]{43})/.exec(text)?.[1];
-  const stored = async ({ database }: Fixtures) =>
-    JSON.stringify(
-      (await database.query('select to_jsonb(m) as row from outbox m where recipient = $1', [email])).rows,
-    );
 
-  test('is stored without the token', async ({ database, clock, mailServer, work }) => {
-    await confirmation({ database, clock });
-    work();
+  confirm('is stored without the token', async ({ confirm, mailServer }) => {
+    const { shown, stored } = await confirm();
     const [mail] = await mailServer.received(1);
     const token = tokenIn(mail?.text);
     expect(token).toBeDefined();
-    await expect.poll(() => states({ database, clock })).toEqual([['sent', 1]]);
-    expect(await shown({ database, clock })).toMatchObject({ state: 'sent', text: null });
-    expect(await stored({ database, clock })).not.toContain(token);
+    expect(shown).toBeNull();
+    expect(stored).not.toContain(token);
   });
 
-  test('is shown with its link where mails are not sent, and stored sealed', async ({
-    database,
-    clock,
-    mailServer,
-    work,
-  }) => {
-    await confirmation({ database, clock });
-    work({ from: '', publicUrl: 'http://127.0.0.1:3000', transport: 'console' });
-    await expect.poll(() => states({ database, clock })).toEqual([['not_sent', 0]]);
-    const token = tokenIn((await shown({ database, clock }))?.text ?? '');
-    expect(token).toBeDefined();
-    expect(await stored({ database, clock })).not.toContain(token);
-    expect(mailServer.attempts).toBe(0);
-  });
+  confirm(
+    'is shown with its link where mails are not sent, and stored sealed',
+    async ({ confirm, mailServer }) => {
+      const { shown, stored } = await confirm({
+        from: '',
+        publicUrl: 'http://127.0.0.1:3000',
+        transport: 'console',
+      });
+      const token = tokenIn(shown ?? '');
+      expect(token).toBeDefined();
+      expect(stored).not.toContain(token);
+      expect(mailServer.attempts).toBe(0);
+    },
+  );
 });
 
 describe('the last mail to the owner of a deleted account', () => {
-  const queueLast = ({ database, clock }: Fixtures) =>
-    queueMail(database, { accountId: null, kind: 'account_erased', to: email, facts: { at } }, clock.now());
+  const last = ({ email: to }: { email: string }) =>
+    ({ accountId: null, kind: 'account_erased', to, facts: { at } }) as const;
 
-  test('is stored until the server takes it', async ({ database, clock, mailServer, work }) => {
-    await queueLast({ database, clock });
+  test('is stored until the server takes it', async ({ mails, mailServer }) => {
+    await mails.queue(last(mails));
     mailServer.react({ code: 451, at: 'DATA' });
-    work();
-    await expect.poll(() => states({ database, clock })).toEqual([['pending', 1]]);
+    mails.work();
+    await mails.become(['pending', 1]);
     mailServer.react('take');
-    await pass(clock, RETRY_DELAYS_MS[0] ?? 0);
+    await mails.pass(RETRY_DELAYS_MS[0] ?? 0);
     const [mail] = await mailServer.received(1);
-    expect(mail).toMatchObject({ subject: 'Your account was deleted', to: [{ address: email }] });
-    await expect.poll(() => states({ database, clock })).toEqual([]);
+    expect(mail).toMatchObject({ subject: 'Your account was deleted', to: [{ address: mails.email }] });
+    await mails.become();
   });
 
-  test('is not stored after a refusal', async ({ database, clock, mailServer, work }) => {
-    await queueLast({ database, clock });
+  test('is not stored after a refusal', async ({ mails, mailServer }) => {
+    await mails.queue(last(mails));
     mailServer.react({ code: 550, at: 'RCPT' });
-    work();
-    await expect.poll(() => states({ database, clock })).toEqual([]);
+    mails.work();
+    await mails.become();
     expect(mailServer.attempts).toBe(1);
   });
 
-  test('is not stored where no mails are sent', async ({ database, clock, work }) => {
-    await queueLast({ database, clock });
-    work(null);
-    await expect.poll(() => states({ database, clock })).toEqual([]);
+  test('is not stored where no mails are sent', async ({ mails }) => {
+    await mails.queue(last(mails));
+    mails.work(null);
+    await mails.become();
   });
 
-  test('is deleted after three days without a worker', async ({ database, clock }) => {
-    await queueLast({ database, clock });
-    await purgeMessages(database, clock.now() + 2 * 86_400_000);
-    expect(await states({ database, clock })).toEqual([['pending', 0]]);
-    await purgeMessages(database, clock.now() + 4 * 86_400_000);
-    expect(await states({ database, clock })).toEqual([]);
+  test('is deleted after three days without a worker', async ({ database, mails }) => {
+    await mails.queue(last(mails));
+    await purgeMessages(database, mails.clock.now() + 2 * 86_400_000);
+    expect(await mails.states()).toEqual([['pending', 0]]);
+    await purgeMessages(database, mails.clock.now() + 4 * 86_400_000);
+    expect(await mails.states()).toEqual([]);
   });
 });
 
-test('old mails are deleted, notices after 400 days and others after 30', async ({
-  database,
-  clock,
-  mailServer,
-  work,
-}) => {
-  const { accountId, personId } = await ownerAndAccount({ database, clock });
-  await queueMail(database, { personId, ...passwordChanged }, clock.now());
-  await queueMail(database, { accountId, ...low }, clock.now());
-  work();
-  await mailServer.received(2);
-  await expect
-    .poll(() => states({ database, clock }))
-    .toEqual([
-      ['sent', 1],
-      ['sent', 1],
-    ]);
+test('old mails are deleted, notices after 400 days and others after 30', async ({ database, mails }) => {
+  const { accountId, personId } = await mails.account();
+  await mails.queue({ personId, ...passwordChanged }, { accountId, ...low });
+  mails.work();
+  await mails.become(['sent', 1], ['sent', 1]);
   const left = async (days: number) => {
-    await purgeMessages(database, clock.now() + days * 86_400_000);
-    return (await states({ database, clock })).length;
+    await purgeMessages(database, mails.clock.now() + days * 86_400_000);
+    return (await mails.states()).length;
   };
   expect([await left(29), await left(31), await left(401)]).toEqual([2, 1, 0]);
 });

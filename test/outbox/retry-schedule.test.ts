@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type Attempt, verdictOf } from '../../src/outbox/queue.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import { RETRY_DELAYS_MS } from '../../src/platform/retry-delays.ts';
 
 const NOW = Date.parse('2026-05-01T00:00:00Z');
-const HOUR_MS = 3_600_000;
 
 const attempt = (error: string | null, isFinal = false): Attempt => ({
   status: null,
@@ -13,16 +13,13 @@ const attempt = (error: string | null, isFinal = false): Attempt => ({
   response: null,
 });
 
-test.each(['delivered', 'sent'] as const)(
-  'an accepted message is %s, after any number of retries',
-  (state) => {
-    for (const retries of [0, 3, RETRY_DELAYS_MS.length])
-      expect(verdictOf({ accepted: state }, attempt(null), retries, NOW)).toEqual({
-        state,
-        nextAttemptAt: null,
-      });
-  },
-);
+test.each(['delivered', 'sent'] as const)('an accepted message is %s, after any retries', (state) => {
+  for (const retries of [0, 3, RETRY_DELAYS_MS.length])
+    expect(verdictOf({ accepted: state }, attempt(null), retries, NOW)).toEqual({
+      state,
+      nextAttemptAt: null,
+    });
+});
 
 test('a message fails without a retry after a final refusal', () => {
   for (const retries of [0, 4])

@@ -1,6 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
-import { createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Attempt } from '../../src/outbox/queue.ts';
 import { createAddressGuard, type Resolve } from '../../src/outbox/webhooks/address-guard.ts';
@@ -23,14 +23,18 @@ function send(url: string, resolve: Resolve = local, allowPrivate = true): Promi
   return createSend({ guard: createAddressGuard(allowPrivate, resolve), clock })(message);
 }
 
+/** Answers each request in a way of its own. */
+const answer = (write: (response: ServerResponse) => unknown) =>
+  receiver.react((_message, response) => {
+    write(response);
+    return 'handled';
+  });
+
 /** The address of the receiver with a name that only the resolver of the test has. */
 const named = () => receiver.url.replace('127.0.0.1', 'hooks.test');
 
 test('posts the payload unchanged, as JSON with its headers', async () => {
-  receiver.react((_message, response) => {
-    response.end('thank you');
-    return 'handled';
-  });
+  answer((response) => response.end('thank you'));
   const outcome = await send(`${receiver.url}/hook?token=1`);
   expect(outcome).toEqual({ status: 200, error: null, isFinal: false, durationMs: 0, response: 'thank you' });
   expect(receiver.received).toEqual([
@@ -54,10 +58,7 @@ test.each([400, 404, 410, 500, 503])('returns status %d and an error that states
 describe.each([301, 302, 303, 307, 308])('a redirect with %d', (status) => {
   test('is not followed', async () => {
     const elsewhere = await openReceiver();
-    receiver.react((_message, response) => {
-      response.writeHead(status, { location: `${elsewhere.url}/internal` }).end();
-      return 'handled';
-    });
+    answer((response) => response.writeHead(status, { location: `${elsewhere.url}/internal` }).end());
     const outcome = await send(receiver.url);
     expect(outcome).toMatchObject({ status, error: expect.stringContaining('redirects are not followed') });
     expect(elsewhere.received).toEqual([]);
@@ -104,10 +105,7 @@ describe('the connection', () => {
 
 describe('a response', () => {
   test('of 5 MB counts by its status, and its first 1,024 bytes are kept', async () => {
-    receiver.react((_message, response) => {
-      response.writeHead(200).end('x'.repeat(5_000_000));
-      return 'handled';
-    });
+    answer((response) => response.writeHead(200).end('x'.repeat(5_000_000)));
     expect(await send(receiver.url)).toMatchObject({ status: 200, error: null, response: 'x'.repeat(1_024) });
   });
 
@@ -125,10 +123,7 @@ describe('a response', () => {
   });
 
   test('that stalls is aborted after ten seconds, and counts by its status', async () => {
-    receiver.react((_message, response) => {
-      response.writeHead(202).write('almost');
-      return 'handled';
-    });
+    answer((response) => response.writeHead(202).write('almost'));
     const outcome = send(receiver.url);
     await expect.poll(() => receiver.received).toHaveLength(1);
     clock.advance(10_000);
@@ -138,20 +133,14 @@ describe('a response', () => {
 
   test('with invalid UTF-8 and null characters is converted to storable text', async () => {
     const bytes = Buffer.concat([Buffer.from('a\0b\xff', 'latin1'), Buffer.from('é'.repeat(600))]);
-    receiver.react((_message, response) => {
-      response.end(bytes);
-      return 'handled';
-    });
+    answer((response) => response.end(bytes));
     const { response } = await send(receiver.url);
     // The limit of 1,024 bytes splits the last character, which is omitted.
     expect(response).toBe(`a\uFFFDb\uFFFD${'é'.repeat(510)}`);
   });
 
   test('with headers above the size limit is an error', async () => {
-    receiver.react((_message, response) => {
-      response.writeHead(200, { 'x-long': 'z'.repeat(40_000) }).end();
-      return 'handled';
-    });
+    answer((response) => response.writeHead(200, { 'x-long': 'z'.repeat(40_000) }).end());
     expect(await send(receiver.url)).toMatchObject({
       status: null,
       error: expect.stringContaining('reached'),
@@ -198,10 +187,7 @@ describe('without a response,', () => {
   });
 
   test('a refused or closed connection is an error', async () => {
-    receiver.react((_message, response) => {
-      response.destroy();
-      return 'handled';
-    });
+    answer((response) => response.destroy());
     expect(await send(receiver.url)).toMatchObject({ status: null, response: null });
     const { url } = receiver;
     await receiver.close();

@@ -23,7 +23,8 @@ test(`accounts for every unit and completes all work when the standby of Postgre
     drainSeconds: 300,
     say: (line) => said.push(line),
   });
-  expect(report.strikes, said.join('\n')).toMatchObject({ 'kill postgres': 1, 'change postgres': 1 });
+  for (const strike of ['kill postgres', 'change postgres'])
+    expect(report.strikes[strike], said.join('\n')).toBeGreaterThan(0);
   expect(report.calls.settled, said.join('\n')).toBeGreaterThan(50);
   expect(report.background['batches done'], said.join('\n')).toBeGreaterThan(0);
   expect(report.faults.slice(0, 10), said.join('\n')).toEqual([]);

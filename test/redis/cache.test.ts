@@ -2,13 +2,12 @@
 // oxlint-disable no-empty-pattern -- for the same reason
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import { newAsin } from '../support/answers.ts';
+import { everyProductWith, newAsin } from '../support/answers.ts';
 import { learnTokens } from '../support/batches.ts';
 import { startCacheRedis } from '../support/cache-redis.ts';
 import type { Reply } from '../support/client.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
-import type { Script } from '../support/scripted-upstream.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
 import { expectBalancedBooks, startStoreLoad } from '../support/store-load.ts';
@@ -33,17 +32,7 @@ const test = base
 const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 
 /** Answers that the fastest compression leaves at some 30 KB. */
-const sendsMuch: Script = ({ params }) => ({
-  json: {
-    products: (params.asin ?? '').split(',').map((asin) => ({
-      asin,
-      domainId: Number(params.domain),
-      productType: 0,
-      csv: [],
-      title: randomBytes(22_000).toString('base64'),
-    })),
-  },
-});
+const sendsMuch = everyProductWith(() => ({ title: randomBytes(22_000).toString('base64') }));
 
 const readiness = async (souk: Souk) => {
   const { status, json } = await souk.clientOf('').raw('/readyz');
@@ -113,7 +102,7 @@ test('calls are answered and charged once while the Redis of the cache evicts th
   await expectBalancedBooks(souk);
 });
 
-test('a call that joins one with a cached answer that was evicted gets it again, at no charge', async ({
+test('a call that joins another one gets the answer at no charge, even if it was evicted from the cache', async ({
   souk,
   cache,
   client,

@@ -25,12 +25,7 @@ const test = base
   .extend('souk', { scope: 'file' }, async ({ cluster }, { onCleanup }) => {
     const database = await createTestDatabase();
     const servers = { databaseUrl: database.url, redisUrl: cluster.url };
-    const souk = await openSouk({
-      gateways: 2,
-      workers: 2,
-      allowPrivateWebhooks: true,
-      servers,
-    });
+    const souk = await openSouk({ gateways: 2, workers: 2, allowPrivateWebhooks: true, servers });
     onCleanup(async () => {
       await souk.close();
       await database.drop();
@@ -123,11 +118,7 @@ test('the contents of Redis are the sum of its nodes', async ({ souk, cluster, o
   expect(kinds.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Queues', 'Live workers']));
 });
 
-test('the end of a call is sent to one node, which has the channel of its gateway', async ({
-  souk,
-  cluster,
-  client,
-}) => {
+test("the end of a call goes to the node with its gateway's channel", async ({ souk, cluster, client }) => {
   const sum = async (name: string) => {
     const infos = await Promise.all(cluster.masters.map((node) => node.redis.cluster('INFO')));
     return infos.reduce((all, info) => all + Number(new RegExp(`${name}:(\\d+)`).exec(info)?.[1] ?? 0), 0);

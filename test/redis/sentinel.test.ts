@@ -26,9 +26,7 @@ test.for<RedisPurpose>(['serving', 'submitting', 'working', 'pulling', 'listenin
   },
 );
 
-test('the next sentinel is asked if one accepts connections and does not answer', async ({
-  onTestFinished,
-}) => {
+test('the next sentinel is asked if one accepts connections, never answering', async ({ onTestFinished }) => {
   const [silent, other] = [
     await openScriptedSentinel(inject('redisUrl')),
     await openScriptedSentinel(inject('redisUrl')),

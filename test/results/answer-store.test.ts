@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import {
   type Answer,
@@ -30,8 +31,6 @@ afterAll(() => {
   other.disconnect();
 });
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const NOW = Date.parse('2026-03-04T10:00:00Z');
 
 function answerOf(text: string | Buffer, fetchedAt = NOW): Answer {
@@ -127,7 +126,7 @@ test('treats an answer whose large body is lost as lost', async () => {
   expect(await elsewhere.loadSharedBody(id, answer.meta)).toBeNull();
 });
 
-test('keeps a shared answer after its freshness for as long as a call that received it can be joined', async () => {
+test('keeps a shared answer that is no longer fresh while requests can join a call that received it', async () => {
   const [id, answer] = [newId(), answerOf(large('t'))];
   await store.putShared(id, answer, 10 * MINUTE_MS);
   for (const key of [keys.sharedAnswer(id), keys.body(keys.sharedAnswer(id), answer.meta.version)]) {

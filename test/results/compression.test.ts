@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compress, decompress, pack } from '../../src/results/compression.ts';
+import { compress, compressForClients, decompress } from '../../src/results/compression.ts';
 
 const bytes = (options: { minLength?: number; maxLength: number }) =>
   fc.uint8Array(options).map((array) => Buffer.from(array));
@@ -13,7 +13,7 @@ test('a body for clients is gzip, unless it is small', async () => {
       fc.integer({ min: 1, max: 5_000 }),
       async (part, times) => {
         const body = Buffer.concat(Array.from({ length: times }, () => part));
-        const { encoding, bytes: packed } = await pack(body);
+        const { encoding, bytes: packed } = await compressForClients(body);
         expect(encoding).toBe(body.length < 4096 ? 'identity' : 'gzip');
         expect((encoding === 'gzip' ? gunzipSync(packed) : packed).equals(body)).toBe(true);
       },

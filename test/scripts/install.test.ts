@@ -59,7 +59,9 @@ test.for(['node_modules', 'node_modules/needed', 'node_modules/.package-lock.jso
   },
 );
 
-test('chooses the Node of the packages, and that of the host where there is none', ({ checkout }) => {
+test('chooses the Node of the packages, or the Node of the host if the packages have none', ({
+  checkout,
+}) => {
   expect(install(checkout)).toBe(process.execPath);
   const folder = join(checkout, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin');
   mkdirSync(folder, { recursive: true });

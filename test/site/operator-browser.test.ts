@@ -17,7 +17,7 @@ import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 
 const PASSWORD = 'correct horse battery';
-/** How many pixels of a table are beside its visible part. */
+/** How many pixels of a table are outside its visible part. */
 const HIDDEN_PIXELS =
   "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))";
 

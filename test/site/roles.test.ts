@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'undici';
 import { describe, expect } from 'vitest';
+import { addressFor } from '../../src/accounts/account-address.ts';
 import { addKey } from '../../src/accounts/account-keys.ts';
 import { SCOPES, type Scope, scopeNamed } from '../../src/accounts/key-settings.ts';
 import { ROLES, setMember } from '../../src/accounts/members.ts';
 import { createPerson, INSTALLATION_ROLES } from '../../src/accounts/people.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { addressFor } from '../../src/site/account-address.ts';
 import { assetUrl } from '../../src/site/kit/assets.ts';
 import { ownerOf, signedIn, staffOf, visitorOf } from '../support/customer.ts';
 import { servedPaths } from '../support/routes.ts';

@@ -274,7 +274,7 @@ describe('removing a member', () => {
     const fields = { person: String(personId), ...(hasKeysRevoked ? { keys: 'on' } : {}) };
     await owner.visitor.post('/account/team/remove', fields);
     expect((await visitor.get(`/account/${owner.accountId}/jobs`)).address).toContain('/sign-in');
-    expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(hasKeysRevoked ? 401 : 200);
+    expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(hasKeysRevoked ? 403 : 200);
     expect((await listMembers(souk.database, owner.accountId)).length).toBe(1);
   });
 });
@@ -306,6 +306,22 @@ test('mails about an account go to the members whose role they concern', async (
     plan: [owner.personId, billing.personId],
     schedule: [owner.personId, developer.personId],
   });
+});
+
+test('mails about an account link to the pages of this account', async () => {
+  const { accountId } = owner;
+  const facts = {
+    subscriptionId: 2,
+    plan: 'Basic',
+    endsAt: new Date(souk.clock.now()).toISOString(),
+    days: 1,
+  } as const;
+  await souk.database.query('update people set email_confirmed_at = now() where id = $1', [owner.personId]);
+  await queueMail(souk.database, { accountId, kind: 'plan_ends', facts }, souk.clock.now());
+  await souk.clock.until('outbox step');
+  souk.clock.advance(1_000);
+  const link = () => server.taken.map(({ text = '' }) => /https:\S+\/plans/.exec(text)?.[0]).find(Boolean);
+  await expect.poll(link).toBe(`${PUBLIC_URL}/account/${accountId}/plans`);
 });
 
 describe('erasing', () => {

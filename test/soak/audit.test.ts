@@ -32,66 +32,44 @@ test('a correct history has no faults', async () => {
 
 test.each([
   [
-    'a call that never ended',
+    'every call ends',
     `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at)
        select account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at from finished_calls`,
-    'every call ends',
   ],
   [
-    'a claim charged twice',
+    'a claim is charged once within five minutes',
     `insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
        accepted_at, deadline_at, attempts, background)
      select account_id, gen_random_uuid(), operation, claim_key, state, pool, units_reserved, units_charged,
        accepted_at + interval '299 seconds', deadline_at, attempts, background
      from finished_calls where state = 'settled' limit 1`,
-    'a claim is charged once within five minutes',
   ],
   [
-    'a call that continues a partial answer and reserves its price again',
+    'a call that continues a partial answer reserves at most the rest',
     `insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
        accepted_at, deadline_at, attempts, background)
      select account_id, gen_random_uuid(), operation, claim_key, state, pool, units_reserved, units_charged,
        accepted_at + interval '1 second', deadline_at, attempts, background
      from finished_calls where state = 'settled' limit 1;
      update finished_calls set answer = 'partial:12' where state = 'settled'`,
-    'a call that continues a partial answer reserves at most the rest',
   ],
   [
-    'a charge that differs from its ledger lines',
-    `update finished_calls set units_charged = units_charged - 1 where state = 'settled'`,
     'the ledger lines of a call add up to its charge',
+    `update finished_calls set units_charged = units_charged - 1 where state = 'settled'`,
   ],
+  ['the usage of a day equals the sum of its calls', 'update usage_days set units = units + 1'],
   [
-    'a usage of a day that differs from its calls',
-    'update usage_days set units = units + 1',
-    'the usage of a day equals the sum of its calls',
-  ],
-  [
-    'a meter that differs from its ledger lines',
-    'update subscriptions set day_used = day_used + 1',
     'the meters of a subscription equal the sums of its ledger lines',
+    'update subscriptions set day_used = day_used + 1',
   ],
   [
-    'a pack that differs from its ledger lines',
-    'update packs set remaining_units = remaining_units - 1',
     'the units left in a pack equal the sum of its ledger lines',
+    'update packs set remaining_units = remaining_units - 1',
   ],
-  [
-    'a pack that was charged more units than it had',
-    `update ledger set units = 3 where kind = 'grant'`,
-    'no pack is ever overdrawn',
-  ],
-  [
-    'a day that was charged more units than its limit',
-    'update plans set daily_limit = 19',
-    'no daily or monthly limit of a subscription is ever exceeded',
-  ],
-  [
-    'a minute with more calls than its limit',
-    'update plans set minute_limit = 2',
-    'no minute limit of a subscription is ever exceeded',
-  ],
-])('%s is found', async (_what, tampering, promise) => {
+  ['no pack is ever overdrawn', `update ledger set units = 3 where kind = 'grant'`],
+  ['no daily or monthly limit of a subscription is ever exceeded', 'update plans set daily_limit = 19'],
+  ['no minute limit of a subscription is ever exceeded', 'update plans set minute_limit = 2'],
+])('finds a history that breaks the promise: %s', async (promise, tampering) => {
   expect(await foundAfter(tampering, auditLedger)).toContain(promise);
 });
 
@@ -113,43 +91,24 @@ test('correct answers have no faults', async () => {
 
 test.each([
   [
-    'an unknown job',
-    observed('settled', 'answered', '200', 12, 'gen_random_uuid()'),
     'a job whose id a client received exists',
+    observed('settled', 'answered', '200', 12, 'gen_random_uuid()'),
   ],
-  ['an answer of a released call', observed('released', 'answered', '200', 0), 'an answered call is settled'],
+  ['an answered call is settled', observed('released', 'answered', '200', 0)],
+  ['an answered call cost the units in its answer', observed('settled', 'answered', '200', 11)],
+  ['a joined call costs nothing', observed('settled', 'answered', '200 joined', 12)],
+  ['an error states 0 units', observed('released', 'failed', '502 UPSTREAM_ERROR', 5)],
+  ['a failed call is not charged', observed('settled', 'failed', '502 UPSTREAM_ERROR', 0)],
   [
-    'an answer with another charge',
-    observed('settled', 'answered', '200', 11),
-    'an answered call cost the units in its answer',
-  ],
-  [
-    'a joined call with units',
-    observed('settled', 'answered', '200 joined', 12),
-    'a joined call costs nothing',
-  ],
-  ['an error with units', observed('released', 'failed', '502 UPSTREAM_ERROR', 5), 'an error states 0 units'],
-  [
-    'an error of a charged call',
-    observed('settled', 'failed', '502 UPSTREAM_ERROR', 0),
-    'a failed call is not charged',
-  ],
-  [
-    'an error without a job id for a charged call',
-    observed('settled', 'failed', '503 BUSY', 0, 'null'),
     'a call of which every client received an error is not charged',
+    observed('settled', 'failed', '503 BUSY', 0, 'null'),
   ],
+  ['every request is answered in time', observed('settled', 'unheard', 'UND_ERR_HEADERS_TIMEOUT', 0, 'null')],
   [
-    'a request without an answer',
-    observed('settled', 'unheard', 'UND_ERR_HEADERS_TIMEOUT', 0, 'null'),
-    'every request is answered in time',
-  ],
-  [
-    'an accepted job without a result',
-    `${observed('settled', 'refused', '404 JOB_NOT_FOUND', 0)}; update soak_observations set kind = 'result'`,
     'every accepted job has a result',
+    `${observed('settled', 'refused', '404 JOB_NOT_FOUND', 0)}; update soak_observations set kind = 'result'`,
   ],
-])('%s is found', async (_what, tampering, promise) => {
+])('finds a history that breaks the promise: %s', async (promise, tampering) => {
   expect(await foundAfter(tampering, auditClients)).toContain(promise);
 });
 

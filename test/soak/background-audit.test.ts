@@ -1,15 +1,9 @@
 import { afterAll, beforeEach, expect } from 'vitest';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asinsFrom, startBatch } from '../support/batches.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import {
-  comesAbout,
-  createSchedule,
-  ended,
-  HOUR_MS,
-  productsHourly,
-  runsMade,
-} from '../support/schedules.ts';
+import { comesAbout, createSchedule, ended, productsHourly, runsMade } from '../support/schedules.ts';
 import { auditBackground, auditMessages, auditTicks, auditWanted } from '../support/soak/background-audit.ts';
 import { auditResults } from '../support/soak/batch-results.ts';
 import type { WantedBatch } from '../support/soak/batches.ts';
@@ -79,71 +73,44 @@ test('a correct history has no faults', async () => {
 });
 
 test.each([
-  ['a batch that never ends', `update batches set finished_at = null`, 'every batch ends'],
+  ['every batch ends', `update batches set finished_at = null`],
+  ['a batch that has ended has no call under way', `update batch_calls set state = 'pending'`],
   [
-    'a pending call of a batch that has ended',
-    `update batch_calls set state = 'pending'`,
-    'a batch that has ended has no call under way',
-  ],
-  [
-    'a batch with wrong counts',
-    'update batches set done_items = done_items - 1, failed_items = 1',
     'the counts of a batch equal the counts of its calls',
+    'update batches set done_items = done_items - 1, failed_items = 1',
   ],
   [
-    'an item that no call contains',
-    'update batch_calls set first_item = first_item + 1 where first_item = 100',
     'each item of a batch is in exactly one of its calls',
+    'update batch_calls set first_item = first_item + 1 where first_item = 100',
   ],
   [
-    'a batch that is charged more than its calls',
-    'update batches set units_charged = units_charged + 1',
     'the charge of a batch equals the charges of its calls',
+    'update batches set units_charged = units_charged + 1',
   ],
   [
-    'a call of two batches',
-    'update batch_calls set call_id = (select call_id from batch_calls limit 1)',
     'a call belongs to one batch',
+    'update batch_calls set call_id = (select call_id from batch_calls limit 1)',
   ],
   [
-    'a charged call without a batch',
-    `delete from batches where schedule_id is null`,
     'every charge of an account with batches only belongs to one of its batches',
+    `delete from batches where schedule_id is null`,
   ],
   [
-    'a tick with two runs',
+    'a tick has at most one run',
     `drop index schedule_runs_tick; insert into schedule_runs select gen_random_uuid(), schedule_id, due_at, started_at,
        trigger, 'skipped', reason, null from schedule_runs`,
-    'a tick has at most one run',
   ],
+  ['a started run has a batch, and no other run has one', 'update schedule_runs set batch_id = null'],
+  ['a batch of a schedule belongs to one run', 'delete from schedule_runs'],
+  ['every schedule that is due has a run', `update schedules set next_due_at = now() - interval '1 second'`],
+  ['a batch that has ended has a delivery for its webhook', 'delete from outbox'],
   [
-    'a started run without a batch',
-    'update schedule_runs set batch_id = null',
-    'a started run has a batch, and no other run has one',
-  ],
-  [
-    'a batch of a schedule without a run',
-    'delete from schedule_runs',
-    'a batch of a schedule belongs to one run',
-  ],
-  [
-    'a schedule that stays due',
-    `update schedules set next_due_at = now() - interval '1 second'`,
-    'every schedule that is due has a run',
-  ],
-  [
-    'a batch that ended without a delivery',
-    'delete from outbox',
-    'a batch that has ended has a delivery for its webhook',
-  ],
-  [
-    'a batch that ended with two deliveries',
+    'the end of a run has one delivery',
     `insert into outbox (id, channel, account_id, kind, recipient, host, payload, next_attempt_at, created_at)
        select gen_random_uuid(), channel, account_id, kind, recipient, host, payload, now(), created_at from outbox`,
-    'the end of a run has one delivery',
   ],
-  ['a delivery that failed', `update outbox set state = 'failed'`, 'every delivery is delivered'],
-])('%s is found', async (_what, tampering, promise) => {
+  ['every delivery is delivered', `update outbox set state = 'failed'`],
+])('finds a history that breaks the promise: %s', async (promise, tampering) => {
   const client = await souk.database.connect();
   try {
     await client.query('begin');

@@ -28,9 +28,7 @@ test.each([
   ['gateway.log', 'external stores'],
 ])(
   'Ctrl-C ends the start without output and leaves no process, right after %s has appeared (%s)',
-  {
-    timeout: 300_000,
-  },
+  { timeout: 300_000 },
   async (file, stores) => {
     const external = {
       DATABASE_URL: database.url,

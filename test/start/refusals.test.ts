@@ -55,10 +55,7 @@ test('refuses KEEPA_BASE_URL without a key', async ({ services }) => {
 });
 
 test('refuses a wrong password in DATABASE_URL, and does not print it', async ({ services }) => {
-  const said = await refusal({
-    ...services,
-    DATABASE_URL: withPassword(services.DATABASE_URL, 'pa55word'),
-  });
+  const said = await refusal({ ...services, DATABASE_URL: withPassword(services.DATABASE_URL, 'pa55word') });
   expect(said).toMatch(/^DATABASE_URL does not lead to a usable PostgreSQL: password authentication failed/);
   expect(said).not.toContain('pa55word');
 });
@@ -76,9 +73,7 @@ test('refuses a KEEPA_API_KEY that the provider rejects, and does not print it',
   expect(said).not.toContain(key);
 });
 
-test('stops the PostgreSQL it has started when REDIS_URL is wrong', { timeout: 300_000 }, async ({
-  services,
-}) => {
+test('stops its PostgreSQL when REDIS_URL is wrong', { timeout: 300_000 }, async ({ services }) => {
   const { DATABASE_URL: _, ...rest } = services;
   // Faster than a database folder that the program makes.
   await copyMigratedPostgres(join(services.SOUK_DATA_DIR, 'postgres'));

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { expect } from 'vitest';
 import { faultsOf, LOOKS, outsideRequests, type Page, screenshot } from './browser.ts';
+import { words } from './words.ts';
 
 /** A page reads the whole text of axe in 500 ms, and this one in 300. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -14,18 +15,10 @@ const GRAVE = ['serious', 'critical'];
 const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
   document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
 /** Rules that may find something else in other colors, or at another width: a part scrolls then, or is hidden. */
-const APPEARANCE_RULES = [
-  'color-contrast',
-  'link-in-text-block',
-  'scrollable-region-focusable',
-  'target-size',
-  'button-name',
-  'link-name',
-  'summary-name',
-  'aria-hidden-focus',
-  'label',
-  'select-name',
-];
+const APPEARANCE_RULES = words(`
+  color-contrast link-in-text-block scrollable-region-focusable target-size button-name link-name
+  summary-name aria-hidden-focus label select-name
+`);
 /** Prepares axe in a page: only marked texts are measured, and rules that never have a grave impact take half of the time. */
 const PREPARE = `(() => {
   const harmless = axe._audit.rules.filter(({ impact }) => impact && !${JSON.stringify(GRAVE)}.includes(impact));
@@ -73,7 +66,7 @@ const measuredLooks = new WeakMap<Page, [look: string, count: number][]>();
 export interface AccessibilityOptions {
   /** Parts of the page that are not checked, as CSS selectors. */
   except?: readonly string[];
-  /** Ids of axe's rules that are not checked; give the reason beside them. */
+  /** Ids of axe's rules that are not checked; give the reason next to them. */
   withoutRules?: readonly string[];
   /** 'appearance': for a page that was checked in other colors and at another width. Default: all. */
   rules?: 'all' | 'appearance';

@@ -2,18 +2,18 @@ import sharp from 'sharp';
 import { onTestFinished } from 'vitest';
 import { gate, type Script, type ScriptedUpstream } from './scripted-upstream.ts';
 
+/** An upstream that has every ASIN, with these fields. */
+export function everyProductWith(fields: (asin: string, i: number) => object): Script {
+  return ({ params: { asin = '', domain } }) => {
+    const common = { domainId: Number(domain), productType: 0, csv: [] };
+    return {
+      json: { products: asin.split(',').map((one, i) => ({ asin: one, ...common, ...fields(one, i) })) },
+    };
+  };
+}
+
 /** An upstream that has every ASIN. The products contain the parameters of the request. */
-export const knowsEveryProduct: Script = ({ params }) => ({
-  json: {
-    products: (params.asin ?? '').split(',').map((asin) => ({
-      asin,
-      domainId: Number(params.domain),
-      productType: 0,
-      title: `Thing ${asin}`,
-      csv: [],
-    })),
-  },
-});
+export const knowsEveryProduct = everyProductWith((asin) => ({ title: `Thing ${asin}` }));
 
 /**
  * Lets the upstream answer requests for products only after the returned function was called, or the test has ended.

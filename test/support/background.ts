@@ -4,6 +4,7 @@ import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import { createSettlements } from '../../src/billing/settlement.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
@@ -31,7 +32,7 @@ export interface Background {
   close(): Promise<void>;
 }
 
-const PATIENCE_MS = 24 * 3_600_000;
+const PATIENCE_MS = DAY_MS;
 
 export async function openBackground({
   clock,

@@ -9,7 +9,7 @@ async function balances(database: Database, text: string, accountId: number, now
   return Object.fromEntries(rows.map(({ name, units }) => [name, Number(units)]));
 }
 
-/** Returns the sums that the service stores beside the ledger: meters, packs, calls and usage by day. */
+/** Returns the sums that the service stores in addition to the ledger: meters, packs, calls and usage by day. */
 export function keptBalances(database: Database, accountId: number, now: number): Promise<Balances> {
   return balances(
     database,

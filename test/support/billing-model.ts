@@ -1,4 +1,5 @@
 import type { GrantKind, OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import type { ErrorKind } from '../../src/platform/errors.ts';
 import { OFF_PEAK, type PackGrant, type SubscriptionGrant } from './billing.ts';
 import { isInWindow } from './wall-clock.ts';
@@ -24,9 +25,6 @@ interface Draw {
   units: number;
   at: number;
 }
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** A number for the month an instant lies in: months start at the day and time of `start`, or on the last day of shorter ones. */
 function monthOf(at: number, start: Date): number {

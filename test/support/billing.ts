@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
+import { afterAll } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey, hashKey } from '../../src/accounts/authentication.ts';
 import {
@@ -12,6 +13,7 @@ import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../src/b
 import { createSettlements, type Ended, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { toRecord } from '../../src/platform/error-record.ts';
 import { type ErrorKind, SoukError } from '../../src/platform/errors.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -21,8 +23,6 @@ import { PATIENCE } from './time.ts';
 
 /** 19:00 to 07:00 in a zone without daylight saving: 11:00 to 23:00 UTC. */
 export const OFF_PEAK: OffPeakWindow = { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
-
-const DAY_MS = 86_400_000;
 
 export interface SubscriptionGrant extends Partial<Omit<Plan, 'code' | 'name'>> {
   wallet?: Wallet;
@@ -169,4 +169,11 @@ export async function refusalOf(call: Promise<unknown>): Promise<{
     throw error;
   }
   throw new Error('the call was admitted');
+}
+
+/** The same, for a test file; it closes after its tests. */
+export async function billingOfFile(options?: Parameters<typeof openBilling>[0]): Promise<Billing> {
+  const billing = await openBilling(options);
+  afterAll(() => billing.close());
+  return billing;
 }

@@ -57,13 +57,5 @@ export async function tour(
   );
   const [firstStatus = 0] = statuses;
   const { spent } = souk.units;
-  return {
-    firstStatus,
-    products: data.products.length,
-    events,
-    results,
-    spent,
-    event: event.type,
-    refused,
-  };
+  return { firstStatus, products: data.products.length, events, results, spent, event: event.type, refused };
 }

@@ -17,7 +17,7 @@ export interface Customer {
   cookie: { name: string; value: string };
 }
 
-/** Page settings of a service whose purchases are granted at once. */
+/** Page settings of a service whose purchases are granted immediately. */
 export const PAGES = { payments: { way: 'demo', currency: 'usd' } } as const;
 
 /** Creates an account with a session of its owner. */

@@ -1,19 +1,12 @@
 import type { Demo } from './demo-provider.ts';
 import type { Script, ScriptedUpstream } from './scripted-upstream.ts';
+import { words } from './words.ts';
 
 const PATHS = [
-  'product',
-  'graphimage',
-  'search',
-  'query',
-  'category',
-  'bestsellers',
-  'deal',
-  'seller',
-  'trends/explore',
-  'trends/api/explore',
-  '_/TrendsUi/data/batchexecute',
-  'trending/rss',
+  ...words(`
+    product graphimage search query category bestsellers deal seller trends/explore trends/api/explore
+    _/TrendsUi/data/batchexecute trending/rss
+  `),
   ...['multiline', 'comparedgeo', 'relatedsearches'].map((kind) => `trends/api/widgetdata/${kind}`),
 ];
 

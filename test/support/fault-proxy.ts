@@ -6,6 +6,7 @@ import {
   request as sendRequest,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { closeServer } from './close-server.ts';
 
 /** What happens to a request on its way to a gateway, or to the answer on its way back. */
 export type Fault =
@@ -83,11 +84,7 @@ export async function openFaultProxy(target: () => string): Promise<FaultProxy> 
     next: (path, fault) => void faults.push({ path, fault }),
     stall: (path, afterLines) =>
       new Promise((sent) => faults.push({ path, fault: { kind: 'stall', afterLines, sent } })),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }
 

@@ -32,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     ),
     startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: false }),
     build(join(folder, 'programs'), COMPILED_FOR_TESTS),
-    // The programs find their packages beside them.
+    // The programs find their packages next to them.
     symlink(resolve('node_modules'), join(folder, 'node_modules')),
   ]);
   project.provide('templateDatabaseUrl', postgres.url);

@@ -1,7 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Short files that run for long, so that the sizes of files do not show it. */
-const LONG = /\/test\/(soak|start)\//;
+const LONG =
+  /\/test\/(soak|start|postgresql|redis)\/|\/test\/(jobs\/(stop-without-redis|frozen-stores)|client\/package)\.test/;
 
 /** Files that count the work of their process. Each count visits all code that the process has loaded, so they run before others. */
 const COUNTING = /\/test\/(api\/linear-parsing|workers\/background\/feeding-order)\.test/;

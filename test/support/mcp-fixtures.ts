@@ -2,7 +2,7 @@ import type { ResourceContents, Served, ToolResult } from '../../src/api/mcp/pro
 import type { ListedTool } from '../../src/api/mcp/tool.ts';
 import { picture } from './answers.ts';
 
-/** What the public conformance suite expects a server to have for its scenarios: these names, and these answers. */
+// What the public conformance suite expects a server to have for its scenarios: these names, and these answers.
 
 const TEXT = 'This is a simple text response for testing.';
 const STATIC_TEXT: ResourceContents = {

@@ -5,17 +5,18 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { migrate, schemaFiles } from '../../src/platform/db/migrate.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { postgresBinaries, run } from '../../src/platform/embedded/binaries.ts';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
 
 const TEMPLATES = resolve('.souk/test-template');
-/** The files that determine the content of a migrated data folder, besides the schema and the server's version. */
+/** The files that determine the content of a migrated data folder, in addition to the schema and the server's version. */
 const SOURCES = [
   'src/platform/db/migrate.ts',
   'src/platform/embedded/postgres.ts',
   'test/support/postgres-template.ts',
 ];
-const UNUSED_TEMPLATE_MS = 24 * 3_600_000;
+const UNUSED_TEMPLATE_MS = DAY_MS;
 
 /**
  * Copies a PostgreSQL data folder with a migrated database to `folder`, for `startPostgres`. The folder that is

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
+import { closeServer } from './close-server.ts';
 
 /** A received webhook message. */
 export interface Received {
@@ -55,11 +56,7 @@ export async function openReceiver(place: { host?: string; port?: number } = {})
     react: (reaction) => {
       react = reaction;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }
 

@@ -43,7 +43,7 @@ export async function startSentinel(): Promise<TestSentinel> {
     startRedis(join(folder, `redis-${i}`), TOOLS, {
       durable: false,
       url: `redis://:${password}@127.0.0.1:${ports[i]}`,
-      // The replica is sent the data at once.
+      // The replica is sent the data immediately.
       settings: { masterauth: password, 'repl-diskless-sync-delay': 0, ...settings },
     });
   const master = await start(0, {});

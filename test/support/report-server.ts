@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Credentials } from '../../src/upstream/selling-partner/report-provider.ts';
+import { closeServer } from './close-server.ts';
 
 export const SECRETS = { clientSecret: 'amzn1.oa2-cs.v1.not-shown', refreshToken: 'Atzr|not-shown' };
 
@@ -59,11 +60,7 @@ export async function openReportServer(): Promise<ReportServer> {
     reports: [],
     faults: [],
     count: (call) => opened.calls.filter((one) => call.test(one)).length,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    close: () => closeServer(server),
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import Papa from 'papaparse';
 import { vi } from 'vitest';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
-import { addDays, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
+import type { ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
+import { addDays } from '../../src/platform/calendar.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 
 export interface TestTerm {

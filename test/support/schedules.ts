@@ -3,12 +3,11 @@ import { expect, onTestFinished, vi } from 'vitest';
 import type { RunView } from '../../src/batches/schedules/run.ts';
 import type { ScheduleView } from '../../src/batches/schedules/schedule.ts';
 import { type BatchQueue, openBatchQueue } from '../../src/batches/uploads.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import type { Client, Reply } from './client.ts';
 import type { Souk } from './souk.ts';
-
-export const HOUR_MS = 3_600_000;
 
 /** The body of a request for a schedule of products, hourly unless `fields` has another pattern. */
 export function productsHourly(asins: readonly string[], fields: Record<string, unknown> = {}) {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { closeServer } from './close-server.ts';
 import { createSignals } from './signals.ts';
 
 export interface UpstreamCall {
@@ -120,11 +121,7 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
       scripts.clear();
       calls.length = 0;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }
 

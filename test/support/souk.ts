@@ -96,7 +96,7 @@ export interface SoukOptions {
   providers?: Providers;
   /** Default: a new one. */
   redisNamespace?: string;
-  /** Runs large jobs in a thread, which has the time of PostgreSQL. Default: beside the others. */
+  /** Runs large jobs in a thread, which has the time of PostgreSQL. Default: in the thread of the other jobs. */
   largeJobs?: boolean;
   clock?: DatabaseClock;
   offPeak?: OffPeakWindow;

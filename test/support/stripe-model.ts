@@ -219,7 +219,7 @@ export class StripeModel {
     this.now = Math.max(this.now, end);
   }
 
-  /** Ends a subscription at once. */
+  /** Ends a subscription immediately. */
   cancel(id: string): StripeObject {
     const subscription = this.get(id);
     Object.assign(subscription, { status: 'canceled', canceled_at: this.now });
@@ -256,7 +256,7 @@ export class StripeModel {
     this.#invoice(subscription, 'subscription_update', [credit, this.#cycleLine(subscription)]);
   }
 
-  /** The operator changes the quantity in the dashboard, which charges or credits the rest of the period at once. */
+  /** The operator changes the quantity in the dashboard, which charges or credits the rest of the period immediately. */
   changeQuantity(id: string, quantity: number): void {
     const subscription = this.get(id);
     const item = itemOf(subscription);

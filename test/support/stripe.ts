@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Stripe from 'stripe';
+import { closeServer } from './close-server.ts';
 import {
   type Params,
   StripeModel,
@@ -79,10 +80,7 @@ export async function openStripeStandIn(nowMs = Date.parse('2026-03-04T10:00:00Z
       });
       return { body, signature };
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => closeServer(server),
   });
 }
 

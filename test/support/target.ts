@@ -1,10 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/authentication.ts';
 import { grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { startProgram } from './soak/program.ts';
@@ -34,8 +36,6 @@ export interface TargetAccount {
 }
 
 export const TARGET_ADMIN_TOKEN = 'only-for-the-operator-of-the-target';
-
-const DAY_MS = 86_400_000;
 
 /** @param options `programs` is the folder of the compiled programs; `env` is added to the settings of all processes. */
 export async function openTarget(options: {
@@ -114,7 +114,7 @@ async function untilReady(gateway: string): Promise<void> {
     const text = await response.text();
     if (response.ok) return;
     if (attempt === 100) throw new Error(`the gateway is not ready: ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 }
 

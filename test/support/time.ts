@@ -21,6 +21,17 @@ export async function advanceUntil(
   await vi.waitUntil(look, { interval: 10, timeout: 60_000 });
 }
 
+/** Advances the clock in small steps until a promise is settled, and returns it. */
+export async function endOf<T>(clock: TestClock, waiting: Promise<T>, stepMs = 50): Promise<T> {
+  let hasEnded = false;
+  const ended = waiting.finally(() => {
+    hasEnded = true;
+  });
+  ended.catch(() => {});
+  await advanceUntil(clock, () => hasEnded, stepMs);
+  return ended;
+}
+
 /**
  * Advances the clock by more than the lifetime of a worker's report, in one step. Afterwards earlier workers count as gone,
  * and new ones do not.

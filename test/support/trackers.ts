@@ -1,8 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
 import type { AlertView } from '../../src/batches/trackers/alert.ts';
 import type { TrackerView } from '../../src/batches/trackers/tracker.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { Client } from './client.ts';
-import { comesAbout, HOUR_MS } from './schedules.ts';
+import { comesAbout } from './schedules.ts';
 import type { Script } from './scripted-upstream.ts';
 import type { Souk } from './souk.ts';
 
@@ -41,7 +42,7 @@ export function hasProducts(products: ReadonlyMap<string, TrackedProduct>): Scri
   });
 }
 
-/** The body of a request for a tracker that looks every two hours, when no answer is in the cache. */
+/** The body of a request for a tracker that checks every two hours, when no answer is in the cache. */
 export function everyTwoHours(asins: readonly string[], fields: Record<string, unknown> = {}) {
   return {
     name: 'Cheap things',
@@ -54,7 +55,7 @@ export function everyTwoHours(asins: readonly string[], fields: Record<string, u
   };
 }
 
-/** Creates a tracker. It is deleted after the test, so that it has no looks in later ones. */
+/** Creates a tracker. It is deleted after the test, so that it has no checks in later ones. */
 export async function createTracker(client: Client, body: unknown): Promise<TrackerView> {
   const reply = await client.post('/api/trackers', body);
   expect(reply.json).toMatchObject({ code: '0000' });
@@ -79,7 +80,7 @@ export async function alertsOf(
   return (await client.get(`/api/trackers/${trackerId}/alerts`)).json.data.alerts;
 }
 
-/** Moves time to the next look, waits for its end, and returns the alerts that the tracker has, the newest first. */
+/** Moves time to the next check, waits for its end, and returns the alerts that the tracker has, the newest first. */
 export async function nextLook(
   souk: Souk,
   client: Client,

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { accountNamed, addressFor, routeOf } from '../../src/site/account-address.ts';
+import { accountNamed, addressFor, routeOf } from '../../src/accounts/account-address.ts';
 
 /**
  * A browser without scripts: it reads pages, keeps cookies, and sends forms with their token. Paths of customers' pages without an

@@ -210,7 +210,7 @@ describe('the reserve', () => {
     expect(isLease(await takeNow(one, 60, false))).toBe(true);
   });
 
-  test('is used by a background call that costs more than a full bucket has above it, once the bucket is full', async () => {
+  test('is used, once the bucket is full, by a background call that costs more than all other tokens of the bucket', async () => {
     await learn(one, 590, MINUTE);
     expect(await takeNow(two, 700, true)).toBe('refused');
     clock.advance(MINUTE);
@@ -349,10 +349,7 @@ test('after any sequence of lost calls and dead processes, the balance is never 
     chargedAfterMs: fc.constantFrom(0, 1_000, 60_000, LEASE_MS - 1, Number.POSITIVE_INFINITY),
   });
   const step = fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.record({ take: fc.integer({ min: 1, max: 8 }), by: fc.constantFrom(0, 1) }),
-    },
+    { weight: 3, arbitrary: fc.record({ take: fc.integer({ min: 1, max: 8 }), by: fc.constantFrom(0, 1) }) },
     { weight: 3, arbitrary: end },
     { weight: 2, arbitrary: fc.record({ pass: fc.constantFrom(500, 30_000, 90_000, LEASE_MS) }) },
   );

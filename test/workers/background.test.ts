@@ -106,7 +106,7 @@ test.each([
   ['an ordinary call', {}],
   ['a call with update=0', { update: '0' }],
 ])('keeps the fetched part of %s while it waits for tokens for the rest', async (_what, options) => {
-  // Twenty ASINs a request, of which there are tokens for two beside the reserve.
+  // Twenty ASINs a request, of which there are tokens for two above the reserve.
   await learn(600);
   const asins = Array.from({ length: 60 }, newAsin);
   souk.upstream.on('product', has(300));
@@ -156,7 +156,7 @@ test('promotes a queued background call and gives it the reserve when a request 
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
 
-test('runs interactive calls at once while forty background calls wait for tokens', async () => {
+test('runs interactive calls immediately while forty background calls wait for tokens', async () => {
   await learn(60, 300);
   const asins = Array.from({ length: 40 }, newAsin);
   const callIds = await Promise.all(
@@ -223,7 +223,7 @@ test('a batch makes a new call if the call it joined is cancelled', async () => 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('releases a background call at once if no tokens come before its deadline', async () => {
+test('releases a background call immediately if no tokens come before its deadline', async () => {
   await learn(60);
   const asin = newAsin();
   const callId = await background.submit(account, { domain: '1', asins: asin }, { patienceMs: 20_000 });

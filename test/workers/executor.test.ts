@@ -49,10 +49,7 @@ test('a call with an ASIN that failed for another call returns its other ASINs, 
   expect((await first)?.status).toBe(502);
   other.open();
   expect((await second)?.json).toMatchObject({
-    data: {
-      products: [{ asin: 'B0OTHER001' }],
-      errors: [{ asin: 'B0FAILS001', errorId: 'UPSTREAM_ERROR' }],
-    },
+    data: { products: [{ asin: 'B0OTHER001' }], errors: [{ asin: 'B0FAILS001', errorId: 'UPSTREAM_ERROR' }] },
   });
   expect((await third)?.json.data.products[0].asin).toBe('B0OTHER001');
 });

@@ -49,7 +49,7 @@ const LIST = JSON.stringify({
   lightningDeals: DEALS,
 });
 
-test('a large job has the same answer and charge in a thread as beside other jobs', async ({
+test('a large job has the same answer and charge in a thread as alongside other jobs', async ({
   souk,
   client,
   upstream,
@@ -76,11 +76,7 @@ test('the events of a large job reach the sinks of the worker', async ({ souk, c
   expect(await ended).toMatchObject({ pool: 'market', state: 'settled' });
 });
 
-test('shares the fetch of a product between a large job and a small one', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('shares the fetch of a product between large and small jobs', async ({ souk, client, upstream }) => {
   const release = holdProducts(upstream);
   const large = client.post('/api/market/product', { domain: 2, asins: asins(20) });
   await upstream.received(1, 'product');
@@ -180,7 +176,7 @@ plain('a job that ends its thread fails alone, and the next job has a new thread
 });
 
 plain(
-  'a job beside one that ends their thread runs again by itself, and only the other one fails',
+  'a job alongside one that ends their thread runs again by itself, and only the other one fails',
   async () => {
     const { start, failed } = breakable();
     const other = start('again');
@@ -205,7 +201,7 @@ plain('a job that blocks its thread for long fails', async () => {
 });
 
 plain(
-  'a job that waits for tokens, or that the process stops, fails like one beside other jobs',
+  'a job that waits for tokens, or that the process stops, fails like one alongside other jobs',
   async () => {
     const { start, failed } = breakable();
     await expect(start('tokens').ended).rejects.toEqual(new TokensAwaited(1234));

@@ -10,10 +10,7 @@ import { openPoolWorker } from '../../workers/pool.ts';
 import { TestClock } from '../support/clock.ts';
 import { test } from '../support/souk-test.ts';
 
-test('a worker takes one job after the other while the connection for answers has no reply', async ({
-  souk,
-  onTestFinished,
-}) => {
+test('a worker takes job after job while no answer of Redis comes', async ({ souk, onTestFinished }) => {
   const [log, clock, keys] = [createLogger('silent'), new TestClock(), redisKeys(`pool-${randomUUID()}`)];
   const redis = await connectRedis(souk.redisUrl, 'working', log);
   const pulling = await connectRedis(souk.redisUrl, 'pulling', log);

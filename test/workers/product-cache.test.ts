@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
+import { holdProducts } from '../support/answers.ts';
 import { asins } from '../support/parameters.ts';
-import { gate, PLENTY, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { PLENTY, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 
 test.override('soukOptions', { workers: 2 });
@@ -30,11 +30,7 @@ test('fetches ten and charges a hundred for a hundred ASINs of which ninety are 
 });
 
 test('asks upstream once for each product of overlapping concurrent calls', async ({ souk, upstream }) => {
-  const { reached, open } = gate();
-  upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(upstream);
   const all = asins(100);
   const clients = await Promise.all(
     [0, 20, 40, 60, 10, 30].map(async (from) => ({ from, client: await souk.client() })),
@@ -81,9 +77,7 @@ test('serves options that only trim the answer from the cache', async ({ souk, u
 });
 
 test('remembers an unknown product for a minute, not for an hour', async ({ souk, upstream }) => {
-  upstream.on('product', () => ({
-    json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] },
-  }));
+  upstream.on('product', () => ({ json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] } }));
   const path = `/api/market/product?domain=6&asins=${asins(2).join(',')}`;
   const first = await (await souk.client()).get(path);
   expect(first.json.data.errors).toEqual([{ asin: 'B000000001', errorId: 'PRODUCT_NOT_FOUND' }]);
@@ -92,10 +86,7 @@ test('remembers an unknown product for a minute, not for an hour', async ({ souk
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('reads a cached product from the compressed answer of the provider, like from a new answer', async ({
-  souk,
-  upstream,
-}) => {
+test('reads a cached product from a compressed answer like from a new one', async ({ souk, upstream }) => {
   const short = [1, 2].map((n) => ({
     asin: `B00000000${n}`,
     title: 'Thing',

@@ -46,6 +46,8 @@ beforeEach(() => {
 
 interface Asking {
   maxAgeMs?: number;
+  /** How the sources may be stale; default: not. */
+  lasting?: Pick<Source, 'keptForMs' | 'staleForMs'>;
   signal?: AbortSignal;
 }
 
@@ -58,11 +60,11 @@ function obtain(
   sources: Sources,
   names: string[],
   says: (asked: string[]) => unknown,
-  { maxAgeMs = CACHE_LIFETIME_MS, signal = new AbortController().signal }: Asking = {},
+  { maxAgeMs = CACHE_LIFETIME_MS, lasting, signal = new AbortController().signal }: Asking = {},
 ): Promise<Map<string, Obtained>> {
   return sources.obtain({
     call: CALL,
-    sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
+    sources: names.map((name): Source => ({ key: name, identity: `test/${name}`, ...lasting })),
     maxAgeMs,
     startedAt: clock.now(),
     again: false,
@@ -83,11 +85,26 @@ const unexpected = () => {
   throw new Error('upstream was asked');
 };
 const name = () => randomUUID();
-/** Waits until some sources are followed: fetched by the leader, and awaited here. */
-async function following(begin: () => void, howMany = 1): Promise<void> {
+/** Waits until some sources are followed: fetched by the leader, and awaited here. @returns what was begun. */
+async function following<Begun>(begin: () => Begun, howMany = 1): Promise<{ follower: Begun }> {
   const followed = events.next('source.followed', {}, howMany);
-  begin();
+  const follower = begin();
   await followed;
+  return { follower };
+}
+
+/** Begins a fetch, which ends when `open` is called. */
+async function leads(a: string, says: () => unknown = () => undefined, asking?: Asking) {
+  const [asked, { reached, open }] = [gate(), gate()];
+  const upstream = async () => {
+    asked.open();
+    await reached;
+    return says();
+  };
+  const leading = obtain(here, [a], upstream, asking);
+  leading.catch(() => {});
+  await asked.reached;
+  return { leading, open };
 }
 
 test('returns a fresh source from the cache, marked as cached', async () => {
@@ -165,18 +182,10 @@ test('keeps a source for an hour', async () => {
 
 test("fails all followers with the leader's upstream error, without another fetch", async () => {
   const a = name();
-  const { reached, open } = gate();
-  let asked = 0;
-  const failing = obtain(here, [a], async () => {
-    asked += 1;
-    await reached;
+  const { leading: failing, open } = await leads(a, () => {
     throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'e-1' } });
   });
-  await expect.poll(() => asked).toBe(1);
-  let follower: Promise<unknown> = Promise.resolve();
-  await following(() => {
-    follower = obtain(there, [a], unexpected);
-  });
+  const { follower } = await following(() => obtain(there, [a], unexpected));
   open();
   const error = { kind: 'UPSTREAM_ERROR', metadata: { errorId: 'e-1' } };
   // Both promises are awaited together, because the follower may receive the error before the leader's promise is settled.
@@ -191,18 +200,10 @@ test.each([
   ['internal error', new TypeError('a bug')],
 ])("lets a follower take over after the leader's %s", async (_, error) => {
   const a = name();
-  const { reached, open } = gate();
-  let asked = 0;
-  const failing = obtain(here, [a], async () => {
-    asked += 1;
-    await reached;
+  const { leading: failing, open } = await leads(a, () => {
     throw error;
   });
-  await expect.poll(() => asked).toBe(1);
-  let follower: Promise<Map<string, Obtained>> = Promise.resolve(new Map());
-  await following(() => {
-    follower = obtain(there, [a], () => 'thing');
-  });
+  const { follower } = await following(() => obtain(there, [a], () => 'thing'));
   open();
   await expect(failing).rejects.toBe(error);
   expect((await follower).get(a)).toMatchObject({ value: 'thing', fromCache: false });
@@ -210,19 +211,10 @@ test.each([
 
 test('lets a follower take over when the lease of a dead leader has expired', async () => {
   const a = name();
-  const dead = gate();
-  let asked = 0;
-  void obtain(here, [a], async () => {
-    asked += 1;
-    await dead.reached;
-  });
-  await expect.poll(() => asked).toBe(1);
+  const dead = await leads(a);
   const lease = keys.flight(`test/${a}`, false);
   expect(await redis.pttl(lease)).toBeLessThanOrEqual(15_000);
-  let follower: Promise<Map<string, Obtained>> = Promise.resolve(new Map());
-  await following(() => {
-    follower = obtain(there, [a], () => 'rescued');
-  });
+  const { follower } = await following(() => obtain(there, [a], () => 'rescued'));
   // While the lease is valid, the follower continues to wait after each check.
   await following(() => clock.advance(2_000));
   // The lease expires, as without a renewal.
@@ -242,16 +234,8 @@ test('publishes the end of a fetch only if another call follows it', async () =>
   );
   await listener.subscribe(keys.flightsChannel);
   await obtain(here, [alone], () => 'thing');
-  const { reached, open } = gate();
-  const leading = obtain(here, [shared], async () => {
-    await reached;
-    return 'thing';
-  });
-  await expect.poll(() => redis.exists(keys.flight(`test/${shared}`, false))).toBe(1);
-  let follower: Promise<unknown> = Promise.resolve();
-  await following(() => {
-    follower = obtain(there, [shared], unexpected);
-  });
+  const { leading, open } = await leads(shared, () => 'thing');
+  const { follower } = await following(() => obtain(there, [shared], unexpected));
   open();
   await Promise.all([leading, follower]);
   await expect.poll(() => heard).toEqual([keys.flight(`test/${shared}`, false)]);
@@ -259,13 +243,7 @@ test('publishes the end of a fetch only if another call follows it', async () =>
 
 test('renews the lease of a living leader', async () => {
   const a = name();
-  const { reached, open } = gate();
-  let asked = 0;
-  const leading = obtain(here, [a], async () => {
-    asked += 1;
-    await reached;
-  });
-  await expect.poll(() => asked).toBe(1);
+  const { leading, open } = await leads(a);
   const lease = keys.flight(`test/${a}`, false);
   await redis.pexpire(lease, 10_000);
   clock.advance(5_000);
@@ -295,42 +273,18 @@ test('fetches for a forced call, which neither uses the cache nor follows an unf
 
 test('fetches once for concurrent forced calls', async () => {
   const a = name();
-  const { reached, open } = gate();
-  let asked = 0;
-  const first = obtain(
-    here,
-    [a],
-    async () => {
-      asked += 1;
-      await reached;
-      return 'forced';
-    },
-    { maxAgeMs: 0 },
-  );
-  await expect.poll(() => asked).toBe(1);
-  let second: Promise<Map<string, Obtained>> = Promise.resolve(new Map());
-  await following(() => {
-    second = obtain(there, [a], unexpected, { maxAgeMs: 0 });
-  });
+  const { leading, open } = await leads(a, () => 'forced', { maxAgeMs: 0 });
+  const { follower } = await following(() => obtain(there, [a], unexpected, { maxAgeMs: 0 }));
   open();
-  await first;
-  expect((await second).get(a)?.value).toBe('forced');
+  await leading;
+  expect((await follower).get(a)?.value).toBe('forced');
 });
 
 test('fails a follower at its own deadline', async () => {
   const a = name();
-  const { reached, open } = gate();
-  let asked = 0;
-  const leading = obtain(here, [a], async () => {
-    asked += 1;
-    await reached;
-  });
-  await expect.poll(() => asked).toBe(1);
+  const { leading, open } = await leads(a);
   const patience = new AbortController();
-  let follower: Promise<unknown> = Promise.resolve();
-  await following(() => {
-    follower = obtain(there, [a], unexpected, { signal: patience.signal });
-  });
+  const { follower } = await following(() => obtain(there, [a], unexpected, { signal: patience.signal }));
   const reason = new SoukError('UPSTREAM_TIMEOUT');
   patience.abort(reason);
   await expect(follower).rejects.toBe(reason);
@@ -343,34 +297,9 @@ describe('a source that may be stale', () => {
   const refuses = () => {
     throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'x' } });
   };
-  function obtainLasting(
-    sources: Sources,
-    names: string[],
-    says: () => unknown,
-    staleForMs: number | undefined = 24 * HOUR,
-  ): Promise<Map<string, Obtained>> {
-    return sources.obtain({
-      call: CALL,
-      sources: names.map((name) => ({
-        key: name,
-        identity: `test/${name}`,
-        keptForMs: 24 * HOUR,
-        staleForMs,
-      })),
-      maxAgeMs: HOUR,
-      startedAt: clock.now(),
-      again: false,
-      signal: new AbortController().signal,
-      cancelled: new AbortController().signal,
-      failures: null,
-      atOnce: names.length,
-      tokensEach: () => TOKENS_EACH,
-      fetch: async (missing) => {
-        const value = await says();
-        return new Map(missing.map(({ key }) => [key, value]));
-      },
-    });
-  }
+  const lasting = { keptForMs: 24 * HOUR, staleForMs: 24 * HOUR };
+  const obtainLasting = (sources: Sources, names: string[], says: () => unknown) =>
+    obtain(sources, names, says, { lasting });
 
   test('is fetched again after an hour, and returned with its age if upstream refuses', async () => {
     const [a] = [name()];
@@ -415,21 +344,11 @@ describe('a source that may be stale', () => {
     const a = name();
     await obtainLasting(here, [a], () => 'old');
     clock.advance(2 * HOUR);
-    const { reached, open } = gate();
-    const asked: string[] = [];
-    const first = obtainLasting(here, [a], async () => {
-      asked.push('here');
-      await reached;
-      return refuses();
-    });
-    await expect.poll(() => asked).toEqual(['here']);
-    let second: Promise<Map<string, Obtained>> | undefined;
-    await following(() => {
-      second = obtainLasting(there, [a], unexpected);
-    });
+    const { leading, open } = await leads(a, refuses, { lasting });
+    const { follower } = await following(() => obtainLasting(there, [a], unexpected));
     open();
-    expect((await first).get(a)?.stale).toBe(true);
-    expect((await second)?.get(a)?.stale).toBe(true);
+    expect((await leading).get(a)?.stale).toBe(true);
+    expect((await follower).get(a)?.stale).toBe(true);
   });
 
   test('does not complete a call that also needs a source that was never fetched', async () => {

@@ -10,6 +10,7 @@ import { dropOldAlerts } from '../../src/batches/trackers/alert.ts';
 import { queueAlertMails } from '../../src/batches/trackers/mail-alerts.ts';
 import { answerFailure, type BatchJob, readBatchJob } from '../../src/batches/uploads.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 import { recentlyUsed } from '../../src/platform/recently-used.ts';
 import type { Redis } from '../../src/platform/redis.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
@@ -26,7 +27,7 @@ interface BatchWorker {
 }
 
 const LOOK_EVERY_MS = 1_000;
-const UPKEEP_EVERY_MS = 60_000;
+const UPKEEP_EVERY_MS = MINUTE_MS;
 const FED_CALLS_KNOWN = 10_000;
 
 /**
@@ -81,7 +82,7 @@ function startBatchLoop(deps: FeedDeps): WorkLoop {
     await cancelFedCalls(deps);
     await endStrandedCalls(database, clock.now(), onFinished);
     await collectCalls(deps);
-    // Cached answers are collected at once, which makes room for more.
+    // Cached answers are collected immediately, which makes room for more.
     if (await feedBatches(deps)) loop.wake();
   }
   return loop;

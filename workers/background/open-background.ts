@@ -15,6 +15,7 @@ import { WEBHOOK_LIMITS } from '../../src/outbox/webhooks/webhook-limits.ts';
 import { createWebhookSender } from '../../src/outbox/webhooks/webhook-sender.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/call-events.ts';
@@ -98,7 +99,7 @@ export async function openBackground(
   };
 }
 
-const SEAL_EVERY_MS = 3_600_000;
+const SEAL_EVERY_MS = HOUR_MS;
 
 /** Encrypts stored secrets with the present key, now and every hour. */
 function startSealing(

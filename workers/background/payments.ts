@@ -8,8 +8,9 @@ import { reconcileRenewals } from '../../src/billing/payments/sync-renewal.ts';
 import { runTopUps } from '../../src/billing/payments/top-ups.ts';
 import { type Clock, every } from '../../src/platform/clock.ts';
 import { withLease } from '../../src/platform/db/lease.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 
-const EVERY_MS = 60_000;
+const EVERY_MS = MINUTE_MS;
 
 /** Repairs what lost events of Stripe left undone, once a minute in one process, until the process stops. */
 export function startPayments(
@@ -26,7 +27,7 @@ export function startPayments(
   });
 }
 
-/** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
+/** Each pause is shorter than its interval. If it were equal, a run would be skipped when two timers differ by some milliseconds. */
 const TASKS = {
   renewals: { pauseMs: EVERY_MS - 5_000, task: reconcileRenewals },
   'top-ups': { pauseMs: EVERY_MS - 5_000, task: runTopUps },

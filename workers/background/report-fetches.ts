@@ -8,10 +8,12 @@ import {
   wantedWeeks,
 } from '../../src/brand-analytics/fetch-week.ts';
 import { ReportError } from '../../src/brand-analytics/import/report.ts';
-import { addDays, lastEndedWeek, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
+import { lastEndedWeek, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
 import type { Providers } from '../../src/operations/pools.ts';
+import { addDays } from '../../src/platform/calendar.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
+import { MINUTE_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
 import { type Credentials, ProviderRefusal } from '../../src/upstream/selling-partner/report-provider.ts';
@@ -21,7 +23,7 @@ export interface ReportFetchSettings {
   sites: readonly ReportSite[];
 }
 
-const LOOK_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = MINUTE_MS;
 
 /** An import uses three connections and the lock one; one is spare. */
 const CONNECTIONS = 5;
@@ -74,31 +76,8 @@ export async function openReportFetches(
     await deleteFinishedFetches(database, addDays(lastEndedWeek(clock.now()), -KEPT_DAYS));
     for (const missing of await dueWeeks(database, wantedWeeks(sites, clock.now()), clock.now())) {
       signal.throwIfAborted();
-      await attempt(missing, signal);
+      await attempt({ database, provider, providers, clock, log }, missing, signal);
     }
-  }
-
-  async function attempt({ site, week, attempts }: MissingWeek, signal: AbortSignal): Promise<void> {
-    const reason = await fetchWeek({ database, provider, providers, clock }, { site, week, signal }).then(
-      (outcome) => {
-        if (outcome.kind === 'failed') return outcome.reason;
-        if (outcome.kind === 'empty') return 'the provider has no data for this week';
-        const { terms, warnings } = outcome.result;
-        log.info({ country: site, week, terms, warnings }, 'fetched a weekly report');
-        return null;
-      },
-      (error: unknown) => {
-        if (signal.aborted) throw error;
-        if (!(error instanceof ProviderRefusal || error instanceof ReportError))
-          log.warn({ err: error, country: site, week }, 'failed to fetch a weekly report');
-        return error instanceof Error ? error.message : String(error);
-      },
-    );
-    if (reason === null) return;
-    const nextAttemptAt = clock.now() + pauseAfter(attempts + 1);
-    await saveFetchFailure(database, { site, week }, { reason, nextAttemptAt });
-    const next = new Date(nextAttemptAt).toISOString();
-    log.warn({ country: site, week, reason, next }, 'a weekly report was not fetched');
   }
 
   loop.wake();
@@ -110,4 +89,35 @@ export async function openReportFetches(
       await database.end();
     },
   };
+}
+
+type AttemptDeps = Parameters<typeof fetchWeek>[0] & { log: Logger };
+
+/** Fetches a week, or records when it is fetched again. */
+async function attempt(
+  deps: AttemptDeps,
+  { site, week, attempts }: MissingWeek,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, clock, log } = deps;
+  const reason = await fetchWeek(deps, { site, week, signal }).then(
+    (outcome) => {
+      if (outcome.kind === 'failed') return outcome.reason;
+      if (outcome.kind === 'empty') return 'the provider has no data for this week';
+      const { terms, warnings } = outcome.result;
+      log.info({ country: site, week, terms, warnings }, 'fetched a weekly report');
+      return null;
+    },
+    (error: unknown) => {
+      if (signal.aborted) throw error;
+      if (!(error instanceof ProviderRefusal || error instanceof ReportError))
+        log.warn({ err: error, country: site, week }, 'failed to fetch a weekly report');
+      return error instanceof Error ? error.message : String(error);
+    },
+  );
+  if (reason === null) return;
+  const nextAttemptAt = clock.now() + pauseAfter(attempts + 1);
+  await saveFetchFailure(database, { site, week }, { reason, nextAttemptAt });
+  const next = new Date(nextAttemptAt).toISOString();
+  log.warn({ country: site, week, reason, next }, 'a weekly report was not fetched');
 }

@@ -18,6 +18,7 @@ import { TEST_PROVIDERS } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Renew, withLease } from '../../src/platform/db/lease.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
 
@@ -41,9 +42,8 @@ interface TestReportsDeps {
   log: Logger;
 }
 
-const LOOK_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = MINUTE_MS;
 const NOTES_KEPT_DAYS = 400;
-const DAY_MS = 86_400_000;
 
 /**
  * Keeps the newest generated weeks loaded for test keys, from the start of the first worker on, and deletes older ones. One process
@@ -84,7 +84,7 @@ async function follow(deps: TestReportsDeps, signal: AbortSignal, renew: Renew):
   const importing = openForGenerated(databaseUrl, TEST_REPORTS);
   const folder = await mkdtemp(join(tmpdir(), 'souk-test-reports-'));
   let generator: ReportGenerator | null = null;
-  // The generator may work on a week for as long as it likes, so it ends with the worker at once.
+  // The generator may work on a week for as long as it likes, so it ends with the worker immediately.
   const stopGenerator = () => void generator?.stop();
   signal.addEventListener('abort', stopGenerator);
   try {

@@ -69,7 +69,7 @@ export type HandlersOf<Group extends string> = {
   [Name in Extract<QueuedName, `${Group}.${string}`>]: Handler<QueuedByName<Name>>;
 };
 
-/** Creates the handler of an operation that fetches several of its sources at once. */
+/** Creates the handler of an operation that fetches several of its sources at the same time. */
 export function fetching<Operation>(
   fetch: (
     input: InputOf<Operation>,

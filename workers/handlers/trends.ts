@@ -1,10 +1,10 @@
 import { resolutionToAskFor } from '../../src/operations/trends/interest-by-region.ts';
 import type { KeywordInput } from '../../src/operations/trends/keyword-question.ts';
 import { needsTopics } from '../../src/operations/trends/trending.ts';
+import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { KeywordQuestion } from '../../src/upstream/trends/trends.ts';
 import { fetchingEach, type HandlersOf, single } from './handler.ts';
 
-const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
 const REAL_TIME_HOURS = 4;
 

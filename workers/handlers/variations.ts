@@ -11,7 +11,7 @@ import {
   type Product,
   parentToAsk,
   withoutFamily,
-} from '../../src/operations/products/detail-level.ts';
+} from '../../src/operations/products/product.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
 import type { Handler } from './handler.ts';

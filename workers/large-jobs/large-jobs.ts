@@ -37,25 +37,68 @@ function hasLarge(pools: readonly WorkerPoolName[]): boolean {
   );
 }
 
-/** How long after the worker its thread starts. It takes half a second of processor time, so the start of the worker comes first. */
+/**
+ * How long after its worker a thread starts. Its start takes half a second of processor time, which the start of the worker needs
+ * first.
+ */
 export const THREAD_STARTS_AFTER_MS = 10_000;
 
-export function createLargeJobs(
-  setup: ThreadSetup,
-  deps: {
-    fail: LiveJobs['fail'];
-    /** The pools of the worker. With large jobs among them, the thread starts before the first one. */
-    pools: readonly WorkerPoolName[];
-    events: CallEvents;
-    onError: StoreErrors;
-    clock: Clock;
-    log: Logger;
-    /** Default: `openLargeThread`. */
-    openThread?: typeof openLargeThread;
-  },
-): LargeJobs {
-  const { fail, pools, events, onError, clock, log, openThread = openLargeThread } = deps;
+interface LargeJobDeps extends ThreadDeps {
+  fail: LiveJobs['fail'];
+  /** The pools of the worker. With large jobs among them, the thread starts before the first one. */
+  pools: readonly WorkerPoolName[];
+  log: Logger;
+}
+
+export function createLargeJobs(setup: ThreadSetup, deps: LargeJobDeps): LargeJobs {
+  const { fail, pools, clock, log } = deps;
+  const threads = createThreads(setup, deps);
   const oneAtATime = pLimit(1);
+  const cancelStart = hasLarge(pools)
+    ? clock.after(THREAD_STARTS_AFTER_MS, threads.shared, 'start of the thread of large jobs')
+    : () => {};
+
+  return {
+    async execute(attempt) {
+      try {
+        return await threads.shared().run(attempt);
+      } catch (error) {
+        // The thread of a job that is stopped may have ended because the worker ends.
+        if (!(error instanceof ThreadEnded) || attempt.signal.aborted) throw error;
+        log.error(
+          { err: error, pool: attempt.pool, isAlone: error.wasAlone },
+          'the thread of large jobs ended',
+        );
+        if (error.wasAlone) return fail(attempt, error);
+      }
+      try {
+        // Any of several jobs may be the cause, so each runs again by itself.
+        return await oneAtATime(() => threads.runAlone({ ...attempt, number: attempt.number + 1 }));
+      } catch (error) {
+        if (error instanceof ThreadEnded) return fail(attempt, error);
+        throw error;
+      }
+    },
+    async close() {
+      cancelStart();
+      await threads.close();
+    },
+  };
+}
+
+interface ThreadDeps {
+  events: CallEvents;
+  onError: StoreErrors;
+  clock: Clock;
+  /** Default: `openLargeThread`. */
+  openThread?: typeof openLargeThread;
+}
+
+/** The threads of a worker: one that its large jobs share, and one for each job that runs alone. */
+function createThreads(
+  setup: ThreadSetup,
+  { events, onError, clock, openThread = openLargeThread }: ThreadDeps,
+) {
   const threads = new Set<LargeThread>();
   let shared: LargeThread | null = null;
 
@@ -70,53 +113,29 @@ export function createLargeJobs(
     return thread;
   }
 
-  function sharedThread(): LargeThread {
-    if (shared && !shared.hasEnded) return shared;
-    if (shared) threads.delete(shared);
-    shared = open();
-    return shared;
-  }
-
-  const cancelStart = hasLarge(pools)
-    ? clock.after(THREAD_STARTS_AFTER_MS, sharedThread, 'start of the thread of large jobs')
-    : () => {};
-
-  /** Runs a job by itself, so that the end of its thread concerns no other call. */
-  async function runAlone(attempt: Attempt): Promise<CompletionMessage> {
-    // It may have waited for others, and the worker may have closed its threads since.
-    if (attempt.signal.aborted) throw new Error(String(attempt.signal.reason));
-    const thread = open();
-    try {
-      return await thread.run(attempt);
-    } finally {
-      threads.delete(thread);
-      await thread.close();
-    }
-  }
-
   return {
-    async execute(attempt) {
+    /** Returns the shared thread. Starts it, if it does not run. */
+    shared(): LargeThread {
+      if (shared && !shared.hasEnded) return shared;
+      if (shared) threads.delete(shared);
+      shared = open();
+      return shared;
+    },
+
+    /** Runs a job by itself, so that the end of its thread concerns no other call. */
+    async runAlone(attempt: Attempt): Promise<CompletionMessage> {
+      // The job may have waited for other jobs, and the worker may have closed its threads in the meantime.
+      if (attempt.signal.aborted) throw new Error(String(attempt.signal.reason));
+      const thread = open();
       try {
-        return await sharedThread().run(attempt);
-      } catch (error) {
-        // The thread of a job that is stopped may have ended because the worker ends.
-        if (!(error instanceof ThreadEnded) || attempt.signal.aborted) throw error;
-        log.error(
-          { err: error, pool: attempt.pool, isAlone: error.wasAlone },
-          'the thread of large jobs ended',
-        );
-        if (error.wasAlone) return fail(attempt, error);
-      }
-      try {
-        // Of several jobs, the cause is not known.
-        return await oneAtATime(() => runAlone({ ...attempt, number: attempt.number + 1 }));
-      } catch (error) {
-        if (error instanceof ThreadEnded) return fail(attempt, error);
-        throw error;
+        return await thread.run(attempt);
+      } finally {
+        threads.delete(thread);
+        await thread.close();
       }
     },
-    async close() {
-      cancelStart();
+
+    async close(): Promise<void> {
       await Promise.all([...threads].map((thread) => thread.close()));
     },
   };

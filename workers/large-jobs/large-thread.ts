@@ -44,6 +44,7 @@ interface RunningAttempt {
 const THREAD_FILE = projectFile(`workers/large-jobs/thread.${isCompiled ? 'js' : 'mjs'}`);
 
 /**
+ * Starts a thread.
  * @param onMessage receives the messages that belong to no attempt.
  * @param file the program of the thread.
  */
@@ -53,84 +54,108 @@ export function openLargeThread(
   onMessage: (message: FromThread) => void,
   file: URL = THREAD_FILE,
 ): LargeThread {
-  const worker = new Worker(file, { workerData: setup });
-  const attempts = new Map<number, RunningAttempt>();
-  const post = (message: ToThread) => worker.postMessage(message);
-  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  let started = 0;
-  let heardAt = clock.now();
-  let cause: unknown = null;
-  let isReady = false;
-  let hasEnded = false;
-  let closed: Promise<void> | undefined;
+  return new JobThread(new Worker(file, { workerData: setup }), clock, onMessage);
+}
 
-  async function close(): Promise<void> {
-    if (hasEnded) return;
+class JobThread implements LargeThread {
+  readonly #worker: Worker;
+  readonly #clock: Clock;
+  readonly #onMessage: (message: FromThread) => void;
+  readonly #exited: Promise<void>;
+  readonly #attempts = new Map<number, RunningAttempt>();
+  #started = 0;
+  #heardAt: number;
+  #cause: unknown = null;
+  #isReady = false;
+  #hasEnded = false;
+  #closed: Promise<void> | undefined;
+  #cancelPing = () => {};
+
+  constructor(worker: Worker, clock: Clock, onMessage: (message: FromThread) => void) {
+    this.#worker = worker;
+    this.#clock = clock;
+    this.#onMessage = onMessage;
+    this.#heardAt = clock.now();
+    this.#exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    worker.on('error', (error) => {
+      this.#cause = error;
+    });
+    worker.on('message', (message: FromThread) => this.#receive(message));
+    void this.#exited.then(() => this.#end());
+    this.#ping();
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  async run(attempt: Attempt): Promise<CompletionMessage> {
+    if (this.#hasEnded) throw new ThreadEnded(false, this.#cause);
+    this.#started += 1;
+    const id = this.#started;
+    const { signal, onProgress: _, ...sent } = attempt;
+    const onAbort = () => this.#post({ kind: 'stop', id, reason: String(signal.reason) });
+    try {
+      return await new Promise<CompletionMessage>((resolve, reject) => {
+        this.#attempts.set(id, { attempt, resolve, reject });
+        this.#post({ kind: 'run', id, attempt: sent });
+        if (signal.aborted) onAbort();
+        else signal.addEventListener('abort', onAbort, { once: true });
+      });
+    } finally {
+      this.#attempts.delete(id);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#hasEnded) return;
     // Until it has connected to its stores, which may be down, it receives nothing.
-    if (!isReady) void worker.terminate();
-    post({ kind: 'close' });
-    const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
-    await exited;
+    if (!this.#isReady) void this.#worker.terminate();
+    this.#post({ kind: 'close' });
+    const limit = setTimeout(() => void this.#worker.terminate(), CLOSE_LIMIT_MS);
+    await this.#exited;
     clearTimeout(limit);
   }
 
-  let cancelPing = () => {};
-  const ping = () => {
-    if (clock.now() - heardAt > SILENT_MS) return void worker.terminate();
-    post({ kind: 'ping' });
-    cancelPing = clock.after(PING_EVERY_MS, ping, 'ping of a thread');
-  };
-  ping();
-  worker.on('error', (error) => {
-    cause = error;
-  });
-  void exited.then(() => {
-    hasEnded = true;
-    cancelPing();
-    // A store may have been down. The queue tries again.
-    const error = isReady
-      ? new ThreadEnded(attempts.size === 1, cause)
-      : new Error('a thread of large jobs did not start', { cause });
-    for (const { reject } of attempts.values()) reject(error);
-    attempts.clear();
-  });
-  worker.on('message', (message: FromThread) => {
-    heardAt = clock.now();
-    isReady = true;
-    if (message.kind === 'progress') attempts.get(message.id)?.attempt.onProgress(message.percent);
-    else if (message.kind === 'ended') attempts.get(message.id)?.resolve(message.completion);
-    else if (message.kind === 'failed')
-      attempts
-        .get(message.id)
-        ?.reject(message.awaitedMs === undefined ? message.error : new TokensAwaited(message.awaitedMs));
-    else onMessage(message);
-  });
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
 
-  return {
-    get hasEnded() {
-      return hasEnded;
-    },
-    async run(attempt) {
-      if (hasEnded) throw new ThreadEnded(false, cause);
-      started += 1;
-      const id = started;
-      const { signal, onProgress: _, ...sent } = attempt;
-      const onAbort = () => post({ kind: 'stop', id, reason: String(signal.reason) });
-      try {
-        return await new Promise<CompletionMessage>((resolve, reject) => {
-          attempts.set(id, { attempt, resolve, reject });
-          post({ kind: 'run', id, attempt: sent });
-          if (signal.aborted) onAbort();
-          else signal.addEventListener('abort', onAbort, { once: true });
-        });
-      } finally {
-        attempts.delete(id);
-        signal.removeEventListener('abort', onAbort);
-      }
-    },
-    close: () => {
-      closed ??= close();
-      return closed;
-    },
-  };
+  #ping(): void {
+    if (this.#clock.now() - this.#heardAt > SILENT_MS) return void this.#worker.terminate();
+    this.#post({ kind: 'ping' });
+    this.#cancelPing = this.#clock.after(PING_EVERY_MS, () => this.#ping(), 'ping of a thread');
+  }
+
+  #receive(message: FromThread): void {
+    this.#heardAt = this.#clock.now();
+    this.#isReady = true;
+    if (!('id' in message)) {
+      this.#onMessage(message);
+      return;
+    }
+    const running = this.#attempts.get(message.id);
+    if (message.kind === 'progress') running?.attempt.onProgress(message.percent);
+    else if (message.kind === 'ended') running?.resolve(message.completion);
+    else if (message.awaitedMs === undefined) running?.reject(message.error);
+    else running?.reject(new TokensAwaited(message.awaitedMs));
+  }
+
+  /** Fails the jobs of a thread that has ended. */
+  #end(): void {
+    this.#hasEnded = true;
+    this.#cancelPing();
+    // A store may have been down. The queue tries again.
+    const error = this.#isReady
+      ? new ThreadEnded(this.#attempts.size === 1, this.#cause)
+      : new Error('a thread of large jobs did not start', { cause: this.#cause });
+    for (const { reject } of this.#attempts.values()) reject(error);
+    this.#attempts.clear();
+  }
 }

@@ -14,7 +14,7 @@ export type Jobs = Methods['jobs'] & {
     id: string,
     options?: RequestOptions,
   ): Answer<OperationData[Name]>;
-  /** Yields the job at once, after each change, and when it has ended. Reconnects by itself. */
+  /** Yields the job immediately, after each change, and when it has ended. Reconnects by itself. */
   events(id: string, options?: RequestOptions): AsyncGenerator<Job, void>;
 };
 

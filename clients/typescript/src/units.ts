@@ -11,7 +11,7 @@ export class Units {
   readonly #open = new Set<string>();
   readonly #counted = new Set<string>();
 
-  /** Adds the units of a call that was answered at once. */
+  /** Adds the units of a call that was answered immediately. */
   add({ jobId, units }: AnswerMeta): void {
     this.spent += units;
     if (jobId && units > 0) remember(this.#counted, jobId);

@@ -109,6 +109,7 @@ const NEW_BATCH = {
 const createBatch = endpoint({
   ...NEW_BATCH,
   path: '/api/batches',
+  act: 'batch.created',
   tool: 'batches_create',
   follows: 'batch',
   startsCalls: true,
@@ -123,6 +124,7 @@ const createBatch = endpoint({
 const quoteBatch = endpoint({
   ...NEW_BATCH,
   path: '/api/batches/quote',
+  act: null,
   summary: 'Checks a batch and returns its price, without creating it.',
   answers: { 200: enveloped('The price of the batch', quote) },
   errors: ['QUOTA_MAX_UNITS'],
@@ -195,6 +197,7 @@ const cancelBatch = endpoint({
   tag: 'batches',
   method: 'delete',
   path: '/api/batches/{id}',
+  act: 'batch.cancelled',
   tool: 'batches_cancel',
   follows: 'batch',
   summary: 'Cancels the unfinished items of a batch. Results stay available.',
@@ -283,6 +286,7 @@ const retryBatch = endpoint({
   tag: 'batches',
   method: 'post',
   path: '/api/batches/{id}/retry',
+  act: 'batch.retried',
   tool: 'batches_retry',
   startsCalls: true,
   cost: {

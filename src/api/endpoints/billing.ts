@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { LEDGER_KINDS, type LedgerLine, ledgerCsv, ledgerLines } from '../../billing/ledger-lines.ts';
 import { dailyUse, dailyUseByKey } from '../../billing/statement.ts';
+import { WALLETS } from '../../operations/account/quota.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { QUEUED_NAMES } from '../../operations/index.ts';
-import { addDays, date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { addDays } from '../../platform/calendar.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { csvOf } from '../../results/csv.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
@@ -15,7 +18,6 @@ import { cutPage, pageOf } from './page.ts';
 
 const DEFAULT_DAYS = 30;
 const MOST_DAYS = 366;
-const DAY_MS = 86_400_000;
 
 const usageRow = z
   .object({
@@ -100,8 +102,6 @@ function requirePeriod(from: string, to: string): void {
       : `must be at most ${MOST_DAYS - 1} days before the last day, ${to}, got ${from}`;
   throw invalidParameters([{ parameter: 'from', problem }]);
 }
-
-const WALLETS = ['general', 'off_peak'] as const;
 
 const lineSchema = z
   .object({

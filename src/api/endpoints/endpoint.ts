@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Scope } from '../../accounts/key-settings.ts';
+import type { AuditAction } from '../../operator/audit.ts';
 import { type ErrorKind, SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
 import type { Occupies } from '../limits/limits.ts';
@@ -45,12 +46,14 @@ export interface EndpointDescription {
   /** A large body, which the handler passes on as a stream for a worker to parse. */
   upload?: BodyDescription;
   answers: Record<number, ResponseObject>;
-  /** Besides the errors that every address below /api/ can return. */
+  /** Further errors than those that every address below /api/ can return. */
   errors?: readonly ErrorKind[];
   /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `document` or `upload`. */
   occupies?: Occupies;
-  /** The scopes of which a key needs one. Default: see `scopesOfEndpoint`. */
+  /** A key needs one of these scopes. Default: see `scopesOfEndpoint`. */
   scopes?: readonly Scope[];
+  /** The action of its line in the audit log; null for a method other than GET that changes nothing, or makes a call. */
+  act?: AuditAction | null;
   /** Needs no key. */
   isPublic?: boolean;
   /** Omits the endpoint from the document, because it is not for customers. */

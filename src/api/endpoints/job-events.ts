@@ -27,7 +27,7 @@ export const getJobEvents = endpoint({
   path: '/api/jobs/{id}/events',
   summary: "Streams a job's status as Server-Sent Events.",
   description:
-    "Streams a job's status as Server-Sent Events: `job` at once and after each change, and `end` when the job has ended. The data of each event is the job.",
+    "Streams a job's status as Server-Sent Events: `job` immediately and after each change, and `end` when the job has ended. The data of each event is the job.",
   id: jobId,
   scopes: OWN_JOB_SCOPES,
   occupies: 'streams',
@@ -67,7 +67,7 @@ async function streamEvents(
   try {
     let call = found;
     let lookMs = FIRST_LOOK_MS;
-    // Each wait looks for an end that was published before it, or whose message was lost.
+    // Each wait also reads the state of the call, because the call may have ended before it, or the message may be lost.
     let ended = isOpen(call) && completions.wait({ accountId, callId }, lookMs, false);
     while (!hasLeft() && clock.now() < closesAt) {
       const data = JSON.stringify(await jobView(deps, call));

@@ -75,9 +75,10 @@ const createJob = endpoint({
   tag: 'jobs',
   method: 'post',
   path: '/api/jobs',
+  act: null,
   scopes: OPERATION_SCOPES,
   startsCalls: true,
-  summary: 'Makes a call as a job, and returns the job at once.',
+  summary: 'Makes a call as a job, and returns the job immediately.',
   body: { description: 'The call', schema: jobBody, example: EXAMPLE },
   answers: {
     202: acceptedJob(
@@ -126,6 +127,7 @@ const quoteJob = endpoint({
   tag: 'jobs',
   method: 'post',
   path: '/api/jobs/quote',
+  act: null,
   scopes: OPERATION_SCOPES,
   summary: 'Returns the price of a call, and whether it would be accepted, without making the call.',
   body: { description: 'The call', schema: callBody, example: callExample },
@@ -289,6 +291,7 @@ const cancelJob = endpoint({
   tag: 'jobs',
   method: 'delete',
   path: '/api/jobs/{id}',
+  act: 'job.cancelled',
   tool: 'jobs_cancel',
   summary: 'Cancels what a job has not sent to the data provider, and releases its units.',
   description:

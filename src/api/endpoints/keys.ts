@@ -56,6 +56,10 @@ const keyShape = {
   expiresAt: moment.nullable(),
   createdAt: moment,
   createdBy: z.int().nullable().describe('Id of the key that created it'),
+  createdByPerson: z
+    .object({ id: z.int(), email: z.string() })
+    .nullable()
+    .describe('The person who created it on the pages'),
   lastUsedAt: moment.nullable().describe('Accurate to about a minute'),
   revokedAt: moment.nullable(),
 };
@@ -65,7 +69,7 @@ const keySchema = z.object(keyShape).register(SCHEMA_NAMES, { id: 'ApiKey' });
 const NOTHING_USED: KeyUnits = { day: 0, month: 0 };
 
 function keyView(key: AccountKey, used: KeyUnits = NOTHING_USED): z.output<typeof keySchema> {
-  const { id, prefix, name, state, scopes, capDay, capMonth, networks, createdBy } = key;
+  const { id, prefix, name, state, scopes, capDay, capMonth, networks, createdBy, createdByPerson } = key;
   const at = (time: Date | null) => time?.toISOString() ?? null;
   return {
     id,
@@ -75,6 +79,7 @@ function keyView(key: AccountKey, used: KeyUnits = NOTHING_USED): z.output<typeo
     capDay,
     capMonth,
     createdBy,
+    createdByPerson,
     scopes: scopes && [...scopes],
     used,
     networks: networks && [...networks],
@@ -113,6 +118,7 @@ const createApiKey = endpoint({
   tag: 'keys',
   method: 'post',
   path: '/api/keys',
+  act: 'key.created',
   scopes: ['keys'],
   summary: 'Creates an API key, and returns it this once.',
   description:
@@ -182,6 +188,7 @@ const updateApiKey = endpoint({
   tag: 'keys',
   method: 'patch',
   path: '/api/keys/{id}',
+  act: 'key.changed',
   scopes: ['keys'],
   summary: 'Updates the given settings of an API key.',
   description:
@@ -207,6 +214,7 @@ const revokeApiKey = endpoint({
   tag: 'keys',
   method: 'delete',
   path: '/api/keys/{id}',
+  act: 'key.revoked',
   scopes: ['keys'],
   summary: 'Revokes an API key.',
   description:

@@ -26,14 +26,16 @@ export function registerEndpoints<Deps>(
 }
 
 function routeOf<Deps>(endpoint: Endpoint<Deps>, deps: Deps): RouteOptions {
-  const { method, path, serve, document, upload, occupies } = endpoint;
+  const { method, path, serve, document, upload, occupies, act, isPublic } = endpoint;
+  if (method !== 'get' && !isPublic && act === undefined)
+    throw new Error(`${method} ${path} needs the action of its line in the audit log, or null`);
   // A HEAD request for a stream would have to read the stream.
   const isStream = occupies === 'downloads' || occupies === 'streams';
   return {
     method: method.toUpperCase() as HTTPMethods,
     exposeHeadRoute: method === 'get' && !isStream,
     url: path.replace('{id}', ':id'),
-    config: { occupies: document || upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint) },
+    config: { occupies: document || upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint), act },
     handler: async (request, reply) => serve(deps, request, reply),
   };
 }

@@ -84,6 +84,7 @@ const NEW_SCHEDULE = {
 const createSchedule = endpoint({
   ...NEW_SCHEDULE,
   path: '/api/schedules',
+  act: 'schedule.created',
   tool: 'schedules_create',
   startsCalls: true,
   summary: 'Creates a schedule: a batch that runs at regular times.',
@@ -102,6 +103,7 @@ const createSchedule = endpoint({
 const quoteSchedule = endpoint({
   ...NEW_SCHEDULE,
   path: '/api/schedules/quote',
+  act: null,
   summary: 'Checks a schedule and returns it with its price and next runs, without creating it.',
   answers: { 200: enveloped('The schedule that would be created', previewSchema) },
 
@@ -171,6 +173,7 @@ const updateSchedule = endpoint({
   tag: 'schedules',
   method: 'patch',
   path: '/api/schedules/{id}',
+  act: 'schedule.changed',
   tool: 'schedules_update',
   summary: 'Updates the given fields of a schedule.',
   id: scheduleId,
@@ -199,6 +202,7 @@ const deleteSchedule = endpoint({
   tag: 'schedules',
   method: 'delete',
   path: '/api/schedules/{id}',
+  act: 'schedule.deleted',
   tool: 'schedules_delete',
   summary: 'Deletes a schedule. Batches that are under way continue.',
   id: scheduleId,
@@ -239,6 +243,7 @@ const runSchedule = endpoint({
   tag: 'schedules',
   method: 'post',
   path: '/api/schedules/{id}/run',
+  act: 'schedule.run',
   tool: 'schedules_run',
   startsCalls: true,
   cost: { shownBy: '/api/schedules/{id}', unitsOf: ({ units }) => units as number },

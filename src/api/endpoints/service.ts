@@ -37,7 +37,7 @@ function bareAnswer(description: string, schema: JsonSchema): ResponseObject {
 /** A store that has not answered within this time counts as missing, because it would not answer requests in time either. */
 const STORE_TIMEOUT_MS = 1_500;
 
-/** Requests receive the result of a check that ended at most this long ago, so that many requests cost no more than one a second. */
+/** A request receives the result of the last check if it ended at most this long ago, so that there is at most one check a second. */
 const LONGEST_MS = 1_000;
 
 /** Which stores answer. */

@@ -50,7 +50,7 @@ const NEW_TRACKER = {
   tag: 'trackers',
   method: 'post',
   document: {
-    description: 'The times of the looks, the products or keywords, and the conditions; at most 1 MiB',
+    description: 'The times of the checks, the products or keywords, and the conditions; at most 1 MiB',
     schema: newTrackerSchema,
     example: {
       name: 'Cheap headphones',
@@ -67,10 +67,11 @@ const NEW_TRACKER = {
 const createTracker = endpoint({
   ...NEW_TRACKER,
   path: '/api/trackers',
+  act: 'tracker.created',
   tool: 'trackers_create',
   startsCalls: true,
   summary:
-    'Creates a tracker: it looks at products or keywords at regular times, and makes an alert when a condition becomes true.',
+    'Creates a tracker: it checks products or keywords at regular times, and makes an alert when a condition becomes true.',
   query: dryRunQuery,
   answers: { 201: enveloped('The tracker', trackerSchema, 'Location') },
 
@@ -86,7 +87,8 @@ const createTracker = endpoint({
 const quoteTracker = endpoint({
   ...NEW_TRACKER,
   path: '/api/trackers/quote',
-  summary: 'Checks a tracker and returns it with the price of a look and of a day, without creating it.',
+  act: null,
+  summary: 'Validates a tracker and returns it with the price of a check and of a day, without creating it.',
   answers: { 200: enveloped('The tracker that would be created', previewSchema) },
 
   async handle(deps: SaveDeps & UploadDeps, { account, request, reply }) {
@@ -125,7 +127,7 @@ const getTracker = endpoint({
   method: 'get',
   path: '/api/trackers/{id}',
   tool: 'trackers_get',
-  summary: 'Returns a tracker, its last look and the times of its next looks.',
+  summary: 'Returns a tracker, its last check and the times of its next checks.',
   id: trackerId,
   answers: { 200: enveloped('The tracker', trackerSchema) },
 
@@ -138,8 +140,9 @@ const updateTracker = endpoint({
   tag: 'trackers',
   method: 'patch',
   path: '/api/trackers/{id}',
+  act: 'tracker.changed',
   tool: 'trackers_update',
-  summary: 'Updates the given fields of a tracker. A new condition only records its state at the next look.',
+  summary: 'Updates the given fields of a tracker. A new condition only records its state at the next check.',
   id: trackerId,
   query: dryRunQuery,
   document: {
@@ -166,8 +169,9 @@ const deleteTracker = endpoint({
   tag: 'trackers',
   method: 'delete',
   path: '/api/trackers/{id}',
+  act: 'tracker.deleted',
   tool: 'trackers_delete',
-  summary: 'Deletes a tracker and its alerts. A look that is under way continues, and makes no alerts.',
+  summary: 'Deletes a tracker and its alerts. A check that is under way continues, and makes no alerts.',
   id: trackerId,
   answers: { 200: enveloped('The tracker was deleted', deleted) },
 
@@ -202,12 +206,13 @@ const runTracker = endpoint({
   tag: 'trackers',
   method: 'post',
   path: '/api/trackers/{id}/run',
+  act: 'tracker.run',
   tool: 'trackers_run',
   startsCalls: true,
   cost: { shownBy: '/api/trackers/{id}', unitsOf: ({ units }) => units as number },
-  summary: 'Looks at the products or keywords of a tracker now.',
+  summary: 'Checks the products or keywords of a tracker now.',
   id: trackerId,
-  answers: { 202: enveloped('The look and its batch', startedRunSchema, 'Location') },
+  answers: { 202: enveloped('The check and its batch', startedRunSchema, 'Location') },
   errors: ['BATCH_STATE', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
 
   async handle(deps: { database: Database } & UploadDeps, call) {
@@ -217,7 +222,7 @@ const runTracker = endpoint({
   },
 });
 
-/** Trackers, which look at products or keywords at regular times and make alerts. */
+/** Trackers, which check products or keywords at regular times and make alerts. */
 export const TRACKER_ENDPOINTS = [
   createTracker,
   quoteTracker,

@@ -64,6 +64,7 @@ const rotateWebhookSecret = endpoint({
   tag: 'webhooks',
   method: 'post',
   path: '/api/webhooks/secret',
+  act: 'webhook.secret-created',
   summary: 'Creates or replaces the signing secret of the account.',
   description:
     'Creates or replaces the signing secret of the account. For 24 hours, deliveries are also signed with the replaced secret.',
@@ -89,6 +90,7 @@ const testWebhook = endpoint({
   tag: 'webhooks',
   method: 'post',
   path: '/api/webhooks/test',
+  act: 'webhook.tested',
   summary: 'Sends a test delivery to an address.',
   body: {
     description: 'The address to test',
@@ -178,6 +180,7 @@ const replayDelivery = endpoint({
   tag: 'webhooks',
   method: 'post',
   path: '/api/webhooks/deliveries/{id}/replay',
+  act: 'webhook.replayed',
   summary: 'Sends a delivery again, with the same body and the same id.',
   id: deliveryId,
   errors: ['LIMIT_REACHED'],

@@ -9,7 +9,7 @@ import { atEnd } from '../plugins/requests.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import { createUploadBudget, type UploadBudget } from './upload-limits.ts';
 
-/** Requests are counted in windows of this length, so an account may send those of a whole window at once. */
+/** Requests are counted in windows of this length, so an account may send those of a whole window at the same time. */
 const WINDOW_SECONDS = 5;
 
 /** Bounds memory. A refused account that is forgotten is counted in Redis again. */
@@ -70,7 +70,7 @@ function tooMany(perSecond: number, waitMs: number): SoukError {
 /** Resources of a process that a request occupies until it is answered. */
 type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads' | 'pages';
 
-/** Requests that an account may have open at once in one gateway; null: no limit. */
+/** Requests that an account may have open at the same time in one gateway; null: no limit. */
 type OpenRequestLimits = Record<Occupied, number | null>;
 
 const NAMES: Record<Occupied, string> = {
@@ -112,7 +112,7 @@ function createOpenRequests(limits: OpenRequestLimits): OpenRequests {
   };
 }
 
-/** Requests are counted in windows of this length, so an address may send those of a whole window at once. */
+/** Requests are counted in windows of this length, so an address may send those of a whole window at the same time. */
 const PAGE_WINDOW_SECONDS = 5;
 
 /** Limits the requests of an address for pages that need no session, in this gateway. */

@@ -32,7 +32,7 @@ export function createUploadBudget(totalBytes: number | null, largestBytes: numb
   };
 }
 
-/** Spreads the bytes of all uploads of this process over time, because receiving them takes time of the process and of Redis that calls need. */
+/** Limits how fast this process receives uploads, because receiving takes processor time and Redis time that calls need. */
 export interface UploadPace {
   /** Resolves when the next bytes may be read. */
   take(bytes: number): Promise<void>;

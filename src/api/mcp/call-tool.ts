@@ -1,4 +1,4 @@
-import { checkMaxUnits } from '../../../jobs/submit.ts';
+import { checkMaxUnits } from '../../billing/admission.ts';
 import { findCall, notePolled } from '../../billing/calls.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -73,7 +73,7 @@ async function priced(
     if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, NOTHING_CALLED));
     units = pricedBy.unitsOf(await dataOf(answer));
   }
-  checkMaxUnits(units, maxUnits);
+  checkMaxUnits('The call costs', units, maxUnits);
   return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
 }
 
@@ -156,8 +156,8 @@ function waitingAtMost(seconds: number, args: Arguments): Arguments {
 }
 
 /**
- * Fetches the job or batch that was followed. It exists already, so its caller must receive it even from a gateway that
- * is closing or has lost its stores.
+ * Fetches the job or batch that was followed. The job or batch exists already, so its caller must receive its id even if
+ * the gateway is closing or has lost its stores.
  * @param hasFailed whether the job has ended with an error, which is then the answer.
  * @returns null if the address cannot answer.
  */

@@ -4,10 +4,8 @@ import { date, integer } from '../../operations/params/scalars.ts';
 import { parseAs } from '../operations/call-options.ts';
 import type { Arguments } from './tool.ts';
 
-/**
- * Decoded histories as an agent reads them: `[["2026-11-01", 19.99], ...]` instead of a list of times and a list of values,
- * in 60 percent of the tokens.
- */
+// Decoded histories as an agent reads them: `[["2026-11-01", 19.99], ...]` instead of a list of times and a list of values,
+// in 60 percent of the tokens.
 
 const limitsSchema = z.object({
   from: date().optional(),
@@ -15,7 +13,7 @@ const limitsSchema = z.object({
   points: integer({ min: 4, max: 1_000 }).optional(),
 });
 
-/** Which points of each series are returned: those of some days, and at most a number of them. */
+/** Limits the points of each series to a period and to a number. */
 export type SeriesLimits = z.output<typeof limitsSchema>;
 
 /** Arguments of tools that return series. The instructions of the server explain them once for all tools. */

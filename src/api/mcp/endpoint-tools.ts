@@ -64,7 +64,7 @@ function toolOf(endpoint: EndpointDescription, schemas: Readonly<Record<string, 
     },
     isJob: false,
     follows,
-    // A stored answer that is not decoded has no such histories.
+    // A stored answer that is not decoded has no histories with these arguments.
     hasSeries: () => hasParts,
     ...(hasParts ? { hasParts } : {}),
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),

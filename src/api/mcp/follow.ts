@@ -6,7 +6,7 @@ import type { JobView } from '../job-view.ts';
 import { type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import type { CallContext } from './protocol.ts';
 
-/** The interval at which a job or batch is read again. The end of a job is reported at once. */
+/** The interval at which a job or batch is read again. The end of a job is reported immediately. */
 const LOOK_EVERY_SECONDS = 1;
 
 export interface FollowDeps {

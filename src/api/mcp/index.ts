@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isInScope, type KeyScopes, scopeMissing } from '../../accounts/key-settings.ts';
 import { quota } from '../../operations/account/quota.ts';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
-import { projectFile } from '../../platform/project.ts';
+import { packageVersion } from '../../platform/project.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { limitFreeRequest, type RequestLimits } from '../limits/limits.ts';
@@ -97,7 +96,7 @@ async function countMessages({ free }: RequestLimits, accountId: number, body: u
 function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
   const { resultTokens } = deps.settings;
   return {
-    info: { name: 'souk', title: 'Souk', version: versionOf() },
+    info: { name: 'souk', title: 'Souk', version: packageVersion() },
     instructions: INSTRUCTIONS,
     listTools: ({ toolsets, scopes }) => listedTools(toolsets, scopes),
     async callTool(caller, name, args, context) {
@@ -133,9 +132,4 @@ function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {
   if (found) return found;
   const problem = `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`;
   throw invalidParameters([{ parameter: 'toolsets', problem }]);
-}
-
-function versionOf(): string {
-  const text = readFileSync(projectFile('package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -9,7 +9,7 @@ import { parseAs } from '../operations/call-options.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
 import type { Arguments } from './tool.ts';
 
-/** Parts of stored answers, for agents whose program cannot read resources. */
+// Parts of stored answers, for agents whose program cannot read resources.
 
 /** The largest value that a gateway parses for a part. A larger answer is searched for the part, but not parsed. */
 export const PARSED_BYTES = 2_097_152;

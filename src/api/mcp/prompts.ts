@@ -1,4 +1,4 @@
-/** Prompts: texts that a user selects in an agent's program, and that name the tools to use. */
+/** A text that a user selects in an agent's program, and that names the tools to use. */
 interface Prompt {
   name: string;
   title: string;

@@ -12,9 +12,10 @@ import {
   type ServerContext,
   type Transport,
 } from '@modelcontextprotocol/server';
+import { HOUR_MS } from '../../platform/durations.ts';
 import type { Arguments, ListedTool } from './tool.ts';
 
-/** The only file of the gateway that imports the SDK of the Model Context Protocol. */
+// The only file of the gateway that imports the SDK of the Model Context Protocol.
 
 /** The tools and resources that are served over the protocol. `Caller` is opaque here. */
 export interface Served<Caller> {
@@ -92,7 +93,7 @@ interface ProtocolHandler<Caller> {
 }
 
 /** How long clients may cache lists, which change only with releases. */
-const LIST_LIFETIME_MS = 3_600_000;
+const LIST_LIFETIME_MS = HOUR_MS;
 
 export function createProtocolHandler<Caller>(
   served: Served<Caller>,

@@ -7,7 +7,7 @@ import {
   type ResourceTemplate,
 } from './protocol.ts';
 
-/** Resources of the Model Context Protocol: results of jobs and batches, in slices. */
+// Resources of the Model Context Protocol: results of jobs and batches, in slices.
 
 const ADDRESS = /^\/api\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?|$)/i;
 const URI =
@@ -88,7 +88,7 @@ export async function readResource(
     _meta: { offset: slice.begin, end: slice.end, size: answer.size, next },
     ...(isText ? { text: slice.bytes.toString('utf8') } : { blob: slice.bytes.toString('base64') }),
   } as ResourceContents;
-  // Not every host shows its agent the metadata beside the text.
+  // Not every host shows its agent the metadata in addition to the text.
   return next === null
     ? [contents]
     : [contents, { uri: next, mimeType: 'text/plain', text: `Continued at ${next}` }];

@@ -14,7 +14,7 @@ const BYTES_PER_TOKEN = 4;
 /** How much is shown of an answer without an outline. */
 const PREVIEW_BYTES = 2_000;
 
-/** What a result states about its call, beside the data. */
+/** What a result states about its call, in addition to the data. */
 export interface CallSummary {
   unitsConsumed: number;
   cache?: string;
@@ -67,7 +67,7 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   return structured({ results: lines.map(parseJson), finished, _call: context.call });
 }
 
-/** Histories become much shorter, so that a large answer with some of their points may fit. */
+/** Returns the largest answer that is parsed. It is larger if the call requests some points of histories, which are much shorter. */
 function readableBytes({ series }: ResultContext): number {
   return series && Object.values(series).some((limit) => limit !== undefined)
     ? PARSED_BYTES
@@ -86,7 +86,7 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }
 
-/** Returns a part of an answer. Parts of large answers are taken one after the other, so that one of them is in memory. */
+/** Returns a part of an answer. Parts of large answers are read one after the other, so that only one large answer is in memory. */
 async function partResult(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   if (answer.size !== null && answer.size <= PARSED_BYTES) return takenPart(answer, part, context);
   const taken = lastLargePart.then(() => takenPart(answer, part, context));
@@ -103,7 +103,7 @@ let lastLargePart: Promise<void> = Promise.resolve();
 async function takenPart(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
   if (!isWhole) return largeResult(answer, bytes, context);
-  // The result has some fields besides the part.
+  // The result has some fields in addition to the part.
   const limitBytes = budgetBytes(context.budgetTokens) - 500;
   const taken = await takePart(bytes, { ...part, series: context.series ?? {} }, limitBytes);
   return structured({ ...taken, _call: context.call });
@@ -125,7 +125,7 @@ async function outlined(outline: unknown, bytes: number | null, context: ResultC
   const { narrowing, resource, budgetTokens, call } = context;
   const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
   const less =
-    narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items at once';
+    narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items in one call';
   const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
   const hasParts = bytes === null || bytes <= DIVISIBLE_BYTES;
   const parts =

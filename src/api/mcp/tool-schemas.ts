@@ -1,10 +1,8 @@
 import type { JsonSchema } from '../../operations/params/request.ts';
 import type { ObjectSchema } from './tool.ts';
 
-/**
- * Schemas for agents. Each word of the tool list costs tokens in every conversation, so parts that only generators and
- * linters need are omitted. The addresses validate all arguments nevertheless.
- */
+// Schemas for agents. Each word of the tool list costs tokens in every conversation, so parts that only generators and
+// linters need are omitted. The addresses validate all arguments nevertheless.
 
 /** Returns the schema of a parameter without what its description already states. */
 export function compactInput(schema: JsonSchema): JsonSchema {

@@ -5,7 +5,7 @@ import type { Toolset } from '../../operations/toolsets.ts';
 /** A tool: a description for agents, and the conversion of its calls to requests to our addresses. */
 export interface Tool {
   toolset: Toolset;
-  /** The scopes of which a key needs one. */
+  /** A key needs one of these scopes. */
   scopes: readonly Scope[];
   listed: ListedTool;
   /** Whether its calls are jobs, which may take longer than a caller waits. */
@@ -48,8 +48,9 @@ export type ObjectSchema = JsonSchema & { type: 'object' };
 interface ToolAnnotations {
   readOnlyHint: boolean;
   openWorldHint: boolean;
-  /** For tools that change something, like the next. */
+  /** Only for tools that change something. */
   idempotentHint?: boolean;
+  /** Only for tools that change something. */
   destructiveHint?: boolean;
 }
 

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
-import { projectFile } from '../../platform/project.ts';
+import { packageVersion } from '../../platform/project.ts';
 import type { BodyDescription, EndpointDescription, IdParameter } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { EXAMPLE_ID } from '../ids.ts';
@@ -120,7 +119,7 @@ export function openApiDocument() {
     openapi: '3.1.0',
     info: {
       title: 'Souk',
-      version: versionOf(),
+      version: packageVersion(),
       description: DESCRIPTION,
       contact: { name: 'The operator of this service' },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
@@ -157,8 +156,3 @@ export function openApiDocument() {
 }
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
-
-function versionOf(): string {
-  const text = readFileSync(projectFile('package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}

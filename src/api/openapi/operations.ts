@@ -233,8 +233,8 @@ const ANSWER_HEADERS = [
 ] as const;
 
 /**
- * A 200 is the only success. The job of a call that has not ended (202) is described under `x-unfinished`: as a response of its
- * own or the default one, generated clients would type each answer as "the answer or a job".
+ * A 200 is the only success. The job of a call that has not ended (202) is described under `x-unfinished`, and not as a
+ * response: with a response for it, generated clients would type each answer as "the answer or a job".
  */
 function answersOf(operation: Operation): Record<string, ResponseObject | Reference> {
   const { name } = operation;

@@ -22,7 +22,7 @@ export interface DocumentedParameter {
   schema: JsonSchema;
   /** Names and forms that a request may use. If several are sent, they must agree; lists are combined. */
   forms: readonly ParameterForm[];
-  /** Its fields are sent beside the other parameters, not within an object of this name. */
+  /** Its fields are sent alongside the other parameters, not within an object of this name. */
   spread: boolean;
 }
 
@@ -152,7 +152,7 @@ function jsonSchemaOf(field: z.core.$ZodType): JsonSchema {
 }
 
 /**
- * Parameters of every call besides those of its operation, by name. Those that change what a 200 is have addresses of their
+ * Parameters of every call in addition to those of its operation, by name. Parameters that change the meaning of a 200 have addresses of their
  * own, so the document describes them in words only.
  */
 export const OPTION_PARAMETERS: Record<string, ParameterObject> = {

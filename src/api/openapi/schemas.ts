@@ -3,7 +3,7 @@ import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { LOCAL, QUEUED } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/request.ts';
 
-/** The parts of OpenAPI 3.1 that the document uses. */
+// The parts of OpenAPI 3.1 that the document uses.
 
 export interface Reference {
   $ref: string;
@@ -185,8 +185,10 @@ function rewrite(schema: JsonSchema, change: (schema: JsonSchema) => void): Json
   return result;
 }
 
-/** Keywords whose values are not schemas, and keywords that hold schemas by field name. */
+/** Keywords whose values are not schemas. */
 const VALUES = new Set(['default', 'examples', 'example', 'enum', 'const', 'required']);
+
+/** Keywords that hold schemas by field name. */
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs']);
 
 function isSchema(value: unknown): value is JsonSchema {

@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { WebhookSettings } from '../../batches/limits.ts';
 import { inputOn, noTableWith, type QueuedOperation, type Route } from '../../operations/define.ts';
 import { toFaults } from '../../operations/faults.ts';
 import { isRecord } from '../../operations/params/request.ts';
 import { boolean, integer, oneOf } from '../../operations/params/scalars.ts';
 import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
 import { watchJob } from '../../outbox/webhooks/job-webhooks.ts';
-import { WEBHOOK_LIMITS, type WebhookLimits, webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
+import { WEBHOOK_LIMITS, webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { invalidParameters } from '../../platform/errors.ts';
@@ -85,13 +86,6 @@ export function callOptionsOf(
   const given = query.async !== undefined || query.dryRun !== undefined || query.maxUnits !== undefined;
   const { async = false, dryRun, maxUnits } = given ? parseAs(callOptionsSchema, query) : NO_OPTIONS;
   return { preference: preferenceOf(request.headers.prefer, async, timeoutMs), dryRun, maxUnits };
-}
-
-export interface WebhookSettings {
-  /** The setting WEBHOOK_ALLOW_PRIVATE. */
-  allowPrivate: boolean;
-  /** Default: `WEBHOOK_LIMITS`. */
-  limits?: WebhookLimits;
 }
 
 // Built once, because building a schema takes longer than most requests.
@@ -192,7 +186,7 @@ export function createParsedRequests(): ParsedRequests {
     maxSize: MAX_BYTES,
     sizeCalculation: (_input, address) => ENTRY_BYTES + BYTES_PER_CHARACTER * address.length,
   });
-  // An input is kept when its address is repeated, so that addresses that come once displace no others.
+  // An input is kept only when its address comes a second time, so that addresses that come once displace nothing.
   const seen = new Set<string>();
 
   return {

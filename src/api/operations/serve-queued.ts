@@ -8,7 +8,7 @@ import { type CallRequest, type Submission, type SubmitDeps, submit } from '../.
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import { type Authentication, KeyChanged } from '../../accounts/authentication.ts';
 import { requireScope } from '../../accounts/key-settings.ts';
-import type { RequireStorage } from '../../batches/limits.ts';
+import type { RequireStorage, WebhookSettings } from '../../batches/limits.ts';
 import { findCall } from '../../billing/calls.ts';
 import { type QueuedOperation, type Route, utcDay } from '../../operations/define.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
@@ -32,7 +32,6 @@ import {
   type ParsedRequests,
   type Preference,
   parseInput,
-  type WebhookSettings,
   watchCall,
 } from './call-options.ts';
 

@@ -32,7 +32,7 @@ export function scopesOfOperation({ kind, toolset }: Pick<Operation, 'kind' | 't
   return kind === 'queued' ? [scopeNamed(toolset)] : ['read', scopeNamed(toolset)];
 }
 
-/** Returns the scopes of which a key needs one for an endpoint: that of its group, or `read` if it only reads. */
+/** Returns the scopes for an endpoint, of which a key needs one: the scope of its group and, if it only reads, `read`. */
 export function scopesOfEndpoint({
   tag,
   method,
@@ -165,7 +165,7 @@ export function keyOf(request: FastifyRequest): string {
 }
 
 /**
- * Finds the key of a request: at once if this gateway knows it, and returns null; otherwise, or if it knows it to be limited, by a
+ * Finds the key of a request: immediately if this gateway knows it, and returns null; otherwise, or if it knows it to be limited, by a
  * look-up. @throws SoukError KEY_* or TOO_MANY_ATTEMPTS.
  */
 function findKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<unknown> | null {

@@ -60,7 +60,7 @@ export function setAnswerHeaders(app: FastifyInstance, publicUrl: string | undef
   });
 }
 
-/** Sets the headers of answers that belong to one key. Replies that run no hooks need a call of their own. */
+/** Sets the headers of answers that belong to one key. Code that replies before the hooks run calls it directly. */
 export function keepPrivate({ url }: Pick<FastifyRequest, 'url'>, reply: FastifyReply): void {
   if (PRIVATE_PATH.test(url)) reply.headers(PRIVATE_ANSWER);
 }
@@ -150,7 +150,7 @@ export function registerRequestEnd(app: FastifyInstance): void {
   });
 }
 
-/** Calls `callback` at the end of a request, at once if it has ended. */
+/** Calls `callback` at the end of a request, immediately if it has ended. */
 export function atEnd({ endings }: FastifyRequest, callback: () => void): void {
   if (endings) endings.push(callback);
   else callback();
@@ -373,7 +373,7 @@ function closeUnread(raw: IncomingMessage, clock: Clock): void {
   // Node.js reads a body that has no reader to its end. This reader takes what has arrived, and does not continue.
   raw.pause();
   raw.read();
-  // Closing at once would reset the connection, and a client that is sending would not receive the answer.
+  // Closing immediately would reset the connection, and a client that is sending would not receive the answer.
   socket.destroySoon = () => {
     socket.end();
     const cancel = clock.after(LINGER_MS, () => socket.destroy(), 'unread body');

@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { SECOND_MS } from '../../platform/durations.ts';
 
 /** The times at which a schedule is due: a cron pattern of five fields, in the local time of a time zone. */
 export interface Timing {
@@ -6,9 +7,6 @@ export interface Timing {
   /** IANA name. */
   timezone: string;
 }
-
-/** The resolution of cron times is coarser than this. */
-const SECOND_MS = 1_000;
 
 /** Returns what is wrong with a pattern; null if it is valid and has a next run. */
 export function cronProblem({ cron, timezone }: Timing, now: number): string | null {
@@ -31,10 +29,11 @@ export function nextRuns(timing: Timing, after: number, count: number): number[]
     .map((moment) => moment.getTime());
 }
 
-/** Counts the times at which a schedule is due from `from` until before `until`, one by one: choose a period with few of them. */
+/** Counts the times at which a schedule is due, from `from` and before `until`. It steps through them one by one, so the period must be short. */
 export function countRuns(timing: Timing, from: number, until: number): number {
   const cron = parse(timing);
   let count = 0;
+  // A run at `from` counts, and `nextRun` returns later times only.
   let next = cron.nextRun(new Date(from - SECOND_MS));
   for (; next && next.getTime() < until; next = cron.nextRun(next)) count += 1;
   return count;

@@ -4,6 +4,7 @@ import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { iso } from '../../platform/clock.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 
 const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
 const RUN_STATES = ['started', 'finished', 'skipped', 'failed'] as const;
@@ -92,7 +93,7 @@ export async function isRunning(client: ClientBase, scheduleId: string): Promise
 }
 
 /** How long runs are kept. */
-const RUNS_LIFETIME_MS = 90 * 86_400_000;
+const RUNS_LIFETIME_MS = 90 * DAY_MS;
 
 /** Deletes runs that started more than RUNS_LIFETIME_MS ago. */
 export async function dropOldRuns(database: Database, now: number): Promise<void> {

@@ -1,26 +1,27 @@
 import { v7 as uuid } from 'uuid';
 import type { Reports } from '../../../jobs/payload.ts';
 import { requireKeyFor } from '../../accounts/key-standing.ts';
+import { checkMaxUnits } from '../../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../../billing/wallets.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { ServiceClock } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { HOUR_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { bundleAll, type Item } from '../bundle.ts';
 import {
   type AccountLimits,
   checkedWebhook,
-  checkMaxUnits,
   countSchedules,
   limitsFor,
   requireScheduleRoom,
   type WebhookSettings,
 } from '../limits.ts';
-import { type Item, packAll } from '../pack.ts';
+import { gatewayPauses } from '../pauses.ts';
 import { readItems } from '../read-batch.ts';
 import { deleteContents, deleteContentsOfOtherItems, itemHash } from '../results.ts';
-import { gatewayTurns } from '../turns.ts';
 import { BatchFaults } from '../upload-text.ts';
 import { cronProblem, nextRuns } from './cron.ts';
 import {
@@ -57,8 +58,6 @@ export interface SaveRequest {
   /** Checks the request and returns what it would save. */
   dryRun: boolean;
 }
-
-const HOUR_MS = 3_600_000;
 
 /** How many runs are checked for an overlap with the off-peak window. */
 const RUNS_CHECKED = 5;
@@ -134,11 +133,11 @@ export function isRetimed(before: Schedule, after: Schedule): boolean {
 
 /** Returns the hashes of items. */
 export async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
-  const takeTurns = gatewayTurns();
+  const pause = gatewayPauses();
   const hashes: Buffer[] = [];
   for (const raw of raws) {
     hashes.push(itemHash(raw));
-    await takeTurns();
+    await pause();
   }
   return hashes;
 }
@@ -151,12 +150,12 @@ async function quoteItems(
 ) {
   const now = clock.now();
   await requireKeyFor(database, keyId, operation, now);
-  return quote(operation, await readItems(operation, raws, gatewayTurns(), now, DOCUMENT_ITEM_LIMITS));
+  return quote(operation, await readItems(operation, raws, gatewayPauses(), now, DOCUMENT_ITEM_LIMITS));
 }
 
 /** Returns what a schedule says about its items. */
 export async function quote(operation: QueuedOperation, items: readonly Item[]) {
-  const { units } = await packAll(operation, items, gatewayTurns());
+  const { units } = await bundleAll(operation, items, gatewayPauses());
   return { operation: operation.name, itemCount: items.length, unitsQuoted: units };
 }
 
@@ -168,7 +167,7 @@ export async function check(
 ): Promise<void> {
   const problem = cronProblem(schedule, now);
   if (problem) throw new BatchFaults([{ parameter: 'cron', problem }]);
-  checkMaxUnits(schedule.unitsQuoted, schedule.maxUnits);
+  checkMaxUnits('The batch can cost up to', schedule.unitsQuoted, schedule.maxUnits);
   if (schedule.window !== 'off_peak') return;
   for (const runAt of nextRuns(schedule, now, RUNS_CHECKED)) {
     const { isOpen, opensAt } = await offPeakOpening(database, offPeak, runAt);

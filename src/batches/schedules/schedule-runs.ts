@@ -4,15 +4,15 @@ import { v7 as uuid } from 'uuid';
 import { isLimited, obstacleOfKey, requireKeyFor } from '../../accounts/key-standing.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { HOUR_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { ERRORS, type ErrorKind, SoukError } from '../../platform/errors.ts';
 import { okBody } from '../../results/envelope.ts';
 import { batchView, findBatch } from '../batch.ts';
-import type { PrepareDeps } from '../create-batch.ts';
-import { insertBatch } from '../create-batch.ts';
+import { type BundledCall, bundleAll } from '../bundle.ts';
+import { insertBatch, type PrepareDeps } from '../create-batch.ts';
 import { ACCOUNT_LIMITS, countOpenBatches, limitsFor, storedByAccount } from '../limits.ts';
-import { type PackedCall, packAll } from '../pack.ts';
+import { workerPauses } from '../pauses.ts';
 import { readItems } from '../read-batch.ts';
-import { workerTurns } from '../turns.ts';
 import { BatchFaults } from '../upload-text.ts';
 import { answerUpload, type BatchJob } from '../uploads.ts';
 import { lastRun, nextRuns } from './cron.ts';
@@ -20,11 +20,9 @@ import { findRun, insertRun, isRunning, type Run, runView } from './run.ts';
 import { dueSchedules, lockSchedule, type Schedule, scheduleItems, setKey, setNextDue } from './schedule.ts';
 
 /** A run that starts this long after its time counts as missed. */
-const MISSED_AFTER_MS = 60_000;
+const MISSED_AFTER_MS = MINUTE_MS;
 
 const SCHEDULES_AT_ONCE = 50;
-
-const HOUR_MS = 3_600_000;
 
 /** Runs every schedule that is due, once for each time in all processes. */
 export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
@@ -161,7 +159,7 @@ async function obstacleOf(
   return null;
 }
 
-type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string; kind: ErrorKind };
+type Work = { calls: BundledCall[] } | { state: 'failed'; reason: string; kind: ErrorKind };
 
 /** Items that were valid when the schedule was created may have become invalid. */
 async function workOf(
@@ -173,9 +171,9 @@ async function workOf(
   const failed = (reason: string) => ({ state: 'failed', reason, kind: 'VALIDATION_FAILED' }) as const;
   if (!operation) return failed(`The operation ${name} no longer exists.`);
   try {
-    const takeTurns = workerTurns();
-    const items = await readItems(operation, await scheduleItems(client, scheduleId), takeTurns, now);
-    const { calls } = await packAll(operation, items, takeTurns);
+    const pause = workerPauses();
+    const items = await readItems(operation, await scheduleItems(client, scheduleId), pause, now);
+    const { calls } = await bundleAll(operation, items, pause);
     return { calls };
   } catch (error) {
     if (!(error instanceof BatchFaults)) throw error;

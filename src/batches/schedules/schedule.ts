@@ -72,8 +72,7 @@ export async function dueSchedules(database: Database, now: number, limit: numbe
 }
 
 /**
- * Locks a schedule until the caller's transaction ends, so that no other process changes, runs or deletes it
- * meanwhile.
+ * Locks a schedule until the caller's transaction ends: until then, no other process can change, run or delete it.
  * @param whenLocked whether to wait for a process that holds the lock.
  * @returns null if it does not exist, or if it is locked and `whenLocked` is `skip`.
  */
@@ -100,7 +99,7 @@ export async function versionOf(database: Queryable, scheduleId: string): Promis
   return rows[0]?.version ?? null;
 }
 
-/** Inserts a new schedule. If it exists already, because the request is repeated, it stays as it is. */
+/** Inserts a new schedule. Changes nothing if the schedule exists already, because its request was repeated. */
 export async function insertSchedule(
   database: Queryable,
   schedule: Schedule,
@@ -152,7 +151,7 @@ export async function scheduleItems(client: Queryable, scheduleId: string): Prom
   return parseJson(await scheduleItemsText(client, scheduleId)) as unknown[];
 }
 
-/** Returns the same as JSON text, unparsed: a schedule may have 100,000 items. */
+/** Returns the items of a schedule as JSON text. It is not parsed, because a schedule may have 100,000 items. */
 export async function scheduleItemsText(database: Queryable, scheduleId: string): Promise<string> {
   const { rows } = await database.query<{ items: Buffer }>('select items from schedules where id = $1', [
     scheduleId,
@@ -207,7 +206,7 @@ function valuesOf(schedule: Schedule): unknown[] {
 /** The schedule of a tracker is changed by its tracker only. */
 const IS_NO_TRACKER = 'not exists (select from trackers t where t.id = schedules.id)';
 
-/** The columns of a schedule, for a query of `schedules` alone or joined with others that have none of these names. */
+/** The columns of a schedule, for a query of `schedules`. Tables that the query joins must not have columns of these names. */
 export const SCHEDULE = `id as "scheduleId", account_id as "accountId", key_id as "keyId", name, cron, timezone, paused, feed_window as window,
   only_changes as "onlyChanges", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
   item_count as "itemCount", units_quoted as "unitsQuoted", ${unixMs('created_at')} as "createdAt",

@@ -46,7 +46,7 @@ create index batches_test_finished on batches (finished_at) where account_id >= 
 -- Only the newest ended batches of an account that cost nothing are kept.
 create index batches_free on batches (account_id, id) where finished_at is not null and units_charged = 0;
 
--- The calls of a batch, each for one item or, if the operation can pack items, for several consecutive ones. The
+-- The calls of a batch, each for one item or, if the operation can bundle items, for several consecutive ones. The
 -- first item identifies a call, so that it can be split.
 create table batch_calls (
   batch_id uuid not null references batches on delete cascade,

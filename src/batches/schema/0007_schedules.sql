@@ -72,7 +72,7 @@ create table trackers (
 
 create index trackers_mailing on trackers (id) where 'email' = any (notify);
 
--- The state of each condition at the last look, by the key of the condition. An item is an ASIN or the id of a search term.
+-- The state of each condition at the last check, by the key of the condition. An item is an ASIN or the id of a search term.
 create table tracker_states (
   tracker_id uuid not null references trackers on delete cascade,
   item text not null,

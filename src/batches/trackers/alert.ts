@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import type { Crossing } from './check.ts';
 import { type Condition, conditionKey, conditionSchema, isAboutKeywords } from './condition.ts';
-import type { Crossing } from './look.ts';
 
 /** A crossing of a condition of a tracker. */
 export interface Alert extends Crossing {
@@ -27,13 +28,13 @@ export const alertSchema = z
   .object({
     alertId: z.uuid(),
     trackerId: z.uuid(),
-    batchId: z.uuid().describe('The batch of the look; it is kept for a week'),
+    batchId: z.uuid().describe('The batch of the check; it is kept for a week'),
     asin: z.string().nullable().describe('null in an alert about a keyword'),
     wordId: z.int().nullable().describe('Id of the search term; null in an alert about a product'),
     title: z.string().nullable().describe('Title of the product, or the keyword'),
     condition: conditionSchema,
     before: value.describe(
-      'Value at the last look that had one, in the unit of the condition; null: none, or out of stock',
+      'Value at the last check that had one, in the unit of the condition; null: none, or out of stock',
     ),
     after: value.describe('Value that made the alert'),
     threshold: z.number().nullable().describe('The bound that was crossed, if the condition has one'),
@@ -65,7 +66,7 @@ export function alertView({ item, createdAt, ...alert }: Alert): AlertView {
 export const MOST_ALERTS = 10_000;
 
 /** How long alerts are kept. */
-const ALERTS_LIFETIME_MS = 90 * 86_400_000;
+const ALERTS_LIFETIME_MS = 90 * DAY_MS;
 
 const DELETED_TOGETHER = 1_000;
 

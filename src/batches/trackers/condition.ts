@@ -73,7 +73,7 @@ export const conditionSchema = z
   })
   .register(SCHEMA_NAMES, { id: 'TrackerCondition' });
 
-/** Identifies a condition by its content, so that its state outlives changes of the others. */
+/** Identifies a condition by its content, so that it keeps its state when other conditions change. */
 export function conditionKey({ type, price, value, days }: Condition): string {
   return [type, price, value, days].join(':');
 }

@@ -1,9 +1,9 @@
 import { termIds } from '../../brand-analytics/word.ts';
 import { type ReportSite, siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
-import { queuedOperation } from '../../operations/index.ts';
+import { existingOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
-import type { Item } from '../pack.ts';
+import type { Item } from '../bundle.ts';
 import { BatchFaults } from '../upload-text.ts';
 import type { Condition } from './condition.ts';
 import type { Subjects } from './read-tracker.ts';
@@ -39,7 +39,7 @@ export async function itemsOf(
 ): Promise<TrackedItems> {
   if (subjects.kind === 'keywords') return keywordItems(reports, subjects);
   return {
-    operation: operationOf('market.product'),
+    operation: existingOperation('market.product'),
     raws: productItems(subjects.domain, subjects.asins, conditions),
   };
 }
@@ -81,7 +81,7 @@ export function itemName(raw: unknown): string {
 }
 
 /**
- * Returns whether the result of an item can say something about a condition. A look that began before the tracker changed
+ * Returns whether the result of an item can say something about a condition. A check that began before the tracker changed
  * may have asked about another site, or without the Buy Box.
  */
 export function isAnswered(raw: unknown, domain: number, condition: Condition): boolean {
@@ -117,13 +117,7 @@ async function keywordItems(
       })),
     );
   return {
-    operation: operationOf('aba.word'),
+    operation: existingOperation('aba.word'),
     raws: terms.map((term) => ({ wordId: ids.get(term), fields: KEYWORD_FIELDS })),
   };
-}
-
-function operationOf(name: 'market.product' | 'aba.word'): QueuedOperation {
-  const operation = queuedOperation(name);
-  if (!operation) throw new Error(`unknown operation ${name}`);
-  return operation;
 }

@@ -1,16 +1,18 @@
 import type { ClientBase } from 'pg';
+import { addressFor } from '../../accounts/account-address.ts';
 import { isTestAccount, liveAccountOf } from '../../accounts/authentication.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
 import { type Alert, listAlertsAfter } from './alert.ts';
 import { conditionText, valueText } from './condition.ts';
 
 /** A tracker sends at most one mail in this time. */
-const PAUSE_MS = 3_600_000;
+const PAUSE_MS = HOUR_MS;
 
 /** Alerts that are older than this are not sent, for example when mails are switched on for a tracker with old alerts. */
-const OLDEST_MS = 86_400_000;
+const OLDEST_MS = DAY_MS;
 
 const ALERTS_PER_MAIL = 100;
 const TRACKERS_AT_ONCE = 100;
@@ -40,7 +42,7 @@ export async function queueAlertMails(database: Database, now: number): Promise<
 }
 
 async function queueMailOf(client: ClientBase, trackerId: string, now: number): Promise<void> {
-  // The collection of a look shares this lock until its alerts are committed, so no alert is missed between two mails.
+  // The collection of a check shares this lock until its alerts are committed, so no alert is missed between two mails.
   const { rows } = await client.query<MailingTracker>(
     `select t.id as "trackerId", s.account_id as "accountId", s.name, t.domain, t.mailed_alert_id as "lastAlertId"
      from trackers t join schedules s on s.id = t.id
@@ -60,12 +62,13 @@ async function queueMailOf(client: ClientBase, trackerId: string, now: number): 
   if (!first || lastId === null) return;
   const facts = {
     trackerId,
+    page: addressFor(accountId, `/account/trackers/${trackerId}`),
     firstAlertId: first.alertId,
     name: isTestAccount(accountId) ? `${name} (test data)` : name,
     alerts: alerts.map((alert) => lineOf(alert, domain)),
     more: count - alerts.length,
   };
-  // A test account has no address.
+  // A test account has no members of its own.
   await queueMail(client, { accountId: liveAccountOf(accountId), kind: 'tracker_alerts', facts }, now);
   await client.query('update trackers set mailed_alert_id = $2, mailed_at = $3 where id = $1', [
     trackerId,

@@ -38,12 +38,12 @@ const NOTIFY_PROBLEM = `must be a list of ${NOTIFY_BY.join(' and ')}`;
 const fields = {
   name: name.describe('Name of the tracker, visible to its account only'),
   cron: cron.meta({
-    description: 'Times of the looks: minute, hour, day of the month, month, day of the week',
+    description: 'Times of the checks: minute, hour, day of the month, month, day of the week',
   }),
   timezone,
-  paused: paused.describe('While true, the tracker has no looks'),
+  paused: paused.describe('While true, the tracker has no checks'),
   window,
-  runHours: runHours.describe('Hours that each look may take; items that take longer keep their state'),
+  runHours: runHours.describe('Hours that each check may take; items that take longer keep their state'),
   conditions: z
     .array(newConditionSchema, listProblem(`must be a list of 1 to ${MOST_CONDITIONS} conditions`))
     .min(1, `must be a list of 1 to ${MOST_CONDITIONS} conditions, got 0 items`)
@@ -52,7 +52,7 @@ const fields = {
       error: 'must not contain the same condition twice',
     })
     .describe('Statements about each product or keyword; an alert is made when one becomes true'),
-  alertAtStart: boolean().describe('Also alert if a condition is true at the first look'),
+  alertAtStart: boolean().describe('Also alert if a condition is true at the first check'),
   hysteresisPercent: integer({ min: 0, max: 50 }).describe(
     'After an alert, the value must be on the other side of the bound by this percentage before it can cross the bound again',
   ),
@@ -66,7 +66,7 @@ const fields = {
       'How alerts are sent: webhook (if there is one), email to the address of the account (at most one an hour); an empty list sends none',
     ),
   webhook: text({ maxLength: 2_000 }).nullable().describe('Address that receives the alerts'),
-  maxUnits: integer({ min: 0 }).nullable().describe('Refuse the tracker if a look can cost more than this'),
+  maxUnits: integer({ min: 0 }).nullable().describe('Refuse the tracker if a check can cost more than this'),
 };
 
 const subjects = {

@@ -24,9 +24,9 @@ import {
   updateSchedule,
   versionOf,
 } from '../schedules/schedule.ts';
+import { deleteStatesOfOtherItems } from './check.ts';
 import { isAboutKeywords } from './condition.ts';
 import { inputsOf, itemName, itemsAgain, itemsOf, type TrackedItems } from './items.ts';
-import { deleteStatesOfOtherItems } from './look.ts';
 import { readTracker, readTrackerChange, type TrackedSite } from './read-tracker.ts';
 import {
   findTracker,
@@ -118,7 +118,7 @@ async function tryChange(
     : settings.conditions && (await itemsForConditions(deps.database, found, conditions));
   const quoted = items && (await quoteItems(items));
   const kept = items && conditions === found.conditions ? await hashesOf(items.raws) : null;
-  // Locked from here on, so that no concurrent change is lost and no look starts in between.
+  // Locked from here on, so that no concurrent change is lost and no check starts in between.
   return inTransaction(deps.database, async (client) => {
     const now = deps.clock.now();
     await lockSchedule(client, trackerId, 'wait');
@@ -142,7 +142,7 @@ async function tryChange(
 }
 
 /**
- * Stores a changed tracker. The next look compares every item with changed conditions, even if its content is the same.
+ * Stores a changed tracker. The next check compares every item with changed conditions, even if its content is the same.
  * @param items with the hashes of those whose contents are kept; null: no contents are kept.
  */
 async function store(

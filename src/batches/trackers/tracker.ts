@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
 import { FEED_WINDOWS } from '../read-batch.ts';
 import { countRuns, type Timing } from '../schedules/cron.ts';
 import { type Run, runSchema, runView } from '../schedules/run.ts';
@@ -55,7 +56,7 @@ export async function listTrackers(
   return rows;
 }
 
-/** Inserts what a tracker has besides its schedule. */
+/** Inserts what a tracker has in addition to its schedule. */
 export async function insertTracker(client: ClientBase, tracker: Tracker): Promise<void> {
   await client.query(
     `insert into trackers (id, domain, conditions, alert_at_start, hysteresis_percent, quiet_hours, looks_per_day,
@@ -65,7 +66,7 @@ export async function insertTracker(client: ClientBase, tracker: Tracker): Promi
   );
 }
 
-/** Updates what a tracker has besides its schedule. */
+/** Updates what a tracker has in addition to its schedule. */
 export async function updateTracker(client: ClientBase, tracker: Tracker): Promise<void> {
   await client.query(
     `update trackers set domain = $2, conditions = $3, alert_at_start = $4, hysteresis_percent = $5, quiet_hours = $6,
@@ -119,7 +120,7 @@ export const trackerSchema = z
     cron: z.string(),
     timezone: z.string(),
     paused: z.boolean(),
-    nextRuns: z.array(moment).describe('Times of the next looks; empty while the tracker is paused'),
+    nextRuns: z.array(moment).describe('Times of the next checks; empty while the tracker is paused'),
     window: z.enum(FEED_WINDOWS),
     runHours: z.int(),
     alertAtStart: z.boolean(),
@@ -128,10 +129,10 @@ export const trackerSchema = z
     notify: z.array(z.enum(NOTIFY_BY)).describe('How alerts are sent'),
     webhook: z.string().nullable(),
     maxUnits: z.int().nullable(),
-    operation: z.string().describe('Operation of the calls of a look'),
-    units: z.int().describe('Highest price of a look'),
+    operation: z.string().describe('Operation of the calls of a check'),
+    units: z.int().describe('Highest price of a check'),
     unitsPerDay: z.number().describe('Highest price of an average day'),
-    lastRun: runSchema.nullable().describe('The last look; null before the first one'),
+    lastRun: runSchema.nullable().describe('The last check; null before the first one'),
     createdAt: moment,
     updatedAt: moment,
     links: z.object({ self: z.string(), alerts: z.string(), batches: z.string() }),
@@ -161,16 +162,14 @@ export function trackerView(tracker: Tracker, now: number): TrackerView {
   };
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const WHOLE_WEEKS_DAYS = 364;
 
-/** Returns how many looks an average day of the next 52 weeks has. Counts each field by itself, which bounds the work. */
+/** Returns how many checks an average day of the next 52 weeks has. Counts each field by itself, which bounds the work. */
 export function looksPerDay({ cron }: Pick<Timing, 'cron'>, now: number): number {
   const [minute, hour, ...date] = cron.trim().split(/\s+/);
   const today = Math.floor(now / DAY_MS) * DAY_MS;
   const count = (pattern: string, periodMs: number) =>
     countRuns({ cron: pattern, timezone: 'UTC' }, today, today + periodMs);
-  const looks = count(`${minute} * * * *`, HOUR_MS) * count(`0 ${hour} * * *`, DAY_MS);
-  return (looks * count(`0 0 ${date.join(' ')}`, WHOLE_WEEKS_DAYS * DAY_MS)) / WHOLE_WEEKS_DAYS;
+  const checks = count(`${minute} * * * *`, HOUR_MS) * count(`0 ${hour} * * *`, DAY_MS);
+  return (checks * count(`0 0 ${date.join(' ')}`, WHOLE_WEEKS_DAYS * DAY_MS)) / WHOLE_WEEKS_DAYS;
 }

@@ -94,16 +94,7 @@ export interface OperatorPlan extends Plan {
 }
 
 /** A pack as the operator sees it. */
-export interface OperatorPack {
-  code: string;
-  name: string;
-  wallet: Wallet;
-  /** null: the window of the service. */
-  window: OffPeakWindow | null;
-  units: number;
-  rateLimitPerMinute: number;
-  validDays: number;
-  priceCents: number;
+export interface OperatorPack extends Omit<PackOffer, 'kind'> {
   isOffered: boolean;
 }
 

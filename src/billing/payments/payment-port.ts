@@ -73,7 +73,7 @@ export type PaymentStep =
 /** The payment provider cannot be reached, or rejects the request. */
 export class PaymentUnavailable extends Error {}
 
-/** Grants every purchase at once, without payment. For trials of the service with the demo provider. */
+/** Grants every purchase immediately, without payment. For trials of the service with the demo provider. */
 export const demoPayments: PaymentProvider = {
   name: 'demo',
   checkoutOrigins: [],
@@ -81,7 +81,7 @@ export const demoPayments: PaymentProvider = {
   renewals: null,
 };
 
-/** An operator confirms payments by hand. Free purchases are granted at once. */
+/** An operator confirms payments by hand. Free purchases are granted immediately. */
 export const manualPayments: PaymentProvider = {
   name: 'manual',
   checkoutOrigins: [],

@@ -2,7 +2,9 @@ import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
+import { only } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import {
   grantPack,
   grantSubscriptionIn,
@@ -137,8 +139,6 @@ export interface NewPurchase {
   currency: string;
   provider: ProviderName;
 }
-
-const DAY_MS = 86_400_000;
 
 /** The highest amount that Stripe accepts in one payment. */
 const LARGEST_AMOUNT_CENTS = 99_999_999;
@@ -336,12 +336,6 @@ async function grantPackOf(client: ClientBase, purchase: Purchase, now: number):
     window,
   };
   return grantPack(client, grant, now);
-}
-
-function only<Row>(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (!row) throw new Error('expected a row, got none');
-  return row;
 }
 
 const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,

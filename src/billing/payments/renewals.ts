@@ -1,11 +1,12 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { unixMs } from '../../platform/db/columns.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import { grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { Purchase } from './purchases.ts';
 import type { PaidPeriod, StripeFacts } from './sync-renewal.ts';
 
-/** Stripe's product of a plan has an id of ours, so that an invoice says which version of a plan it pays for. */
+/** We choose the id of Stripe's product for a plan, so that an invoice states which version of a plan it pays for. */
 export function productOfPlan(planId: number): string {
   return `souk-plan-${planId}`;
 }
@@ -65,7 +66,7 @@ interface RenewalChanges {
 }
 
 /** Stripe charges about an hour after a month has ended. The last month is extended this long before its end, in several attempts. */
-export const EXTEND_BEFORE_MS = 30 * 60_000;
+export const EXTEND_BEFORE_MS = 30 * MINUTE_MS;
 
 /**
  * Returns what a renewing plan is now, and which invoices still have to be granted.
@@ -181,8 +182,8 @@ async function savePlan(
 }
 
 /**
- * Grants the month of a paid invoice. A month of the same plan that is under way, as before an upgrade, ends at its start, and the
- * units that were used of it beyond the time that stays paid count against the new month.
+ * Grants the month of a paid invoice. If a month of the same plan is under way, as before an upgrade, it ends when the
+ * new month starts. Units used in it beyond its paid time count against the new month.
  */
 async function grantPeriod(
   client: ClientBase,
@@ -201,7 +202,7 @@ async function grantPeriod(
     [renewingPlanId, new Date(from)],
   );
   const carried = upgraded.reduce((sum, month) => sum + carriedUnits(month, from), 0);
-  // If another subscription uses the time, for example one that the operator granted, the month starts when that ends.
+  // If another subscription runs at that time, for example one that the operator granted, the month starts when that subscription ends.
   const startsAt = await startSubscription(client, { accountId, wallet, isPaid: true, from }, now);
   const endsAt = new Date(startsAt.getTime() + to - from);
   const grant = { accountId, wallet, planId, quantity, startsAt, endsAt, months: 1 };

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
+import { only } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { GrantKind } from '../wallets.ts';
 import type { StripeContext } from './stripe/stripe-context.ts';
@@ -82,7 +83,7 @@ async function fromPack(client: ClientBase, grant: PaidGrant, share: number, now
     units,
   ]);
   await addLine(client, grant, 'pack', units, now);
-  // Units that return to a pack whose validity is over expire at once.
+  // Units that return to a pack whose validity is over expire immediately.
   if (units < 0) await client.query('select souk_expire_packs($1, $2)', [new Date(now), [grant.accountId]]);
   return units;
 }
@@ -152,12 +153,6 @@ async function addLine(
       Math.abs(units),
     ],
   );
-}
-
-function only<Row>(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (!row) throw new Error('expected a row, got none');
-  return row;
 }
 
 /** Each attempt reads Stripe again, because another process has stored a reversal meanwhile. */

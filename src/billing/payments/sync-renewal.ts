@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { isKnownPlan } from '../grants.ts';
 import type { Wallet } from '../wallets.ts';
 import { type PlanOffer, planCents } from './offers.ts';
@@ -74,8 +75,8 @@ const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
 };
 
 /**
- * The month that an invoice pays for. An upgrade has a line that credits the old plan, and one for the month of the new plan, which
- * counts. A line that is a proration charges or credits a part of a month that was paid before, for example after a change of the
+ * The month that an invoice pays for. The invoice of an upgrade has a line that credits the old plan, and a line for the
+ * month of the new plan, which is the one that this function returns. A line that is a proration charges or credits a part of a month that was paid before, for example after a change of the
  * quantity in Stripe's dashboard, so it pays for no month.
  */
 function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {
@@ -252,13 +253,13 @@ export async function setCancelled(
   await syncRenewal(context, id);
 }
 
-/** Returns whether a change takes effect at once, and not with the next month. */
+/** Returns whether a change takes effect immediately, and not with the next month. */
 export function isUpgrade(plan: RenewingPlan, offer: PlanOffer): boolean {
   return offer.priceCents > plan.priceCents;
 }
 
 /**
- * Changes the plan. A dearer plan starts a new month at once: Stripe charges its price less the unused time of the present
+ * Changes the plan. A dearer plan starts a new month immediately: Stripe charges its price less the unused time of the present
  * month. A cheaper plan, or the present one again, starts with the next month.
  */
 export async function changePlan(
@@ -302,8 +303,7 @@ async function setPrice(
 const MOST_AT_ONCE = 50;
 
 /** A plan whose month has ended is read this often until its payment is reported; others once a day. */
-const AGAIN_MS = 10 * 60_000;
-const DAY_MS = 86_400_000;
+const AGAIN_MS = 10 * MINUTE_MS;
 
 /**
  * Reads plans from Stripe again whose month ends or has ended, and plans that were not read for a day, because events can be

@@ -25,7 +25,7 @@ end
 $$;
 
 -- Expires packs of at most `most` accounts, the longest overdue first. Locked accounts are left to a later run. Safe in
--- several processes at once: the second one finds nothing to do.
+-- several processes at the same time: the second one finds nothing to do.
 create or replace function souk_expire_overdue(at timestamptz, most integer)
 returns table (account_id bigint, pack_id bigint, units bigint) language plpgsql as $$
 #variable_conflict use_column

@@ -93,7 +93,7 @@ begin
     perform souk_return_to_keys(array(
       select row(e.key_id, e.accepted_at, e.units_reserved - e.units_charged)::souk_key_return
       from unnest(ended) as e where e.key_id is not null and e.units_charged < e.units_reserved));
-    -- Units that return to a pack whose validity is over expire at once.
+    -- Units that return to a pack whose validity is over expire immediately.
     if exists (select 1 from unnest(returned) as d where d.source = 'pack') then
       perform souk_expire_packs(at, array(select distinct d.account_id from unnest(returned) as d where d.source = 'pack'));
     end if;

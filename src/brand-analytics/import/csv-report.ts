@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
-import { isDate, isSaturday } from '../../operations/brand-analytics/keywords.ts';
-import { asinToNumber } from '../rank-row.ts';
+import { isSaturday } from '../../operations/brand-analytics/keywords.ts';
+import { isDate } from '../../platform/calendar.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { asinToNumber } from '../asin-number.ts';
 import {
   badLine,
   NotUtf8,
@@ -259,7 +261,7 @@ function weekOf(line1: string): string | null {
   );
   const [first, last] = [dates[0], dates.at(-1)];
   if (!first || !last || dates.length < 2) return null;
-  const days = (Date.parse(last) - Date.parse(first)) / 86_400_000 + 1;
+  const days = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
   if (days !== 7) throw badLine(1, `the report covers ${days} days, not a week`);
   return last;
 }

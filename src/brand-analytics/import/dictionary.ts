@@ -93,7 +93,7 @@ export function openNames(ask: AskNames): Names {
         category: [...unknown.category],
         department: [...unknown.department],
       });
-      // Keeps the returned strings: those of the file are slices of its text, and would keep all of it in memory.
+      // Keeps the strings that the database returned. The strings of the file are slices of its text, and would keep the whole text in memory.
       for (const kind of Object.keys(known) as NameKind[])
         for (const [name, id] of found[kind]) known[kind].set(name, id);
     },
@@ -153,7 +153,7 @@ export async function identifyTerms(
     from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new`;
   if (fresh > (highest - none) / WORD_ID_STEP)
     return { table: await rewriteDictionary(client, site, newTerms), isRewritten: true };
-  // The index of tokens then adds all new terms at once, instead of every few thousand.
+  // The index of tokens then adds all new terms in one step, instead of every few thousand.
   await client.query("set local gin_pending_list_limit = '512MB'");
   await client.query(`insert into ${terms} (${COLUMNS}) ${newTerms}`);
   // Each search scans the pending list of the index, so it is emptied.

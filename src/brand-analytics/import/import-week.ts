@@ -170,7 +170,7 @@ export async function deleteReports(database: Database): Promise<void> {
   const { rows } = await database.query<{ site: number; week: string }>(
     'select site, week::text from aba_weeks',
   );
-  // One by one, because the locks of all tables may be more than one transaction can hold.
+  // One table at a time, because one transaction may not be able to hold the locks of all tables.
   for (const { site, week } of rows) {
     const code = siteOfDomain(site);
     if (code) await dropWeek(database, code, week);

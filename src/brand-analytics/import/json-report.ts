@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { isSaturday } from '../../operations/brand-analytics/keywords.ts';
-import { asinToNumber } from '../rank-row.ts';
+import { asinToNumber } from '../asin-number.ts';
 import {
   NotUtf8,
   type Report,

@@ -1,17 +1,13 @@
 import pg from 'pg';
-import {
-  addDays,
-  fluctuationSql,
-  REPORT_SITES,
-  type ReportSite,
-} from '../../operations/brand-analytics/keywords.ts';
+import { fluctuationSql, REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
+import { addDays } from '../../platform/calendar.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
-import { foundBySql } from '../rank-row.ts';
+import { foundBySql } from '../row-tags.ts';
 
 /**
- * The advisory lock of imports, as SQL: one import runs at a time in each schema. Imports of generated reports for test keys and of
- * real ones do not wait for each other.
+ * The advisory lock of imports, as SQL: one import runs at a time in each schema. So imports of generated reports for
+ * test keys and imports of real reports do not wait for each other.
  */
 export const IMPORT_LOCK =
   "hashtext('souk.aba.import' || coalesce('.' || nullif(current_schema(), 'public'), ''))";

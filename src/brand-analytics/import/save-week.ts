@@ -1,6 +1,7 @@
 import type pg from 'pg';
-import { addDays, REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
 import { DEMO } from '../../operations/pools.ts';
+import { addDays } from '../../platform/calendar.ts';
 import { LABEL_KINDS } from '../label-kinds.ts';
 import { attachTerms, type Dictionary, identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';

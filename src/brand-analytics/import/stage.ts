@@ -1,5 +1,5 @@
 import { normaliseTerm, type ReportSite, tokensOf } from '../../operations/brand-analytics/keywords.ts';
-import { addSumTags } from '../rank-row.ts';
+import { addSumTags } from '../row-tags.ts';
 import { BinaryRows } from './copy.ts';
 import { type AskNames, type Names, openNames } from './dictionary.ts';
 import { createTitles, type ReportBatch, ReportError, type ReportRow } from './report.ts';

@@ -14,14 +14,10 @@ import { ReportError } from '../../brand-analytics/import/report.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
 import { readConfig } from '../../config/config.ts';
 import { credentialsFor } from '../../config/selling-partner.ts';
-import {
-  isDate,
-  isSaturday,
-  lastEndedWeek,
-  REPORT_SITE_CODES,
-} from '../../operations/brand-analytics/keywords.ts';
+import { isSaturday, lastEndedWeek, REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords.ts';
 import { DEMO } from '../../operations/pools.ts';
 import { writeLine } from '../../operator/audit.ts';
+import { isDate } from '../../platform/calendar.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { ProviderRefusal } from '../../upstream/selling-partner/report-provider.ts';
 import {

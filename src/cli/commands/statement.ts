@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
 import { type Usage, usage, type WalletBalances, walletBalances } from '../../billing/statement.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import {
   accountId,
   type Context,
@@ -13,8 +14,6 @@ import {
   table,
   wholeNumber,
 } from '../terminal.ts';
-
-const DAY_MS = 86_400_000;
 
 export function registerStatement(program: Command): void {
   const command = (name: string, description: string) =>

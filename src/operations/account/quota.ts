@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SCHEMA_NAMES } from '../answers.ts';
 import { defineLocal } from '../define.ts';
 
-const WALLETS = ['general', 'off_peak'] as const;
+export const WALLETS = ['general', 'off_peak'] as const;
 
 const time = (of: string) => z.iso.datetime().describe(of);
 

@@ -1,4 +1,5 @@
 import { stemmer } from 'stemmer';
+import { addDays } from '../../platform/calendar.ts';
 
 /** The sites that have brand analytics, by site code. */
 export const REPORT_SITES = {
@@ -33,22 +34,9 @@ const SIMPLE = /^[!-~]+(?: [!-~]+)*$/;
 
 const BLANKS = /[\s\p{Cc}\p{Cs}]+/gu;
 
-const DAY_MS = 86_400_000;
-
 /** Returns whether a date is a Saturday. Weeks run from Sunday to Saturday; a week's date (YYYY-MM-DD) is its Saturday. */
 export function isSaturday(date: string): boolean {
   return new Date(`${date}T00:00:00Z`).getUTCDay() === 6;
-}
-
-/** Returns whether a text is a valid calendar date, YYYY-MM-DD. */
-export function isDate(text: string): boolean {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
-}
-
-/** Adds days to a date; a negative number goes back. */
-export function addDays(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** Returns the last Saturday that has ended in UTC. A week's report cannot exist before its Saturday has ended. */

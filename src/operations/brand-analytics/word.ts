@@ -8,14 +8,27 @@ import {
   shareHistory,
   wordId as wordIdAnswer,
 } from '../answers.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, oneSource, type RawRequest } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { date, integer, withWordId, wordId } from '../params/scalars.ts';
-import { type ReportSite, siteOfWord } from './keywords.ts';
+import { date, integer } from '../params/scalars.ts';
+import { LARGEST_WORD_ID, type ReportSite, siteOfWord } from './keywords.ts';
 
 interface WordInput {
   wordId: number;
+}
+
+/** The id of a search term, from the path. */
+function wordIdParameter() {
+  return integer({ min: 1, max: LARGEST_WORD_ID }).meta({
+    description: 'Id of the search term, from the operations search or rank',
+    examples: [33],
+  });
+}
+
+/** Combines the id in the path with the query parameters. */
+function withWordId({ query, params }: RawRequest): Record<string, unknown> {
+  return { ...query, wordId: params.wordId };
 }
 
 export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>({
@@ -26,7 +39,7 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
   tool: 'aba_get_word_detail',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId', decode: withWordId }],
-  params: request({}, { wordId: wordId() }),
+  params: request({}, { wordId: wordIdParameter() }),
   price: { text: '1', quote: () => 1 },
   pools: ['keywords'],
   queue: () => 'keywords',
@@ -69,7 +82,10 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
   params: request(
     {},
-    { wordId: wordId(), limit: integer({ min: 1, max: 104 }).default(52).describe('Number of weeks') },
+    {
+      wordId: wordIdParameter(),
+      limit: integer({ min: 1, max: 104 }).default(52).describe('Number of weeks'),
+    },
   ),
   price: { text: '1', quote: () => 1 },
   pools: ['keywords'],
@@ -113,7 +129,7 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
   params: request(
     {},
     {
-      wordId: wordId(),
+      wordId: wordIdParameter(),
       country: reportSite().describe('Site code; must be the site of the wordId'),
       reportDate: date().describe('Saturday of a loaded week'),
     },

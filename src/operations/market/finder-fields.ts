@@ -164,7 +164,7 @@ const TEXT_MOST = 1000;
 /**
  * The filter fields of a selection, which are those of the provider's finder. The canonical input holds the values that
  * are sent upstream: numbers as numbers, lists unique and sorted.
- * @param parameters names beside the filters, to suggest them for misspelt names.
+ * @param parameters names of further parameters, to suggest them for misspelt names.
  */
 export function filters(parameters: Iterable<string>) {
   const description = 'Filter fields; bounds of ranges end in _gte or _lte';
@@ -272,7 +272,7 @@ function listOf<T extends number | string>(
     : [...items].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** Schema of a selection's filters for the documentation: the usual ones by name, the others by name patterns. */
+// Schema of a selection's filters for the documentation: the usual ones by name, the others by name patterns.
 
 const WHOLE: JsonSchema = {
   type: 'integer',

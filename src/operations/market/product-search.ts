@@ -2,22 +2,22 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { product, responseShape, site } from '../answers.ts';
 import { defineQueued, type Source } from '../define.ts';
-import { statsPeriod } from '../params/answer-form.ts';
+import { decode, statsPeriod } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { boolean, decode, integer, oneOf, text } from '../params/scalars.ts';
+import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { decodeProduct, productFieldNeeds } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
-  type Product,
   SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
   summaryRow,
 } from '../products/detail-level.ts';
 import { cutHistory, lastDays } from '../products/history.ts';
+import type { Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS } from './product.ts';
 

@@ -2,27 +2,24 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { product as productRecord, responseShape, site } from '../answers.ts';
 import { defineQueued, type Source } from '../define.ts';
-import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/answer-form.ts';
+import { DATE_RANGE_NAMES, dateRange, decode, windowOf } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, PRODUCT_CODE_SCHEMA, parseAsin, parseProductCode } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
-import { boolean, decode, integer, oneOf } from '../params/scalars.ts';
+import { boolean, integer, oneOf } from '../params/scalars.ts';
 import { decodeProduct, productFieldNeeds } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
-  hasData,
-  oldestUpdate,
-  type Product,
-  productOf,
   type Requested,
   SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
   summaryRow,
 } from '../products/detail-level.ts';
 import { cutHistory, type HistoryWindow, lastDays, limitOffers, withoutOffers } from '../products/history.ts';
+import { hasData, oldestUpdate, type Product, productOf } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 
 /** What the provider is asked to return for each product. */
@@ -248,7 +245,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
     const options = upstreamOptions(input);
     return input.codes ? codeSources(input.codes, options) : productSources(keysOf(input), options);
   },
-  pack: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
+  bundle: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
   table: {
     columns: ({ codes }) => (codes ? [...SUMMARY_FIELDS, 'codes'] : SUMMARY_FIELDS),
     lacks: ({ days, dateRange }) => (dateRange ? 'dateRange' : days === undefined ? null : 'days'),

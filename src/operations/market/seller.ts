@@ -100,7 +100,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   freshness: 'update',
   source: ({ domain, seller, storefront }) =>
     seller.map((id) => ({ key: id, identity: `seller/${domain}/${id}/${Number(storefront)}` })),
-  pack: {
+  bundle: {
     fields: ['seller'],
     max: ({ storefront }) => (storefront ? 1 : LARGEST_CALL),
     pick(data, { seller }) {

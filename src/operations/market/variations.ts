@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { pagination, site, variation } from '../answers.ts';
 import { defineQueued } from '../define.ts';
+import { decode } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { pageOf, requiredAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
-import { decode, integer, oneOf } from '../params/scalars.ts';
+import { integer, oneOf } from '../params/scalars.ts';
 import { decodedFieldNeeds, decodeProduct } from '../products/decode-product.ts';
-import { DETAIL_LEVELS, type DetailLevel, familyOf, type Product } from '../products/detail-level.ts';
+import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
+import { familyOf, type Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS, variationRecord, variationRow } from '../products/provider-fields.ts';
 import { DEFAULT_STATS_DAYS, MANY_PRODUCTS, type ProductOptions, productSources } from './product.ts';
 
@@ -130,7 +132,7 @@ export function familyOptions(domain: Domain): ProductOptions {
 }
 
 /**
- * Returns the upstream options for each member. Every level has ratings and the Buy Box, which cost up to three tokens beside
+ * Returns the upstream options for each member. Every level has ratings and the Buy Box, which cost up to three tokens alongside
  * the one of the product. The history costs no token and is most of the data; `summary` has none.
  */
 export function memberOptions({ domain, detailLevel }: VariationsInput): ProductOptions {

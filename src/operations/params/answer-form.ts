@@ -11,7 +11,7 @@ import {
   PARAMETER_PARTS,
   request,
 } from './request.ts';
-import { fromDigits, got, problem, shownValue } from './scalars.ts';
+import { boolean, fromDigits, got, problem, shownValue } from './scalars.ts';
 
 export const DATE_RANGE_NAMES = ['dateRange', 'dateRangeStart', 'dateRangeEnd'] as const;
 
@@ -135,7 +135,7 @@ export function formOf(input: unknown): AnswerForm {
   return isRecord(input) ? (input as AnswerForm) : {};
 }
 
-/** Returns the input without the form of its answer: calls that differ only in that have the same sources. */
+/** Returns the input without the form of its answer. Calls that differ only in this form have the same sources. */
 export function withoutForm<Input>(input: Input): Input {
   if (!isRecord(input) || (input.fields === undefined && input.format === undefined)) return input;
   const { fields: _, format: __, ...own } = input;
@@ -211,4 +211,14 @@ function fieldsOf(of: FieldsOf) {
     `${what}, as dotted names${always}. Default: all`,
     { required: false },
   );
+}
+
+/** `decode`: whether values are in common units. `decode=0` is the same call as one without it. */
+export function decode() {
+  return boolean()
+    .optional()
+    .transform((decode) => decode || undefined)
+    .describe(
+      'Return histories and statistics by name: ISO times, prices in the currency of the site, null without data',
+    );
 }

@@ -18,7 +18,7 @@ export interface GroupDocumentation {
   schema: JsonSchema;
   /** Names whose value has another form, or that only a query or a body accepts. */
   forms?: Readonly<Record<string, { schema: JsonSchema; description: string; only?: 'query' | 'body' }>>;
-  /** The fields of the parameter are sent beside the other parameters, not in an object of this name. */
+  /** The fields of the parameter are sent alongside the other parameters, not in an object of this name. */
   spread?: boolean;
 }
 
@@ -60,7 +60,7 @@ function fault(problem: string) {
 /**
  * The schema of an operation's parameters. `groups` lists, for a canonical parameter, every name a caller may use for it
  * (domain: domain, domainId, country). The field's schema receives an object of the names that were sent, so that all
- * faults of a request are reported at once. The output is the canonical input; parsing it again returns the same.
+ * faults of a request are reported together. The output is the canonical input; parsing it again returns the same.
  * @param strict refuses fields that are neither in the shape nor in a group; otherwise they are ignored.
  */
 export function request<Shape extends z.ZodRawShape>(

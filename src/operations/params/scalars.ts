@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { LARGEST_WORD_ID } from '../brand-analytics/keywords.ts';
-import type { RawRequest } from '../define.ts';
 import type { JsonSchema } from './request.ts';
 
 /** An integer of at most 64 bits: a number, or decimal digits if a number cannot represent it. */
@@ -68,8 +66,8 @@ export function got(problem: string, value: unknown): string {
 }
 
 /**
- * Text that PostgreSQL accepts: without control characters and unpaired surrogates. U+FFFD stands for bytes of a body that
- * are not UTF-8, so the text is not what the caller meant.
+ * Text that PostgreSQL accepts: without control characters and unpaired surrogates. A body that is not UTF-8 contains
+ * U+FFFD after decoding, and then the text is not what the caller meant, so U+FFFD is refused, too.
  */
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}\uFFFD]*$/u;
 
@@ -173,44 +171,8 @@ function fromSwitch(value: unknown): unknown {
 
 const FAULT = problem('must be a date such as 2026-01-31');
 
-const DAY_MS = 86_400_000;
-
 /** A calendar date, YYYY-MM-DD. */
 export function date() {
   const schema = { type: 'string', format: 'date', maxLength: 10, examples: ['2026-01-31'] };
   return z.string(FAULT).trim().pipe(z.iso.date(FAULT)).meta(schema);
-}
-
-/** Adds days to a date. */
-export function addDays(day: string, days: number): string {
-  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** Returns the same day of the previous year; 28 February for 29 February. */
-export function yearBefore(day: string): string {
-  const [year = '', month, dayOfMonth] = day.split('-');
-  return `${Number(year) - 1}-${month}-${month === '02' && dayOfMonth === '29' ? '28' : dayOfMonth}`;
-}
-
-/** `decode`: whether values are in common units. `decode=0` is the same call as one without it. */
-export function decode() {
-  return boolean()
-    .optional()
-    .transform((decode) => decode || undefined)
-    .describe(
-      'Return histories and statistics by name: ISO times, prices in the currency of the site, null without data',
-    );
-}
-
-/** The id of a search term, from the path. */
-export function wordId() {
-  return integer({ min: 1, max: LARGEST_WORD_ID }).meta({
-    description: 'Id of the search term, from the operations search or rank',
-    examples: [33],
-  });
-}
-
-/** Combines the id in the path with the query parameters. */
-export function withWordId({ query, params }: RawRequest): Record<string, unknown> {
-  return { ...query, wordId: params.wordId };
 }

@@ -1,6 +1,7 @@
 import { isRecord } from '../params/request.ts';
-import type { DetailLevel, Offer, Product } from './detail-level.ts';
+import type { DetailLevel } from './detail-level.ts';
 import { currencyDigits, fromKeepaMinutes, NAMED_SERIES, pointWidth, type SeriesKind } from './history.ts';
+import type { Offer, Product } from './product.ts';
 
 /** Parts of decoded products that only some calls return. */
 type Part = 'decoded' | 'history' | 'csv' | 'salesRanks' | 'buyBox' | 'rating';
@@ -8,7 +9,7 @@ type Part = 'decoded' | 'history' | 'csv' | 'salesRanks' | 'buyBox' | 'rating';
 /** Whether a call returns a part, and the parameter that adds it. */
 type PartCondition = readonly [part: Part, isReturned: boolean | undefined, parameter: string];
 
-/** The parts to which series belong, besides `history`. */
+/** The parts to which series belong, in addition to `history`. */
 const PARTS_OF_SERIES: ReadonlyMap<string, readonly Part[]> = new Map<string, readonly Part[]>([
   ...NAMED_SERIES.map(({ name }): [string, readonly Part[]] => [name, ['csv']]),
   ['buyBox', ['csv', 'buyBox']],
@@ -120,7 +121,7 @@ export function decodeProduct(record: Product, domain: number): Record<string, u
   };
 }
 
-/** Values beside the series that may be without data. */
+/** Values outside the series that may be without data. */
 const SINGLE_VALUES = ['monthlySold', 'lastUpdate'] as const;
 
 function withoutMinusOne(kept: Record<string, unknown>): Record<string, null> {
@@ -222,7 +223,7 @@ export function decodedRow(record: Record<string, unknown>): Record<string, unkn
 const STATISTICS = ['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'] as const;
 const EXTREMES = ['min', 'max', 'minInInterval', 'maxInInterval'] as const;
 
-/** Returns the statistics of each series by name, and the others as they are. Named current values become `current`. */
+/** Returns the statistics of each series by name, and the other statistics unchanged. Named current values become `current`. */
 function decodeStats(stats: Product['stats'], digits: number): Record<string, unknown> {
   if (!isRecord(stats)) return { stats };
   if ('bsr' in stats) return { stats: undefined, ...decodeNamed(stats, digits) };

@@ -1,4 +1,5 @@
-import type { Offer, Product } from './detail-level.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import type { Offer, Product } from './product.ts';
 
 /** Index time counts minutes from 2011-01-01T00:00Z. */
 const EPOCH_MINUTES = 21_564_000;
@@ -109,7 +110,7 @@ export interface HistoryWindow {
 
 /** Returns the window of the last `days` times 24 hours. */
 export function lastDays(days: number, nowMs: number): HistoryWindow {
-  return { startMs: nowMs - days * 86_400_000 };
+  return { startMs: nowMs - days * DAY_MS };
 }
 
 /**

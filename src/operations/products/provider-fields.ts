@@ -1,5 +1,6 @@
 import { decodedRow } from './decode-product.ts';
-import { type DetailLevel, type Member, namedStats, type Product } from './detail-level.ts';
+import { type DetailLevel, namedStats } from './detail-level.ts';
+import type { Member, Product } from './product.ts';
 
 /**
  * The fields of the provider's product model, but for those that our own model describes. A product can have others, which
@@ -134,7 +135,7 @@ export const PROVIDER_PRODUCT_FIELDS: readonly string[] = [
   'image',
 ];
 
-/** The same of the provider's sellers. */
+/** Further fields of the provider's sellers that can be selected. */
 export const PROVIDER_SELLER_FIELDS: readonly string[] = [
   'domainId',
   'trackedSince',
@@ -169,7 +170,7 @@ export const PROVIDER_SELLER_FIELDS: readonly string[] = [
   'email',
 ];
 
-/** The same of the provider's categories. */
+/** Further fields of the provider's categories that can be selected. */
 export const PROVIDER_CATEGORY_FIELDS: readonly string[] = [
   'domainId',
   'contextFreeName',
@@ -200,7 +201,7 @@ export const PROVIDER_CATEGORY_FIELDS: readonly string[] = [
   'topBrands',
 ];
 
-/** The same of the provider's deals. */
+/** Further fields of the provider's deals that can be selected. */
 export const PROVIDER_DEAL_FIELDS: readonly string[] = [
   'parentAsin',
   'rootCat',
@@ -228,7 +229,7 @@ export const PROVIDER_DEAL_FIELDS: readonly string[] = [
   'salesRankDrops365',
 ];
 
-/** The same of the provider's lightning deals. */
+/** Further fields of the provider's lightning deals that can be selected. */
 export const PROVIDER_LIGHTNING_DEAL_FIELDS: readonly string[] = [
   'domainId',
   'lastUpdate',

@@ -1,18 +1,11 @@
 import { z } from 'zod';
+import { addDays, yearBefore } from '../../platform/calendar.ts';
 import { invalidParameters, type ParameterFault } from '../../platform/errors.ts';
 import type { Source } from '../define.ts';
 import { geoOrWorld, language } from '../params/geo.ts';
 import { list } from '../params/lists.ts';
 import { Fault, type JsonSchema } from '../params/request.ts';
-import {
-  addDays,
-  date,
-  integer,
-  oneOf,
-  PRINTABLE,
-  VISIBLE as SOMETHING,
-  yearBefore,
-} from '../params/scalars.ts';
+import { date, integer, oneOf, PRINTABLE, VISIBLE as SOMETHING } from '../params/scalars.ts';
 
 export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as const;
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { addDays } from '../../platform/calendar.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { SCHEMA_NAMES } from '../answers.ts';
 import { defineQueued } from '../define.ts';
 import { geoWithinWorld, language } from '../params/geo.ts';
 import { request } from '../params/request.ts';
-import { addDays, date, oneOf } from '../params/scalars.ts';
+import { date, oneOf } from '../params/scalars.ts';
 import {
   maxStale,
   PROPERTIES,

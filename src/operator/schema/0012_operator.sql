@@ -38,16 +38,18 @@ create index failures_error_id on failures (error_id) where error_id is not null
 create index failures_request on failures (request_id) where request_id is not null;
 create index failures_call on failures (call_id) where call_id is not null;
 
--- What the operator did. Lines are only added; the triggers refuse to change them, and to delete lines of the last 400 days.
+-- What the operator did, and what people and keys did in accounts. Lines are only added; the triggers refuse to change them, and to delete lines of the last 400 days.
 create table audit_log (
   id bigint generated always as identity primary key,
   -- By the clock of the database.
   at timestamptz not null default clock_timestamp(),
-  channel text not null check (channel in ('console', 'command')),
-  -- `person` and a number, the start of the digest of the operator token, or the user and host of the command.
+  channel text not null check (channel in ('console', 'command', 'page', 'api')),
+  -- `person` or `key` and a number, the start of the digest of the operator token, or the user and host of the command.
   operator text not null,
   -- Stays when the person is erased, so that lines need not change.
   person_id bigint,
+  -- The key with which a program acted.
+  key_id bigint,
   -- The network address of a request to the console.
   address text,
   action text not null,
@@ -59,6 +61,7 @@ create table audit_log (
 );
 create index audit_log_at on audit_log (at);
 create index audit_log_account on audit_log (account_id, id) where account_id is not null;
+create index audit_log_person on audit_log (person_id, id) where person_id is not null and account_id is null;
 create index audit_log_refused on audit_log (at) where action = 'session.refused';
 
 create function souk_keep_audit_log() returns trigger language plpgsql as $$

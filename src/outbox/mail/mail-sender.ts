@@ -5,12 +5,13 @@ import { createMailedReset, resetPath } from '../../accounts/passwords.ts';
 import { createEmailConfirmation } from '../../accounts/people.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import type { Attempt, ClaimedMessage, Outcome, Sender, Skipped } from '../queue.ts';
 import { unsubscribePath, unsubscribeToken } from './choices.ts';
 import type { Topic } from './kinds/content.ts';
 import { kindNamed } from './kinds/index.ts';
-import { type MailSettings, type MailWay, mailWayOf, SHOWN_TEXT } from './mails.ts';
+import { linkedTo, type MailSettings, type MailWay, mailWayOf, SHOWN_TEXT } from './mails.ts';
 import { renderHtml, renderText } from './render.tsx';
 
 interface MailSenderDeps {
@@ -66,7 +67,7 @@ export function createMailSender(deps: MailSenderDeps): Sender {
       const kind = kindNamed(name);
       if (kind?.isForgotten) return null;
       const isNotice = kind && kind.topic !== null && kind.topic !== 'tracker';
-      return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * 86_400_000);
+      return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * DAY_MS);
     },
 
     onOutcome({ kind }, state) {
@@ -117,7 +118,7 @@ async function attempt(
     topic === null || personId === null
       ? null
       : `${settings.publicUrl}${unsubscribePath(await unsubscribeToken(database, { accountId, personId }, topic))}`;
-  const content = kind.content(JSON.parse(mail.payload) as object, path);
+  const content = linkedTo(accountId, kind.content(JSON.parse(mail.payload) as object, path));
   const frame = { publicUrl: settings.publicUrl, unsubscribeUrl };
   const text = renderText(content, frame);
   if (!send) {
@@ -201,7 +202,7 @@ interface OutgoingMail {
 type SendMail = (mail: OutgoingMail) => Promise<Attempt>;
 
 /** The time limit of one attempt, from the name lookup to the last reply. */
-const ATTEMPT_TIMEOUT_MS = 60_000;
+const ATTEMPT_TIMEOUT_MS = MINUTE_MS;
 
 /** The time limit of each wait within an attempt. */
 const WAIT_MS = 15_000;

@@ -1,8 +1,11 @@
+import { addressFor } from '../../accounts/account-address.ts';
 import type { Role } from '../../accounts/members.ts';
 import type { StripeDeps } from '../../billing/payments/stripe/stripe-context.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { enqueueMessages } from '../queue.ts';
+import type { Block, Content } from './kinds/content.ts';
 import { type FactsOf, kindNamed, type MailKind } from './kinds/index.ts';
 import { renderText } from './render.tsx';
 
@@ -113,7 +116,7 @@ async function recipientsOf(
 }
 
 /** A mail whose recipient must not be stored is deleted after this time even if no worker has sent it: longer than all attempts. */
-const FORGOTTEN_MS = 3 * 86_400_000;
+const FORGOTTEN_MS = 3 * DAY_MS;
 
 /** Queues the mail about a payment that failed. */
 export const queuePaymentFailed: NonNullable<StripeDeps['notify']> = (db, accountId, facts) =>
@@ -124,17 +127,27 @@ export const MAIL_STATES = ['pending', 'sent', 'failed', 'not_sent'] as const;
 /** What a text that was not sent is sealed for. */
 export const SHOWN_TEXT = 'mail';
 
+/** Returns a mail whose links lead to the pages of the account that it is about. @param accountId 0: none. */
+export function linkedTo(accountId: number, { subject, blocks }: Content): Content {
+  const linked = (block: Block) =>
+    typeof block === 'object' && 'path' in block && accountId !== 0
+      ? { ...block, path: addressFor(accountId, block.path) }
+      : block;
+  return { subject, blocks: blocks.map(linked) };
+}
+
 /**
  * Returns the text of a mail: as it was shown, or as it is sent. The text of a mail whose link carries a token exists only
  * while it is sent.
  */
 export function mailText(
-  { kind: name, payload, shownText }: { kind: string; payload: string; shownText: string | null },
+  mail: { kind: string; accountId: number | null; payload: string; shownText: string | null },
   { secretBox, publicUrl }: { secretBox: SecretBox; publicUrl: string },
 ): string | null {
+  const { kind: name, accountId, payload, shownText } = mail;
   if (shownText !== null) return secretBox.open(shownText, SHOWN_TEXT);
   const kind = kindNamed(name);
   if (!kind || kind.token) return null;
-  const content = kind.content(JSON.parse(payload) as object, '');
+  const content = linkedTo(accountId ?? 0, kind.content(JSON.parse(payload) as object, ''));
   return `${content.subject}\n\n${renderText(content, { publicUrl, unsubscribeUrl: null })}`;
 }

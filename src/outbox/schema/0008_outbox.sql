@@ -67,7 +67,7 @@ create table outbox_attempts (
   primary key (message_id, number)
 );
 
--- Signing needs the secret itself, so it is not hashed. A rotated one signs beside its successor until it expires.
+-- Signing needs the secret itself, so it is not hashed. A rotated one signs alongside its successor until it expires.
 create table webhook_secrets (
   id bigint generated always as identity primary key,
   account_id bigint not null references accounts,

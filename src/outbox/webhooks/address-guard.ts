@@ -21,7 +21,7 @@ export class AddressRefused extends Error {}
 /** Keeps webhooks out of networks that only this service can reach. */
 export interface AddressGuard {
   /**
-   * Returns the addresses of a host, all of which are allowed. Connections must use these addresses, because a
+   * Returns the addresses of a host, if all of them are allowed. Connections must use these addresses, because a
    * second lookup may return others.
    * @param signal ends the lookup.
    * @throws AddressRefused if one of them is not allowed, and the errors of the lookup.

@@ -58,7 +58,7 @@ export async function enqueue(database: Queryable, event: WebhookEvent, now: num
 }
 
 /**
- * Sends a delivery again at once, with the same body and the same id, by which receivers recognise it. If the
+ * Sends a delivery again immediately, with the same body and the same id, by which receivers recognise it. If the
  * delivery has ended, its schedule of retries restarts; if it is pending, its next attempt is due now.
  * @returns null if the account has no such delivery.
  */

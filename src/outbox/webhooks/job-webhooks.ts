@@ -1,5 +1,6 @@
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { ErrorRecord } from '../../platform/error-record.ts';
 import { ERRORS } from '../../platform/errors.ts';
 import { deleteRows } from '../log.ts';
@@ -60,7 +61,7 @@ export async function watchJob(
 }
 
 /** Messages about a call are counted for this long, much longer than the five minutes in which identical requests join a call. */
-const COUNTED_MS = 86_400_000;
+const COUNTED_MS = DAY_MS;
 
 /** Deletes counts of messages that are older than a day. */
 export function purgeWatchCounts(database: Database, now: number): Promise<void> {
@@ -69,7 +70,7 @@ export function purgeWatchCounts(database: Database, now: number): Promise<void>
 
 /**
  * Creates a delivery for each call that has ended and has a webhook. The same transaction deletes the request for the
- * webhook, so each end is sent once, even if several processes do this at once or one of them stops.
+ * webhook, so each end is sent once, even if several processes do this at the same time or one of them stops.
  * @returns how many were created.
  */
 export async function enqueueEndedJobs(database: Database, now: number): Promise<number> {

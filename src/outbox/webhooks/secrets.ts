@@ -4,16 +4,17 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { createSecretBox, type SecretBox } from '../../platform/secret-box.ts';
 
 /** Stores secrets as they are. */
 const PLAIN = createSecretBox();
 
-/** How long a rotated secret still signs beside the new one, so that receivers can switch without a gap. */
-export const SECRET_OVERLAP_MS = 24 * 3_600_000;
+/** How long a rotated secret still signs alongside the new one, so that receivers can switch without a gap. */
+export const SECRET_OVERLAP_MS = DAY_MS;
 
-/** Each secret adds a signature to a header. With more secrets, the oldest stops signing at once. */
+/** Each secret adds a signature to a header. With more secrets, the oldest stops signing immediately. */
 const MOST_SIGNING = 5;
 
 export const secretSchema = z

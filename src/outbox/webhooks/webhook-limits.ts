@@ -24,8 +24,8 @@ const TEST_LIMITS: Omit<WebhookLimits, 'perCall'> = { pendingPerAccount: 1_000, 
 const RETRY_AFTER_SECONDS = 60;
 
 /**
- * Checks that an account may have another delivery, before anything is charged. Concurrent requests may each pass, so the
- * limits can be exceeded by as many as the account has open.
+ * Checks that an account may have another delivery, before anything is charged. Concurrent requests may each pass, so an
+ * account can exceed its limits by the number of its open requests.
  * @throws SoukError LIMIT_REACHED.
  */
 export async function requireWebhookRoom(
@@ -37,9 +37,9 @@ export async function requireWebhookRoom(
   if (!reached) return;
   const { of, limit } = reached;
   const what =
-    of === 'pendingWebhooks' ? `${limit} webhooks that are` : `webhooks to ${limit} hosts that are`;
+    of === 'pendingWebhooks' ? `${limit} undelivered webhooks` : `undelivered webhooks to ${limit} hosts`;
   throw new SoukError('LIMIT_REACHED', {
-    message: `The account has ${what} not delivered; at most ${limit} are allowed. Repair the receiver, or repeat the request without webhook.`,
+    message: `The account has ${what}; at most ${limit} are allowed. Repair the receiver, or repeat the request without webhook.`,
     metadata: { limit, of },
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../platform/secret-box.ts';
 import type { Attempt, ClaimedMessage, Sender, SendingLimits } from '../queue.ts';
@@ -36,9 +37,7 @@ export interface WebhookSenderDeps {
  */
 const LIMITS = { atOnce: 16, perHost: 4, perAccount: 8 };
 
-export const CLAIM_MS = 60_000;
-
-const DAY_MS = 86_400_000;
+export const CLAIM_MS = MINUTE_MS;
 
 /** Sends webhooks: signed requests to addresses that are not private. */
 export function createWebhookSender(deps: WebhookSenderDeps): Sender {

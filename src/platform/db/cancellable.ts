@@ -5,8 +5,8 @@ import type { Database, Queryable } from './pool.ts';
 export const CANCELLABLE = { client_connection_check_interval: '500ms' } as const;
 
 /**
- * Returns a pool whose queries are cancelled when a signal aborts, with their connections; they reject with its reason. A query
- * that has not begun by then is not sent.
+ * Returns a pool whose queries end when a signal aborts: they reject with its reason, and their connections are closed, so that
+ * PostgreSQL cancels them. Later queries are not sent.
  * @param database with the settings `CANCELLABLE`; otherwise PostgreSQL ends a query at its time limit.
  */
 export function cancellable(database: Database, signal: AbortSignal): Queryable {

@@ -9,8 +9,8 @@ const LEASE_MS = 15_000;
 export type Renew = () => Promise<boolean>;
 
 /**
- * Runs a task unless another process runs it, or has run it within `pauseMs`. Two processes can be in it when one was stopped
- * for longer than its lease, so the task must be safe in several processes.
+ * Runs a task unless another process runs it, or has run it within `pauseMs`. Two processes can run the task at the same
+ * time if one was stopped for longer than its lease, so the task must be safe in several processes.
  * @returns whether it ran.
  */
 export async function withLease(
@@ -38,7 +38,7 @@ export async function withLease(
     await task(renew);
     endsAt = startedAt + pauseMs;
   } finally {
-    // After a failure, any other process may try at once.
+    // After a failure, any other process may try immediately.
     await hold(endsAt);
   }
   return true;

@@ -9,8 +9,8 @@ interface Waiting<In, Out> {
 }
 
 /**
- * The time from the beginning of a round trip of several calls to the next one, and after one of many. In real time: with the clock
- * of a test, the calls after a round trip would wait until the test advances it.
+ * The shortest time between the starts of two round trips, if the first has several calls, and if it has MANY calls or more. In real
+ * time: with the clock of a test, the calls after a round trip would wait until the test advances it.
  */
 const BATCHES_APART_MS = 5;
 const MANY_APART_MS = 10;
@@ -18,7 +18,7 @@ const MANY = 4;
 
 /**
  * Combines calls that arrive at about the same time into one round trip. While all round trips are in use, arriving
- * calls wait and share the next one. An idle batcher sends at once, so a single call does not wait. A round trip of several calls
+ * calls wait and share the next one. An idle batcher sends immediately, so a single call does not wait. A round trip of several calls
  * is a sign of load: the next one is sent a few milliseconds after it, because a larger batch costs less per call. If a
  * time limit ends a round trip, the calls that wait for it fail as well: their time is over too.
  */

@@ -8,14 +8,14 @@ import { projectFile } from '../project.ts';
 import { openDatabase, STATEMENT_LIMITS } from './pool.ts';
 
 const ROOT = fileURLToPath(projectFile(''));
-/** The migrations, beside the code of their tables. Their numbers are unique over all folders, and give the order. */
+/** The migrations, next to the code of their tables. Their numbers are unique over all folders, and give the order. */
 const SCHEMA = 'src/*/schema/*.sql';
-/** The SQL functions, beside the code that calls them. */
+/** The SQL functions, next to the code that calls them. */
 const FUNCTIONS = 'src/*/sql/*.sql';
 
 /**
  * Brings a database to the present schema: runs the missing migrations, then creates every SQL function again
- * (functions are code, so only the newest version matters). Safe to call from several processes at once.
+ * (functions are code, so only the newest version matters). Safe to call from several processes at the same time.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
   const limits = STATEMENT_LIMITS.unlimited;

@@ -201,8 +201,8 @@ async function prepareConnection(
 }
 
 /**
- * Returns the present time of the server at the other end of a connection, or slightly less. A statement with a time limit
- * by that clock has no effect when a server that was stopped meanwhile executes it too late.
+ * Returns the present time of the server at the other end of a connection, or slightly less. Statements with a time
+ * limit by that clock use it: such a statement has no effect if a stopped server continues and executes it too late.
  */
 export function serverTime(client: pg.ClientBase): number {
   return performance.now() + (serverClocks.get(client) ?? Number.NaN);

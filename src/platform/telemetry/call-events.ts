@@ -84,7 +84,7 @@ export interface CallEvents {
   emit(event: CallEvent): void;
 }
 
-/** Receives all events. It must return at once. */
+/** Receives all events. It must return immediately. */
 export type CallEventSink = (event: CallEvent) => void;
 
 /** Passes each event to each sink. Errors of a sink are logged and do not affect the call or other sinks. */

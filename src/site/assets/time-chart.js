@@ -5,7 +5,7 @@ const DAY = 1440;
 const SHORTEST = DAY / 4;
 /** Series with more values have no dots. */
 const MOST_DOTS = 30;
-/** Pixels. */
+/** Pixels. A narrower chart has no names of axes. */
 const NARROW = 480;
 /** Distances between the marks of an axis of whole numbers. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500]
@@ -21,14 +21,10 @@ const NAMES = {
   index: 'Interest',
 };
 
-drawNew();
-// A part of the page that is refreshed may contain a chart.
-new MutationObserver(drawNew).observe(document.getElementById('main'), { childList: true, subtree: true });
-
 function drawNew() {
   for (const figure of document.querySelectorAll('.time-chart:not([data-drawn])')) {
     figure.dataset.drawn = '';
-    draw(figure, read(JSON.parse(figure.dataset.chart)));
+    new TimeChart(figure, read(JSON.parse(figure.dataset.chart))).draw();
   }
 }
 
@@ -45,105 +41,127 @@ function read({ series, ...chart }) {
   return { ...chart, series: all, from: first - room, to: last + room, last };
 }
 
-function draw(figure, chart) {
-  const { series } = chart;
-  const plot = figure.querySelector('.time-chart-plot');
-  const boxes = [...figure.querySelectorAll('[data-series]')];
-  const buttons = [...figure.querySelectorAll('[data-days]')];
-  const at = figure.querySelector('.time-chart-at');
-  const isShown = (i) => boxes[i].checked;
-  let view = [chart.from, chart.to];
+/** A chart in its figure, with its view and the time that is pointed at. */
+class TimeChart {
+  #figure;
+  #chart;
+  #plot;
+  /** The boxes that show and hide series, in their order. */
+  #boxes;
+  /** The buttons of periods. */
+  #buttons;
+  #u;
+  /** The first and the last minute. */
+  #view;
   /** Minutes; null: no time is pointed at. */
-  let pointed = null;
+  #pointed = null;
 
-  const started = performance.now();
-  plot.replaceChildren();
-  const u = new window.uPlot(
-    optionsFor(figure, plot, chart, isShown, { point, select }),
-    within(chart, ...view),
-    plot,
-  );
-  figure.dataset.drawnMs = String(Math.round(performance.now() - started));
-  write();
-
-  for (const box of boxes) {
-    box.disabled = false;
-    box.addEventListener('change', () => u.setSeries(Number(box.dataset.series) + 1, { show: box.checked }));
+  constructor(figure, chart) {
+    this.#figure = figure;
+    this.#chart = chart;
+    this.#plot = figure.querySelector('.time-chart-plot');
+    this.#boxes = [...figure.querySelectorAll('[data-series]')];
+    this.#buttons = [...figure.querySelectorAll('[data-days]')];
+    this.#view = [chart.from, chart.to];
   }
-  for (const button of buttons) {
-    button.disabled = false;
-    button.addEventListener('click', () => {
-      const days = Number(button.dataset.days);
-      show(days ? chart.to - days * DAY : chart.from, chart.to, button);
+
+  draw() {
+    const started = performance.now();
+    this.#plot.replaceChildren();
+    const options = optionsFor(this.#figure, this.#plot, this.#chart, (i) => this.#boxes[i].checked, {
+      point: (minute) => this.#point(minute),
+      select: (from, to) => this.#show(from, to, null),
     });
+    this.#u = new window.uPlot(options, within(this.#chart, ...this.#view), this.#plot);
+    this.#figure.dataset.drawnMs = String(Math.round(performance.now() - started));
+    this.#write();
+    this.#listen();
   }
-  plot.addEventListener('keydown', (event) => {
-    if (press(event.key)) event.preventDefault();
-  });
-  plot.addEventListener('dblclick', () => show(chart.from, chart.to));
-  dark.addEventListener('change', () => u.redraw());
-  new ResizeObserver(() => u.setSize(sizeOf(plot))).observe(plot);
 
-  function show(from, to, button = buttons.at(-1)) {
+  #listen() {
+    const { from, to } = this.#chart;
+    for (const box of this.#boxes) {
+      box.disabled = false;
+      const number = Number(box.dataset.series) + 1;
+      box.addEventListener('change', () => this.#u.setSeries(number, { show: box.checked }));
+    }
+    for (const button of this.#buttons) {
+      button.disabled = false;
+      button.addEventListener('click', () => {
+        const days = Number(button.dataset.days);
+        this.#show(days ? to - days * DAY : from, to, button);
+      });
+    }
+    this.#plot.addEventListener('keydown', (event) => {
+      if (this.#press(event.key)) event.preventDefault();
+    });
+    this.#plot.addEventListener('dblclick', () => this.#show(from, to, this.#buttons.at(-1)));
+    dark.addEventListener('change', () => this.#u.redraw());
+    new ResizeObserver(() => this.#u.setSize(sizeOf(this.#plot))).observe(this.#plot);
+  }
+
+  /** Shows a part of the chart. @param button the button of this period; null: none. */
+  #show(from, to, button) {
+    const chart = this.#chart;
     const length = Math.min(Math.max(to - from, SHORTEST), chart.to - chart.from);
     const first = Math.min(Math.max(from, chart.from), chart.to - length);
-    view = [first, first + length];
+    this.#view = [first, first + length];
     const isWhole = length === chart.to - chart.from;
-    for (const one of buttons)
+    for (const one of this.#buttons)
       one.setAttribute('aria-pressed', String(isWhole ? !one.dataset.days : one === button));
-    u.batch(() => {
-      u.setData(within(chart, ...view), false);
-      u.setScale('x', { min: view[0] * 60, max: view[1] * 60 });
+    this.#u.batch(() => {
+      const [min, max] = this.#view;
+      this.#u.setData(within(chart, min, max), false);
+      this.#u.setScale('x', { min: min * 60, max: max * 60 });
     });
-    write();
+    this.#write();
   }
 
-  function select(from, to) {
-    show(from, to, null);
+  #point(minute) {
+    this.#pointed = minute;
+    this.#write();
   }
 
-  function point(minute) {
-    pointed = minute;
-    write();
-  }
-
-  function press(key) {
-    const [from, to] = view;
+  /** Follows a key. Returns whether it has a meaning. */
+  #press(key) {
+    const [from, to] = this.#view;
     const length = to - from;
-    const time = pointed ?? to;
+    const time = this.#pointed ?? to;
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, ArrowDown: -1, ArrowUp: 1 };
-    if (key in steps) move(time + (steps[key] * length) / 100);
-    else if (key === 'Home') move(from);
-    else if (key === 'End') move(to);
-    else if (key === '+' || key === '=') show(time - length / 4, time + length / 4, null);
-    else if (key === '-') show(time - length, time + length, null);
+    if (key in steps) this.#move(time + (steps[key] * length) / 100);
+    else if (key === 'Home') this.#move(from);
+    else if (key === 'End') this.#move(to);
+    else if (key === '+' || key === '=') this.#show(time - length / 4, time + length / 4, null);
+    else if (key === '-') this.#show(time - length, time + length, null);
     else return false;
     return true;
   }
 
   /** Moves the cursor with the keyboard; beyond an end of the view, the view moves along. */
-  function move(minute) {
-    const time = Math.min(Math.max(minute, chart.from), chart.to);
-    const [from, to] = view;
-    if (time < from) show(time, time + to - from, null);
-    else if (time > to) show(time - (to - from), time, null);
-    pointed = time;
-    u.setCursor({ left: u.valToPos(time * 60, 'x'), top: 0 }, false);
-    write();
+  #move(minute) {
+    const time = Math.min(Math.max(minute, this.#chart.from), this.#chart.to);
+    const [from, to] = this.#view;
+    if (time < from) this.#show(time, time + to - from, null);
+    else if (time > to) this.#show(time - (to - from), time, null);
+    this.#pointed = time;
+    this.#u.setCursor({ left: this.#u.valToPos(time * 60, 'x'), top: 0 }, false);
+    this.#write();
   }
 
   /** Writes the values at the time that is pointed at, or the last ones of the view. */
-  function write() {
-    const time = Math.min(pointed ?? chart.last, view[1]);
-    const texts = series.map((one, i) => {
-      const text = formatOf(one)(valueAt(chart, one, time));
-      boxes[i].closest('label').querySelector('output').textContent = text;
-      return isShown(i) ? `${boxes[i].closest('label').textContent.trim().replace(/\s+/g, ' ')}` : null;
+  #write() {
+    const chart = this.#chart;
+    const time = Math.min(this.#pointed ?? chart.last, this.#view[1]);
+    const texts = chart.series.map((one, i) => {
+      const label = this.#boxes[i].closest('label');
+      label.querySelector('output').textContent = formatOf(one)(valueAt(chart, one, time));
+      return this.#boxes[i].checked ? label.textContent.trim().replace(/\s+/g, ' ') : null;
     });
+    const at = this.#figure.querySelector('.time-chart-at');
     at.textContent = timeText(chart, time);
     const share = (100 * (time - chart.from)) / (chart.to - chart.from);
-    plot.setAttribute('aria-valuenow', String(Math.round(share)));
-    plot.setAttribute('aria-valuetext', [at.textContent, ...texts.filter(Boolean)].join(', '));
+    this.#plot.setAttribute('aria-valuenow', String(Math.round(share)));
+    this.#plot.setAttribute('aria-valuetext', [at.textContent, ...texts.filter(Boolean)].join(', '));
   }
 }
 
@@ -184,7 +202,7 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
       ...scales.map((scale, i) => ({
         ...axis,
         scale,
-        // Between two ranks or counts is nothing.
+        // Ranks and counts are whole numbers.
         ...(scale === 'rank' || scale === 'count' ? { incrs: WHOLE } : {}),
         side: i === 0 ? 3 : 1,
         size: isNamed ? 58 : 44,
@@ -302,3 +320,7 @@ function timeText({ hasTimes }, minute) {
 function sizeOf(plot) {
   return { width: plot.clientWidth, height: plot.clientHeight };
 }
+
+drawNew();
+// A part of the page that is refreshed may contain a chart.
+new MutationObserver(drawNew).observe(document.getElementById('main'), { childList: true, subtree: true });

@@ -167,7 +167,7 @@ function readBatchItems(
 
 /** The default list parameter: the one the operation requires besides its site. */
 function listParameterOf(operation: QueuedOperation): string | undefined {
-  if (operation.pack) return operation.pack.fields[0];
+  if (operation.bundle) return operation.bundle.fields[0];
   const names: readonly string[] = DOMAIN_NAMES;
   return parametersOf(operation.params).find(({ name, required }) => required && !names.includes(name))?.name;
 }

@@ -9,6 +9,7 @@ import {
   textOfSettings,
   WITHOUT_LIMITS,
 } from '../../accounts/key-settings.ts';
+import { isAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
@@ -35,17 +36,23 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
   scope.post(`${KEYS_PATH}/:id`, change);
 
   async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { accountId } = customerOf(request);
+    const { accountId, personId } = customerOf(request);
     const now = clock.now();
     if ((await listKeys(database, accountId, now)).length === 0) throw withoutKey();
     const form = readKeyForm(WITHOUT_LIMITS, request.body, now);
     if (!form.ok) return sendNew(reply, form, 400);
-    const { key, id } = await addKey(database, accountId, { settings: form.input, createdBy: null, now });
+    const { key, id } = await addKey(database, accountId, {
+      settings: form.input,
+      createdBy: null,
+      personId,
+      now,
+    });
     return sendKey(reply, await findKey(database, accountId, id, now), null, { shown: key });
   }
 
   async function change(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const key = await keyOf(request);
+    requireOwnKey(request, key);
     const now = clock.now();
     const form = readKeyForm(key, request.body, now);
     if (!form.ok) return sendKey(reply, key, form, { status: 400 });
@@ -124,6 +131,7 @@ function KeyPage(props: {
             ['Units today', ofCap(used.day, capDay)],
             ['Units this month', ofCap(used.month, capMonth)],
             ['Created', <Time key="created" at={createdAt} />],
+            ['Created by', creatorOf(apiKey)],
             ['Last used', lastUsedAt ? <Time key="used" at={lastUsedAt} /> : 'never'],
           ]}
         />
@@ -222,6 +230,20 @@ const KEY_STATES = {
   revoked: ['bad', 'Revoked'],
 } as const;
 
+/** Who created a key. */
+function creatorOf({ createdByPerson, createdBy }: AccountKey): string {
+  return createdByPerson?.email ?? (createdBy === null ? 'operator' : `key ${createdBy}`);
+}
+
+/** @throws SoukError KEY_FORBIDDEN if the person may only change own keys, and has not created this one. */
+export function requireOwnKey(request: FastifyRequest, { createdByPerson }: AccountKey): void {
+  const { role, personId } = customerOf(request);
+  if (isAble(role, 'people') || createdByPerson?.id === personId) return;
+  throw new SoukError('KEY_FORBIDDEN', {
+    message: `Your role in this account is ${role}, so you change only the keys you have created.`,
+  });
+}
+
 export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, KeyUnits> }): VNode {
   const { keys, used } = props;
   return (
@@ -242,6 +264,7 @@ export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap
         ['Scopes', ({ scopes }) => scopes?.join(', ') ?? 'all'],
         ['Units this month', ({ id }) => (used.get(id)?.month ?? 0).toLocaleString('en'), 'number'],
         ['Created', ({ createdAt }) => <Time at={createdAt} />],
+        ['By', (key) => creatorOf(key)],
         [
           'Last used',
           ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),

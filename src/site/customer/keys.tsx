@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   type AccountKey,
   createFirstKey,
+  findKey,
   isKeyDue,
   listKeys,
   ROTATION_MS,
@@ -11,6 +12,7 @@ import {
   revokeKeys,
 } from '../../accounts/account-keys.ts';
 import { hasTestAccount, isTestAccount, testAccountOf } from '../../accounts/authentication.ts';
+import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { createTestKey } from '../../billing/test-wallet.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -23,7 +25,7 @@ import { count, Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf, enter } from '../session.ts';
 import { FirstCall, FirstKey, KeyShown, ShowFirstKey } from './first-key.tsx';
-import { KEYS_PATH, KeyTable, registerKeyPages } from './key-page.tsx';
+import { KEYS_PATH, KeyTable, registerKeyPages, requireOwnKey } from './key-page.tsx';
 
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
@@ -38,26 +40,32 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   registerKeyPages(scope, pages);
 
   async function createFirst(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const key = await createFirstKey(database, customerOf(request).accountId, clock.now());
+    const { accountId, personId } = customerOf(request);
+    const key = await createFirstKey(database, accountId, clock.now(), personId);
     if (key === null) return reply.redirect(KEYS_PATH, 303);
     return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
   }
 
   async function reset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { accountId } = customerOf(request);
+    const { accountId, personId, role } = customerOf(request);
+    if (!isAble(role, 'people'))
+      throw new SoukError('KEY_FORBIDDEN', {
+        message: `A reset ends the keys of everybody, so it requires ${rolesAble('people')}.`,
+      });
     if ((await listKeys(database, accountId, clock.now())).length === 0)
       throw new SoukError('NOT_FOUND', {
         message: 'This account has no key yet. Its first key is created with the first purchase.',
       });
-    const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now());
+    const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now(), personId);
     return sendKeys(reply, <NewKey apiKey={key} olderKeysUntil={olderKeysUntil} />);
   }
 
   async function revoke(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const form = readForm(revocation, request.body);
-    const revoked = form.ok
-      ? await revokeKeys(database, customerOf(request).accountId, form.input.id, clock.now())
-      : [];
+    const { accountId } = customerOf(request);
+    const id = form.ok ? Number(form.input.id) : 0;
+    requireOwnKey(request, await findKey(database, accountId, id, clock.now()));
+    const revoked = await revokeKeys(database, accountId, String(id), clock.now());
     if (revoked.length === 0) throw new SoukError('NOT_FOUND', { message: 'This account has no such key.' });
     return reply.redirect(KEYS_PATH, 303);
   }
@@ -148,9 +156,11 @@ export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
   scope.post(KEY_PATH, async (request, reply) => {
     if (!testMode) throw new SoukError('NOT_FOUND');
     const customer = customerOf(request);
-    const key = await createTestKey(database, customer.liveAccountId, clock.now(), testMode.unitsPerDay);
+    const { liveAccountId, personId } = customer;
+    const about = { personId, unitsPerDay: testMode.unitsPerDay };
+    const key = await createTestKey(database, liveAccountId, clock.now(), about);
     // The page after the key shows the test account.
-    await enter(pages, request, customer, testAccountOf(customer.liveAccountId));
+    await enter(pages, request, customer, testAccountOf(liveAccountId));
     return sendTestKey(reply, key, baseUrlOf(pages, request));
   });
 }

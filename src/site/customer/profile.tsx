@@ -262,7 +262,7 @@ export async function confirmBanner(
   { database, mail }: Pick<Pages, 'database' | 'mail'>,
   request: FastifyRequest,
 ): Promise<VNode | null> {
-  if (mail === 'none') return null;
+  if (mail === 'none' || request.entered?.isStaff) return null;
   const person = await findPerson(database, personOf(request).personId);
   if (!person || person.emailConfirmedAt !== null) return null;
   return (

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { addressFor } from '../../accounts/account-address.ts';
 import { createFirstKey, isKeyDue } from '../../accounts/account-keys.ts';
 import {
   cancelPurchase,
@@ -58,7 +59,7 @@ export async function payPurchase(
   const page = addressOfPurchase(id);
   // The form was sent again, for example by reloading the page.
   if (purchase.state !== 'pending') return page;
-  const absolute = `${baseUrlOf(pages, reply.request)}${page}`;
+  const absolute = `${baseUrlOf(pages, reply.request)}${addressFor(accountId, page)}`;
   const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute });
   if (step.kind === 'redirect') {
     await noteProviderRef(database, id, step.ref);
@@ -66,7 +67,12 @@ export async function payPurchase(
   }
   if (step.kind === 'waiting') return page;
   const granted = (await grantPurchase(database, id, clock.now())) ?? purchase;
-  return sendPurchase(pages, reply, granted, await createFirstKey(database, accountId, clock.now()));
+  return sendPurchase(
+    pages,
+    reply,
+    granted,
+    await createFirstKey(database, accountId, clock.now(), customerOf(reply.request).personId),
+  );
 }
 
 function addressOfPurchase(id: string): string {

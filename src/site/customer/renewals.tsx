@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { addressFor } from '../../accounts/account-address.ts';
 import { findOffer, type PlanOffer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable, type RenewalActions } from '../../billing/payments/payment-port.ts';
 import { isUpgrade, type RenewingPlan, renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
@@ -41,7 +42,7 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
   scope.post('/account/portal', async (request, reply) => {
     const { liveAccountId: accountId } = customerOf(request);
     await countPaymentRequest(pages, accountId);
-    const returnTo = `${baseUrlOf(pages, request)}${PLANS}`;
+    const returnTo = `${baseUrlOf(pages, request)}${addressFor(accountId, PLANS)}`;
     const address = await asked(() => renewals.portal(accountId, returnTo));
     return reply.redirect(address, 303);
   });

@@ -1,8 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { addressFor } from '../../accounts/account-address.ts';
 import { liveAccountOf, type Mode } from '../../accounts/authentication.ts';
-import type { Role } from '../../accounts/members.ts';
-import { addressFor } from '../account-address.ts';
+import { isAble, ROLE_TEXTS, type Role } from '../../accounts/members.ts';
 import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
@@ -138,6 +138,7 @@ export function Page(props: PageProps): VNode {
         </header>
         {viewer.kind === 'customer' && viewer.account?.isStaff && <StaffBanner account={viewer.account} />}
         <Announcements shown={page.announcements} />
+        {viewer.kind === 'customer' && viewer.account && <RoleBanner account={viewer.account} />}
         {viewer.kind === 'customer' && viewer.account?.mode === 'test' && (
           <TestModeBanner account={viewer.account} />
         )}
@@ -303,6 +304,19 @@ function StaffBanner({ account }: { account: ShownAccount }): VNode {
       <a class="button small" href={`/admin/accounts/${liveAccountOf(account.id)}`}>
         Back to the console
       </a>
+    </aside>
+  );
+}
+
+/** Tells a member what the role does not allow on most pages. */
+function RoleBanner({ account: { role, isStaff } }: { account: ShownAccount }): VNode | null {
+  if (isStaff || isAble(role, 'work')) return null;
+  const [name, may] = ROLE_TEXTS[role];
+  return (
+    <aside class="banner" aria-label="Your role">
+      <p>
+        Your role in this account is <strong>{name.toLowerCase()}</strong>: {may}. Other changes are refused.
+      </p>
     </aside>
   );
 }

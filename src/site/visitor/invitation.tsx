@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ClientBase } from 'pg';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { acceptInvitation, findInvitation, type Invitation } from '../../accounts/invitations.ts';
 import { ROLE_TEXTS } from '../../accounts/members.ts';
 import { hashPassword, setPassword } from '../../accounts/passwords.ts';
 import { createPerson, isEmailTaken } from '../../accounts/people.ts';
+import { writeAct } from '../../operator/audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Field, HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';
@@ -40,7 +42,13 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
   ): Promise<string> {
     const { session } = request;
     if (!session) throw spent();
-    const invitation = await acceptInvitation(database, given, session, clock.now());
+    const invitation = await acceptInvitation(
+      database,
+      given,
+      session,
+      clock.now(),
+      noteJoined(session.personId),
+    );
     if (!invitation) throw spent();
     return `/account/${invitation.accountId}`;
   }
@@ -59,8 +67,8 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
       const person = await createPerson(client, { email: invitation.email, name }, now);
       if (!person) throw new FormRefused(409, { '': 'This address has a profile already: sign in instead.' });
       await setPassword(client, person.id, digest, now);
-      if (!(await acceptInvitation(client, given, { personId: person.id, email: person.email }, now)))
-        throw spent();
+      const who = { personId: person.id, email: person.email };
+      if (!(await acceptInvitation(client, given, who, now, noteJoined(person.id)))) throw spent();
       return person.id;
     });
     await signInPerson(pages, request, reply, { personId, digest });
@@ -121,6 +129,11 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
       </PostForm>
     );
   }
+}
+
+function noteJoined(personId: number) {
+  return (client: ClientBase, { accountId, role }: Invitation) =>
+    writeAct(client, personId, { accountId, action: 'member.joined', target: role });
 }
 
 function spent(): SoukError {

@@ -3,6 +3,7 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { personOfReset, resetPassword } from '../../accounts/passwords.ts';
 import { confirmEmailByToken, emailOfConfirmation } from '../../accounts/people.ts';
+import { writeAct } from '../../operator/audit.ts';
 import { readUnsubscribeToken, switchOff } from '../../outbox/mail/choices.ts';
 import { TOPICS } from '../../outbox/mail/kinds/content.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
@@ -142,9 +143,10 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     refuseTooMany(pages, reply, await pages.attempts.count(attempt));
     const now = clock.now();
     const facts = { at: new Date(now).toISOString() };
-    const isSet = await resetPassword(database, token, password, now, (client, personId) =>
-      notify(pages, client, { personId, kind: 'password_changed', facts }),
-    );
+    const isSet = await resetPassword(database, token, password, now, async (client, personId) => {
+      await writeAct(client, personId, { accountId: null, action: 'person.password-reset' });
+      await notify(pages, client, { personId, kind: 'password_changed', facts });
+    });
     if (!isSet) throw resetSpent();
     clearSessionCookie(reply);
     return '/sign-in';

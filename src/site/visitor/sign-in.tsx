@@ -21,6 +21,7 @@ import {
   hasTwoFactor,
   verifyCode,
 } from '../../accounts/two-factor.ts';
+import { writeAct } from '../../operator/audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import {
   Field,
@@ -222,7 +223,9 @@ async function finishSignIn(
     network: networkOf(request.ip),
     browser: (request.headers['user-agent'] ?? 'unknown').slice(0, 200),
   };
-  await notify(pages, pages.database, { personId: stored.personId, kind: 'new_sign_in', facts });
+  const { personId } = stored;
+  await writeAct(pages.database, personId, { accountId: null, action: 'person.signed-in' });
+  await notify(pages, pages.database, { personId, kind: 'new_sign_in', facts });
 }
 
 export const accountName = z

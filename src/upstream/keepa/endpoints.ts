@@ -14,7 +14,7 @@ import type { Seller } from '../../operations/market/seller.ts';
 import type { Domain } from '../../operations/params/domain.ts';
 import { isRecord } from '../../operations/params/request.ts';
 import type { ExactInteger } from '../../operations/params/scalars.ts';
-import { productsIn } from '../../operations/products/detail-level.ts';
+import { productsIn } from '../../operations/products/product.ts';
 import { madeFrom } from '../../results/cache.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 

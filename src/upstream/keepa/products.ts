@@ -1,5 +1,5 @@
 import type { ProductOptions } from '../../operations/market/product.ts';
-import { type Product, productsIn } from '../../operations/products/detail-level.ts';
+import { type Product, productsIn } from '../../operations/products/product.ts';
 import { madeFrom } from '../../results/cache.ts';
 import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 

@@ -164,7 +164,7 @@ function exhausted({ body }: HttpResponse): TokenReading {
 export interface CallContext extends Cancellable {
   /** Deadline of the answer, Unix milliseconds. */
   deadlineAt: number;
-  /** No request waits for the answer: the call leaves a reserve of tokens, and fails at once without tokens. */
+  /** No request waits for the answer: the call leaves a reserve of tokens, and fails immediately without tokens. */
   readonly background: boolean;
   /** Called when an attempt has its tokens and is sent. */
   onSending?(): void;
@@ -204,110 +204,127 @@ const MANY_TOKENS = 50;
 /** Delays before the second, third, ... attempt after a temporary failure. */
 const RETRY_DELAYS_MS = [100, 300, 700];
 
-export function createKeepaTransport(deps: {
+interface TransportDeps {
   baseUrl: string;
   key: string;
   http: HttpClient;
   tokens: TokenBucket;
   clock: Clock;
   log: Logger;
-}): KeepaTransport {
-  const { baseUrl, key, http, tokens, clock, log } = deps;
+}
 
-  /** Sends a call when tokens are available, and again when the provider rejects it for lack of tokens. */
-  async function attempt<T>(
-    call: KeepaCall,
-    context: CallContext,
-    maxBytes: number,
-    read: (response: HttpResponse) => Answer<T>,
-  ): Promise<T> {
-    for (;;) {
-      throwIfAborted(context);
-      const lease = await tokens.take(call.cost, context);
-      let outcome: TokenOutcome = { spent: 0 };
-      let spent = 0;
-      try {
-        throwIfAborted(context);
-        outcome = 'lost';
-        context.onSending?.();
-        const request = requestOf(call, baseUrl, key);
-        const response = await http.send({ ...request, signal: context.signal, maxBytes });
-        if (response.status === 429) {
-          outcome = exhausted(response);
-          // The next iteration must find the bucket empty.
-          await lease.settle(outcome);
-          continue;
-        }
-        const { result, reading } = read(response);
-        outcome = reading ?? { spent: call.cost };
-        spent = reading?.consumed ?? call.cost;
-        return result;
-      } catch (error) {
-        if (error instanceof Refusal && error.reading) {
-          outcome = error.reading;
-          spent = error.reading.consumed ?? 0;
-        } else if (isUnsent(error)) outcome = { spent: 0 };
-        throw error;
-      } finally {
-        if (spent > 0) context.onSpent?.(spent);
-        // The transport does not wait for this: an unsettled lease expires, and counts as spent.
-        void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
-      }
-    }
-  }
-
-  async function send<T>(
-    call: KeepaCall,
-    context: CallContext,
-    maxBytes: number,
-    read: (response: HttpResponse) => Answer<T>,
-  ): Promise<T> {
-    const { signal } = context;
-    const once = () =>
-      attempt(call, context, maxBytes, read).catch((error: unknown) => {
-        throw signal.aborted || !mayPass(error) ? new AbortError(error as Error) : error;
-      });
-    try {
-      return await pRetry(once, {
-        retries: call.cost >= MANY_TOKENS ? 1 : RETRY_DELAYS_MS.length,
-        // Delays use the injected clock, so that tests do not wait.
-        minTimeout: 0,
-        maxTimeout: 0,
-        onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
-          if (retriesLeft > 0) await sleep(clock, RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, signal);
-        },
-      });
-    } catch (error) {
-      throw publicError(error, call, signal);
-    }
-  }
-
-  function publicError(error: unknown, { path }: KeepaCall, signal: AbortSignal): Error {
-    if (error instanceof TokensAwaited) return error;
-    if (signal.aborted) return new SoukError('UPSTREAM_TIMEOUT', { cause: error });
-    if (error instanceof SoukError) return error;
-    const errorId = randomUUID();
-    const { message, operatorMustAct } = describe(error);
-    // Upstream's message may repeat the request, including our key.
-    const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
-    if (operatorMustAct) log.error(facts, 'data provider rejected the API key');
-    else log.warn(facts, 'data provider request failed');
-    const details = { metadata: { errorId }, cause: `${path}: ${facts.reason}` };
-    return error instanceof Refusal && error.isForValue
-      ? new RequestRejected('UPSTREAM_ERROR', details)
-      : new SoukError('UPSTREAM_ERROR', details);
-  }
-
+export function createKeepaTransport(deps: TransportDeps): KeepaTransport {
+  const picture = { maxBytes: MAX_PICTURE_BYTES, read: readPicture };
   return {
     json: (call, context) =>
-      send(call, context, MAX_JSON_BYTES, (response) => {
-        const answer = readJson(response);
-        if (call.payload) requirePayload(answer, call.payload);
-        if (response.compressed) noteAnswer(answer.result, response.compressed);
-        return answer;
+      send(deps, call, context, {
+        maxBytes: MAX_JSON_BYTES,
+        read(response) {
+          const answer = readJson(response);
+          if (call.payload) requirePayload(answer, call.payload);
+          if (response.compressed) noteAnswer(answer.result, response.compressed);
+          return answer;
+        },
       }),
-    picture: (call, context) => send(call, context, MAX_PICTURE_BYTES, readPicture),
+    picture: (call, context) => send(deps, call, context, picture),
   };
+}
+
+/** How an answer is read. */
+interface Reading<T> {
+  maxBytes: number;
+  read(response: HttpResponse): Answer<T>;
+}
+
+/** Sends a call, and again after a temporary failure. */
+async function send<T>(
+  deps: TransportDeps,
+  call: KeepaCall,
+  context: CallContext,
+  reading: Reading<T>,
+): Promise<T> {
+  const { signal } = context;
+  const once = () =>
+    attempt(deps, call, context, reading).catch((error: unknown) => {
+      throw signal.aborted || !mayPass(error) ? new AbortError(error as Error) : error;
+    });
+  try {
+    return await pRetry(once, {
+      retries: call.cost >= MANY_TOKENS ? 1 : RETRY_DELAYS_MS.length,
+      // Delays use the injected clock, so that tests do not wait.
+      minTimeout: 0,
+      maxTimeout: 0,
+      onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
+        if (retriesLeft > 0) await sleep(deps.clock, RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, signal);
+      },
+    });
+  } catch (error) {
+    throw publicError(deps, error, call, signal);
+  }
+}
+
+/** Sends a call when tokens are available, and again when the provider rejects it for lack of tokens. */
+async function attempt<T>(
+  { baseUrl, key, http, tokens, log }: TransportDeps,
+  call: KeepaCall,
+  context: CallContext,
+  { maxBytes, read }: Reading<T>,
+): Promise<T> {
+  for (;;) {
+    throwIfAborted(context);
+    const lease = await tokens.take(call.cost, context);
+    let outcome: TokenOutcome = { spent: 0 };
+    let spent = 0;
+    try {
+      throwIfAborted(context);
+      outcome = 'lost';
+      context.onSending?.();
+      const request = requestOf(call, baseUrl, key);
+      const response = await http.send({ ...request, signal: context.signal, maxBytes });
+      if (response.status === 429) {
+        outcome = exhausted(response);
+        // The next iteration must find the bucket empty.
+        await lease.settle(outcome);
+        continue;
+      }
+      const { result, reading } = read(response);
+      outcome = reading ?? { spent: call.cost };
+      spent = reading?.consumed ?? call.cost;
+      return result;
+    } catch (error) {
+      if (error instanceof Refusal && error.reading) {
+        outcome = error.reading;
+        spent = error.reading.consumed ?? 0;
+      } else if (isUnsent(error)) outcome = { spent: 0 };
+      throw error;
+    } finally {
+      if (spent > 0) context.onSpent?.(spent);
+      // The transport does not wait for this: an unsettled lease expires, and counts as spent.
+      void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
+    }
+  }
+}
+
+/** Returns the public error of a failure, and logs the reason. */
+function publicError(
+  { key, log }: TransportDeps,
+  error: unknown,
+  { path }: KeepaCall,
+  signal: AbortSignal,
+): Error {
+  if (error instanceof TokensAwaited) return error;
+  if (signal.aborted) return new SoukError('UPSTREAM_TIMEOUT', { cause: error });
+  if (error instanceof SoukError) return error;
+  const errorId = randomUUID();
+  const { message, operatorMustAct } = describe(error);
+  // Upstream's message may repeat the request, including our key.
+  const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
+  if (operatorMustAct) log.error(facts, 'data provider rejected the API key');
+  else log.warn(facts, 'data provider request failed');
+  const details = { metadata: { errorId }, cause: `${path}: ${facts.reason}` };
+  return error instanceof Refusal && error.isForValue
+    ? new RequestRejected('UPSTREAM_ERROR', details)
+    : new SoukError('UPSTREAM_ERROR', details);
 }
 
 function requestOf(

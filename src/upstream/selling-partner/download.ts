@@ -4,6 +4,7 @@ import { request } from 'undici';
 import { z } from 'zod';
 import type { ReportSite } from '../../operations/brand-analytics/keywords.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import { ProviderRefusal, type ReportProvider } from './report-provider.ts';
 
 interface Document {
@@ -20,7 +21,7 @@ interface DownloadDeps {
 const RESUME_DELAYS_MS = [1_000, 5_000, 30_000, 60_000];
 
 /** The connection is closed when the server sends no data for this time. */
-const SILENCE_MS = 60_000;
+const SILENCE_MS = MINUTE_MS;
 
 /**
  * Streams the stored bytes of a document. An interrupted download is resumed at its offset with a new address, because

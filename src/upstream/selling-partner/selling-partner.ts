@@ -6,8 +6,10 @@ import {
 } from '@sp-api-sdk/reports-api-2021-06-30';
 import pRetry from 'p-retry';
 import { z } from 'zod';
-import { addDays, REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
+import { addDays } from '../../platform/calendar.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import { createHttpClient, type HttpClient } from '../http-client.ts';
 import { type Credentials, ProviderRefusal, type Region, type ReportProvider } from './report-provider.ts';
 
@@ -18,7 +20,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const MOST_BYTES = 65_536;
 
 /** A token is not used shortly before it expires, because the call that uses it takes time. */
-const MARGIN_MS = 60_000;
+const MARGIN_MS = MINUTE_MS;
 
 const answerSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 
@@ -114,36 +116,6 @@ export function openSellingPartner(credentials: Credentials, clock: Clock): Repo
     return client;
   }
 
-  /** Sends a call with retries. */
-  async function call<T>(
-    name: 'createReport' | 'getReport' | 'getReportDocument',
-    signal: AbortSignal,
-    send: (options: { signal: AbortSignal; timeout: number }) => Promise<{ data: unknown }>,
-    schema: z.ZodType<T>,
-  ): Promise<T> {
-    const once = async () => {
-      try {
-        const { data } = await send({ signal, timeout: ANSWER_TIMEOUT_MS });
-        return schema.parse(data);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error instanceof ProviderRefusal ? error : faultOf(name, error);
-      }
-    };
-    return pRetry(once, {
-      retries: RETRY_DELAYS_MS.length,
-      // Time comes from the injected clock.
-      minTimeout: 0,
-      maxTimeout: 0,
-      signal,
-      shouldRetry: ({ error }) => error instanceof ProviderRefusal && error.mayPass,
-      async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
-        if (retriesLeft === 0 || !(error instanceof ProviderRefusal) || !error.mayPass) return;
-        await sleep(clock, Math.max(RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, error.quotaMs), signal);
-      },
-    });
-  }
-
   return {
     async requestReport(site, week, signal) {
       const body = {
@@ -154,19 +126,54 @@ export function openSellingPartner(credentials: Credentials, clock: Clock): Repo
         marketplaceIds: [REPORT_SITES[site].marketplaceId],
       };
       const send = (options: object) => clientOf(site).createReport({ body }, options);
-      return (await call('createReport', signal, send, orderSchema)).reportId;
+      return (await call('createReport', { clock, signal }, send, orderSchema)).reportId;
     },
     async state(site, reportId, signal) {
       const send = (options: object) => clientOf(site).getReport({ reportId }, options);
-      const { processingStatus, reportDocumentId } = await call('getReport', signal, send, stateSchema);
+      const { processingStatus, reportDocumentId } = await call(
+        'getReport',
+        { clock, signal },
+        send,
+        stateSchema,
+      );
       return { status: processingStatus, documentId: reportDocumentId ?? null };
     },
     async addressOf(site, reportDocumentId, signal) {
       const send = (options: object) => clientOf(site).getReportDocument({ reportDocumentId }, options);
-      return new URL((await call('getReportDocument', signal, send, documentSchema)).url);
+      return new URL((await call('getReportDocument', { clock, signal }, send, documentSchema)).url);
     },
     close: () => http.close(),
   };
+}
+
+/** Sends a call with retries. */
+async function call<T>(
+  name: keyof typeof PATHS,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  send: (options: { signal: AbortSignal; timeout: number }) => Promise<{ data: unknown }>,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  const once = async () => {
+    try {
+      const { data } = await send({ signal, timeout: ANSWER_TIMEOUT_MS });
+      return schema.parse(data);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof ProviderRefusal ? error : faultOf(name, error);
+    }
+  };
+  return pRetry(once, {
+    retries: RETRY_DELAYS_MS.length,
+    // Time comes from the injected clock.
+    minTimeout: 0,
+    maxTimeout: 0,
+    signal,
+    shouldRetry: ({ error }) => error instanceof ProviderRefusal && error.mayPass,
+    async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
+      if (retriesLeft === 0 || !(error instanceof ProviderRefusal) || !error.mayPass) return;
+      await sleep(clock, Math.max(RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, error.quotaMs), signal);
+    },
+  });
 }
 
 const orderSchema = z.object({ reportId: z.string().min(1) });

@@ -1,4 +1,5 @@
 import type { Property } from '../../operations/trends/keyword-question.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters, type SoukError } from '../../platform/errors.ts';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { stringifyJson } from '../../platform/json.ts';
@@ -87,7 +88,7 @@ export function unknownGeo(geo: string): SoukError {
 }
 
 /** Calls to explore have the strictest limit, so its answers are kept for as long as their tokens are valid. */
-const TOKEN_LIFETIME_MS = 24 * 3_600_000;
+const TOKEN_LIFETIME_MS = DAY_MS;
 
 /** The endpoint with the data of each widget type. */
 const DATA_PATHS: Record<string, string> = {
@@ -103,89 +104,87 @@ interface WidgetData<T> {
   read(answer: unknown, request: Record<string, unknown>): T;
 }
 
-/** The keyword API of the Trends site: explore returns widgets, whose tokens give access to their data for a day. */
-export function createKeywordClient(deps: {
+interface KeywordDeps {
   baseUrl: string;
   explore: ExploreClient;
   widgetData: RateLimitedEndpoint;
-}): KeywordTrends {
-  const { baseUrl, explore, widgetData } = deps;
+}
 
-  async function fetchData<T>(
-    question: KeywordQuestion,
-    context: TrendsContext,
-    widget: Widget | undefined,
-    read: WidgetData<T>['read'],
-  ): Promise<T> {
-    if (!widget) throw new Refusal('malformed', 'the explore answer lacks the widget');
-    const { type, request, token } = widget;
-    const path = DATA_PATHS[type];
-    if (!path) throw new Refusal('malformed', `no data are known for a widget of type ${type}`);
-    const params = { hl: question.hl, tz: -question.timezone, req: stringifyJson(request), token };
-    const url = trendsUrl(baseUrl, `/trends/api/widgetdata/${path}`, params);
-    return widgetData.ask(
-      { method: 'GET', url },
-      (response) => read(readGuarded(response), request),
-      context,
-    );
-  }
-
-  /**
-   * Fetches the data of one widget. A stored explore answer is replaced once, when upstream refuses its token or when it
-   * lacks the widget, because upstream omits widgets at times.
-   */
-  async function dataOf<T>(
-    question: KeywordQuestion,
-    context: TrendsContext,
-    { choose, read }: WidgetData<T>,
-  ): Promise<T> {
-    const preliminary = { identity: exploreId(question), freshForMs: TOKEN_LIFETIME_MS };
-    let isNew = false;
-    const fetch = () => {
-      isNew = true;
-      return explore.fetchWidgets(question, context);
-    };
-    const explored = (insteadOf?: Widget[]) =>
-      context.prepare(preliminary, fetch, insteadOf ? { insteadOf } : {});
-    try {
-      let widgets = await explored();
-      if (!choose(widgets) && !isNew) widgets = await explored(widgets);
-      try {
-        return await fetchData(question, context, choose(widgets), read);
-      } catch (error) {
-        if (!(error instanceof Refusal && error.kind === 'staleToken')) throw error;
-        return await fetchData(question, context, choose(await explored(widgets)), read);
-      }
-    } catch (error) {
-      throw publicError(error, context);
-    }
-  }
-
+/** The keyword API of the Trends site: explore returns widgets, whose tokens give access to their data for a day. */
+export function createKeywordClient(deps: KeywordDeps): KeywordTrends {
   return {
     interestOverTime: (question, context) =>
-      dataOf(question, context, {
+      dataOf(deps, question, context, {
         choose: (widgets) => widgetOf(widgets, 'TIMESERIES'),
         read: (answer, { resolution }) => readTimeline(answer, resolution, question.keywords.length),
       }),
 
     interestByRegion: (question, resolution, context) =>
-      dataOf(question, context, {
+      dataOf(deps, question, context, {
         choose: (widgets) => withResolution(widgetOf(widgets, 'GEO_MAP'), resolution),
         read: (answer, request) => readRegions(answer, request.resolution, question.keywords.length),
       }),
 
     relatedQueries: (question, keyword, context) =>
-      dataOf(question, context, {
+      dataOf(deps, question, context, {
         choose: (widgets) => widgetOf(widgets, 'RELATED_QUERIES', keyword),
         read: readRelatedQueries,
       }),
 
     relatedTopics: (question, context) =>
-      dataOf(question, context, {
+      dataOf(deps, question, context, {
         choose: (widgets) => widgetOf(widgets, 'RELATED_TOPICS'),
         read: readRelatedTopics,
       }),
   };
+}
+
+/**
+ * Fetches the data of one widget. A stored explore answer is replaced once, when upstream refuses its token or when it
+ * lacks the widget, because upstream omits widgets at times.
+ */
+async function dataOf<T>(
+  deps: KeywordDeps,
+  question: KeywordQuestion,
+  context: TrendsContext,
+  { choose, read }: WidgetData<T>,
+): Promise<T> {
+  const preliminary = { identity: exploreId(question), freshForMs: TOKEN_LIFETIME_MS };
+  let isNew = false;
+  const fetch = () => {
+    isNew = true;
+    return deps.explore.fetchWidgets(question, context);
+  };
+  const explored = (insteadOf?: Widget[]) =>
+    context.prepare(preliminary, fetch, insteadOf ? { insteadOf } : {});
+  try {
+    let widgets = await explored();
+    if (!choose(widgets) && !isNew) widgets = await explored(widgets);
+    try {
+      return await fetchData(deps, question, context, choose(widgets), read);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.kind === 'staleToken')) throw error;
+      return await fetchData(deps, question, context, choose(await explored(widgets)), read);
+    }
+  } catch (error) {
+    throw publicError(error, context);
+  }
+}
+
+async function fetchData<T>(
+  { baseUrl, widgetData }: KeywordDeps,
+  question: KeywordQuestion,
+  context: TrendsContext,
+  widget: Widget | undefined,
+  read: WidgetData<T>['read'],
+): Promise<T> {
+  if (!widget) throw new Refusal('malformed', 'the explore answer lacks the widget');
+  const { type, request, token } = widget;
+  const path = DATA_PATHS[type];
+  if (!path) throw new Refusal('malformed', `no data are known for a widget of type ${type}`);
+  const params = { hl: question.hl, tz: -question.timezone, req: stringifyJson(request), token };
+  const url = trendsUrl(baseUrl, `/trends/api/widgetdata/${path}`, params);
+  return widgetData.ask({ method: 'GET', url }, (response) => read(readGuarded(response), request), context);
 }
 
 /** Returns the identity of an explore answer. It omits the time zone, which affects only the display of times. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Result } from 'ioredis';
 import pRetry from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import { HOUR_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
@@ -82,8 +83,8 @@ export function publicError(
 }
 
 /**
- * Paces the calls of all workers to one rate-limited endpoint, through Redis: a burst at once, then one call in each
- * interval, and none for a while after the provider refuses.
+ * Paces the calls of all workers to one rate-limited endpoint, through Redis: a burst immediately, then one call in each
+ * interval, and no call for a while after the provider refuses.
  */
 export interface Pacer {
   /**
@@ -91,7 +92,7 @@ export interface Pacer {
    * @throws Refusal `paused` if the wait would be too long; TokensAwaited in the background; the signal's reason when it
    *   aborts.
    */
-  turn(context: TurnContext): Promise<void>;
+  waitForSlot(context: SlotContext): Promise<void>;
   /**
    * Blocks all calls for `firstMs`, and twice as long for each further pause soon after, up to `longestMs`; at least for
    * `leastMs`, default 0.
@@ -99,7 +100,7 @@ export interface Pacer {
   pause(pause: { firstMs: number; longestMs: number; leastMs?: number }): Promise<void>;
 }
 
-interface TurnContext extends Cancellable {
+interface SlotContext extends Cancellable {
   /** Unix milliseconds. */
   deadlineAt: number;
   /** No request waits for the answer. */
@@ -109,7 +110,7 @@ interface TurnContext extends Cancellable {
 export interface Pace {
   /** Milliseconds from one call to the next. */
   intervalMs: number;
-  /** Calls that may be sent at once after an idle period. */
+  /** Calls that may be sent immediately after an idle period. */
   burst: number;
 }
 
@@ -117,14 +118,14 @@ export interface Pace {
 export const LONGEST_WAIT_MS = 20_000;
 
 /** A refusal counts as the first again after this time without one. */
-const FORGIVE_MS = 3_600_000;
+const FORGIVE_MS = HOUR_MS;
 
 /**
  * A hash: `next` is the time when the intervals of all calls so far end, `openAt` the end of a pause, `refusals` the
- * number of consecutive pauses. Times are Unix milliseconds. Returns the wait for the turn that was taken; a negative
- * number is the wait that would have been needed, and no turn was taken.
+ * number of consecutive pauses. Times are Unix milliseconds. Returns the wait for the slot that was taken; a negative
+ * number is the wait that would have been needed, and no slot was taken.
  */
-const TURN = `
+const TAKE_SLOT = `
   local now, interval, burst, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
   local state = redis.call('HMGET', KEYS[1], 'next', 'openAt')
   local from = math.max(now, tonumber(state[2] or '0'))
@@ -149,17 +150,17 @@ const PAUSE = `
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    soukTakeTurn(...args: (string | number)[]): Result<number, Context>;
+    soukTakeSlot(...args: (string | number)[]): Result<number, Context>;
     soukPause(...args: (string | number)[]): Result<unknown, Context>;
   }
 }
 
 export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pace, clock: Clock): Pacer {
-  redis.defineCommand('soukTakeTurn', { numberOfKeys: 1, lua: TURN });
+  redis.defineCommand('soukTakeSlot', { numberOfKeys: 1, lua: TAKE_SLOT });
   redis.defineCommand('soukPause', { numberOfKeys: 1, lua: PAUSE });
 
   return {
-    async turn(context) {
+    async waitForSlot(context) {
       const { deadlineAt } = context;
       const signal = beforeSending(context);
       signal.throwIfAborted();
@@ -167,7 +168,7 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
       for (;;) {
         const now = clock.now();
         const longest = context.background ? 0 : Math.max(0, until - now);
-        const waitMs = await redis.soukTakeTurn(key, now, intervalMs, burst, longest);
+        const waitMs = await redis.soukTakeSlot(key, now, intervalMs, burst, longest);
         if (waitMs < 0) {
           if (context.background) throw new TokensAwaited(-waitMs);
           throw new Refusal('paused', `no call may be sent for ${-waitMs} ms`, { retryAfterMs: -waitMs });
@@ -193,12 +194,12 @@ export interface RateLimitedEndpoint {
    * Sends a call and reads its answer, which has status 200.
    * @throws Refusal when retries do not help.
    */
-  ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
+  ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: SlotContext): Promise<T>;
   /**
    * Opens a page to obtain its cookie. A failure is ignored, because an answer of the API may set the cookie as well.
    * @throws Refusal when the endpoint is paused, or the page redirects to the captcha.
    */
-  visit(url: URL, context: TurnContext): Promise<void>;
+  visit(url: URL, context: SlotContext): Promise<void>;
 }
 
 /** The cookie that some endpoints require. */
@@ -220,42 +221,28 @@ const FAULT_DELAY_MS = 300;
 /** An exhausted limit recovers within minutes; a blocked address stays blocked for hours. */
 const PAUSES: Partial<Record<RefusalKind, { firstMs: number; longestMs: number }>> = {
   rateLimited: { firstMs: 10_000, longestMs: 600_000 },
-  captcha: { firstMs: 600_000, longestMs: 4 * 3_600_000 },
+  captcha: { firstMs: 600_000, longestMs: 4 * HOUR_MS },
 };
 
-export function createRateLimitedEndpoint(deps: {
+interface EndpointDeps {
   http: HttpClient;
   pacer: Pacer;
   clock: Clock;
   cookies?: Cookies;
-}): RateLimitedEndpoint {
-  const { http, pacer, clock, cookies } = deps;
+}
+
+export function createRateLimitedEndpoint(deps: EndpointDeps): RateLimitedEndpoint {
+  const { pacer, clock } = deps;
 
   async function pauseAfter({ kind, retryAfterMs = 0 }: Refusal): Promise<void> {
     const pause = PAUSES[kind];
     if (pause) await pacer.pause({ ...pause, leastMs: Math.min(retryAfterMs, pause.longestMs) });
   }
 
-  async function send(
-    request: EndpointRequest & Pick<HttpRequest, 'headOnly'>,
-    signal: AbortSignal,
-  ): Promise<{ response: HttpResponse; isCookieNew: boolean }> {
-    const cookie = (await cookies?.current()) ?? null;
-    const headers = cookie === null ? {} : { cookie };
-    const response = await http
-      .send({ ...request, headers, signal, maxBytes: MAX_BYTES })
-      .catch((cause: unknown) => {
-        // An oversized answer would be oversized again.
-        const kind = cause instanceof BodyTooLargeError ? 'malformed' : 'failed';
-        throw new Refusal(kind, describe(cause), { cause });
-      });
-    return { response, isCookieNew: (await cookies?.learn(response)) ?? false };
-  }
-
   return {
     async visit(url, context) {
-      await pacer.turn(context);
-      const page = await send({ method: 'GET', url, headOnly: true }, context.signal).catch((error) => {
+      await pacer.waitForSlot(context);
+      const page = await send(deps, { method: 'GET', url, headOnly: true }, context.signal).catch((error) => {
         if (context.signal.aborted) throw error;
         return null;
       });
@@ -270,10 +257,10 @@ export function createRateLimitedEndpoint(deps: {
       const chances = { ...SECOND_CHANCES };
       let isPaced = false;
       const attempt = async () => {
-        // The call is repeated at once with the cookie that the refusal set.
-        if (!isPaced) await pacer.turn(context);
+        // The call is repeated immediately with the cookie that the refusal set.
+        if (!isPaced) await pacer.waitForSlot(context);
         isPaced = false;
-        const { response, isCookieNew } = await send(request, signal);
+        const { response, isCookieNew } = await send(deps, request, signal);
         // A second request for a new cookie is a rate limit.
         const isGate = isCookieNew && (chances.cookieGate ?? 0) > 0;
         if (response.status !== 200) throw refusalOf(response, isGate, clock.now());
@@ -298,6 +285,24 @@ export function createRateLimitedEndpoint(deps: {
       });
     },
   };
+}
+
+/** Sends a request with the present cookie, and stores the cookie of the answer. */
+async function send(
+  { http, cookies }: EndpointDeps,
+  request: EndpointRequest & Pick<HttpRequest, 'headOnly'>,
+  signal: AbortSignal,
+): Promise<{ response: HttpResponse; isCookieNew: boolean }> {
+  const cookie = (await cookies?.current()) ?? null;
+  const headers = cookie === null ? {} : { cookie };
+  const response = await http
+    .send({ ...request, headers, signal, maxBytes: MAX_BYTES })
+    .catch((cause: unknown) => {
+      // An oversized answer would be oversized again.
+      const kind = cause instanceof BodyTooLargeError ? 'malformed' : 'failed';
+      throw new Refusal(kind, describe(cause), { cause });
+    });
+  return { response, isCookieNew: (await cookies?.learn(response)) ?? false };
 }
 
 /** Redirects are not followed, because their target is a web page with status 200. */

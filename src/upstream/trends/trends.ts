@@ -5,6 +5,7 @@ import type { Property } from '../../operations/trends/keyword-question.ts';
 import type { Related, RelatedQuery, RelatedTopic } from '../../operations/trends/related.ts';
 import type { TrendList } from '../../operations/trends/trending.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { WEEK_MS } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
@@ -89,7 +90,7 @@ export type Trends = KeywordTrends & TrendingNow;
 const NID = /^NID=[\x21-\x3a\x3c-\x7e]{1,4096}(?=\s*(;|$))/;
 
 /** Upstream's cookie is valid for months; fetching a new one early costs one call. */
-const LIFETIME_MS = 7 * 86_400_000;
+const LIFETIME_MS = WEEK_MS;
 
 /** Stores the NID cookie for all workers. Any answer may renew it. */
 function createNidCookie(redis: Redis, key: string): Cookies {
@@ -106,7 +107,7 @@ function createNidCookie(redis: Redis, key: string): Cookies {
 }
 
 /**
- * The site limits each of its three endpoints separately. Explore accepts about 90 calls at once and 60 a minute
+ * The site limits each of its three endpoints separately. Explore accepts about 90 calls in a burst and 60 a minute
  * (measured); these limits are lower, because all workers may share one address. The limits of the others are unknown.
  */
 const PACES = {

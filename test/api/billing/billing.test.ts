@@ -14,10 +14,7 @@ const test = base.extend('customer', async ({ souk, upstream: _ }) => {
 
 const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);
 
-test('usage has the calls and units of each day and operation, and their sums', async ({
-  souk,
-  customer,
-}) => {
+test('usage has calls and units of each day and operation, and their sums', async ({ souk, customer }) => {
   const today = dayOf(souk.clock.now());
   expect((await customer.get('/api/usage')).json.data).toEqual({
     from: dayOf(souk.clock.now() - 29 * 86_400_000),
@@ -31,10 +28,7 @@ test('usage has the calls and units of each day and operation, and their sums', 
   expect(table.text).toBe(`day,operation,calls,units\n${today},market.product,2,3\n`);
 });
 
-test('usage by key has the calls and units of each day and key, and lines of the ledger name the key', async ({
-  souk,
-  customer,
-}) => {
+test('usage by key has calls and units by day and key; ledger lines name it', async ({ souk, customer }) => {
   const today = dayOf(souk.clock.now());
   const { key } = (await customer.get('/api/quota')).json.data;
   const { usage, units } = (await customer.get('/api/usage?by=key')).json.data;
@@ -54,9 +48,7 @@ test('usage of another account is empty', async ({ souk, customer: _ }) => {
   expect((await other.get('/api/ledger')).json.data).toEqual({ ledger: [], nextCursor: null });
 });
 
-test('the pages of the ledger have every line once, and their changes add up to the units used', async ({
-  customer,
-}) => {
+test('the pages of the ledger have every line once, and add up to the units used', async ({ customer }) => {
   const lines = [];
   for (let cursor = ''; cursor !== null; ) {
     const { data } = (await customer.get(`/api/ledger?limit=1${cursor && `&cursor=${cursor}`}`)).json;

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { openQueues } from '../../../jobs/queues.ts';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
@@ -22,8 +23,6 @@ test.afterEach(async ({ souk, release }) => {
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
 
-const DAY_MS = 86_400_000;
-
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 
 async function newJob(client: Client, path = pathOf(newAsin())): Promise<string> {
@@ -37,12 +36,7 @@ async function ledger(souk: Souk, account: TestAccount) {
   return lines.map(({ kind, units }) => [kind, units]);
 }
 
-test('a cancelled queued job never runs, and releases all its units', async ({
-  souk,
-  account,
-  client,
-  release,
-}) => {
+test('a cancelled queued job never runs, releases its units', async ({ souk, account, client, release }) => {
   await stopWorkers(souk);
   const [a, b] = [newAsin(), newAsin()];
   const job = await newJob(client, pathOf(a, b));
@@ -95,12 +89,7 @@ test('a running job whose request was sent runs to its end, is charged, and its 
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
-test('a job that was sent in part is charged for that part, and the rest is released', async ({
-  souk,
-  account,
-  client,
-  release,
-}) => {
+test('a job that was sent in part is charged for that part', async ({ souk, account, client, release }) => {
   await souk.addWorker();
   // With offers, a request has 20 products, and a call has four requests under way.
   const asins = Array.from({ length: 100 }, newAsin);
@@ -142,11 +131,7 @@ test('requests that wait for the job receive CANCELLED', async ({ souk, client }
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a request that was sent continues for both accounts that wait for it', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('a request that was sent goes on for both accounts that wait', async ({ souk, client, release }) => {
   const asin = newAsin();
   const job = await newJob(client, pathOf(asin));
   await souk.upstream.received(1, 'product');
@@ -164,7 +149,7 @@ test('a request that was sent continues for both accounts that wait for it', asy
   expect([await unitsUsed(client), await unitsUsed(other)]).toEqual([1, 1]);
 });
 
-test('a job that follows the fetch of another account is cancelled at once, and does not affect the fetch of another account', async ({
+test('a job that follows the fetch of another account is cancelled immediately, and does not affect the fetch of another account', async ({
   souk,
   client,
   release,
@@ -185,11 +170,7 @@ test('a job that follows the fetch of another account is cancelled at once, and 
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
-test('refuses to cancel a job that other requests of the account have joined', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('refuses to cancel a job that others of the account have joined', async ({ souk, client, release }) => {
   const path = pathOf(newAsin());
   const job = await newJob(client, path);
   await souk.upstream.received(1, 'product');
@@ -237,11 +218,7 @@ test('releases the units once when a job is cancelled many times', async ({ souk
   ]);
 });
 
-test('the same request after a cancellation is a new call with a new job', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('the same request after a cancellation makes a new job', async ({ souk, client, release }) => {
   await stopWorkers(souk);
   const path = pathOf(newAsin());
   const job = await newJob(client, path);
@@ -260,23 +237,7 @@ test('accepts a content type without a body', async ({ client }) => {
   expect((await client.get(job, { method: 'DELETE', headers })).status).toBe(200);
 });
 
-test('returns 404 for a job of another account, which continues', async ({ souk, client, release }) => {
-  const job = await newJob(client);
-  const stranger = await souk.client();
-  for (const place of [job, '/api/jobs/01890000-0000-7000-8000-000000000000', '/api/jobs/none']) {
-    const { status, json } = await cancel(client, place, stranger);
-    expect([status, json.code]).toEqual([404, 'JOB_NOT_FOUND']);
-  }
-  expect((await stranger.raw(job, { method: 'DELETE' })).status).toBe(401);
-  release();
-  expect((await client.get(`${job}?wait=30`)).json.data.state).toBe('done');
-});
-
-test('a worker does not start a job that was cancelled before it received it', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('a worker does not start a job cancelled before it receives it', async ({ souk, client, release }) => {
   const keys = redisKeys(souk.redisNamespace);
   const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'), PATIENCE);
   const queues = openQueues(redis, keys, createLogger('silent'));
@@ -309,7 +270,7 @@ test('cancels a call of a batch by its id', async ({ souk, account, client }) =>
   await background.close();
 });
 
-test('refuses to cancel a call of a batch until its deadline if a request has joined it', async ({
+test('does not cancel a call of a batch if a request has joined it, until the deadline of the call', async ({
   souk,
   account,
   client,

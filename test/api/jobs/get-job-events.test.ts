@@ -23,7 +23,7 @@ async function newJob(client: Client, from = client): Promise<{ path: string; ev
 
 const names = ({ events }: Listener) => events.map(({ name }) => name);
 
-test('sends the job at once, on every change and at its end, then closes', async ({
+test('sends the job immediately, on every change and at its end, then closes', async ({
   souk,
   client,
   release,
@@ -175,20 +175,6 @@ test('can be read with EventSource', async ({ client, release }) => {
   await ended;
   source.close();
   expect(received.at(-1)).toEqual({ type: 'end', state: 'done' });
-});
-
-test('returns 404 for a job of another account and for an unknown job', async ({ souk, client }) => {
-  const { events } = await newJob(client);
-  const stranger = await souk.client();
-  for (const path of [
-    events,
-    '/api/jobs/01890000-0000-7000-8000-000000000000/events',
-    '/api/jobs/x/events',
-  ]) {
-    const { status, json } = await stranger.get(path);
-    expect([status, json.code]).toEqual([404, 'JOB_NOT_FOUND']);
-  }
-  expect((await stranger.raw(events)).status).toBe(401);
 });
 
 test('ends after ten minutes, so that clients reconnect', async ({ souk, client }) => {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import type { Redis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { drawsPictures, hasDeals, newAsin } from '../../support/answers.ts';
@@ -7,7 +8,6 @@ import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const GZIP = { headers: { 'accept-encoding': 'gzip' } };
 test.beforeAll(async ({ souk }) => {
   const deals = Array.from({ length: 3_000 }, () => ({
@@ -60,12 +60,7 @@ test.for(CASES)('returns what the synchronous call returns: %s', async ([_what, 
   expect(joined).toEqual({ ...first, units: '0', cache: 'HIT' });
 });
 
-test('keeps results and errors over a restart of all processes', async ({
-  souk,
-  account,
-  client,
-  upstream,
-}) => {
+test('keeps results and errors when all processes restart', async ({ souk, account, client, upstream }) => {
   const before = [];
   for (const [, newPath] of CASES) before.push(await resultOf(client, newPath()));
   upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
@@ -95,12 +90,7 @@ test.for(CASES)('keeps a result for a day: %s', async ([_what, newPath], { souk,
   for (const key of held) expect(await redis.pttl(key)).toBeGreaterThan(DAY_MS - 600_000);
 });
 
-test('keeps the results of calls that were answered directly for a day', async ({
-  souk,
-  client,
-  account,
-  redis,
-}) => {
+test('keeps results of directly answered calls for a day', async ({ souk, client, account, redis }) => {
   const path = `/api/market/product?domain=1&asins=${newAsin()}`;
   const { headers } = await client.get(path);
   const name = redisKeys(souk.redisNamespace).callAnswer(headers['x-job-id'] ?? '');
@@ -159,11 +149,7 @@ test('keeps the error of a failed job for a day', async ({ souk, client, upstrea
   expect((await client.get(address)).json.code).toBe('JOB_NOT_FOUND');
 });
 
-test('a queued job survives a restart, and the next worker runs it', async ({
-  souk,
-  account,
-  upstream: _,
-}) => {
+test('a queued job survives a restart: the next worker runs it', async ({ souk, account, upstream: _ }) => {
   // The clock skipped the reports of the earlier workers, so the gateways treat them as gone.
   await restart(souk);
   await stopWorkers(souk);

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { createKey } from '../../../src/accounts/authentication.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
+import { holdProducts, newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
-import { gate } from '../../support/scripted-upstream.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { stopWorkers } from '../../support/workers.ts';
@@ -53,10 +53,7 @@ test('lists the calls of an account, newest first, as GET /api/jobs/{id} returns
   expect(await unitsUsed(client)).toBe(used);
 });
 
-test('lists the same jobs for every key of an account, and none for another account', async ({
-  souk,
-  client,
-}) => {
+test('lists the same jobs for all keys of an account, none for another account', async ({ souk, client }) => {
   const { accountId, key } = await souk.account();
   client = souk.clientOf(key);
   const job = await doneJob(client);
@@ -65,35 +62,12 @@ test('lists the same jobs for every key of an account, and none for another acco
   expect(ids(await list(client, '', other))).toEqual([job]);
 });
 
-test('pages have no gap and no repetition while jobs are added', async ({ client }) => {
-  const jobs: string[] = [];
-  for (let i = 0; i < 7; i += 1) jobs.unshift(await doneJob(client));
-  const first = await list(client, '?limit=3');
-  await doneJob(client);
-  const second = await list(client, `?limit=3&cursor=${first.nextCursor}`);
-  const third = await list(client, `?limit=3&cursor=${second.nextCursor}`);
-  expect([first, second, third].map((page) => page.jobs.length)).toEqual([3, 3, 1]);
-  expect([first, second, third].flatMap(ids)).toEqual(jobs);
-  expect(third.nextCursor).toBeNull();
-});
-
-test('a full last page has no cursor', async ({ client }) => {
-  await doneJob(client);
-  await doneJob(client);
-  const { jobs, nextCursor } = await list(client, '?limit=2');
-  expect([jobs.length, nextCursor]).toEqual([2, null]);
-});
-
 test('filters by state and by operation', async ({ souk, client }) => {
   const done = await doneJob(client);
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const failed = await doneJob(client);
   const category = await doneJob(client, '/api/market/category?domain=1&category=0');
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(souk.upstream);
   await stopWorkers(souk);
   const cancelled = await newJob(client);
   await client.get(`/api/jobs/${cancelled}`, { method: 'DELETE' });
@@ -120,7 +94,7 @@ test('filters by state and by operation', async ({ souk, client }) => {
 
 test('lists a job for a day', async ({ souk, client }) => {
   const job = await doneJob(client);
-  souk.clock.advance(24 * 3_600_000);
+  souk.clock.advance(DAY_MS);
   expect(ids(await list(client))).toEqual([job]);
   souk.clock.advance(1);
   expect(ids(await list(client))).toEqual([]);
@@ -141,13 +115,8 @@ test('leaves out the calls of batches', async ({ souk, client }) => {
 test.for([
   ['state=waiting', 'state'],
   ['operation=market.nothing', 'operation'],
-  ['limit=0', 'limit'],
-  ['limit=101', 'limit'],
-  ['limit=some', 'limit'],
-  ['cursor=yesterday', 'cursor'],
 ] as const)('refuses ?%s, and names the parameter', async ([query, parameter], { client }) => {
   const reply = await client.get(`/api/jobs?${query}`);
   expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter }] });
-  expect((await client.raw(`/api/jobs?${query}`)).status).toBe(401);
 });

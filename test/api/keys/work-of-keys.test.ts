@@ -32,10 +32,7 @@ const test = base
     onCleanup(() => upstream.close());
     return upstream;
   })
-  .override('soukOptions', ({ testUpstream }) => ({
-    testUrl: testUpstream.url,
-    pages: PAGES,
-  }));
+  .override('soukOptions', ({ testUpstream }) => ({ testUrl: testUpstream.url, pages: PAGES }));
 
 // Each test starts on the hour, when no other schedule is due.
 test.beforeEach(({ souk, upstream: _ }) => passHour(souk));
@@ -104,7 +101,7 @@ describe('a run that a key with a cap starts', () => {
     });
   });
 
-  test('counts for this key if it is a look of a tracker, which belongs to the key from then on', async ({
+  test('counts for this key if it is a check of a tracker, which belongs to the key from then on', async ({
     souk,
     account,
     client,
@@ -191,7 +188,7 @@ describe('a schedule', () => {
     },
   );
 
-  test('does not change hands by a change that is refused or only asks for the price, nor by a run that cannot start', async ({
+  test('keeps its key after a refused change, a price request, and a run that cannot start', async ({
     souk,
     account,
     client,
@@ -213,11 +210,7 @@ describe('a schedule', () => {
     expect((await runsMade(souk, client, schedule, 2))[0]).toMatchObject({ trigger: 'tick', reason: null });
   });
 
-  test('of a key with a cap belongs to the key without limits that changes it', async ({
-    souk,
-    account,
-    client,
-  }) => {
+  test('of a key with a cap belongs to a key without that changes it', async ({ souk, account, client }) => {
     const capped = await keyWith(souk, account.accountId, CAPPED);
     const schedule = await createSchedule(capped.client, threeProducts());
     await patchSchedule(client, schedule, { name: 'Adopted' });

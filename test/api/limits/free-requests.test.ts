@@ -16,23 +16,18 @@ test.for([
   ['requests that are refused', '/api/market/product?domain=99'],
   ['lists', '/api/jobs'],
 ])('limits %s of one account, and not those of another', async ([, path], { souk, client }) => {
-  // Sends more requests at once than two windows allow, because a second window may begin on a slow machine.
+  // Sends more requests at the same time than two windows allow, because a second window may begin on a slow machine.
   const replies = (await Promise.all([many(client, path as string), many(client, path as string)])).flat();
   const limited = replies.filter(({ status }) => status === 429);
   const refusedLater = path?.includes('domain=99') ? await client.get('/api/jobs') : null;
   const refusal = limited[0] ?? refusedLater;
-  expect(refusal?.json).toMatchObject({
-    code: 'TOO_MANY_REQUESTS',
-    metadata: { limit: LIMIT, seconds: 5 },
-  });
+  expect(refusal?.json).toMatchObject({ code: 'TOO_MANY_REQUESTS', metadata: { limit: LIMIT, seconds: 5 } });
   expect(Number(refusal?.headers['retry-after'])).toBeGreaterThan(0);
   const other = await souk.client();
   expect((await other.get('/api/jobs')).status).toBe(200);
 });
 
-test('answers the tool for the quota after the limit of free requests is reached, and refuses other tools', async ({
-  client,
-}) => {
+test('beyond the limit of free requests answers the quota tool, and refuses others', async ({ client }) => {
   const call = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
   const headers = { accept: 'application/json, text/event-stream' };
   const send = (name: string) =>

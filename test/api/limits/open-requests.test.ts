@@ -8,17 +8,11 @@ import { test } from '../../support/souk-test.ts';
 
 const PIECE = ' '.repeat(300_000);
 
-test.override('soukOptions', {
-  limits: { waiting: 2, streams: 1, uploads: 1, uploadBytes: 17_000_000 },
-});
+test.override('soukOptions', { limits: { waiting: 2, streams: 1, uploads: 1, uploadBytes: 17_000_000 } });
 
 const product = () => `/api/market/product?domain=1&asins=${newAsin()}`;
 
-test('refuses a third waiting call of an account, and serves other accounts', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('refuses a third waiting call of an account, not of others', async ({ souk, client, upstream }) => {
   const release = holdProducts(upstream);
   const waiting = [1, 2].map(() => client.get(product()));
   await upstream.received(2, 'product');
@@ -89,10 +83,7 @@ test('refuses an upload beyond the bytes of the process before its body arrives'
   redis.disconnect();
 });
 
-test('refuses an upload without Content-Length once it has more than 16 MiB, and stores none of it', async ({
-  souk,
-  client,
-}) => {
+test('refuses an upload without Content-Length above 16 MiB, and stores none', async ({ souk, client }) => {
   const piece = Buffer.alloc(1024 * 1024, ' ');
   const reply = await fetch(`${client.baseUrl}/api/batches`, {
     method: 'POST',

@@ -10,7 +10,7 @@ const LIMIT = 10;
 
 test.override('soukOptions', { workers: 0, limits: { refusalsPerSecond: LIMIT / 5 } });
 
-/** Sends requests at once, and waits for those whose refusal is delayed. */
+/** Sends requests at the same time, and waits for those whose refusal is delayed. */
 async function sendAll(
   souk: Souk,
   send: () => Promise<Reply>,
@@ -23,9 +23,7 @@ async function sendAll(
   return Promise.all(replies);
 }
 
-test('delays refusals to an account beyond the limit, but not its answers or those to other accounts', async ({
-  ownSouk: souk,
-}) => {
+test('delays refusals to an account beyond the limit, no answers, no others', async ({ ownSouk: souk }) => {
   const client = await souk.client();
   const refused = () => client.get('/api/market/product?domain=99');
   const replies = await sendAll(souk, refused, { count: LIMIT + 5, delayed: 5 });

@@ -26,7 +26,7 @@ test('closes a download whose client has stopped reading, and no other', async (
   const headers = { 'x-api-key': client.key, 'accept-encoding': 'identity' };
   const stalled = get(`${client.baseUrl}${path}`, { headers });
   const [response] = (await once(stalled, 'response')) as [IncomingMessage];
-  // The body is not read. The place is free again when the gateway has closed the connection.
+  // The body is not read. The slot is free again when the gateway has closed the connection.
   await expect
     .poll(async () => (await client.get(path, { headers })).body.length, { timeout: 20_000, interval: 200 })
     .toBe(RESULTS_BYTES);

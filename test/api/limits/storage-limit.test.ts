@@ -58,11 +58,7 @@ test('counts the results of batches', async ({ souk, redis, account, client }) =
   expect((await client.get(product(), polled)).json.code).toBe('STORAGE_EXCEEDED');
 });
 
-test('a gateway adds up the stored bytes of an account once in ten seconds', async ({
-  souk,
-  redis,
-  account,
-}) => {
+test("a gateway adds up an account's stored bytes every ten seconds", async ({ souk, redis, account }) => {
   const keys = redisKeys(souk.redisNamespace);
   const deps = { database: souk.database, redis, keys };
   const limits = { openBatches: 1, schedules: 1, storedBytes: 1 };

@@ -23,7 +23,7 @@ test('delays an upload that exceeds the bytes per second', async ({ souk, client
     .toBe(400);
 });
 
-test('reads small uploads at once, and delays later uploads one after the other', async () => {
+test('reads small uploads immediately, and delays later uploads one after the other', async () => {
   const clock = new TestClock();
   const pace = createUploadPace(clock, 1_000);
   await pace.take(50);

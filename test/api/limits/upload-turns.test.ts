@@ -14,7 +14,7 @@ function dryRun(client: Client, bytes: number) {
   return client.post('/api/batches?dryRun=1', body, { headers: { 'content-type': 'application/json' } });
 }
 
-test('refuses an upload of an account that has sent as many bytes in a minute as are allowed, and takes one of another', async ({
+test('refuses an upload of an account that has reached its bytes per minute, and accepts one of another account', async ({
   souk,
   client,
 }) => {
@@ -38,7 +38,7 @@ test('an upload counts that is refused for its body', async ({ client }) => {
   expect((await client.post('/api/batches', body, { headers })).status).toBe(429);
 });
 
-test('the upload of an account that has sent little is read before waiting ones of an account that has sent much', async ({
+test('reads the upload of an account that has sent few bytes before the waiting uploads of an account that has sent many', async ({
   openAnother,
 }) => {
   const souk = await openAnother({ workers: 0, limits: { uploadBytesPerMinute: 150_000 } });

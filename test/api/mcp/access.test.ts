@@ -79,7 +79,7 @@ describe('a key', () => {
   });
 });
 
-test('accepts up to 20 messages at once', async ({ client }) => {
+test('accepts up to 20 messages in one body', async ({ client }) => {
   const headers = { 'x-api-key': client.key };
   const pings = (count: number) => Array.from({ length: count }, (_, id) => ({ ...PING, id }));
   expect((await post(client, pings(20), headers)).status).toBe(200);
@@ -112,14 +112,11 @@ describe('host and origin', () => {
   });
 });
 
-test.for(['GET', 'DELETE', 'PUT'])(
-  '%s returns 405, because there are no sessions',
-  async (method, { client }) => {
-    const reply = await client.raw('/mcp', { method, headers: { 'x-api-key': client.key } });
-    expect(reply.status).toBe(405);
-    expect(reply.headers.allow).toBe('POST');
-  },
-);
+test.for(['GET', 'DELETE', 'PUT'])('%s returns 405: there are no sessions', async (method, { client }) => {
+  const reply = await client.raw('/mcp', { method, headers: { 'x-api-key': client.key } });
+  expect(reply.status).toBe(405);
+  expect(reply.headers.allow).toBe('POST');
+});
 
 describe('a malformed request is refused', () => {
   const keyOf = (client: Client) => ({ 'x-api-key': client.key, 'content-type': 'application/json' });

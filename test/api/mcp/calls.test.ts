@@ -2,28 +2,13 @@ import { describe, expect } from 'vitest';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
+import { test as base } from '../../support/demo-souk-test.ts';
 import { connectAgent, ERAS, openAgent } from '../../support/mcp-client.ts';
-import { loadKeywords, OPERATION_SAMPLES } from '../../support/operation-samples.ts';
-import { openSouk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
+import { OPERATION_SAMPLES } from '../../support/operation-samples.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 /** `demoSouk`: a service whose upstream is the demo provider, which has an answer for each sample. */
 const test = base
-  .extend(
-    'demoSettings',
-    { scope: 'file' },
-    { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' },
-  )
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadKeywords(demoSouk.database);
-    return demoSouk;
-  })
-  .extend('demoClient', { scope: 'file' }, ({ demoSouk }) =>
-    demoSouk.client({ plan: { minuteLimit: 100_000 } }),
-  )
   /** It has listed all tools, so it checks answers against their schemas. */
   .extend('demoAgent', { scope: 'file' }, async ({ demoClient }, { onCleanup }) => {
     const agent = await openAgent(demoClient, { toolsets: 'all' });
@@ -201,10 +186,7 @@ describe('with an upstream that knows every product', () => {
     expect(data.error.metadata.errors).toMatchObject([{ parameter }]);
   });
 
-  test('the finder takes filters as arguments, listed or not, and within selection', async ({
-    souk,
-    client,
-  }) => {
+  test('the finder takes filters as arguments, listed or not, and in selection', async ({ souk, client }) => {
     souk.upstream.on('query', () => ({ json: { asinList: ['B0FLATARG1'], totalResults: 1 } }));
     const agent = await connectAgent(client);
     const { tools } = await agent.client.listTools();

@@ -10,41 +10,17 @@ const days = (count: number) =>
 describe('a history', () => {
   const history = { time: days(4), value: [19.99, 19.99, null, 18] };
 
+  const changes = [
+    ['2026-01-01', 19.99],
+    ['2026-01-03', null],
+    ['2026-01-04', 18],
+  ];
+
   test.each([
-    [
-      'without limits has its changes',
-      {},
-      [
-        ['2026-01-01', 19.99],
-        ['2026-01-03', null],
-        ['2026-01-04', 18],
-      ],
-    ],
-    [
-      'starts with the value that applies on its first day',
-      { from: '2026-01-02' },
-      [
-        ['2026-01-01', 19.99],
-        ['2026-01-03', null],
-        ['2026-01-04', 18],
-      ],
-    ],
-    [
-      'starts on the day of a change',
-      { from: '2026-01-04' },
-      [
-        ['2026-01-03', null],
-        ['2026-01-04', 18],
-      ],
-    ],
-    [
-      'ends with the last day of the period',
-      { to: '2026-01-03' },
-      [
-        ['2026-01-01', 19.99],
-        ['2026-01-03', null],
-      ],
-    ],
+    ['without limits has its changes', {}, changes],
+    ['starts with the value that applies on its first day', { from: '2026-01-02' }, changes],
+    ['starts on the day of a change', { from: '2026-01-04' }, changes.slice(1)],
+    ['ends with the last day of the period', { to: '2026-01-03' }, changes.slice(0, 2)],
     ['has its last value if the period starts later', { from: '2026-02-01' }, [['2026-01-04', 18]]],
     ['is empty if the period ends before it', { to: '2025-12-31' }, []],
   ])('%s', async (_, limits, points) => {

@@ -8,33 +8,21 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { mountProtocol } from '../../../src/api/mcp/mount.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import { test } from '../../support/shared-souk-test.ts';
+import { words } from '../../support/words.ts';
 
-/** Results of the public conformance suite of the protocol, by scenario. */
+// Results of the public conformance suite of the protocol, by scenario.
 
 /** Scenarios that need no special tools: run against a gateway. */
 const OF_ANY_SERVER = [
-  'server-initialize',
-  'ping',
-  'tools-list',
-  'resources-list',
-  'prompts-list',
-  'dns-rebinding-protection',
+  ...words('server-initialize ping tools-list resources-list prompts-list dns-rebinding-protection'),
 ];
 
 /** Scenarios that need tools and resources of the suite: run against a server that has them. */
-const WITH_FIXTURES = [
-  'tools-call-simple-text',
-  'tools-call-image',
-  'tools-call-audio',
-  'tools-call-embedded-resource',
-  'tools-call-mixed-content',
-  'tools-call-error',
-  'tools-call-with-progress',
-  'json-schema-2020-12',
-  'resources-read-text',
-  'resources-read-binary',
-  'resources-templates-read',
-];
+const WITH_FIXTURES = words(`
+  tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource
+  tools-call-mixed-content tools-call-error tools-call-with-progress json-schema-2020-12
+  resources-read-text resources-read-binary resources-templates-read
+`);
 
 const NO_LOGGING = 'The protocol deprecates logging. Errors are in results.';
 const NO_ASKING_BACK = 'No tool asks the client.';

@@ -22,12 +22,7 @@ async function callTooLong(souk: Souk, agent: Agent, asins = [newAsin()]): Promi
   return calling;
 }
 
-test('returns a job for a call that takes too long, and its result at no further charge', async ({
-  souk,
-  client,
-  agent,
-  release,
-}) => {
+test('returns a job for a slow call, and its result for free', async ({ souk, client, agent, release }) => {
   const { data, isError } = await callTooLong(souk, agent);
   expect(isError).toBe(false);
   expect(data).toMatchObject({
@@ -71,7 +66,10 @@ test('cancels what a job has not sent; a dry run cancels nothing', async ({ souk
   expect(cancelled.data.state).toBe('running');
 });
 
-test('returns at once from a cancellation for a caller who asks for progress', async ({ souk, agent }) => {
+test('returns immediately from a cancellation for a caller who asks for progress', async ({
+  souk,
+  agent,
+}) => {
   const { data } = await callTooLong(souk, agent);
   const cancelled = await agent.call('jobs_cancel', { id: data.jobId }, { onprogress: () => {} });
   expect(cancelled.data.state).toBe('running');

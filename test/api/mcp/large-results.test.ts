@@ -46,9 +46,7 @@ async function readWhole(agent: Agent, uri: string): Promise<{ text: string; sli
   return { text, slices };
 }
 
-test('returns an outline and a link to the whole answer if the answer exceeds the budget', async ({
-  souk,
-}) => {
+test('returns an outline and a link to the whole answer if it exceeds the budget', async ({ souk }) => {
   const http = await souk.client();
   const agent = await connectAgent(http, { toolsets: 'all' });
   await agent.client.listTools();
@@ -107,7 +105,7 @@ test('returns parts of a large answer by path, offset and fields', async ({ souk
   expect((await part({ offset: -1 })).data.error.code).toBe('VALIDATION_FAILED');
 });
 
-test('returns parts of an answer that is too large to be parsed at once', async ({ souk }) => {
+test('returns parts of an answer that is too large to be parsed in one step', async ({ souk }) => {
   const text = (length: number) => randomBytes(length / 2).toString('hex');
   souk.upstream.on('product', ({ params }) => ({
     json: {
@@ -197,10 +195,7 @@ test('returns the beginning of a large answer without a job', async ({ souk }) =
   expect(data).not.toHaveProperty('resource');
 });
 
-test('returns a link for a picture above the limit, and reads its slices as bytes', async ({
-  souk,
-  redis,
-}) => {
+test('returns a link for a picture above the limit, and its slices as bytes', async ({ souk, redis }) => {
   souk.upstream.on('graphimage', async () => ({ raw: await noise(500, 200), contentType: 'image/png' }));
   const http = await souk.client();
   const agent = await connectAgent(http, { toolsets: 'visuals' });

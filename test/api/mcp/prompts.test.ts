@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { PROMPTS } from '../../../src/api/mcp/prompts.ts';
+import { test } from '../../support/demo-souk-test.ts';
 import { type Agent, connectAgent } from '../../support/mcp-client.ts';
-import { loadKeywords } from '../../support/operation-samples.ts';
-import { openSouk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
 
 type Sent = Record<string, unknown>;
 
@@ -31,15 +29,6 @@ const SCRIPTS: Record<string, { values: Record<string, string>; tools: Record<st
     tools: { market_get_seller: { domain: 1, seller: ['ABWRICYPI40AC8', 'AKT8ZJ45IBZW2X'] } },
   },
 };
-
-const test = base
-  .extend('demoSettings', { scope: 'file' }, { DEMO_TOKENS_PER_MINUTE: '1000000' })
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadKeywords(demoSouk.database);
-    return demoSouk;
-  });
 
 /** Returns the steps of a prompt that name tools, with the arguments that the step states as `name=value`. */
 function stepsOf(text: string): { tool: string; stated: Sent }[] {

@@ -5,7 +5,7 @@ import { loadKeywords } from '../../support/operation-samples.ts';
 import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 
-/** Ten questions as an agent answers them, by script, with the calls and tokens that they need. */
+// Ten questions as an agent answers them, by script, with the calls and tokens that they need.
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
 type Data = any;

@@ -7,30 +7,13 @@ import { OPERATIONS } from '../../../src/operations/index.ts';
 import { isRecord } from '../../../src/operations/params/request.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { createConformance } from '../../support/conformance.ts';
-import { loadKeywords, sampleOf } from '../../support/operation-samples.ts';
-import { openSouk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
+import { test } from '../../support/demo-souk-test.ts';
+import { sampleOf } from '../../support/operation-samples.ts';
 
 const FILE = 'src/api/openapi/answer-examples.json';
 const MOST_CHARACTERS = 2_500;
 const JSON_OPERATIONS = OPERATIONS.filter((operation) => jsonAnswerOf(operation) !== null);
 const conformance = createConformance(openApiDocument());
-
-const test = base
-  .extend(
-    'demoSettings',
-    { scope: 'file' },
-    { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' },
-  )
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadKeywords(demoSouk.database);
-    return demoSouk;
-  })
-  .extend('demoClient', { scope: 'file' }, ({ demoSouk }) =>
-    demoSouk.client({ plan: { minuteLimit: 100_000 } }),
-  );
 
 /** Sends the sample of an operation to its first address. */
 function answer(client: Client, { name, routes: [{ method, path }] }: Operation): Promise<Reply> {

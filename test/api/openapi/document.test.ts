@@ -162,7 +162,7 @@ test('a parameter with several names is documented once, and required if every r
   expect(schemas.MarketProductParameters?.required).toEqual(['domain']);
 });
 
-test('a 200 is the only success of a call; an unfinished one is described beside, and a quote has an address of its own', () => {
+test('a 200 is the only success of a call; an unfinished one is described separately, and a quote has an address of its own', () => {
   for (const { path, operation } of operations.filter((one) => one.operation['x-operation'])) {
     expect(JSON.stringify(operation.responses['200']), path).not.toMatch(/Quote|AcceptedJob/);
     expect(operation.responses, path).not.toHaveProperty('202');

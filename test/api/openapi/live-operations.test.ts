@@ -5,27 +5,15 @@ import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
+import { test as base } from '../../support/demo-souk-test.ts';
 import { loadKeywords, OPERATION_SAMPLES, sampleOf } from '../../support/operation-samples.ts';
-import { openSouk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
+import { words } from '../../support/words.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
 /** Compares each answer of each operation, by every method and alias, with the document. */
 const conformance = createConformance(openApiDocument());
 
 const test = base
-  .extend(
-    'demoSettings',
-    { scope: 'file' },
-    { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' },
-  )
-  /** A service whose upstream is the demo provider, which has an answer for each sample. */
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadKeywords(demoSouk.database);
-    return demoSouk;
-  })
   .extend('demoClient', { scope: 'file' }, async ({ demoSouk }) =>
     conforming(await demoSouk.client({ plan: { minuteLimit: 100_000 } }), conformance),
   )
@@ -111,20 +99,17 @@ describe('with the demo of the provider', () => {
     }
   });
 
-  test.for(ADDRESSES)(
-    '$id answers dryRun with the quote of the call',
-    async (address, { demoClient, demoSouk }) => {
-      const [operation = ''] = address.names;
-      const sample = sampleOf(operation);
-      // The document describes the quote at its own address only.
-      const undocumented = demoSouk.clientOf(demoClient.key);
-      const reply = await send(undocumented, address, sample, { query: { dryRun: '1' } });
-      expect([reply.status, reply.json.data.dryRun]).toEqual([200, true]);
-      if (!address.charged) return;
-      const quote = await demoClient.post('/api/jobs/quote', { operation, params: sample });
-      expect(quote.json).toEqual(reply.json);
-    },
-  );
+  test.for(ADDRESSES)('$id answers dryRun with the quote', async (address, { demoClient, demoSouk }) => {
+    const [operation = ''] = address.names;
+    const sample = sampleOf(operation);
+    // The document describes the quote at its own address only.
+    const undocumented = demoSouk.clientOf(demoClient.key);
+    const reply = await send(undocumented, address, sample, { query: { dryRun: '1' } });
+    expect([reply.status, reply.json.data.dryRun]).toEqual([200, true]);
+    if (!address.charged) return;
+    const quote = await demoClient.post('/api/jobs/quote', { operation, params: sample });
+    expect(quote.json).toEqual(reply.json);
+  });
 
   test.for(TABLES)('$id answers with its table', async (address, { demoSouk }) => {
     const client = await demoSouk.client({ plan: { minuteLimit: 100_000 } });
@@ -201,22 +186,10 @@ describe.each([
   });
 });
 
-const UPSTREAM = [
-  'product',
-  'query',
-  'search',
-  'category',
-  'bestsellers',
-  'seller',
-  'topseller',
-  'deal',
-  'lightningdeal',
-  'graphimage',
-  'trends/explore',
-  'trends/api/explore',
-  'trending/rss',
-  '_/TrendsUi/data/batchexecute',
-];
+const UPSTREAM = words(`
+  product query search category bestsellers seller topseller deal lightningdeal graphimage
+  trends/explore trends/api/explore trending/rss _/TrendsUi/data/batchexecute
+`);
 
 test('every charged operation answers 503 as documented when no worker runs', async ({ souk, client }) => {
   await loadKeywords(souk.database);

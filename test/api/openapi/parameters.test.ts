@@ -12,6 +12,7 @@ import { jsonAnswerOf } from '../../../src/operations/define.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
+import { words } from '../../support/words.ts';
 
 /** As JSON integers. */
 const categoryIds = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
@@ -48,9 +49,7 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   // The check digit is valid.
   'market.product codes': fc.subarray(
     ['4006381333931', '036000291452', '73513537', '0-306-40615-2', '080442957X'],
-    {
-      minLength: 1,
-    },
+    { minLength: 1 },
   ),
   ...ofFields(),
   ...ofTrends('interest-over-time'),
@@ -203,14 +202,7 @@ test('a selection accepts exactly the fields that are described', () => {
   const filters = parametersOf(productFinder.params).find(({ spread }) => spread);
   const patterns = Object.keys(filters?.schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern));
   const isDescribed = (field: string) => patterns.some((pattern) => pattern.test(field));
-  for (const field of [
-    'current_SALES_gte',
-    'srAvg211_lte',
-    'isLowest_NEW',
-    'brand',
-    'title',
-    'unitValue_gte',
-  ]) {
+  for (const field of 'current_SALES_gte srAvg211_lte isLowest_NEW brand title unitValue_gte'.split(' ')) {
     expect(isDescribed(field), field).toBe(true);
   }
   for (const field of ['current_SALES', 'current_MOON_gte', 'isLowest', 'srAvg212_lte', 'xbrand', 'brandx']) {
@@ -221,28 +213,13 @@ test('a selection accepts exactly the fields that are described', () => {
 
 test('the schema for tools has one name for each parameter, and closes the object', () => {
   const schema = inputSchema(queuedOperation('market.product')?.params ?? z.never());
-  expect(Object.keys(schema.properties ?? {})).toEqual([
-    'domain',
-    'asins',
-    'codes',
-    'stats',
-    'history',
-    'update',
-    'offers',
-    'rating',
-    'buybox',
-    'stock',
-    'days',
-    'dateRange',
-    'detailLevel',
-    'decode',
-    'fields',
-  ]);
-  expect(schema).toMatchObject({
-    type: 'object',
-    required: ['domain'],
-    additionalProperties: false,
-  });
+  expect(Object.keys(schema.properties ?? {})).toEqual(
+    words(`
+    domain asins codes stats history update offers rating buybox stock days dateRange detailLevel
+    decode fields
+  `),
+  );
+  expect(schema).toMatchObject({ type: 'object', required: ['domain'], additionalProperties: false });
   expect(schema.properties?.asins).toMatchObject({ items: { pattern: '^[A-Za-z0-9]{10}$' } });
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
-import type { Product } from '../../../src/operations/products/detail-level.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
 import { TestClock } from '../../support/clock.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';

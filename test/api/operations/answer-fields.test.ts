@@ -4,10 +4,9 @@ import { jsonAnswerOf, type Operation, type Route } from '../../../src/operation
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import { isRecord } from '../../../src/operations/params/request.ts';
 import type { Client, Reply } from '../../support/client.ts';
+import { test as base } from '../../support/demo-souk-test.ts';
 import { type Agent, openAgent } from '../../support/mcp-client.ts';
-import { loadKeywords, sampleOf } from '../../support/operation-samples.ts';
-import { openSouk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
+import { sampleOf } from '../../support/operation-samples.ts';
 
 /**
  * A field of each operation with a JSON answer that its sample has, and a misspelt form of it. An operation without an
@@ -44,28 +43,17 @@ const FIELDS: Record<string, [known: string, misspelt: string]> = {
   'retail.imageurl': ['image', 'imgae'],
 };
 
-const test = base
-  .extend(
-    'demoSettings',
-    { scope: 'file' },
-    { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' },
-  )
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadKeywords(demoSouk.database);
-    return demoSouk;
-  })
-  .extend('demoClient', { scope: 'file' }, ({ demoSouk }) =>
-    demoSouk.client({ plan: { minuteLimit: 100_000 } }),
-  )
-  .extend('agent', { scope: 'file' }, async ({ demoClient }, { onCleanup }): Promise<Agent> => {
+const test = base.extend(
+  'agent',
+  { scope: 'file' },
+  async ({ demoClient }, { onCleanup }): Promise<Agent> => {
     const agent = await openAgent(demoClient, {
       toolsets: 'products,categories,sellers,aba,trends,deals,visuals',
     });
     onCleanup(() => agent.client.close());
     return agent;
-  });
+  },
+);
 
 type Sent = Record<string, unknown>;
 type Place = 'the query' | 'the other parameters' | 'both';
@@ -91,7 +79,7 @@ function send(
 
 const JSON_OPERATIONS = OPERATIONS.filter((operation) => jsonAnswerOf(operation) !== null);
 
-/** Every way to send fields: each address, in the query or beside the other parameters. */
+/** Every way to send fields: each address, in the query or alongside the other parameters. */
 const WAYS = JSON_OPERATIONS.flatMap((operation) =>
   operation.routes.flatMap((route) => {
     const places: Place[] = ['the query', 'the other parameters'];
@@ -122,7 +110,7 @@ function expectOnly(operation: Operation, data: Sent, field: string): void {
   }
 }
 
-/** What every answer has beside its fields. */
+/** What every answer has in addition to its fields. */
 const KEPT = ['fromCache', 'links', '_call'];
 
 function expectRefused(json: Reply['json'], misspelt: string, known: string): void {

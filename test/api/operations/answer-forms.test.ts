@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { everyProductWith } from '../../support/answers.ts';
 import { asinsFrom, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/souk-test.ts';
@@ -7,24 +8,17 @@ import { unitsUsed } from '../../support/units.ts';
 const PRODUCT = '/api/market/product';
 
 test.beforeEach(({ upstream }) => {
-  upstream.on('product', ({ params }) => ({
-    json: {
-      products: (params.asin ?? '').split(',').map((asin) => ({
-        asin,
-        domainId: 1,
-        productType: 0,
-        title: `=Thing "${asin}"`,
-        stats: { current: [100, 200, -1, 300], avg: [7] },
-        description: 'x'.repeat(5_000),
-      })),
-    },
-  }));
+  upstream.on(
+    'product',
+    everyProductWith((asin) => ({
+      title: `=Thing "${asin}"`,
+      stats: { current: [100, 200, -1, 300], avg: [7] },
+      description: 'x'.repeat(5_000),
+    })),
+  );
 });
 
-test('returns only the selected fields, at the same price, without another fetch', async ({
-  souk,
-  client,
-}) => {
+test('returns only selected fields, at the same price, without another fetch', async ({ souk, client }) => {
   const whole = await client.get(`${PRODUCT}?domain=1&asins=B0FIELDS01`);
   const part = await client.get(`${PRODUCT}?domain=1&asins=B0FIELDS01&fields=title,stats.current`);
   expect([whole, part].map(({ headers }) => headers['x-units-consumed'])).toEqual(['1', '1']);
@@ -133,10 +127,7 @@ test.for<[string, string, string]>([
   expect([status, json.metadata?.errors]).toEqual([400, [{ parameter: 'format', problem }]]);
 });
 
-test('keeps the filter format of the product finder apart from the format of its answer', async ({
-  souk,
-  client,
-}) => {
+test('keeps the filter format of the finder apart from that of its answer', async ({ souk, client }) => {
   souk.upstream.on('query', () => ({ json: { asinList: ['B0FORMAT01'], totalResults: 1 } }));
   const found = await client.post('/api/market/productfinder?format=csv', { domain: 1, format: ['Kindle'] });
   expect(found.text).toBe('asin\nB0FORMAT01\n');

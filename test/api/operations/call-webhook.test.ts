@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis';
 import { describe, expect } from 'vitest';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
-import { knowsEveryProduct } from '../../support/answers.ts';
+import { holdProducts, newAsin } from '../../support/answers.ts';
 import { type Receiver, verified } from '../../support/receiver.ts';
-import { gate } from '../../support/scripted-upstream.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
@@ -12,13 +11,9 @@ import { stopWorkers } from '../../support/workers.ts';
 
 const test = base.extend('customer', ({ souk, upstream: _ }) => webhookCustomer(souk));
 
-let lastAsin = 0;
 /** A call for a new product, with a webhook. */
-function newCall(receiver: Receiver, url = receiver.url): string {
-  lastAsin += 1;
-  const asin = `B0HOOK${String(lastAsin).padStart(4, '0')}`;
-  return `/api/market/product?domain=1&asins=${asin}&webhook=${encodeURIComponent(url)}`;
-}
+const newCall = (receiver: Receiver, url = receiver.url) =>
+  `/api/market/product?domain=1&asins=${newAsin()}&webhook=${encodeURIComponent(url)}`;
 
 /** The verified messages that the receiver has. */
 const delivered = (souk: Souk, customer: WebhookCustomer, receiver: Receiver) =>
@@ -82,11 +77,7 @@ test('a dry run delivers nothing, and refuses a bad webhook', async ({ souk, cus
 });
 
 test('delivers nothing before the job ends', async ({ souk, customer, receiver }) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(souk.upstream);
   const { client } = customer;
   const { links } = (await client.get(`${newCall(receiver)}&async=1`)).json.data;
   await sendDue(souk);
@@ -114,11 +105,7 @@ test('delivers synchronous calls, cached or not', async ({ souk, customer, recei
 });
 
 test('delivers a joined job once to each of its webhooks', async ({ souk, customer, receiver }) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(souk.upstream);
   const { client } = customer;
   const call = newCall(receiver);
   const { jobId, links } = (await client.get(`${call}&async=1`)).json.data;
@@ -195,10 +182,7 @@ describe('refuses without a charge', () => {
     expect(reply.json.msg).toContain('webhook: was given more than once');
   });
 
-  test('an account without a signing secret, and names the endpoint that creates one', async ({
-    souk,
-    receiver,
-  }) => {
+  test('an account without signing secret, naming the endpoint for one', async ({ souk, receiver }) => {
     const client = await souk.client();
     const reply = await client.get(newCall(receiver));
     expect(reply.status).toBe(400);
@@ -214,16 +198,8 @@ describe('refuses without a charge', () => {
   });
 });
 
-test('neither Redis nor the log holds secrets or addresses of webhooks', async ({
-  souk,
-  customer,
-  receiver,
-}) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+test('neither Redis nor log has secrets or addresses of webhooks', async ({ souk, customer, receiver }) => {
+  const open = holdProducts(souk.upstream);
   const { client, secret } = customer;
   const { links } = (await client.get(`${newCall(receiver, `${receiver.url}/hush-hush`)}&async=1`)).json.data;
   const redis = new Redis(souk.redisUrl);
@@ -231,7 +207,7 @@ test('neither Redis nor the log holds secrets or addresses of webhooks', async (
     const keys = await redis.keys(`*${souk.redisNamespace}*`);
     const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
     const everything = Buffer.concat(dumps.filter((dump) => dump !== null)).toString('latin1');
-    expect(everything).toContain('B0HOOK');
+    expect(everything).toContain('B0NEW');
     expect(everything).not.toContain(secret.slice(6));
     expect(everything).not.toContain('hush-hush');
   } finally {

@@ -1,13 +1,12 @@
 import { describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { LOCAL, OPERATIONS, QUEUED } from '../../../src/operations/index.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { EXAMPLES, loadExampleReport, send } from '../../support/examples.ts';
-import { gate } from '../../support/scripted-upstream.ts';
 import { type AccountOptions, openSouk, type Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
-import { advanceUntil } from '../../support/time.ts';
+import { endOf } from '../../support/time.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
 /** `demoSouk`: a service whose upstream is the demo provider, which has an answer for each example. */
@@ -61,13 +60,8 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
       deduplicated: false,
     });
     expect(await billingRows(demoSouk)).toEqual(before);
-    let hasEnded = false;
-    const call = send(client, example).finally(() => {
-      hasEnded = true;
-    });
     // Some upstreams need a pause between two requests.
-    await advanceUntil(demoSouk.clock, () => hasEnded, 100);
-    const { status, headers } = await call;
+    const { status, headers } = await endOf(demoSouk.clock, send(client, example), 100);
     expect(status).toBe(200);
     expect(Number(headers['x-units-consumed'])).toBeGreaterThan(0);
     expect(Number(headers['x-units-consumed'])).toBeLessThanOrEqual(quote.units);
@@ -208,11 +202,7 @@ test('a dry run predicts BUSY, except for cached answers and joined calls', asyn
 });
 
 test('a dry run predicts that a call joins a running one', async ({ souk }) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(souk.upstream);
   const client = await souk.client({ plan: { dailyLimit: 1 } });
   const path = pathOf(newAsin());
   const running = client.get(path);

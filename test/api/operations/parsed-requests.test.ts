@@ -23,7 +23,7 @@ test('parses an address that is requested again and again only twice', () => {
   for (const input of inputs) expect(input).toEqual({ asins: ['A'], days: { of: '' } });
 });
 
-test('parses each address, and each day of an address that depends on it, by itself', () => {
+test('caches parsed requests by address, and by day if the input depends on the day', () => {
   const { ask } = requester();
   for (let repetition = 0; repetition < 3; repetition += 1) {
     expect(ask('/api/market/product?asins=A')).toMatchObject({ asins: ['A'] });
@@ -37,7 +37,7 @@ test('parses each address, and each day of an address that depends on it, by its
   }
 });
 
-test('an input that requests share cannot be changed, in no part of it', () => {
+test('an input that requests share cannot be changed in any of its parts', () => {
   const { ask } = requester();
   const [, shared] = [0, 1].map(() => ask('/api/market/product?asins=A')) as { asins: string[] }[];
   expect(() => shared?.asins.push('B')).toThrow(TypeError);

@@ -1,18 +1,14 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { QUEUED } from '../../../src/operations/index.ts';
-import { drawsPictures } from '../../support/answers.ts';
+import { drawsPictures, newAsin } from '../../support/answers.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
+import { words } from '../../support/words.ts';
 
-let lastAsin = 0;
 /** New ASINs, so that each call is a new one. */
-const fresh = (count: number) =>
-  Array.from({ length: count }, () => {
-    lastAsin += 1;
-    return `B0QUOT${String(lastAsin).padStart(4, '0')}`;
-  });
+const fresh = (count: number) => Array.from({ length: count }, newAsin);
 
 const onOff = fc.constantFrom(0, 1);
 const detailLevel = fc.constantFrom('summary', 'lite', 'full');
@@ -52,11 +48,9 @@ const REQUESTS: Record<string, fc.Arbitrary<object>> = {
   'market/lightningdeal': fc
     .constantFrom(true, false)
     .map((one) => ({ domain, ...(one ? { asin: fresh(1).join() } : {}) })),
-  'market/graphimage': fc.record({ width: fc.integer({ min: 300, max: 400 }) }).map((options) => ({
-    domain,
-    asin: fresh(1).join(),
-    ...options,
-  })),
+  'market/graphimage': fc
+    .record({ width: fc.integer({ min: 300, max: 400 }) })
+    .map((options) => ({ domain, asin: fresh(1).join(), ...options })),
 };
 
 const json = fc.jsonValue({ maxDepth: 2 });
@@ -89,18 +83,10 @@ const answer = fc.record({
   other: fc.oneof(json, fc.array(json, { maxLength: 4 }), fc.dictionary(text, json, { maxKeys: 4 })),
 });
 
-const FIELDS = [
-  'asinList',
-  'categories',
-  'categoryParents',
-  'bestSellersList',
-  'sellers',
-  'sellerIdList',
-  'deals',
-  'lightningDeals',
-  'totalResults',
-  'searchInsights',
-];
+const FIELDS = words(`
+  asinList categories categoryParents bestSellersList sellers sellerIdList deals lightningDeals
+  totalResults searchInsights
+`);
 
 test('the generated requests cover every marketplace operation and every operation that may charge less than its quote', () => {
   const needed = QUEUED.filter(({ name, price }) => name.startsWith('market.') || price.settle);
@@ -119,16 +105,7 @@ test('charges a call its quote or less, for all requests and upstream answers', 
   const seen = { charged: 0, less: 0, refunded: 0 };
   await fc.assert(
     fc.asyncProperty(request, answer, async (path, { products, other }) => {
-      for (const endpoint of [
-        'product',
-        'search',
-        'query',
-        'category',
-        'bestsellers',
-        'seller',
-        'topseller',
-        'deal',
-      ])
+      for (const endpoint of 'product search query category bestsellers seller topseller deal'.split(' '))
         souk.upstream.on(endpoint, ({ params }) => ({
           json: { ...fieldsOf(other), products: productsOf(params.asin, products) },
         }));

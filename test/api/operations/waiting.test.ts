@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import type { Reply } from '../../support/client.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
@@ -14,17 +15,9 @@ function arrivalOf(arrived: Promise<Reply>) {
   return { arrived, hasArrived: () => isThere };
 }
 
-let lastAsin = 0;
-function newProduct(): string {
-  lastAsin += 1;
-  return `/api/market/product?domain=1&asins=B0WAIT${String(lastAsin).padStart(4, '0')}`;
-}
+const newProduct = () => `/api/market/product?domain=1&asins=${newAsin()}`;
 
-test('Prefer: wait=N returns the job after N seconds, and the job continues', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('Prefer: wait=N returns the job after N seconds, and it goes on', async ({ souk, client, release }) => {
   const path = newProduct();
   const waiting = client.get(path, { headers: { prefer: 'wait=7' } });
   await souk.upstream.received(1);
@@ -40,7 +33,7 @@ test('Prefer: wait=N returns the job after N seconds, and the job continues', as
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('Prefer: wait=0 returns the job at once', async ({ souk, client }) => {
+test('Prefer: wait=0 returns the job immediately', async ({ souk, client }) => {
   const reply = arrivalOf(client.get(newProduct(), { headers: { prefer: 'wait=0' } }));
   await advanceUntil(souk.clock, reply.hasArrived, 0);
   expect((await reply.arrived).status).toBe(202);
@@ -63,11 +56,7 @@ test.for(['wait=soon', 'handling=lenient', ''])(
   },
 );
 
-test('returns the job after the synchronous time limit, and the next call joins it', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('returns the job after the synchronous limit; the next joins', async ({ souk, client, release }) => {
   const path = newProduct();
   await stopWorkers(souk);
   const waiting = arrivalOf(client.get(path));
@@ -86,11 +75,7 @@ test('returns the job after the synchronous time limit, and the next call joins 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a disconnect does not cancel a call that other requests have joined', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('a disconnect does not cancel a call that others have joined', async ({ souk, client, release }) => {
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);
@@ -108,11 +93,7 @@ test('a disconnect does not cancel a call that other requests have joined', asyn
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('the same call after a disconnect returns the answer of the first', async ({
-  souk,
-  client,
-  release,
-}) => {
+test('the same call after a disconnect returns the first answer', async ({ souk, client, release }) => {
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);

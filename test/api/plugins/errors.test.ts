@@ -4,6 +4,7 @@ import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import type { Souk } from '../../support/souk.ts';
 import { unitsUsed } from '../../support/units.ts';
+import { words } from '../../support/words.ts';
 
 const PRODUCT = '/api/market/product';
 const GOOD_BODY = { domain: 1, asins: ['B00REFUSED'] };
@@ -59,12 +60,7 @@ describe('returns 405 with Allow for', () => {
 });
 
 test.for([
-  '/api',
-  '/api/',
-  '/api/market',
-  '/api/market/products',
-  '/api/market/product/B00REFUSED',
-  '/v1/api/quota',
+  ...words('/api /api/ /api/market /api/market/products /api/market/product/B00REFUSED /v1/api/quota'),
 ])('returns 404 for the unknown path %s', async (path, { souk, client }) => {
   for (const method of ['GET', 'POST', 'PUT']) {
     await expectRefused(souk, client, await client.get(path, { method }), 404, 'NOT_FOUND');

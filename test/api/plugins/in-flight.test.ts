@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { holdProducts, newAsin } from '../../support/answers.ts';
 import { test } from '../../support/souk-test.ts';
 
-test('closes at once although an open connection has sent no request', async ({ ownSouk: souk }) => {
+test('closes immediately although an open connection has sent no request', async ({ ownSouk: souk }) => {
   const { baseUrl } = await souk.client();
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);

@@ -56,10 +56,7 @@ async function everythingInRedis(souk: Souk, redis: Redis): Promise<string> {
   return [...keys, ...values].join('\n');
 }
 
-test("logs, Redis, PostgreSQL and upstream calls hold no customer's key, during a call and after it", async ({
-  souk,
-  redis,
-}) => {
+test("logs, stores and upstream calls never hold a customer's key", async ({ souk, redis }) => {
   const client = await souk.client();
   const secret = client.key.slice(3);
   const working = gate();
@@ -114,15 +111,7 @@ test('logs and answers hold no upstream key, even if upstream returns it', async
         return { status: 500, raw: `Fault at ${echo}`, contentType: 'text/html' };
     }
   });
-  const asins = [
-    'B00ECHOKEY',
-    'B00ECHO400',
-    'B00ECHO402',
-    'B00ECHO200',
-    'B00MOVED00',
-    'B00HANGUP0',
-    'B00ECHO500',
-  ];
+  const asins = 'B00ECHOKEY B00ECHO400 B00ECHO402 B00ECHO200 B00MOVED00 B00HANGUP0 B00ECHO500'.split(' ');
   const before = calls.length;
   let ended = 0;
   const replies = Promise.all(

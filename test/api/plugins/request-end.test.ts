@@ -3,7 +3,7 @@ import { type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import { atEnd, registerRequestEnd } from '../../../src/api/plugins/requests.ts';
 
-test('a callback of a request runs once at its end, and a later one at once', async () => {
+test('a callback of a request runs once at its end, and a later one immediately', async () => {
   const app = fastify();
   registerRequestEnd(app);
   const ended: string[] = [];

@@ -9,10 +9,7 @@ import { test } from '../../support/souk-test.ts';
 // Node.js measures headers by its own clock, so those limits are short here; bodies are measured by the test's clock.
 const LIMITS = { ...REQUEST_LIMITS, headersMs: 300, checkMs: 50, leastBodyBytes: 1_000 };
 
-test.override('soukOptions', {
-  workers: 0,
-  gateway: { requestLimits: LIMITS },
-});
+test.override('soukOptions', { workers: 0, gateway: { requestLimits: LIMITS } });
 
 function serverOf({ gateways }: Souk): Server {
   const [gateway] = gateways;
@@ -55,10 +52,7 @@ test('closes a connection that sends nothing', async ({ souk }) => {
   expect(await closed).toMatch(/^(HTTP\/1\.1 408 |$)/);
 });
 
-test('refuses a body that is slower than the minimum rate, and closes its connection', async ({
-  souk,
-  account,
-}) => {
+test('refuses a body slower than the minimum rate, and closes the connection', async ({ souk, account }) => {
   const { socket, closed } = await openConnection(souk);
   const watched = souk.clock.until('request body');
   socket.write(post('/api/batches', account.key, 100_000));
@@ -94,10 +88,7 @@ test('accepts a slow body above the minimum rate', async ({ souk, account }) => 
   expect(await closed).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('sends its answer to a request, and closes the connection when the next one is slow', async ({
-  souk,
-  account,
-}) => {
+test('answers a request, and closes the connection when the next one is slow', async ({ souk, account }) => {
   const { socket, closed } = await openConnection(souk);
   socket.write(`GET /api/quota HTTP/1.1\r\nHost: souk\r\nX-API-Key: ${account.key}\r\n\r\n`);
   await once(socket, 'data');

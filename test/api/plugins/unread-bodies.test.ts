@@ -49,10 +49,7 @@ test.for([
   },
 );
 
-test('reads a small body of a refused request, and serves the next request on the same connection', async ({
-  souk,
-  client,
-}) => {
+test('reads a small body of a refused request, then serves the next one', async ({ souk, client }) => {
   const connection = nextConnection(souk);
   const headers = { 'x-api-key': newKey(), 'content-length': 60_000 };
   const { socket, response } = sendRaw(client.baseUrl, { path: '/api/batches', headers });

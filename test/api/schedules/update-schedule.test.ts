@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
 import {
   createSchedule,
   deleteSchedule,
   ended,
-  HOUR_MS,
   patchSchedule,
   productsHourly,
   runsMade,

@@ -23,7 +23,7 @@ test('runs every tick even if Redis loses all data', async ({ souk, client }) =>
   await deleteSchedule(client, schedule);
 });
 
-test('a worker that starts runs due schedules at once', async ({ souk, client }) => {
+test('a worker that starts runs due schedules immediately', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   await stopWorkers(souk);
   passHour(souk);
@@ -33,10 +33,7 @@ test('a worker that starts runs due schedules at once', async ({ souk, client })
   await deleteSchedule(client, schedule);
 });
 
-test('a job of an unknown kind, as of another version, runs nothing and does not fail', async ({
-  souk,
-  client,
-}) => {
+test('a job of an unknown kind, of another version, does nothing and ends', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const queue = batchQueueOf(souk);
   const { logLines } = souk;

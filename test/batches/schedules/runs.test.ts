@@ -4,6 +4,7 @@ import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { RUNS_KEPT } from '../../../src/batches/schedules/run.ts';
 import { putUpload } from '../../../src/batches/uploads.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
@@ -13,7 +14,6 @@ import {
   createSchedule,
   deleteSchedule,
   ended,
-  HOUR_MS,
   passHour,
   patchSchedule,
   productsHourly,
@@ -88,11 +88,7 @@ test('makes one run with the trigger "missed" for several missed ticks', async (
   expect((await runsMade(souk, client, schedule, 2))[0]).toMatchObject({ trigger: 'tick' });
 });
 
-test('skips ticks while a run is in progress, and runs again afterwards', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('skips ticks during a run, and runs again afterwards', async ({ souk, client, upstream }) => {
   const release = holdProducts(upstream);
   const schedule = await createSchedule(client, productsHourly([newAsin()], { cron: '*/2 * * * *' }));
   souk.clock.advance(120_000);
@@ -142,12 +138,7 @@ test('a manual run does not replace the next tick', async ({ souk, client }) => 
   await deleteSchedule(client, schedule);
 });
 
-test('a request for a run that the queue delivers twice makes one run', async ({
-  souk,
-  account,
-  client,
-  redis,
-}) => {
+test('a request for a run, delivered twice, makes one run', async ({ souk, account, client, redis }) => {
   const { accountId } = account;
   const { scheduleId } = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   const { run } = (await client.post(`/api/schedules/${scheduleId}/run`, '')).json.data;
@@ -181,11 +172,7 @@ test('a paused schedule can be run manually', async ({ souk, client }) => {
   expect(await runThrough(souk, client, schedule)).toMatchObject({ state: 'done' });
 });
 
-test('deletes a schedule during a run: the batch finishes, and no run follows', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('deletes a schedule during a run, which finishes as the last', async ({ souk, client, upstream }) => {
   const release = holdProducts(upstream);
   const schedule = await createSchedule(client, productsHourly([newAsin()], { onlyChanges: true }));
   const { run } = (await client.post(`/api/schedules/${schedule.scheduleId}/run`, {})).json.data;

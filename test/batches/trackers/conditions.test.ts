@@ -1,27 +1,27 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type ConditionState, type Crossing, decide } from '../../../src/batches/trackers/check.ts';
 import type { Condition } from '../../../src/batches/trackers/condition.ts';
-import { type ConditionState, type Crossing, decide } from '../../../src/batches/trackers/look.ts';
 import { readingOf } from '../../../src/batches/trackers/reading.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { statsOf, type TrackedProduct } from '../../support/trackers.ts';
 
-const HOUR_MS = 3_600_000;
 const answerOf = (product: TrackedProduct) => ({ products: [{ asin: 'B0', stats: statsOf(product) }] });
 
-/** Looks once an hour. @returns the crossings by the number of the look. */
-function looks(
+/** Checks once an hour. @returns the crossings by the number of the check. */
+function checks(
   condition: Condition,
   found: readonly Record<string, unknown>[],
   { alertAtStart = false, quietHours = 0, hysteresisPercent = 2 } = {},
-): [look: number, before: Crossing['before'], after: Crossing['after']][] {
+): [check: number, before: Crossing['before'], after: Crossing['after']][] {
   let state: ConditionState | null = null;
-  return found.flatMap((data, look) => {
+  return found.flatMap((data, check) => {
     const reading = readingOf(condition, data, hysteresisPercent);
     const rules = { alertAtStart, quietMs: quietHours * HOUR_MS };
-    const decision = decide(state, reading, rules, look * HOUR_MS);
+    const decision = decide(state, reading, rules, check * HOUR_MS);
     state = decision.state;
     const { crossing } = decision;
-    return crossing ? [[look, crossing.before, crossing.after] as const].map(([...one]) => one) : [];
+    return crossing ? [[check, crossing.before, crossing.after] as const].map(([...one]) => one) : [];
   });
 }
 
@@ -32,7 +32,7 @@ const prices = (...values: (number | undefined)[]) =>
 test.for<[what: string, condition: Condition, found: Record<string, unknown>[], alerts: unknown[]]>([
   ['the price falls below the bound', below, prices(2500, 1999, 1500), [[1, 2500, 1999]]],
   ['the price equals the bound', below, prices(2500, 2000), []],
-  ['the price is below the bound at the first look', below, prices(1500, 1400), []],
+  ['the price is below the bound at the first check', below, prices(1500, 1400), []],
   [
     'the price rises clearly and falls again',
     below,
@@ -129,18 +129,18 @@ test.for<[what: string, condition: Condition, found: Record<string, unknown>[], 
     [[1, 9, 11]],
   ],
 ])('%s', ([_what, condition, found, alerts]) => {
-  expect(looks(condition, found)).toEqual(alerts);
+  expect(checks(condition, found)).toEqual(alerts);
 });
 
-test('alerts at the first look with alertAtStart, with no value before', () => {
-  expect(looks(below, prices(1900, 1800), { alertAtStart: true })).toEqual([[0, null, 1900]]);
-  expect(looks({ type: 'buy_box_owner' }, [answerOf({ owner: 'A' })], { alertAtStart: true })).toEqual([]);
+test('alerts at the first check with alertAtStart, with no value before', () => {
+  expect(checks(below, prices(1900, 1800), { alertAtStart: true })).toEqual([[0, null, 1900]]);
+  expect(checks({ type: 'buy_box_owner' }, [answerOf({ owner: 'A' })], { alertAtStart: true })).toEqual([]);
 });
 
 test('makes at most one alert in the quiet time, and none later for a crossing within it', () => {
   const found = prices(2500, 1900, 2500, 1900, 1900, 1900, 2500, 1900);
-  expect(looks(below, found, { quietHours: 4 }).map(([look]) => look)).toEqual([1, 7]);
-  expect(looks(below, found, { quietHours: 2 }).map(([look]) => look)).toEqual([1, 3, 7]);
+  expect(checks(below, found, { quietHours: 4 }).map(([check]) => check)).toEqual([1, 7]);
+  expect(checks(below, found, { quietHours: 2 }).map(([check]) => check)).toEqual([1, 3, 7]);
 });
 
 test('alerts only after a clear change, outside the quiet time, and never because of missing data', () => {
@@ -153,24 +153,24 @@ test('alerts only after a clear change, outside the quiet time, and never becaus
   const condition: Condition = { type: 'price_below', price: 'new', value: 20 };
   fc.assert(
     fc.property(fc.array(price, { maxLength: 40 }), rules, (values, settings) => {
-      const alerts = looks(condition, prices(...values), settings).map(([look]) => look);
+      const alerts = checks(condition, prices(...values), settings).map(([check]) => check);
       const clear = 20 * (1 + settings.hysteresisPercent / 100);
       const first = values.findIndex((value) => value !== undefined);
-      for (const [i, look] of alerts.entries()) {
+      for (const [i, check] of alerts.entries()) {
         const previous = alerts[i - 1];
-        expect(values[look]).toBeLessThan(20);
-        const since = values.slice(previous === undefined ? 0 : previous + 1, look);
+        expect(values[check]).toBeLessThan(20);
+        const since = values.slice(previous === undefined ? 0 : previous + 1, check);
         const wasClear = since.some((value) => value !== undefined && value >= clear);
         // Before the first alert the condition only has to be false.
         const wasFalse = since.some((value) => value !== undefined && value >= 20);
         expect(
-          wasClear || (previous === undefined && (wasFalse || (settings.alertAtStart && look === first))),
+          wasClear || (previous === undefined && (wasFalse || (settings.alertAtStart && check === first))),
         ).toBe(true);
-        if (previous !== undefined) expect(look - previous).toBeGreaterThanOrEqual(settings.quietHours);
+        if (previous !== undefined) expect(check - previous).toBeGreaterThanOrEqual(settings.quietHours);
       }
       const known = values.filter((value) => value !== undefined);
-      const knownAlerts = looks(condition, prices(...known), { ...settings, quietHours: 0 }).length;
-      expect(looks(condition, prices(...values), { ...settings, quietHours: 0 })).toHaveLength(knownAlerts);
+      const knownAlerts = checks(condition, prices(...known), { ...settings, quietHours: 0 }).length;
+      expect(checks(condition, prices(...values), { ...settings, quietHours: 0 })).toHaveLength(knownAlerts);
     }),
   );
 });

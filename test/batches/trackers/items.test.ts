@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { packItems } from '../../../src/batches/pack.ts';
+import { bundleItems } from '../../../src/batches/bundle.ts';
 import type { Condition } from '../../../src/batches/trackers/condition.ts';
 import { isAnswered, itemName, itemsAgain, itemsOf } from '../../../src/batches/trackers/items.ts';
 import { upstreamOptions } from '../../../src/operations/market/product.ts';
@@ -21,19 +21,16 @@ test.for<[Condition, { rating: boolean; buybox: boolean }]>([
     { type: 'back_in_stock', price: 'buyBox' },
     { rating: false, buybox: true },
   ],
-])(
-  'a tracker with the condition %j asks upstream for what it needs, in one call',
-  async ([condition, wanted]) => {
-    const { operation, raws } = await itemsOf(database, products, [condition]);
-    const items = raws.map((raw) => ({ raw, input: operation.params.parse(raw) }));
-    const calls = [...packItems(operation, items)];
-    expect(calls.map(({ units }) => units)).toEqual([2]);
-    const options = upstreamOptions(calls[0]?.input as never);
-    expect(options).toMatchObject({ domain: 3, history: false, stats: 90, offers: 0, ...wanted });
-  },
-);
+])('a tracker with condition %j asks upstream for its needs, in one call', async ([condition, wanted]) => {
+  const { operation, raws } = await itemsOf(database, products, [condition]);
+  const items = raws.map((raw) => ({ raw, input: operation.params.parse(raw) }));
+  const calls = [...bundleItems(operation, items)];
+  expect(calls.map(({ units }) => units)).toEqual([2]);
+  const options = upstreamOptions(calls[0]?.input as never);
+  expect(options).toMatchObject({ domain: 3, history: false, stats: 90, offers: 0, ...wanted });
+});
 
-test('a look that began with other options says nothing about a new condition', async () => {
+test('a check that began with other options says nothing about a new condition', async () => {
   const owner: Condition = { type: 'buy_box_owner' };
   const before = await itemsOf(database, products, [{ type: 'price_below', price: 'new', value: 1 }]);
   const after = itemsAgain(before, [owner]);

@@ -3,13 +3,13 @@ import { insertAlerts } from '../../../src/batches/trackers/alert.ts';
 import { queueAlertMails } from '../../../src/batches/trackers/mail-alerts.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { MINUTE_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { createTracker, everyTwoHours } from '../../support/trackers.ts';
 
 const BATCH = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
-const MINUTE_MS = 60_000;
 
 async function alert({ database, clock }: Souk, trackerId: string, howMany: number): Promise<void> {
   const alerts = Array.from({ length: howMany }, () => ({

@@ -17,11 +17,11 @@ import {
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-const DAY_MS = 86_400_000;
 
 describe('a purchase', () => {
   let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -109,7 +109,7 @@ describe('a purchase', () => {
     expect(await listPurchases(database, { accountId: other })).toEqual([]);
   });
 
-  test('of a plan starts when the plan of the same wallet ends, and at once in another wallet', async () => {
+  test('of a plan starts when the plan of the same wallet ends, and immediately in another wallet', async () => {
     const basic = await offer('plan', 'basic');
     for (const wallet of ['general', 'general', 'off_peak'] as const) {
       const order = await buy(basic, { wallet });
@@ -143,7 +143,7 @@ describe('a purchase', () => {
   test.each([
     ['a paid plan that runs', 'basic', 0],
     ['a plan that the operator granted for later', 'basic', 40 * DAY_MS],
-  ])('of a free plan is refused beside %s', async (_name, code, delayMs) => {
+  ])('of a free plan is refused alongside %s', async (_name, code, delayMs) => {
     const { id } = (await offer('plan', code)) as PlanOffer;
     const startsAt = new Date(NOW + delayMs);
     const endsAt = new Date(NOW + delayMs + 30 * DAY_MS);
@@ -206,7 +206,7 @@ describe('a purchase', () => {
     expect(rows).toEqual([{ total_units: 100_000 }]);
   });
 
-  test('beyond 100 that were not paid is refused, until those that were cancelled are deleted after 30 days', async () => {
+  test('is refused if 100 others are unpaid, until the cancelled ones are deleted after 30 days', async () => {
     const pack = await offer('pack', 'units-10k');
     const paid = await buy(pack);
     await grantPurchase(database, paid.id, NOW);

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
+
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
@@ -18,6 +19,7 @@ import {
 } from '../../../src/billing/payments/sync-renewal.ts';
 import { findTopUp, runTopUps, saveTopUp, startTopUp } from '../../../src/billing/payments/top-ups.ts';
 import { endingPlans } from '../../../src/operator/account-facts.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
 import { repetitions } from '../../support/repetitions.ts';
@@ -27,7 +29,6 @@ import { openStripeStandIn, type StripeStandIn } from '../../support/stripe.ts';
 import { openPaidService, type PaidService, stripeSettings } from '../../support/stripe-customer.ts';
 import { subscriptionOf } from '../../support/stripe-model.ts';
 
-const DAY_MS = 86_400_000;
 const START = '2026-03-04T10:00:00.000Z';
 
 const test = base
@@ -51,6 +52,14 @@ test.beforeAll(async ({ souk: opened, stripe: standIn }) => {
 test.beforeEach(() => {
   stripe.model.cardWorks = true;
 });
+
+/** @returns an account that has bought a plan or a pack, and has received it. */
+async function bought(kind: 'plan' | 'pack', code: string): Promise<number> {
+  const accountId = await paid.account();
+  await paid.buy(accountId, kind, code);
+  await paid.deliver(paid.takeEvents());
+  return accountId;
+}
 
 /** The subscriptions of an account as `[plan, start, end]`. */
 async function granted(accountId: number): Promise<string[][]> {
@@ -90,10 +99,8 @@ test('a plan that was paid is granted for a month, and each renewal for another'
   expect(rows).toEqual([{ state: 'granted' }]);
 });
 
-test('a month lasts on while its next payment is due, and ends where the paid one starts', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'basic');
-  await paid.deliver(paid.takeEvents());
+test('a month continues while the next payment is due, and ends when the next paid month starts', async () => {
+  const accountId = await bought('plan', 'basic');
   const [[, start = '', end = ''] = []] = await granted(accountId);
   souk.clock.advance(monthMs() - 60_000);
   await reconcileRenewals(paid.context);
@@ -111,9 +118,7 @@ test('a month lasts on while its next payment is due, and ends where the paid on
 });
 
 test('a plan whose payment fails is past due, and ends when its grace is over', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'pro');
-  await paid.deliver(paid.takeEvents());
+  const accountId = await bought('plan', 'pro');
   const [[, start = '', end = ''] = []] = await granted(accountId);
   stripe.model.cardWorks = false;
   paid.pass(Date.parse(end) - souk.clock.now());
@@ -151,7 +156,7 @@ test('a payment within grace grants the month that was due', async () => {
   expect(await planOf(accountId)).toMatchObject({ state: 'active', graceUntil: null });
 });
 
-test('a month whose time another subscription uses is granted after it', async () => {
+test('a paid month starts after a subscription that runs at the same time', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
   const now = souk.clock.now();
@@ -169,17 +174,10 @@ test('a month whose time another subscription uses is granted after it', async (
 
 test('a plan that renews can be bought during a trial, and ends it', async () => {
   const accountId = await paid.account();
-  const trial = {
-    accountId,
-    wallet: 'general',
-    quantity: 1,
-    months: 1,
-    currency: 'eur',
-    provider: 'stripe',
-  } as const;
+  const trial = { accountId, wallet: 'general', quantity: 1, months: 1, currency: 'eur' } as const;
   const taken = await createPurchase(
     souk.database,
-    { ...trial, purchaseId: uuid(), offer: await offer('trial') },
+    { ...trial, provider: 'stripe', purchaseId: uuid(), offer: await offer('trial') },
     souk.clock.now(),
   );
   await grantPurchase(souk.database, taken.id, souk.clock.now());
@@ -191,10 +189,13 @@ test('a plan that renews can be bought during a trial, and ends it', async () =>
   expect([free?.[2], month?.slice(0, 2)]).toEqual([start, ['pro', start]]);
 });
 
-test('a subscription of Stripe that no purchase has created grants nothing', async () => {
+test.for([
+  ['no purchase has created', {}],
+  ['names a purchase in another form', { purchase: 'order-17' }],
+] as const)('a subscription of Stripe that %s grants nothing', async ([_, metadata]) => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
-  stripe.model.get(paid.subscriptionOf(accountId)).metadata = {};
+  stripe.model.get(paid.subscriptionOf(accountId)).metadata = metadata;
   await paid.deliver(paid.takeEvents());
   expect(await granted(accountId)).toEqual([]);
 });
@@ -208,10 +209,7 @@ test('a purchase whose events are lost is granted when its checkout is read agai
   await reconcileCheckouts(paid.context);
   await reconcileCheckouts(paid.context);
   expect(await granted(accountId)).toHaveLength(1);
-  const { rows } = await souk.database.query('select total_units from packs where account_id = $1', [
-    accountId,
-  ]);
-  expect(rows).toEqual([{ total_units: 10_000 }]);
+  expect(await packsOf(accountId)).toMatchObject([{ total: 10_000 }]);
 });
 
 test('a checkout whose events are lost is read again, however many others are open', async () => {
@@ -233,14 +231,6 @@ test('a checkout whose events are lost is read again, however many others are op
   await souk.database.query('delete from orders where account_id = $1', [crowd]);
 });
 
-test('a subscription of Stripe that names a purchase in another form is ignored', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'pro');
-  stripe.model.get(paid.subscriptionOf(accountId)).metadata = { purchase: 'order-17' };
-  await paid.deliver(paid.takeEvents());
-  expect(await granted(accountId)).toEqual([]);
-});
-
 async function renewingPlan(accountId: number): Promise<RenewingPlan> {
   const [plan] = await renewingPlansOf(souk.database, accountId);
   if (!plan) throw new Error('no renewing plan');
@@ -251,7 +241,7 @@ async function offer(code: string): Promise<PlanOffer> {
   return (await findOffer(souk.database, 'plan', code)) as PlanOffer;
 }
 
-test('a dearer plan starts a new month at once, and a cheaper one with the next month', async () => {
+test('a dearer plan starts a new month immediately, and a cheaper one with the next month', async () => {
   const accountId = await paid.account();
   await paid.buy(accountId, 'plan', 'pro');
   const start = new Date(souk.clock.now()).toISOString();
@@ -307,9 +297,7 @@ async function monthOf(accountId: number) {
 }
 
 test('an upgrade counts the units used beyond the time paid against the new month, with a line of the ledger', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'basic');
-  await paid.deliver(paid.takeEvents());
+  const accountId = await bought('plan', 'basic');
   await use(accountId, 30_000);
   const [[, start = '', end = ''] = []] = await granted(accountId);
   paid.pass((Date.parse(end) - Date.parse(start)) / 2);
@@ -350,9 +338,7 @@ test('no sequence of upgrades within a month gives more units than were paid for
 });
 
 test('a proration that the operator causes in the dashboard grants no month', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'basic');
-  await paid.deliver(paid.takeEvents());
+  const accountId = await bought('plan', 'basic');
   const months = await granted(accountId);
   paid.pass(DAY_MS);
   stripe.model.changeQuantity(paid.subscriptionOf(accountId), 2);
@@ -387,11 +373,7 @@ test('requests about payments are limited for an account, and not for others', a
 });
 
 test('the operator is reminded of plans that end within 7 days, but not of those that renew', async () => {
-  const [renewing, cancelled] = [await paid.account(), await paid.account()];
-  for (const accountId of [renewing, cancelled]) {
-    await paid.buy(accountId, 'plan', 'pro');
-    await paid.deliver(paid.takeEvents());
-  }
+  const [renewing, cancelled] = [await bought('plan', 'pro'), await bought('plan', 'pro')];
   await setCancelled(paid.context, await renewingPlan(cancelled), true);
   paid.pass(monthMs() - 5 * DAY_MS);
   const ending = (await endingPlans(souk.database, souk.clock.now())).map(({ accountId }) => accountId);
@@ -399,9 +381,7 @@ test('the operator is reminded of plans that end within 7 days, but not of those
 });
 
 test('a change whose payment is declined changes nothing', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'basic');
-  await paid.deliver(paid.takeEvents());
+  const accountId = await bought('plan', 'basic');
   stripe.model.cardWorks = false;
   const change = changePlan(paid.context, await renewingPlan(accountId), await offer('pro'));
   await expect(change).rejects.toThrow('declined');
@@ -410,12 +390,8 @@ test('a change whose payment is declined changes nothing', async () => {
 });
 
 test('a cancelled plan ends with its month, and one that is resumed renews', async () => {
-  const [ends, stays] = [await paid.account(), await paid.account()];
-  for (const accountId of [ends, stays]) {
-    await paid.buy(accountId, 'plan', 'pro');
-    await paid.deliver(paid.takeEvents());
-    await setCancelled(paid.context, await renewingPlan(accountId), true);
-  }
+  const [ends, stays] = [await bought('plan', 'pro'), await bought('plan', 'pro')];
+  for (const id of [ends, stays]) await setCancelled(paid.context, await renewingPlan(id), true);
   expect((await planOf(stays))?.state).toBe('cancelling');
   await setCancelled(paid.context, await renewingPlan(stays), false);
   paid.pass(monthMs());
@@ -487,10 +463,8 @@ test('a refund takes back its share of the unused units of its pack, and of no o
   ]);
 });
 
-test('a refund takes back its share of the units of a month of a plan, and a whole one ends it', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'basic');
-  await paid.deliver(paid.takeEvents());
+test('a partial refund takes back its share of the units of the month, and a full refund ends the month', async () => {
+  const accountId = await bought('plan', 'basic');
   stripe.model.refund(lastPayment(), 1_450);
   await paid.deliver(paid.takeEvents());
   expect(await linesOf(accountId)).toEqual([['revoke', 15_000]]);
@@ -502,9 +476,7 @@ test('a refund takes back its share of the units of a month of a plan, and a who
 });
 
 test('a won dispute gives back the units and the plan that it took', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'plan', 'pro');
-  await paid.deliver(paid.takeEvents());
+  const accountId = await bought('plan', 'pro');
   const before = await granted(accountId);
   souk.clock.advance(DAY_MS);
   const dispute = stripe.model.dispute(lastPayment());
@@ -542,19 +514,15 @@ test('units are taken back once, although refunds and disputes are reported in a
 });
 
 test('a refund whose event is lost is found by the next check', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'pack', 'units-10k');
-  await paid.deliver(paid.takeEvents());
+  const accountId = await bought('pack', 'units-10k');
   stripe.model.refund(lastPayment(), 1_500);
   paid.takeEvents();
   await reconcileReversals(paid.context);
   expect(await packsOf(accountId)).toEqual([{ total: 10_000, left: 0 }]);
 });
 
-test('a refund whose event is lost for days is found behind any number of others, even if one of them fails', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'pack', 'units-10k');
-  await paid.deliver(paid.takeEvents());
+test('finds a refund whose event was lost for days, even if many other events precede it and one of them fails', async () => {
+  const accountId = await bought('pack', 'units-10k');
   stripe.model.refund(lastPayment(), 1_500);
   await paid.buy(accountId, 'pack', 'units-10k');
   await paid.deliver(paid.takeEvents().filter(({ type }) => type !== 'charge.refunded'));
@@ -572,17 +540,21 @@ test('a refund whose event is lost for days is found behind any number of others
   ]);
 });
 
+/** @returns an account with a pack of 10,000 units and an automatic top-up. */
+async function withTopUp(thresholdUnits: number, ceilingCents: number): Promise<number> {
+  const accountId = await bought('pack', 'units-10k');
+  const rule = { packCode: 'units-10k', thresholdUnits, ceilingCents, isOn: true };
+  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  return accountId;
+}
+
 async function topUpOf(accountId: number) {
   const { isOn, stoppedReason, spentCents, purchaseId } = (await findTopUp(souk.database, accountId)) ?? {};
   return { isOn, stoppedReason, spentCents, purchaseId };
 }
 
 test('an automatic top-up buys packs up to its ceiling, one at a time', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'pack', 'units-10k');
-  await paid.deliver(paid.takeEvents());
-  const rule = { packCode: 'units-10k', thresholdUnits: 50_000, ceilingCents: 4_000, isOn: true };
-  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  const accountId = await withTopUp(50_000, 4_000);
   const charges = stripe.model.all('charge').length;
   // Two processes that check at the same time, and further checks.
   await Promise.all([runTopUps(paid.context), runTopUps(paid.context)]);
@@ -593,11 +565,7 @@ test('an automatic top-up buys packs up to its ceiling, one at a time', async ()
 });
 
 test('an automatic top-up whose payment fails is switched off with its reason and a mail', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'pack', 'units-10k');
-  await paid.deliver(paid.takeEvents());
-  const rule = { packCode: 'units-10k', thresholdUnits: 50_000, ceilingCents: 4_000, isOn: true };
-  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  const accountId = await withTopUp(50_000, 4_000);
   stripe.model.cardWorks = false;
   const mailed: string[] = [];
   const notify: typeof paid.context.notify = async (_db, _account, { purchase }) =>
@@ -614,11 +582,7 @@ test('an automatic top-up whose payment fails is switched off with its reason an
 });
 
 test('a top-up that was interrupted after its payment grants the pack of that payment', async () => {
-  const accountId = await paid.account();
-  await paid.buy(accountId, 'pack', 'units-10k');
-  await paid.deliver(paid.takeEvents());
-  const rule = { packCode: 'units-10k', thresholdUnits: 15_000, ceilingCents: 9_000, isOn: true };
-  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  const accountId = await withTopUp(15_000, 9_000);
   const purchaseId = await startTopUp(souk.database, accountId, { currency: 'eur', now: souk.clock.now() });
   const customer = String(stripe.model.all('charge').at(-1)?.customer);
   stripe.model.pay(customer, 1_500, { metadata: { purchase: purchaseId } });

@@ -8,10 +8,10 @@ import {
 } from '../../../src/billing/payments/renewals.ts';
 import { type PaidPeriod, readFacts, type StripeFacts } from '../../../src/billing/payments/sync-renewal.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { StripeModel, type StripeObject, subscriptionOf } from '../../support/stripe-model.ts';
 
 const START = Date.UTC(2026, 0, 31, 12);
-const DAY_MS = 86_400_000;
 const GRACE_MS = 7 * DAY_MS;
 
 const MARCH: PaidPeriod = {
@@ -76,7 +76,7 @@ describe('a renewing plan', () => {
     expect(applySubscription(new Set(), facts(more), { now, graceMs: GRACE_MS })).toMatchObject(expected);
   });
 
-  test('is nothing before its first invoice is paid', () => {
+  test('grants nothing before its first invoice is paid', () => {
     expect(applySubscription(new Set(), facts({ paid: [] }), { now: 0, graceMs: 0 })).toBeNull();
   });
 });
@@ -167,7 +167,7 @@ test('grants each paid invoice once, although events are repeated or get lost', 
   );
 });
 
-test('grants the months of a plan one after the other, and a month from an upgrade on', () => {
+test('grants each paid month after the one before it; an upgrade starts a new month', () => {
   const model = new StripeModel(START);
   const id = subscribed(model);
   model.runTo(Date.UTC(2026, 2, 10, 12));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { carriedUnits } from '../../../src/billing/payments/renewals.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 
-const DAY_MS = 86_400_000;
 const MONTH_MS = 30 * DAY_MS;
 
 test.each([
@@ -21,7 +21,7 @@ test('an upgrade carries over nothing of a plan without a limit', () => {
   expect(carriedUnits({ from: 0, to: MONTH_MS, total: null, used: 1_000 }, 0)).toBe(0);
 });
 
-test('no sequence of upgrades gives more units than those of the time paid of each plan and of the last month', () => {
+test('no sequence of upgrades gives more units than those of the paid time of each plan and of the last month', () => {
   const month = fc.record({
     total: fc.integer({ min: 1, max: 1_000_000 }),
     usedShare: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -18,7 +18,7 @@ test('a free payment has nothing to reverse', () => {
   expect(reversedShare({ amount: 0, amountRefunded: 0 }, [])).toBe(0);
 });
 
-test('units that are taken back are never more than those left, and never less than none', () => {
+test('never takes back more units than are left, or fewer than zero', () => {
   const step = fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), used: fc.nat(400) });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_000 }), fc.array(step, { maxLength: 20 }), (total, steps) => {

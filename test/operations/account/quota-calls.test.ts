@@ -46,29 +46,26 @@ test.for([
   ['QUOTA_MINUTE_EXCEEDED', { minuteLimit: 1 }, 60_000],
   ['QUOTA_DAILY_EXCEEDED', { dailyLimit: 1 }, 86_400_000],
   ['QUOTA_MONTHLY_EXCEEDED', { monthlyLimit: 1 }, 31 * 86_400_000],
-] as const)(
-  'predicts %s of the next call, and its reset time',
-  async ([code, plan, resetWithinMs], { souk }) => {
-    const client = await souk.client({ plan });
-    const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);
-    await client.get('/api/market/product?domain=1&asins=B00QUOTA03');
+] as const)('predicts %s of the next call, and its reset', async ([code, plan, resetWithinMs], { souk }) => {
+  const client = await souk.client({ plan });
+  const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);
+  await client.get('/api/market/product?domain=1&asins=B00QUOTA03');
 
-    const { data } = (await client.get('/api/quota')).json;
-    expect([data.activeBilling, data.activeBillingTrack, data.nextCallRejectReason]).toEqual([
-      null,
-      null,
-      code,
-    ]);
-    const refused = await call();
-    expect([refused.status, refused.json.code]).toEqual([429, code]);
-    expect(refused.json.msg).toBe(data.nextCallRejectMessage);
-    expect(Number(refused.headers['retry-after']) * 1000).toBeLessThanOrEqual(resetWithinMs);
+  const { data } = (await client.get('/api/quota')).json;
+  expect([data.activeBilling, data.activeBillingTrack, data.nextCallRejectReason]).toEqual([
+    null,
+    null,
+    code,
+  ]);
+  const refused = await call();
+  expect([refused.status, refused.json.code]).toEqual([429, code]);
+  expect(refused.json.msg).toBe(data.nextCallRejectMessage);
+  expect(Number(refused.headers['retry-after']) * 1000).toBeLessThanOrEqual(resetWithinMs);
 
-    await leapAhead(souk, Number(refused.headers['retry-after']) * 1000, ['market']);
-    expect((await client.get('/api/quota')).json.data.nextCallRejectReason).toBeNull();
-    expect((await call()).status).toBe(200);
-  },
-);
+  await leapAhead(souk, Number(refused.headers['retry-after']) * 1000, ['market']);
+  expect((await client.get('/api/quota')).json.data.nextCallRejectReason).toBeNull();
+  expect((await call()).status).toBe(200);
+});
 
 test('returns empty figures for an account without plan or pack', async ({ souk }) => {
   const client = await souk.client({ plan: null });

@@ -19,10 +19,7 @@ test.for(['/api/quota', '/api/token'])(
   },
 );
 
-test('answers each of 700 reads at the same time, those beyond 500 a second later', async ({
-  souk,
-  client,
-}) => {
+test('answers 700 reads at the same time, those beyond 500 a second later', async ({ souk, client }) => {
   const replies = Promise.all(Array.from({ length: 700 }, () => client.get('/api/quota')));
   await souk.clock.until('quota snapshot');
   // Reads that arrive later wait for further snapshots.
@@ -31,10 +28,7 @@ test('answers each of 700 reads at the same time, those beyond 500 a second late
   expect(new Set((await replies).map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-test('shows the units of a call within a second, however often the quota is read', async ({
-  souk,
-  client,
-}) => {
+test('shows the units of a call within a second, however often it is read', async ({ souk, client }) => {
   const read = async () => (await client.get('/api/quota')).json.data;
   const { general: before } = await read();
   await many(client);

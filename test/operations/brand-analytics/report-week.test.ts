@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
-import { asinOfNumber, asinToNumber } from '../../../src/brand-analytics/rank-row.ts';
+import { asinOfNumber, asinToNumber } from '../../../src/brand-analytics/asin-number.ts';
 import {
-  addDays,
-  isDate,
   isSaturday,
   lastEndedWeek,
   nearestDates,
   siteOfWord,
 } from '../../../src/operations/brand-analytics/keywords.ts';
+import { addDays, isDate } from '../../../src/platform/calendar.ts';
 
 test.each([
   ['2026-04-11T23:59:59Z', '2026-04-04'],

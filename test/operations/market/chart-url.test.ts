@@ -19,9 +19,7 @@ describe('parameters of chart links', () => {
   test('accept at most 1000 ASINs', () => {
     expect(read({ asins: asins(1000).join() }).asins).toHaveLength(1000);
     expect(read({ asins: asins(1000).join(), asin: asins(1)[0] }).asins).toHaveLength(1000);
-    expect(faults({ asins: asins(1001).join() })).toEqual({
-      asins: 'must be 1 to 1000 ASINs, got 1001',
-    });
+    expect(faults({ asins: asins(1001).join() })).toEqual({ asins: 'must be 1 to 1000 ASINs, got 1001' });
     expect(faults({ asins: asins(1000).join(), asin: 'X000000000' }).asins).toMatch(/got 1001$/);
   });
 

@@ -12,10 +12,7 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 
 test.beforeEach(({ souk }) => souk.upstream.on('graphimage', drawsPictures));
 
-test('returns a PNG of the requested size, from upstream at first and then from the cache', async ({
-  souk,
-  client,
-}) => {
+test('returns a PNG of the requested size, from upstream, then from the cache', async ({ souk, client }) => {
   const path = `${GRAPH}?domain=1&asin=b00graph01&width=640&height=320`;
   const first = await client.get(path);
   expect(first.status).toBe(200);
@@ -73,17 +70,7 @@ describe('parameters', () => {
     wd: '0',
   };
 
-  test('have defaults', async ({ souk, client }) => {
-    expect(await paramsFor(souk, client, 'domain=1&asin=B00GRAPH03')).toEqual({
-      ...DEFAULTS,
-      asin: 'B00GRAPH03',
-    });
-  });
-
-  test("are accepted in upper and lower case, and sent upstream under the provider's names", async ({
-    souk,
-    client,
-  }) => {
+  test("are accepted in any case, and sent upstream by the provider's names", async ({ souk, client }) => {
     const query = [
       'DOMAIN=1&Asin=b00graph04&Retailer=0&NEW=false&used=1&SalesRank=true&bb=1&FBA=1&fbm=1&ld=1&wd=1&YZoom=0',
       'Range=31&cBackground=%23FFFFFF&CFONT=000000&cretailer=ff9900&cNew=111111&cused=222222&csales=333333',
@@ -187,10 +174,4 @@ describe('returns 502 as JSON at no charge if upstream does not return the reque
     const again = await client.get(path);
     expect([again.status, again.headers['x-cache']]).toEqual([200, 'MISS']);
   });
-});
-
-test('returns a quota refusal as JSON', async ({ souk }) => {
-  const poor = await souk.client({ plan: null });
-  const reply = await poor.get(`${GRAPH}?domain=1&asin=B00GRAPH09`);
-  expect([reply.status, reply.json.code, reply.json.data]).toEqual([429, 'QUOTA_NO_SUBSCRIPTION', null]);
 });

@@ -47,10 +47,7 @@ test('returns an empty list for an ASIN without a deal', async ({ souk, client }
   }
 });
 
-test('the list of a site costs 500 units, is fetched once, and is filtered for each call', async ({
-  souk,
-  client,
-}) => {
+test('the list of a site costs 500 units, fetched once, filtered for each call', async ({ souk, client }) => {
   const before = souk.upstream.calls.length;
   const whole = await client.get(`${DEALS}?domain=3`);
   expect(whole.headers['x-units-consumed']).toBe('500');

@@ -27,9 +27,7 @@ test.beforeAll(async ({ souk }) => {
   }));
 });
 
-test('returns a whole list of more than 10 MB, with gzip only for clients that accept it', async ({
-  souk,
-}) => {
+test('returns a list of more than 10 MB, with gzip only for clients that accept it', async ({ souk }) => {
   const { key } = await souk.account();
   const client = souk.clientOf(key);
   const compressed = await client.get(LIST, { headers: { 'accept-encoding': 'gzip, br' } });

@@ -8,9 +8,7 @@ test.override('soukOptions', { workers: 0 });
 describe('chart links', () => {
   const CHART = '/api/market/charturl';
 
-  test('are built from asin and asins, in the given order, without duplicates, in upper case', async ({
-    client,
-  }) => {
+  test('are built from asin, then asins, without duplicates, in upper case', async ({ client }) => {
     const reply = await client.get(
       `${CHART}?country=DE&asin=b00linked1&asins=B00LINKED2,B00LINKED1&asins=B00LINKED3`,
     );

@@ -1,12 +1,12 @@
 import { expect, vi } from 'vitest';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
 import { queuedOperation } from '../../../src/operations/index.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import type { Reply } from '../../support/client.ts';
 import { gate, type Script, type ScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { test } from '../../support/souk-test.ts';
-import { advanceUntil } from '../../support/time.ts';
+import { endOf } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product';
@@ -100,26 +100,21 @@ test.for([
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('ninety cached ASINs are returned if the ten others cannot be fetched', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('ninety cached ASINs are returned if ten others cannot be had', async ({ souk, client, upstream }) => {
   const asins = newAsins(100);
   await (await souk.client()).get(pathOf(asins.slice(0, 90)));
   upstream.on('product', () => ({ status: 500, json: {} }));
-  let hasEnded = false;
-  const waiting = client.get(pathOf(asins)).finally(() => {
-    hasEnded = true;
-  });
-  await advanceUntil(souk.clock, () => hasEnded, 50);
-  const reply = await waiting;
+  const reply = await endOf(souk.clock, client.get(pathOf(asins)));
   expect(asinsOf(reply)).toEqual(asins.slice(0, 90));
   expect(reply.json.data.errors).toEqual(asins.slice(90).map((asin) => errorOf(asin)));
   expect(reply.headers['x-units-consumed']).toBe('90');
 });
 
-test('a request that is not answered in time fails its ASINs only', async ({ souk, client, upstream }) => {
+test('if upstream does not answer one request in time, only the ASINs of that request fail', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   // With offers, a request has at most 20 ASINs.
   const asins = newAsins(40);
   upstream.on('product', (call, response) =>
@@ -136,7 +131,7 @@ test('a request that is not answered in time fails its ASINs only', async ({ sou
   await upstream.abandoned(1);
 });
 
-test('a call of another account that waits for a failing ASIN gets its error, and its own other ASINs', async ({
+test('a call of another account that waits for a failing ASIN gets the error for it, and the data of its other ASINs', async ({
   souk,
   client,
   upstream,
@@ -220,11 +215,7 @@ test('the same call again is charged for the rest if the price changes while it 
   const asins = newAsins(4);
   upstream.on('product', rejecting(asins[0]));
   expect((await client.get(pathOf(asins))).headers['x-units-consumed']).toBe('3');
-  const { reached, open } = gate();
-  upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  const open = holdProducts(upstream);
   upstream.calls.length = 0;
   const again = client.get(pathOf(asins));
   await upstream.received(1, 'product');
@@ -258,10 +249,7 @@ test('requests that repeat a call with a partial answer at the same time share o
   ]);
 });
 
-test('an ASIN that is unknown is charged, and one that could not be fetched is not', async ({
-  client,
-  upstream,
-}) => {
+test('an unknown ASIN is charged, and one that could not be fetched is not', async ({ client, upstream }) => {
   const [unknown, bad] = newAsins(2);
   upstream.on('product', (call, response) =>
     call.params.asin?.includes(bad ?? '') ? rejecting(bad)(call, response) : { json: { products: [] } },
@@ -271,10 +259,7 @@ test('an ASIN that is unknown is charged, and one that could not be fetched is n
   expect(reply.json.data.errors).toEqual([errorOf(unknown, 'PRODUCT_NOT_FOUND'), errorOf(bad)]);
 });
 
-test('the result of a job with a partial answer is readable, and the job is charged for what it has', async ({
-  client,
-  upstream,
-}) => {
+test('the result of a partial job is readable and charged for what it has', async ({ client, upstream }) => {
   const asins = newAsins(3);
   upstream.on('product', rejecting(asins[1]));
   const { links } = (await client.get(pathOf(asins, '&async=1'))).json.data;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { product } from '../../../src/operations/market/product.ts';
-import type { Product } from '../../../src/operations/products/detail-level.ts';
 import { toKeepaMinutes } from '../../../src/operations/products/history.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
 import { canonical } from '../../support/parameters.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toUpstream } from '../../../src/operations/market/finder-fields.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
+import { words } from '../../support/words.ts';
 
 const parse = (sent: object) => productFinder.params.safeParse({ domain: 1, ...sent });
 const selectionOf = (sent: object) => productFinder.params.parse({ domain: 1, ...sent }).selection;
@@ -11,19 +12,11 @@ const problems = (sent: object) =>
 /** Every field that the interface specification names. */
 const SPECIFIED = {
   ...Object.fromEntries(
-    [
-      'current_AMAZON',
-      'current_BUY_BOX_SHIPPING',
-      'current_NEW',
-      'current_USED',
-      'current_SALES',
-      'avg30_SALES',
-      'monthlySold',
-      'salesRankDrops30',
-      'current_RATING',
-      'current_COUNT_REVIEWS',
-      'deltaPercent30_BUY_BOX_SHIPPING',
-    ].flatMap((name) => [
+    words(`
+      current_AMAZON current_BUY_BOX_SHIPPING current_NEW current_USED current_SALES avg30_SALES
+      monthlySold salesRankDrops30 current_RATING current_COUNT_REVIEWS
+      deltaPercent30_BUY_BOX_SHIPPING
+    `).flatMap((name) => [
       [`${name}_gte`, 1],
       [`${name}_lte`, 100],
     ]),

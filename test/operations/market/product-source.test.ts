@@ -46,7 +46,7 @@ describe('the source identity of a product look-up', () => {
     expect(new Set(different).size).toBe(different.length);
   });
 
-  test('is the same for numbers of offers on the same page', () => {
+  test('is the same for all numbers of offers that need the same number of pages', () => {
     expect(identities({ offers: 1 })).toEqual(identities({ offers: 20 }));
     expect(identities({ offers: 7, buybox: 1 })).toEqual(identities({ offers: 20 }));
     expect(identities({ offers: 7, stock: 1 })).toEqual(identities({ stock: 1 }));

@@ -59,36 +59,25 @@ describe('parameters of a product look-up', () => {
       expect(faults({ [name]: value }), JSON.stringify(value)).toEqual({ [name]: withValue(problem) });
   });
 
-  test.each(['history', 'rating', 'buybox', 'stock'] as const)(
-    'accept 0, 1, true and false for %s',
-    (name) => {
-      for (const on of [1, '1', true, 'true', 'TRUE', ' 1 ']) expect(read({ [name]: on })[name]).toBe(true);
-      for (const off of [0, '0', false, 'false', 'False']) expect(read({ [name]: off })[name]).toBe(false);
-      for (const bad of [2, -1, '2', 'yes', 'on', '', null, {}, 'truee']) {
-        expect(faults({ [name]: bad })).toEqual({ [name]: withValue('must be 0, 1, true or false') });
-      }
-    },
-  );
+  test.each(['history', 'rating', 'buybox', 'stock'] as const)('take 0, 1, true and false for %s', (name) => {
+    for (const on of [1, '1', true, 'true', 'TRUE', ' 1 ']) expect(read({ [name]: on })[name]).toBe(true);
+    for (const off of [0, '0', false, 'false', 'False']) expect(read({ [name]: off })[name]).toBe(false);
+    for (const bad of [2, -1, '2', 'yes', 'on', '', null, {}, 'truee']) {
+      expect(faults({ [name]: bad })).toEqual({ [name]: withValue('must be 0, 1, true or false') });
+    }
+  });
 
   test.each(['summary', 'lite', 'full'] as const)('accept the detailLevel %s', (detailLevel) => {
     expect(read({ detailLevel }).detailLevel).toBe(detailLevel);
   });
 
-  test.each(['Full', 'medium', '', 1, null, {}])(
-    'refuse the detailLevel %j, and list the levels',
-    (detailLevel) => {
-      expect(faults({ detailLevel })).toEqual({
-        detailLevel: withValue('must be one of summary, lite, full'),
-      });
-    },
-  );
+  test.each(['Full', 'medium', '', 1, null, {}])('refuse detailLevel %j, and list levels', (detailLevel) => {
+    expect(faults({ detailLevel })).toEqual({ detailLevel: withValue('must be one of summary, lite, full') });
+  });
 
-  test.each(['stats', 'history', 'offers', 'days', 'detailLevel', 'buybox'])(
-    'refuse %s that is sent twice',
-    (name) => {
-      expect(faults({ [name]: ['1', '1'] })[name]).toMatch(/^was given more than once; it must be /);
-    },
-  );
+  test.each(['stats', 'history', 'offers', 'days', 'detailLevel', 'buybox'])('refuse %s twice', (name) => {
+    expect(faults({ [name]: ['1', '1'] })[name]).toMatch(/^was given more than once; it must be /);
+  });
 
   test('request the rating at summary, unless rating=0 is sent', () => {
     expect(read({ detailLevel: 'summary' }).rating).toBe(true);

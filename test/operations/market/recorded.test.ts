@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { Product } from '../../../src/operations/products/detail-level.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
 import { test } from '../../support/shared-souk-test.ts';
 

@@ -1,113 +1,36 @@
 import { describe, expect } from 'vitest';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
+import { rows } from '../../support/words.ts';
 
-/** Every marketplace operation with a valid address, its aliases and its price. */
-const CASES: {
-  name: string;
-  paths: string[];
-  query: string;
-  units: number;
-  upstream: string;
-  field: string;
-}[] = [
-  {
-    name: 'variations',
-    paths: ['variations'],
-    query: 'domain=1&asin=B0C3CDEF01&detailLevel=summary',
-    units: 5,
-    upstream: 'product',
-    field: 'variations',
-  },
-  {
-    name: 'product finder',
-    paths: ['productfinder', 'query'],
-    query: `selection=${encodeURIComponent('{"domain":1,"current_SALES_lte":5000}')}`,
-    units: 1,
-    upstream: 'query',
-    field: 'asinList',
-  },
-  {
-    name: 'product finder with statistics',
-    paths: ['productfinder', 'query'],
-    query: `selection=${encodeURIComponent('{"domain":1,"current_SALES_lte":5000,"stats":1}')}`,
-    units: 31,
-    upstream: 'query',
-    field: 'searchInsights',
-  },
-  {
-    name: 'product search',
-    paths: ['productsearch', 'search'],
-    query: 'domain=1&term=pump',
-    units: 5,
-    upstream: 'search',
-    field: 'products',
-  },
-  {
-    name: 'category search',
-    paths: ['categorysearch', 'search'],
-    query: 'type=category&domain=1&term=kitchen',
-    units: 1,
-    upstream: 'search',
-    field: 'categories',
-  },
-  {
-    name: 'category',
-    paths: ['category'],
-    query: 'domain=1&category=0',
-    units: 1,
-    upstream: 'category',
-    field: 'categories',
-  },
-  {
-    name: 'best sellers',
-    paths: ['bestseller', 'bestsellers'],
-    query: 'domain=1&category=200000&perPage=10',
-    units: 10,
-    upstream: 'bestsellers',
-    field: 'bestSellersList',
-  },
-  {
-    name: 'sellers',
-    paths: ['seller'],
-    query: 'domain=1&seller=ABWRICYPI40AC8,AKT8ZJ45IBZW2X',
-    units: 2,
-    upstream: 'seller',
-    field: 'sellers',
-  },
-  {
-    name: 'storefront',
-    paths: ['seller'],
-    query: 'domain=1&seller=AKT8ZJ45IBZW2X&storefront=1',
-    units: 10,
-    upstream: 'seller',
-    field: 'sellers',
-  },
-  {
-    name: 'most rated sellers',
-    paths: ['topseller'],
-    query: 'domain=1&perPage=5',
-    units: 50,
-    upstream: 'topseller',
-    field: 'sellerIdList',
-  },
-  {
-    name: 'deals',
-    paths: ['deal', 'deals'],
-    query: `selection=${encodeURIComponent('{"domainId":1}')}`,
-    units: 5,
-    upstream: 'deal',
-    field: 'deals',
-  },
-];
-
-const HOUR_MS = 3_600_000;
+/** Every marketplace operation with its address and aliases, a query, its price, its call upstream and a field. */
+const CASES = rows(`
+  variations                     | variations             | domain=1&asin=B0C3CDEF01&detailLevel=summary              | 5  | product     | variations
+  product finder                 | productfinder query    | selection={"domain":1,"current_SALES_lte":5000}           | 1  | query       | asinList
+  product finder with statistics | productfinder query    | selection={"domain":1,"current_SALES_lte":5000,"stats":1} | 31 | query       | searchInsights
+  product search                 | productsearch search   | domain=1&term=pump                                        | 5  | search      | products
+  category search                | categorysearch search  | type=category&domain=1&term=kitchen                       | 1  | search      | categories
+  category                       | category               | domain=1&category=0                                       | 1  | category    | categories
+  best sellers                   | bestseller bestsellers | domain=1&category=200000&perPage=10                       | 10 | bestsellers | bestSellersList
+  sellers                        | seller                 | domain=1&seller=ABWRICYPI40AC8,AKT8ZJ45IBZW2X             | 2  | seller      | sellers
+  storefront                     | seller                 | domain=1&seller=AKT8ZJ45IBZW2X&storefront=1               | 10 | seller      | sellers
+  most rated sellers             | topseller              | domain=1&perPage=5                                        | 50 | topseller   | sellerIdList
+  deals                          | deal deals             | selection={"domainId":1}                                  | 5  | deal        | deals
+`).map(([name = '', paths = '', query = '', units, upstream = '', field = '']) => ({
+  name,
+  paths: paths.split(' '),
+  query: encodeURI(query),
+  units: Number(units),
+  upstream,
+  field,
+}));
 
 const test = base
   .override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000' })
   .override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))
-  /** A service whose upstream the tests script, beside `souk`, which asks the demo provider. */
+  /** A service whose upstream the tests script, alongside `souk`, which asks the demo provider. */
   .extend('failing', { scope: 'file' }, async ({ soukOptions: _ }, { onCleanup }) => {
     const failing = await openSouk();
     onCleanup(() => failing.close());

@@ -85,17 +85,14 @@ test('summary has selected fields and named statistics', async ({ client }) => {
   expect(json.data.variations[1]).not.toHaveProperty('upcList');
 });
 
-test.for(['summary', 'lite', 'full'])(
-  'lists codes only for members that have some at %s',
-  async (level, { client }) => {
-    const { json } = await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=${level}`);
-    const [first, second] = json.data.variations;
-    expect(first).toMatchObject({ upcList: ['012345678905'] });
-    expect(first).not.toHaveProperty('eanList');
-    expect(second).not.toHaveProperty('upcList');
-    expect(second).not.toHaveProperty('gtinList');
-  },
-);
+test.for(['summary', 'lite', 'full'])('lists codes of members with some at %s', async (level, { client }) => {
+  const { json } = await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=${level}`);
+  const [first, second] = json.data.variations;
+  expect(first).toMatchObject({ upcList: ['012345678905'] });
+  expect(first).not.toHaveProperty('eanList');
+  expect(second).not.toHaveProperty('upcList');
+  expect(second).not.toHaveProperty('gtinList');
+});
 
 test('lite leaves out csv and keeps the latest review counts, and full is unchanged', async ({ client }) => {
   const address = `/api/market/variations?domain=1&asin=${PARENT}`;
@@ -169,9 +166,7 @@ test.for([1, 2, 3, 5, 7])('pages of %i together are the whole family', async (pe
   expect(found).toEqual(MEMBERS);
 });
 
-test('a product without variations is the only member and costs 1 of the 5 reserved units', async ({
-  client,
-}) => {
+test('a product without variations is the only member, costs 1 of 5 reserved units', async ({ client }) => {
   const { json, headers } = await client.post('/api/market/variations', { domain: 1, asin: 'S000000001' });
   expect(headers['x-units-consumed']).toBe('1');
   expect(await unitsUsed(client)).toBe(1);

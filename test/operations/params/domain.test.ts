@@ -85,7 +85,7 @@ describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
     expect(fault.replace('domainid', 'domainId')).toBe(problem);
   });
 
-  test('refuses an invalid value beside a valid one', () => {
+  test('refuses an invalid value alongside a valid one', () => {
     expect(faults({ domain: 1, country: 'xx' })).toHaveProperty('domain');
     expect(faults({ domain: 7, country: 'us' })).toHaveProperty('domain');
   });

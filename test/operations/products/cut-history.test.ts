@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Product } from '../../../src/operations/products/detail-level.ts';
 import { cutHistory, fromKeepaMinutes } from '../../../src/operations/products/history.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
 import { modelCut, seriesOf, windows } from '../../support/history.ts';
 
 const ASIN = 'B000000001';

@@ -15,7 +15,7 @@ function csvWith(index: number, series: number[]): (number[] | null)[] {
 
 describe('a decoded product', () => {
   test.each(NAMED_SERIES.map(({ name, kind }, index) => ({ name, kind, index })))(
-    'has csv[$index] as $name, in points of exactly its width',
+    'returns csv[$index] as the history $name, with shipping if its points have three values',
     ({ name, kind, index }) => {
       const hasShipping = pointWidth(index) === 3;
       const series = hasShipping ? [FIRST, 1999, 499, SECOND, -1, -1] : [FIRST, 45, SECOND, -1];

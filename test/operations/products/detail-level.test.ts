@@ -4,9 +4,9 @@ import {
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
-  type Product,
   summaryRow,
 } from '../../../src/operations/products/detail-level.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
 
 const current = Array.from({ length: 36 }, (_, index) => 1000 + index);
 

@@ -1,33 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { product as operation } from '../../../src/operations/market/product.ts';
-import { normaliseProduct, type Product } from '../../../src/operations/products/detail-level.ts';
+import { normaliseProduct, type Product } from '../../../src/operations/products/product.ts';
 import { canonical } from '../../support/parameters.ts';
+import { words } from '../../support/words.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
-const FIELDS = [
-  'domainId',
-  'productType',
-  'parentAsin',
-  'title',
-  'brand',
-  'csv',
-  'stats',
-  'salesRanks',
-  'images',
-  'imagesCSV',
-  'monthlySold',
-  'lastUpdate',
-  'offers',
-  'liveOffersOrder',
-  'reviews',
-  'variationCSV',
-  'monthlySoldHistory',
-  'couponHistory',
-  'buyBoxSellerIdHistory',
-  'buyBoxUsedHistory',
-  'other',
-];
+const FIELDS = words(`
+  domainId productType parentAsin title brand csv stats salesRanks images imagesCSV monthlySold
+  lastUpdate offers liveOffersOrder reviews variationCSV monthlySoldHistory couponHistory
+  buyBoxSellerIdHistory buyBoxUsedHistory other
+`);
 
 function shown(raw: Product, sent: object): Record<string, unknown> {
   const input = canonical(operation, { domain: 1, asins: raw.asin, ...sent });

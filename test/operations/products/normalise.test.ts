@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseProduct, type Product } from '../../../src/operations/products/detail-level.ts';
+import { normaliseProduct, type Product } from '../../../src/operations/products/product.ts';
 
 const NUMBERS = ['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'];
 const OUT_OF_STOCK = ['InInterval', '30', '90', '180', '365'].map((span) => `outOfStockPercentage${span}`);

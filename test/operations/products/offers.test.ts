@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Product } from '../../../src/operations/products/detail-level.ts';
 import { limitOffers } from '../../../src/operations/products/history.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
 
 const product = (offers: object[], liveOffersOrder?: number[]): Product => ({
   asin: 'B000000001',

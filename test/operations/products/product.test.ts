@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasData } from '../../../src/operations/products/detail-level.ts';
+import { hasData } from '../../../src/operations/products/product.ts';
 
 test.each([
   [{}, true],

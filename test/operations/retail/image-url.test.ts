@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { imageUrl } from '../../../src/operations/retail/image-url.ts';
 import { canonical, faultsOf } from '../../support/parameters.ts';
+import { words } from '../../support/words.ts';
 
 const read = (sent: object) => canonical(imageUrl, { domain: 1, ...sent });
 const faults = (sent: object) => faultsOf(imageUrl, { domain: 1, ...sent });
@@ -20,16 +21,11 @@ describe('parameters of image links', () => {
     expect(read({ images: 'a.jpg,A.jpg,A.JPG' }).images).toEqual(['a.jpg', 'A.jpg', 'A.JPG']);
   });
 
-  test.each([
-    '41xKl+Qw-L.jpg',
-    '61_a~b.jpeg',
-    'x.png',
-    'x.gif',
-    'x.webp',
-    'Z.JPG',
-    'pic._AC_SL1500_.jpg',
-    '4%2B1.jpg',
-  ])('accept %s', (image) => {
+  test.each(
+    words(`
+    41xKl+Qw-L.jpg 61_a~b.jpeg x.png x.gif x.webp Z.JPG pic._AC_SL1500_.jpg 4%2B1.jpg
+  `),
+  )('accept %s', (image) => {
     expect(read({ image }).images).toEqual([image]);
   });
 
@@ -60,9 +56,7 @@ describe('parameters of image links', () => {
 
   test('accept at most 1000 names', () => {
     expect(read({ images: names(1000).join() }).images).toHaveLength(1000);
-    expect(faults({ images: names(1001) })).toEqual({
-      images: 'must be 1 to 1000 file names, got 1001',
-    });
+    expect(faults({ images: names(1001) })).toEqual({ images: 'must be 1 to 1000 file names, got 1001' });
     expect(faults({ images: names(1000), image: 'one-more.jpg' }).images).toMatch(/got 1001$/);
   });
 

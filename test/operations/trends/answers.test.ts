@@ -124,9 +124,7 @@ describe('related searches', () => {
       query: `q${i}`,
       ...facts(i, words),
     }));
-    const found = {
-      pot: { available: true, top: [{ query: 'pot lid', ...facts(100, '100') }], rising },
-    };
+    const found = { pot: { available: true, top: [{ query: 'pot lid', ...facts(100, '100') }], rising } };
     const { results } = answerTo(relatedQueries, { keyword: 'kettle,pot' }, found);
     expect(results[0]).toEqual({ keyword: 'kettle', top: [], rising: [] });
     expect(results[1].top).toEqual([{ query: 'pot lid', value: 100, formattedValue: '100', link: null }]);

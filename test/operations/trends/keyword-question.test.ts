@@ -5,6 +5,7 @@ import { interestOverTime } from '../../../src/operations/trends/interest-over-t
 import type { KeywordInput } from '../../../src/operations/trends/keyword-question.ts';
 import { relatedQueries, relatedTopics } from '../../../src/operations/trends/related.ts';
 import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
+import { words } from '../../support/words.ts';
 
 const NOW = Date.parse('2026-03-04T22:30:00Z');
 const ALL = [interestOverTime, interestByRegion, relatedQueries, relatedTopics] as const;
@@ -96,44 +97,14 @@ describe('keywords', () => {
 describe('geo', () => {
   test.each([
     '',
-    'US',
-    'CN',
-    'HK',
-    'SG',
-    'JP',
-    'GB',
-    'DE',
-    'FR',
-    'CA',
-    'AU',
-    'IN',
-    'BR',
-    'MX',
-    'KR',
-    'TW',
-    'XK',
-    'US-CA',
-    'US-CA-807',
-    'JP-13',
-    'GB-ENG',
-    'FR-J',
+    ...words('US CN HK SG JP GB DE FR CA AU IN BR MX KR TW XK US-CA US-CA-807 JP-13 GB-ENG FR-J'),
   ])('accepts %j', (geo) => {
     expect(input({ geo }).geo).toBe(geo);
     expect(input({ geo: ` ${geo.toLowerCase()} ` }).geo).toBe(geo);
   });
 
   test.each([
-    'UK',
-    'XX',
-    'EU',
-    'ZZ',
-    'USA',
-    'U',
-    'US-',
-    'US-CALI',
-    'US-CA-8a7',
-    'US_CA',
-    'world',
+    ...words('UK XX EU ZZ USA U US- US-CALI US-CA-8a7 US_CA world'),
     5,
     null,
     ['US'],
@@ -148,36 +119,18 @@ describe('geo', () => {
 });
 
 describe('hl', () => {
-  test.each([
-    'en-US',
-    'zh-CN',
-    'zh-TW',
-    'ja',
-    'ko',
-    'de',
-    'fr',
-    'es',
-    'pt',
-    'it',
-    'nl',
-    'pt-BR',
-    'zh-Hant-TW',
-    'fil',
-    'es-419',
-    'sr-Latn',
-  ])('accepts %s', (hl) => {
+  test.each(
+    words(`
+    en-US zh-CN zh-TW ja ko de fr es pt it nl pt-BR zh-Hant-TW fil es-419 sr-Latn
+  `),
+  )('accepts %s', (hl) => {
     expect(input({ hl }).hl).toBe(hl);
     expect(input({ hl: hl.toLowerCase() }).hl).toBe(hl);
   });
 
   test.each([
     '',
-    'xx',
-    'english',
-    'en_US',
-    'en-',
-    'e',
-    'en-US-x-y',
+    ...words('xx english en_US en- e en-US-x-y'),
     3,
     null,
     // Tags for no language, or of no region.
@@ -320,8 +273,6 @@ describe('the resolution of a map', () => {
     ['US-CA', 'REGION', 'must be one of COUNTRY, CITY, DMA for US-CA'],
     ['US', 'STREET', 'must be one of COUNTRY, REGION, CITY, DMA'],
   ])('is refused for %j with %s', (geo, resolution, problem) => {
-    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({
-      resolution: withValue(problem),
-    });
+    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({ resolution: withValue(problem) });
   });
 });

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { databaseClock, isClockRight, openDatabase, readTime } from '../../../src/platform/db/pool.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { test } from '../../support/souk-test.ts';
 
-const HOUR_MS = 3_600_000;
 const log = createLogger('silent');
 
 /** A machine whose clock a test sets. */
@@ -35,7 +35,7 @@ test.for([
   },
 );
 
-test('a changed clock of the machine does not change the time, and counts as wrong at once', async ({
+test('a changed clock of the machine does not change the time, and counts as wrong immediately', async ({
   database,
 }) => {
   const { state, clock: own } = machine(0);
@@ -50,9 +50,7 @@ test('a changed clock of the machine does not change the time, and counts as wro
   expect(isClockRight(clock)).toBe(true);
 });
 
-test('reads the time again each second, so that it follows PostgreSQL to a server with another time', async ({
-  database,
-}) => {
+test('reads the time again each second, to follow PostgreSQL to another server', async ({ database }) => {
   // A session whose search path has this function first gets another time.
   await database.query(`create schema other_server; create function other_server.clock_timestamp() returns timestamptz
     language sql as $$ select pg_catalog.clock_timestamp() - interval '1 hour' $$`);

@@ -33,7 +33,7 @@ test('runs again after the pause, in any process', async ({ attempt: { clock, ru
   expect(await run(task)).toBe(true);
 });
 
-test('a task that fails leaves the work to the next process at once', async ({ attempt: { run } }) => {
+test('a task that fails leaves the work to the next process immediately', async ({ attempt: { run } }) => {
   const broken = run(() => Promise.reject(new Error('Redis is down')));
   await expect(broken).rejects.toThrow('Redis is down');
   expect(await run(async () => {})).toBe(true);

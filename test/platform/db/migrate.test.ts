@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { migrationNames } from '../../../src/platform/db/migrate.ts';
 import { openTestDatabase } from '../../support/database.ts';
 
-test('the migrations of all rooms run in the order of their numbers, each of which one file has', async () => {
+test('the migrations of all rooms run in the order of their numbers, and no two files have the same number', async () => {
   const database = await openTestDatabase();
   const { rows } = await database.query<{ name: string }>('select name from migrations order by id');
   const numbers = migrationNames().map((name) => /^\d{4}(?=_)/.exec(name)?.[0]);

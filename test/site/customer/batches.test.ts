@@ -92,7 +92,7 @@ test.each([
   [{ window: 'midnight' }, 'must be one of any, off_peak'],
   [{ webhook: 'ftp://x' }, 'must start with'],
   [{ webhook: 'https://example.com/' }, 'secret'],
-])('shows the errors of %j beside the form', async (fields, problem) => {
+])('shows the errors of %j next to the form', async (fields, problem) => {
   for (const intent of ['price', 'start']) {
     const page = await sendForm({ intent, items: 'B0GOOD0001', params: 'domain=1', ...fields });
     expect({ path: page.path, isRefused: page.status >= 400 && page.status < 500 }).toEqual({

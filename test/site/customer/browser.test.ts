@@ -1,12 +1,12 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { addressFor } from '../../../src/accounts/account-address.ts';
 import { createAccountOf } from '../../../src/accounts/accounts.ts';
 import { invite } from '../../../src/accounts/invitations.ts';
 import { setMember } from '../../../src/accounts/members.ts';
 import { createPerson } from '../../../src/accounts/people.ts';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
-import { addressFor } from '../../../src/site/account-address.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
   describeInBrowser,
@@ -175,7 +175,7 @@ describeInBrowser('in a browser', () => {
     }
   });
 
-  test('the ledger at 390 px has each line as a list, and hides nothing beside the screen', async () => {
+  test('the ledger at 390 px has each line as a list, and hides nothing outside the screen', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.goto('/account/ledger');
     const hidden = await page.evaluate(

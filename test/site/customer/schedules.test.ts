@@ -79,7 +79,7 @@ test.each([
   [{ runHours: '100000' }, 'must be'],
   [{ maxUnits: '1' }, 'maxUnits'],
   [{ webhook: 'https://example.com/' }, 'secret'],
-])('shows the errors of %j beside the form', async (fields, problem) => {
+])('shows the errors of %j next to the form', async (fields, problem) => {
   for (const intent of ['check', 'save']) {
     const page = await sendForm({ intent, ...fields });
     expect(page.path).toBe(NEW);

@@ -130,7 +130,7 @@ test.for([
   [{ value1: 'cheap' }, 'must be an integer'],
   [{ subject: 'keywords' }, 'is no condition of keywords'],
   [{ subject: 'keywords', domain: '12' }, 'must be one of us, uk'],
-] as const)('shows the errors of %j beside the form', async ([fields, problem]) => {
+] as const)('shows the errors of %j next to the form', async ([fields, problem]) => {
   const page = await sendForm({ ...form('B0TRACKED1'), ...fields, intent: 'save' });
   expect([page.path, page.status]).toEqual([NEW, 400]);
   expect(page.text).toContain(problem);

@@ -156,7 +156,7 @@ test.each([
   [{ operation: 'market.productfinder', 'p.selection': '{' }, 'p.selection'],
   [{ operation: 'market.productfinder', 'p.selection': '[1]' }, 'p.selection'],
   [{ operation: 'market.deal', 'p.domainId': '1', 'p.currentRange': '[2, 1, 0]' }, 'p.currentRange'],
-])('shows the error of %j beside its field, at no charge', async (fields, field) => {
+])('shows the error of %j next to its field, at no charge', async (fields, field) => {
   const before = await unitsUsed(customer.client);
   for (const intent of ['price', 'call']) {
     const page = await sendForm({ intent, ...fields });

@@ -14,7 +14,7 @@ export interface Scene {
   secondAccount: SecondAccount;
 }
 
-/** The findings of a case, besides the answers and the times of the second account. */
+/** The findings of a case, in addition to the answers and the times of the second account. */
 export interface Verdict {
   /** Facts to print in the line of the case. */
   notes: readonly string[];

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FuzzRequest } from './request.ts';
 import type { FuzzAnswer } from './send.ts';
 
@@ -40,7 +41,7 @@ export function startBaseline(
         const until = performance.now();
         measured.push({ from: current, until });
         if ((measured[0]?.until ?? until) < until - KEPT_MS) measured.shift();
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await pause(PAUSE_MS);
       }
     }
     const longestMs = (from: number, until: number) => {

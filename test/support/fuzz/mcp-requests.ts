@@ -2,42 +2,23 @@ import fc from 'fast-check';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { OPERATION_SAMPLES } from '../operation-samples.ts';
+import { words } from '../words.ts';
 import { changes, type Fields, JsonText, jsonOf, oddName, oddValue, writeJson } from './odd-values.ts';
 import { type FuzzRequest, requestChanges } from './request.ts';
 
 const METHODS = [
-  'initialize',
-  'ping',
-  'tools/list',
-  'resources/list',
-  'resources/read',
-  'resources/templates/list',
-  'prompts/list',
-  'prompts/get',
-  'logging/setLevel',
-  'completion/complete',
-  'notifications/initialized',
-  'notifications/cancelled',
-  'notifications/progress',
-  'sampling/createMessage',
-  'roots/list',
-  'server/discover',
-  'resources/subscribe',
-  'tasks/list',
-  'tools/unknown',
-  'rpc.discover',
+  ...words(`
+    initialize ping tools/list resources/list resources/read resources/templates/list prompts/list
+    prompts/get logging/setLevel completion/complete notifications/initialized notifications/cancelled
+    notifications/progress sampling/createMessage roots/list server/discover resources/subscribe
+    tasks/list tools/unknown rpc.discover
+  `),
   '',
   '__proto__',
 ];
 
 const VERSIONS = [
-  '2024-11-05',
-  '2025-03-26',
-  '2025-06-18',
-  '2025-11-25',
-  '2026-07-28',
-  '1999-01-01',
-  'x',
+  ...words('2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28 1999-01-01 x'),
   '',
   '2025-06-18, x',
 ];

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../src/platform/db/pool.ts';
 import type { FuzzRequest } from './request.ts';
 import type { FuzzAnswer } from './send.ts';
@@ -43,6 +44,6 @@ async function untilEnded(database: Database): Promise<void> {
          select 1 from batch_calls b where b.call_id = c.id)`,
     );
     if (rows[0]?.open === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { words } from '../words.ts';
 
 /** A value that is written into JSON as it stands, valid or not. */
 export class JsonText {
@@ -12,24 +13,10 @@ export class JsonText {
 export const ODD_TEXTS = [
   '',
   ' ',
-  ',',
-  ',,,',
-  '0',
-  '-1',
-  '-0',
-  '1e9',
-  '1e999',
-  '0x1',
-  'NaN',
-  'Infinity',
-  'null',
-  'undefined',
-  'true',
-  '9007199254740993',
-  '99999999999999999999',
-  '1.7976931348623159e308',
-  '4294967296',
-  '2147483648',
+  ...words(`
+    , ,,, 0 -1 -0 1e9 1e999 0x1 NaN Infinity null undefined true 9007199254740993 99999999999999999999
+    1.7976931348623159e308 4294967296 2147483648
+  `),
   '\u0000',
   'a\u0000b',
   '\u0007',
@@ -44,64 +31,22 @@ export const ODD_TEXTS = [
   'e\u0301',
   '\u2028',
   "'; drop table calls; --",
-  '../../etc/passwd',
-  '%',
-  '%00',
-  '%c0%ae',
-  '<script>',
-  '{{7}}',
-  '__proto__',
-  'us',
-  'DE',
-  '12',
-  'full',
-  'AVAILABLE',
-  '#ff8800',
-  'B0C3CDEF01',
-  'b0c3cdef01',
-  '2026-02-30',
-  '2026-03-11',
-  '1970-01-01T00:00:00Z',
-  '+275760-09-13',
-  'http://127.0.0.1:9/hook',
-  'http://[::1]:9/',
-  'file:///etc/passwd',
-  '00000000-0000-7000-8000-000000000000',
-  'Europe/Berlin',
+  ...words(`
+    ../../etc/passwd % %00 %c0%ae <script> {{7}} __proto__ us DE 12 full AVAILABLE #ff8800 B0C3CDEF01
+    b0c3cdef01 2026-02-30 2026-03-11 1970-01-01T00:00:00Z +275760-09-13 http://127.0.0.1:9/hook
+    http://[::1]:9/ file:///etc/passwd 00000000-0000-7000-8000-000000000000 Europe/Berlin
+  `),
   '0 8 * * 1',
   '* * * * *',
   '((((((((((a+)+)+)+)+',
 ] as const;
 
 const ODD_NAMES = [
-  'domain',
-  'domainId',
-  'country',
-  'asin',
-  'asins',
-  'stats',
-  'update',
-  'offers',
-  'days',
-  'page',
-  'perPage',
-  'selection',
-  'sort',
-  'keyword',
-  'wait',
-  'async',
-  'dryRun',
-  'maxUnits',
-  'webhook',
-  'key',
-  'limit',
-  'cursor',
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  'length',
+  ...words(`
+    domain domainId country asin asins stats update offers days page perPage selection sort keyword
+    wait async dryRun maxUnits webhook key limit cursor __proto__ constructor prototype toString
+    hasOwnProperty length
+  `),
   '',
   ' ',
   '0',
@@ -128,20 +73,7 @@ const jsonTexts = fc.oneof(
   fc
     .constantFrom(10, 990, 5_000)
     .map((length) => `{${Array.from({ length }, (_, i) => `"current_${i}":${i}`).join(',')}}`),
-  fc.constantFrom(
-    '1e999',
-    '-1e999',
-    '-0',
-    '0.1',
-    '1E400',
-    '01',
-    '.5',
-    'NaN',
-    "'x'",
-    '"\\ud800"',
-    '"\\u0000"',
-    '//',
-  ),
+  fc.constantFrom(...words('1e999 -1e999 -0 0.1 1E400 01 .5 NaN'), "'x'", '"\\ud800"', '"\\u0000"', '//'),
 );
 
 export const oddName = fc.oneof(fc.constantFrom(...ODD_NAMES), fc.constantFrom(...ODD_TEXTS), anyText);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { words } from '../words.ts';
 import { ODD_TEXTS } from './odd-values.ts';
 
 /** A request of the fuzz. Its credentials are added when it is sent. */
@@ -17,13 +18,9 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 const TYPES = [
   'application/json',
   'application/json; charset=utf-16',
-  'APPLICATION/JSON',
-  'text/json',
-  'text/plain',
-  ';',
-  '*/*',
-  'application/x-ndjson',
-  'application/x-www-form-urlencoded',
+  ...words(`
+    APPLICATION/JSON text/json text/plain ; */* application/x-ndjson application/x-www-form-urlencoded
+  `),
   'multipart/form-data; boundary=x',
   'application/*',
 ];

@@ -3,6 +3,7 @@ import { createKey } from '../../../src/accounts/authentication.ts';
 import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../../src/billing/grants.ts';
 import type { Wallet } from '../../../src/billing/wallets.ts';
 import type { Database } from '../../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 
 export interface SoakAccount {
   accountId: number;
@@ -15,8 +16,6 @@ interface Profile {
   subscriptions?: (Partial<Plan> & { wallet?: Wallet })[];
   packs?: { wallet?: Wallet; units: number; rate: number }[];
 }
-
-const DAY_MS = 86_400_000;
 
 /** Accounts without limits, and accounts that soon reach each kind of limit. */
 const PROFILES: readonly Profile[] = [

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { rotateSecret } from '../../../src/outbox/webhooks/secrets.ts';
 import { createBatchAccounts } from './accounts.ts';
 import { auditBackground, auditMessages, auditTicks, auditWanted } from './background-audit.ts';
@@ -65,7 +66,7 @@ export async function startBackground(
           pausesEndedAt = now;
           await endPauses(now - startedAt);
         }
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await pause(200);
       }
     },
     async counts() {

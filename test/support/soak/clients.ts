@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
 import type { Observation, ObservationLog } from './observations.ts';
@@ -168,8 +169,4 @@ function createSoakClient({ gateways, accounts, mix, log }: LoadOptions, dice: D
       return outcome;
     },
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Database } from '../../../src/platform/db/pool.ts';
 import type { SoakAccount } from './accounts.ts';
@@ -53,6 +54,6 @@ async function collect(url: string, owner: SoakAccount): Promise<Heard> {
     const isFinal =
       heard?.outcome === 'answered' || heard?.outcome === 'failed' || heard?.said.startsWith('404');
     if (heard && (isFinal || Date.now() > giveUpAt)) return heard;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SoakLoad } from './clients.ts';
 import type { Dice } from './dice.ts';
 import type { Pace } from './strikes.ts';
@@ -48,8 +49,4 @@ export function paceOf(amount: Amount, load: SoakLoad, dice: Dice): Pace {
       return struck < strikes && Date.now() <= startedAt + limitSeconds * 1000;
     },
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ProcessMessage } from '../../../src/platform/process.ts';
 import { NODE_OPTIONS } from '../../../src/platform/project.ts';
 
@@ -75,7 +76,7 @@ export async function startProgram(options: {
           return;
         } catch (error) {
           if (attempt === RESTARTS) throw error;
-          await new Promise((resolve) => setTimeout(resolve, 250));
+          await pause(250);
         }
       }
     },

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { closeServer } from '../close-server.ts';
 import type { Dice } from './dice.ts';
 
 /** A received webhook message. */
@@ -61,11 +62,7 @@ export async function openSoakReceiver(
   return {
     urlOf: (accountId) => `http://127.0.0.1:${port}/${accountId}`,
     messages,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }
 

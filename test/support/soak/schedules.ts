@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../src/platform/db/pool.ts';
 import { createClient } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
@@ -94,8 +95,4 @@ async function countDueSoon(database: Database): Promise<number> {
     `select count(*) as due from schedules where next_due_at <= now() + interval '${AHEAD}'`,
   );
   return rows[0]?.due ?? 0;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

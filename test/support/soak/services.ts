@@ -102,9 +102,7 @@ export async function openSoakServices(options: {
     const database = openDatabase(
       `${stores.postgres.url}?options=-c%20work_mem%3D64MB`,
       createLogger('silent'),
-      {
-        limits: STATEMENT_LIMITS.unlimited,
-      },
+      { limits: STATEMENT_LIMITS.unlimited },
     );
     undo.push(() => database.end());
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../src/platform/db/pool.ts';
 import { createSoakAccounts } from './accounts.ts';
 import { startBackground } from './background.ts';
@@ -148,7 +149,7 @@ async function drain(database: Database, limitSeconds: number): Promise<number> 
     const open = await countOpen(database);
     const passedMs = Date.now() - startedAt;
     if (open === 0 || passedMs > limitSeconds * 1000) return passedMs;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pause(200);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Dice } from './dice.ts';
 import type { Server, SoakServices } from './services.ts';
 
@@ -52,12 +53,12 @@ export const FAIL_OVERS: readonly Strike[] = [
 /** Which servers are struck. */
 export interface StrikePlan {
   round: readonly Strike[];
-  /** How often two servers are struck at once, from 0 to 1. */
+  /** How often two servers are struck at the same time, from 0 to 1. */
   pairs: number;
 }
 
 /**
- * Strikes one process after the other, sometimes two at once, until the run is over and each has been struck.
+ * Strikes one process after the other, sometimes two at the same time, until the run is over and each has been struck.
  * @returns the number of strikes of each kind.
  */
 export async function strike(
@@ -144,8 +145,4 @@ function storesFirst(a: Strike, b: Strike): number {
 
 function isStore(server: Server): boolean {
   return server === 'redis' || server === 'postgres';
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -54,38 +54,29 @@ const ODD = '9007199254740993';
 test.for([
   ['category', `category?domain=1&category=${BLANK}`, 'category', 1],
   ['best sellers', `bestseller?domain=1&category=${BLANK}`, 'bestsellers', 10],
-])(
-  '%s takes a category id beyond 2^53 digit by digit',
-  async ([_, address, path, units], { client, upstream }) => {
-    upstream.on('category', () => ({ raw: `{"categories":{"${BLANK}":{"catId":${BLANK},"name":"?"}}}` }));
-    upstream.on('bestsellers', () => ({ json: {} }));
-    const reply = await client.get(`/api/market/${address}`);
-    expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, String(units)]);
-    expect(upstream.callsTo(String(path))[0]?.params.category).toBe(BLANK);
-    expect(reply.body.toString()).toMatch(new RegExp(`"(?:catId|categoryId)":${BLANK}\\b`));
-  },
-);
+])('%s takes category ids beyond 2^53 exactly', async ([_, address, path, units], { client, upstream }) => {
+  upstream.on('category', () => ({ raw: `{"categories":{"${BLANK}":{"catId":${BLANK},"name":"?"}}}` }));
+  upstream.on('bestsellers', () => ({ json: {} }));
+  const reply = await client.get(`/api/market/${address}`);
+  expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, String(units)]);
+  expect(upstream.callsTo(String(path))[0]?.params.category).toBe(BLANK);
+  expect(reply.body.toString()).toMatch(new RegExp(`"(?:catId|categoryId)":${BLANK}\\b`));
+});
 
 test.for([
   ['a JSON body', { body: `{"domainId":1,"includeCategories":[5,${ODD},"${BLANK}"]}` }],
   ['a selection', { selection: `{"domainId":1,"page":1,"includeCategories":["${BLANK}",${ODD},5]}` }],
-] as const)(
-  'deals take category ids beyond 2^53 digit by digit in %s',
-  async ([_, sent], { client, upstream }) => {
-    upstream.on('deal', () => ({ json: { deals: { dr: [] } } }));
-    const reply =
-      'body' in sent
-        ? await client.post('/api/market/deal', sent.body, JSON_TYPE)
-        : await client.get(`/api/market/deal?selection=${encodeURIComponent(sent.selection)}`);
-    expect(reply.status, reply.body.toString()).toBe(200);
-    expect(upstream.callsTo('deal')[0]?.body).toContain(`"includeCategories":[5,${ODD},${BLANK}]`);
-  },
-);
+] as const)('deals take category ids beyond 2^53 exactly in %s', async ([_, sent], { client, upstream }) => {
+  upstream.on('deal', () => ({ json: { deals: { dr: [] } } }));
+  const reply =
+    'body' in sent
+      ? await client.post('/api/market/deal', sent.body, JSON_TYPE)
+      : await client.get(`/api/market/deal?selection=${encodeURIComponent(sent.selection)}`);
+  expect(reply.status, reply.body.toString()).toBe(200);
+  expect(upstream.callsTo('deal')[0]?.body).toContain(`"includeCategories":[5,${ODD},${BLANK}]`);
+});
 
-test('a number that JSON cannot carry exactly is refused with 400, not rounded', async ({
-  client,
-  upstream,
-}) => {
+test('refuses a number that JSON cannot carry exactly with 400', async ({ client, upstream }) => {
   for (const number of [`${ODD}.0`, '1e19', '9223372036854775808'])
     for (const [path, body] of [
       ['deal', `{"domainId":1,"includeCategories":[${number}]}`],

@@ -67,7 +67,7 @@ test('releases a call at its deadline, and counts the tokens of its request as s
   expect(ours).toBeLessThanOrEqual(provider);
 });
 
-test('counts the tokens of a request that a stopping worker aborts as spent', async () => {
+test('counts tokens as spent if a stopping worker aborts their request', async () => {
   const before = (await balances()).ours;
   const job = await client.post('/api/market/product?async=1', expensive());
   await demo.clock.until('latency');

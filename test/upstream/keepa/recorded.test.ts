@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { Product } from '../../../src/operations/products/detail-level.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
+import { DAY_MS } from '../../../src/platform/durations.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
 import type { Reply } from '../../support/client.ts';
 import { TestClock } from '../../support/clock.ts';
@@ -14,7 +15,6 @@ const hasRecordings = existsSync(FOLDER);
 
 /** A time after the newest recording. */
 const NOW = Date.parse('2026-06-01T00:00:00Z');
-const DAY_MS = 86_400_000;
 
 interface Recording {
   file: string;

@@ -5,7 +5,7 @@ import type { Client } from '../../support/client.ts';
 import { gate, type Script } from '../../support/scripted-upstream.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
-import { advanceUntil } from '../../support/time.ts';
+import { endOf } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const ONCE = 1;
@@ -17,16 +17,13 @@ async function lookUp(souk: Souk, client: Client, script: Script) {
   souk.upstream.on('product', script);
   const before = souk.upstream.calls.length;
   const path = `/api/market/product?domain=1&asins=${newAsin()}`;
-  let hasEnded = false;
-  const waiting = client.get(path).finally(() => {
-    hasEnded = true;
-  });
-  await advanceUntil(souk.clock, () => hasEnded, 50);
-  return { path, reply: await waiting, calls: souk.upstream.calls.slice(before) };
+  const reply = await endOf(souk.clock, client.get(path));
+  return { path, reply, calls: souk.upstream.calls.slice(before) };
 }
 
 const PRODUCTS = JSON.stringify({ timestamp: 1, tokensLeft: 9, refillIn: 9, refillRate: 9, products: [] });
 const raw = (body: string | Buffer, headers: Record<string, string> = {}) => ({ raw: body, headers });
+const GZIP = { 'content-encoding': 'gzip' };
 const wrongKey = {
   error: { type: 'invalidParameter', message: 'Wrong.' },
   refillRate: 0,
@@ -36,11 +33,7 @@ const wrongKey = {
 
 describe('returns 502 with an error id and charges nothing for a bad upstream answer:', () => {
   test.for<[string, number, Script]>([
-    [
-      'HTTP 200 with an error in the body',
-      ONCE,
-      () => ({ json: { error: { type: 'oops', message: 'No.' } } }),
-    ],
+    ['HTTP 200 with an error in the body', ONCE, () => ({ json: { error: { type: 'x', message: 'No.' } } })],
     ['HTTP 400 for a wrong key', ONCE, () => ({ status: 400, json: wrongKey })],
     ['HTTP 402 for a key without access', ONCE, () => ({ status: 402, json: { error: { type: 'unpaid' } } })],
     ['HTTP 404', ONCE, () => ({ status: 404, json: {} })],
@@ -55,23 +48,11 @@ describe('returns 502 with an error id and charges nothing for a bad upstream an
     ['an empty body', ALL_ATTEMPTS, () => raw('')],
     ['a web page with HTTP 200', ALL_ATTEMPTS, () => raw('<html>hello</html>')],
     ['truncated JSON', ALL_ATTEMPTS, () => raw(PRODUCTS.slice(0, -5))],
-    [
-      'truncated gzip',
-      ALL_ATTEMPTS,
-      () => raw(gzipSync(PRODUCTS).subarray(0, 30), { 'content-encoding': 'gzip' }),
-    ],
-    [
-      'plain text with Content-Encoding: gzip',
-      ALL_ATTEMPTS,
-      () => raw(PRODUCTS, { 'content-encoding': 'gzip' }),
-    ],
+    ['truncated gzip', ALL_ATTEMPTS, () => raw(gzipSync(PRODUCTS).subarray(0, 30), GZIP)],
+    ['plain text with Content-Encoding: gzip', ALL_ATTEMPTS, () => raw(PRODUCTS, GZIP)],
     ['a list instead of an object', ALL_ATTEMPTS, () => raw('[]')],
     ['null', ALL_ATTEMPTS, () => raw('null')],
-    [
-      'a text instead of the number of tokens',
-      ALL_ATTEMPTS,
-      () => ({ json: { products: [], tokensLeft: 'plenty' } }),
-    ],
+    ['a text instead of the tokens', ALL_ATTEMPTS, () => ({ json: { products: [], tokensLeft: 'plenty' } })],
     ['a text instead of the error object', ALL_ATTEMPTS, () => ({ json: { error: 'no' } })],
     [
       'a connection that closes before the answer',
@@ -143,12 +124,8 @@ test('returns data that come with an error', async ({ souk, client }) => {
 test('returns 502 and charges nothing if upstream cannot be reached', async ({ openAnother }) => {
   const nowhere = await openAnother({ upstreamUrl: 'http://127.0.0.1:9' });
   const someone = await nowhere.client();
-  let hasEnded = false;
-  const waiting = someone.get('/api/market/product?domain=1&asins=B00NOWHERE').finally(() => {
-    hasEnded = true;
-  });
-  await advanceUntil(nowhere.clock, () => hasEnded, 50);
-  const reply = await waiting;
+  const asked = someone.get('/api/market/product?domain=1&asins=B00NOWHERE');
+  const reply = await endOf(nowhere.clock, asked);
   expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
   expect(await unitsUsed(someone)).toBe(0);
 });
@@ -172,10 +149,7 @@ describe("a site's list of deals", () => {
   });
 });
 
-test('charges none of the callers that wait for a product that cannot be fetched', async ({
-  souk,
-  client,
-}) => {
+test('charges no caller that waits for a product that cannot be fetched', async ({ souk, client }) => {
   const [other, asin, answered] = [await souk.client(), newAsin(), gate()];
   souk.upstream.on('product', async () => {
     await answered.reached;

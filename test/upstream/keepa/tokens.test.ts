@@ -58,7 +58,7 @@ test.each([
   expect(second - first).toBeLessThan((waitSeconds + 5) * 1000);
 });
 
-test('returns 503 BUSY with Retry-After at once, without charge, if the wait for tokens exceeds the deadline', async () => {
+test('returns 503 BUSY with Retry-After immediately, without charge, if the wait for tokens exceeds the deadline', async () => {
   answerWith(refused(-100, 30_000));
   const reply = await client.get(pathOf(newAsin()));
   expect([reply.status, reply.json.code, reply.json.data]).toEqual([503, 'BUSY', null]);

@@ -107,16 +107,13 @@ describe('a Retry-After of upstream', () => {
     expect(times(EXPLORE)).toBe(1);
   });
 
-  test.each(['15', '0', '-3', 'soon', ''])(
-    'of %j replaces the default wait if it is longer',
-    async (after) => {
-      const answers = [limited(after), WIDGETS];
-      client.upstream.on(EXPLORE, () => answers.shift() ?? REFUSALS.gone);
-      const before = client.clock.now();
-      await client.waited(ask());
-      expect(client.clock.now() - before).toBe(after === '15' ? 15_000 : 10_000);
-    },
-  );
+  test.each(['15', '0', '-3', 'soon', ''])('of %j replaces a default wait if longer', async (after) => {
+    const answers = [limited(after), WIDGETS];
+    client.upstream.on(EXPLORE, () => answers.shift() ?? REFUSALS.gone);
+    const before = client.clock.now();
+    await client.waited(ask());
+    expect(client.clock.now() - before).toBe(after === '15' ? 15_000 : 10_000);
+  });
 });
 
 test.each([

@@ -44,7 +44,7 @@ async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { ref
   const asked = clock.now();
   let answer: number | { refused: number | undefined } | null = null;
   const waiting = clock.countOf('upstream pacing');
-  pacer.turn({ ...context(), ...(deadlineAt === undefined ? {} : { deadlineAt }) }).then(
+  pacer.waitForSlot({ ...context(), ...(deadlineAt === undefined ? {} : { deadlineAt }) }).then(
     () => {
       answer = clock.now() - asked;
     },
@@ -62,14 +62,14 @@ async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { ref
   return answer;
 }
 
-test('sends a burst of calls at once, then one in each interval over all processes', async () => {
+test('sends a burst of calls immediately, then one in each interval over all processes', async () => {
   const waits = [];
   for (const pacer of [one, two, one, two, one]) waits.push(await waitOf(pacer));
   expect(waits).toEqual([0, 0, 0, 1000, 1000]);
 });
 
 test('allows a new burst after a pause, and never more than one burst', async () => {
-  for (const pacer of [one, two, one]) await pacer.turn(context());
+  for (const pacer of [one, two, one]) await pacer.waitForSlot(context());
   clock.advance(2000);
   expect([await waitOf(one), await waitOf(two), await waitOf(one)]).toEqual([0, 0, 1000]);
   clock.advance(3_600_000);
@@ -79,11 +79,11 @@ test('allows a new burst after a pause, and never more than one burst', async ()
 });
 
 test('sends waiting calls one in each interval', async () => {
-  for (let i = 0; i < 3; i += 1) await one.turn(context());
+  for (let i = 0; i < 3; i += 1) await one.waitForSlot(context());
   const gone: number[] = [];
   const start = clock.now();
   for (const [i, pacer] of [one, two, one, two].entries()) {
-    void pacer.turn(context()).then(() => gone.push(clock.now() - start));
+    void pacer.waitForSlot(context()).then(() => gone.push(clock.now() - start));
     await clock.until('upstream pacing', i + 1);
   }
   for (let second = 1; second <= 4; second += 1) {
@@ -93,14 +93,14 @@ test('sends waiting calls one in each interval', async () => {
   expect(gone).toEqual([1000, 2000, 3000, 4000]);
 });
 
-test('refuses a call whose wait exceeds its deadline at once, and reserves no turn for it', async () => {
-  for (let i = 0; i < 3; i += 1) await one.turn(context());
+test('immediately refuses a call whose wait exceeds its deadline, and reserves no slot for it', async () => {
+  for (let i = 0; i < 3; i += 1) await one.waitForSlot(context());
   expect(await waitOf(two, clock.now() + 500)).toEqual({ refused: 1000 });
   expect(await waitOf(two, clock.now() + 1000)).toBe(1000);
 });
 
-test('a background call does not wait, and reserves no turn', async () => {
-  const background = () => one.turn({ ...context(), background: true });
+test('a background call does not wait, and reserves no slot', async () => {
+  const background = () => one.waitForSlot({ ...context(), background: true });
   for (let i = 0; i < 3; i += 1) await background();
   await expect(background()).rejects.toEqual(new TokensAwaited(1000));
   await one.pause({ firstMs: LONGEST_WAIT_MS * 9, longestMs: LONGEST_WAIT_MS * 9 });
@@ -114,7 +114,7 @@ test('a pause applies to all processes, and calls follow it one in each interval
   const start = clock.now();
   const gone: number[] = [];
   for (const [i, pacer] of [two, one].entries()) {
-    void pacer.turn(context()).then(() => gone.push(clock.now() - start));
+    void pacer.waitForSlot(context()).then(() => gone.push(clock.now() - start));
     await clock.until('upstream pacing', i + 1);
   }
   clock.advance(10_000);
@@ -123,11 +123,11 @@ test('a pause applies to all processes, and calls follow it one in each interval
   await expect.poll(() => gone).toEqual([10_000, 11_000]);
 });
 
-test('a pause also delays a call that already waits for its turn', async () => {
-  for (let i = 0; i < 3; i += 1) await one.turn(context());
+test('a pause also delays a call that already waits for its slot', async () => {
+  for (let i = 0; i < 3; i += 1) await one.waitForSlot(context());
   const start = clock.now();
   let gone: number | null = null;
-  void two.turn(context()).then(() => {
+  void two.waitForSlot(context()).then(() => {
     gone = clock.now() - start;
   });
   await clock.until('upstream pacing');
@@ -170,11 +170,11 @@ test('sends at most the burst plus one call for each interval in any period', as
         const gone: number[] = [];
         for (const rest of rests) {
           clock.advance(rest);
-          const turn = await one.turn({ ...context(), deadlineAt: clock.now() }).then(
+          const isSent = await one.waitForSlot({ ...context(), deadlineAt: clock.now() }).then(
             () => true,
             () => false,
           );
-          if (turn) gone.push(clock.now());
+          if (isSent) gone.push(clock.now());
         }
         for (const [i, from] of gone.entries()) {
           for (const [k, to] of gone.slice(i).entries()) {

@@ -149,41 +149,38 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     expect(upstream.calls.at(-1)?.params).toMatchObject({ token: recorded.request.query?.token });
   });
 
-  test.each(ofPath('/trends/api/widgetdata/relatedsearches'))(
-    '$name is parsed completely',
-    async (recorded) => {
-      const { upstream, trends, context } = client;
-      const req = recorded.request.query?.req;
-      const isTopics = req?.keywordType === 'ENTITY' || req === undefined;
-      const id = isTopics ? 'RELATED_TOPICS' : 'RELATED_QUERIES';
-      upstream.on('trends/api/explore', () =>
-        req
-          ? exploring(id, 'fe_related_searches', recorded)
-          : guarded({ widgets: [{ id, type: 'fe_related_searches', request: {}, token: 'x' }] }),
+  test.each(ofPath('/trends/api/widgetdata/relatedsearches'))('$name is parsed fully', async (recorded) => {
+    const { upstream, trends, context } = client;
+    const req = recorded.request.query?.req;
+    const isTopics = req?.keywordType === 'ENTITY' || req === undefined;
+    const id = isTopics ? 'RELATED_TOPICS' : 'RELATED_QUERIES';
+    upstream.on('trends/api/explore', () =>
+      req
+        ? exploring(id, 'fe_related_searches', recorded)
+        : guarded({ widgets: [{ id, type: 'fe_related_searches', request: {}, token: 'x' }] }),
+    );
+    upstream.on('trends/api/widgetdata/relatedsearches', () => answerOf(recorded));
+    const [keyword = 'kettle'] = req ? keywordsIn(req) : [];
+    const asked = question({ keywords: [keyword] });
+    const related = isTopics
+      ? await trends.relatedTopics(asked, context())
+      : await trends.relatedQueries(asked, keyword, context());
+    const { rankedList } = dataOf(recorded).default;
+    expect(related.available).toBe(rankedList.length > 0);
+    const lists = [related.top, related.rising];
+    for (const [i, { rankedKeyword }] of (rankedList as { rankedKeyword: object[] }[]).entries()) {
+      expect(lists[i]?.map(({ value, formattedValue }) => ({ value, formattedValue }))).toEqual(
+        rankedKeyword.map((term) => {
+          const { value, formattedValue } = term as { value: number; formattedValue: string };
+          return { value, formattedValue };
+        }),
       );
-      upstream.on('trends/api/widgetdata/relatedsearches', () => answerOf(recorded));
-      const [keyword = 'kettle'] = req ? keywordsIn(req) : [];
-      const asked = question({ keywords: [keyword] });
-      const related = isTopics
-        ? await trends.relatedTopics(asked, context())
-        : await trends.relatedQueries(asked, keyword, context());
-      const { rankedList } = dataOf(recorded).default;
-      expect(related.available).toBe(rankedList.length > 0);
-      const lists = [related.top, related.rising];
-      for (const [i, { rankedKeyword }] of (rankedList as { rankedKeyword: object[] }[]).entries()) {
-        expect(lists[i]?.map(({ value, formattedValue }) => ({ value, formattedValue }))).toEqual(
-          rankedKeyword.map((term) => {
-            const { value, formattedValue } = term as { value: number; formattedValue: string };
-            return { value, formattedValue };
-          }),
-        );
-        for (const { link } of lists[i] ?? [])
-          expect(link).toMatch(/^https:\/\/trends\.google\.com\/trends\/explore/);
-      }
-      const breakouts = shownRelated<object>(keyword, related).rising.filter(({ isBreakout }) => isBreakout);
-      expect(breakouts.every(({ formattedValue }) => formattedValue === 'Breakout')).toBe(true);
-    },
-  );
+      for (const { link } of lists[i] ?? [])
+        expect(link).toMatch(/^https:\/\/trends\.google\.com\/trends\/explore/);
+    }
+    const breakouts = shownRelated<object>(keyword, related).rising.filter(({ isBreakout }) => isBreakout);
+    expect(breakouts.every(({ formattedValue }) => formattedValue === 'Breakout')).toBe(true);
+  });
 
   test('the cookie of a page with status 404 is used, and explore accepts it', async () => {
     const { upstream, trends, forgetCookie, clock, context } = client;

@@ -68,7 +68,7 @@ test('shares the cookie with all workers, and replaces it when a response sets a
   ]);
 });
 
-test('repeats explore at once if the refusal sets a new cookie', async () => {
+test('repeats explore immediately if the refusal sets a new cookie', async () => {
   await ask();
   const gate = { ...REFUSALS.gate, headers: { 'set-cookie': 'NID=511=other; path=/' } };
   inTurn(EXPLORE, gate, WIDGETS);
@@ -253,7 +253,7 @@ test('an aborted call closes its connection and fails as a timeout', async () =>
   await expect.poll(() => call.aborted).toBe(true);
 });
 
-test('an aborted call stops waiting for its turn', async () => {
+test('an aborted call stops waiting for its slot', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit);
   const context = client.context();
   const reply = ask(context);
@@ -314,41 +314,32 @@ describe('the list of trends', () => {
     ['a path that no longer exists', REFUSALS.gone, 1],
     ['a redirect', REFUSALS.captcha, 1],
   ];
-  test.each(failures)(
-    'is replaced by the feed after %s, where the feed is allowed',
-    async (name, answer, calls) => {
-      client.upstream.on(LIST, () => answer);
-      client.upstream.on(FEED, () => ({ raw: feed, contentType: 'text/xml; charset=utf-8' }));
-      if (name !== 'a redirect') {
-        const { source, trends } = await client.waited(list(), 300);
-        expect(source).toBe('rss');
-        expect(trends).toEqual([
-          {
-            title: 'tea & biscuits',
-            startedAt: Date.parse('2026-03-04T09:50:00Z') / 1000,
-            endedAt: null,
-            active: null,
-            searchVolume: 200_000,
-            increasePercentage: null,
-            topicIds: null,
-            queries: null,
-            articles: [
-              {
-                title: 'One',
-                url: 'https://x.example/1',
-                source: 'Paper',
-                publishedAt: null,
-                imageUrl: null,
-              },
-            ],
-          },
-        ]);
-        expect(times(LIST)).toBe(calls);
-      }
-      await expect(client.waited(list(false), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
-      expect(times(FEED)).toBe(name === 'a redirect' ? 0 : 1);
-    },
-  );
+  test.each(failures)('is replaced by the feed after %s, where allowed', async (name, answer, calls) => {
+    client.upstream.on(LIST, () => answer);
+    client.upstream.on(FEED, () => ({ raw: feed, contentType: 'text/xml; charset=utf-8' }));
+    if (name !== 'a redirect') {
+      const { source, trends } = await client.waited(list(), 300);
+      expect(source).toBe('rss');
+      expect(trends).toEqual([
+        {
+          title: 'tea & biscuits',
+          startedAt: Date.parse('2026-03-04T09:50:00Z') / 1000,
+          endedAt: null,
+          active: null,
+          searchVolume: 200_000,
+          increasePercentage: null,
+          topicIds: null,
+          queries: null,
+          articles: [
+            { title: 'One', url: 'https://x.example/1', source: 'Paper', publishedAt: null, imageUrl: null },
+          ],
+        },
+      ]);
+      expect(times(LIST)).toBe(calls);
+    }
+    await expect(client.waited(list(false), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    expect(times(FEED)).toBe(name === 'a redirect' ? 0 : 1);
+  });
 
   test('fails when the feed fails too', async () => {
     client.upstream.on(FEED, () => ({ raw: '<rss><channel>', contentType: 'text/xml' }));

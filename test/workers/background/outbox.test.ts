@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, onTestFinished } from 'vitest';
 import { CLAIM_MS } from '../../../src/outbox/webhooks/webhook-sender.ts';
 import { openDatabase } from '../../../src/platform/db/pool.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { RETRY_DELAYS_MS } from '../../../src/platform/retry-delays.ts';
 import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
@@ -16,8 +17,6 @@ import {
   type WebhookCustomer,
   webhookCustomer,
 } from '../../support/webhooks.ts';
-
-const HOUR_MS = 3_600_000;
 
 test.override('soukOptions', { workers: 0 });
 let souk: Souk;
@@ -37,6 +36,17 @@ afterEach(async () => {
   await receiver.close();
 });
 
+/** Lets the receiver answer only when the test opens `answer`. */
+function holdAnswers() {
+  const [arrived, answer] = [gate(), gate()];
+  receiver.react(async () => {
+    arrived.open();
+    await answer.reached;
+    return 200;
+  });
+  return { arrived, answer };
+}
+
 const deliveryIs = (id: string, state: string) =>
   expect.poll(async () => (await storedDelivery(souk, id)).state).toBe(state);
 
@@ -55,7 +65,7 @@ test('delivers an event signed with the secret of its account at the time of the
   }
 });
 
-test('finds a later event within a second, and at once when woken', async () => {
+test('finds a later event within a second, and immediately when woken', async () => {
   const sending = startSending(souk);
   const first = await enqueueEvent(souk, customer.accountId, receiver.url);
   // The first step may be in progress or have ended.
@@ -177,13 +187,7 @@ test('sends each delivery once from two processes', async () => {
 });
 
 test('finishes the delivery in progress and starts no other when closed', async () => {
-  const arrived = gate();
-  const answer = gate();
-  receiver.react(async () => {
-    arrived.open();
-    await answer.reached;
-    return 200;
-  });
+  const { arrived, answer } = holdAnswers();
   const limits = { atOnce: 1, perHost: 1, perAccount: 1, hostsPerAccount: 9 };
   const ids = [
     await enqueueEvent(souk, customer.accountId, receiver.url),
@@ -204,13 +208,7 @@ test('finishes the delivery in progress and starts no other when closed', async 
 });
 
 test('sends a message again under the same id if the process died before recording the attempt', async () => {
-  const arrived = gate();
-  const answer = gate();
-  receiver.react(async () => {
-    arrived.open();
-    await answer.reached;
-    return 200;
-  });
+  const { arrived, answer } = holdAnswers();
   const id = await enqueueEvent(souk, customer.accountId, receiver.url, { precious: true });
   // The connections of the stopped process are closed before the answer arrives.
   const lines: string[] = [];

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pauseAfter, requestedReport, wantedWeeks } from '../../../src/brand-analytics/fetch-week.ts';
 import { loadedWeeks } from '../../../src/brand-analytics/weeks.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { openReportFetches } from '../../../workers/background/report-fetches.ts';
 import { TestClock } from '../../support/clock.ts';
@@ -10,7 +11,6 @@ import { openReportServer, type ReportServer, SECRETS } from '../../support/repo
 import { csvReport, jsonReport, load, REPORTS, ranked, reportEntry } from '../../support/reports.ts';
 import { advanceUntil } from '../../support/time.ts';
 
-const HOUR_MS = 3_600_000;
 /** Sunday evening; the weeks before are those to 2026-03-07, 02-28, 02-21, 02-14. */
 const SUNDAY = Date.parse('2026-03-08T18:00:00Z');
 const NEWEST = '2026-03-07';

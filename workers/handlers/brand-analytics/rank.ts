@@ -1,7 +1,7 @@
 import { describeRows } from '../../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../../src/brand-analytics/rank-walk.ts';
-import { addDays } from '../../../src/operations/brand-analytics/keywords.ts';
 import { type RankInput, rank } from '../../../src/operations/brand-analytics/rank.ts';
+import { addDays } from '../../../src/platform/calendar.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
 import { fromReports } from './from-reports.ts';
 

@@ -19,7 +19,7 @@ export interface BatchFile {
 }
 
 /**
- * What a batch leaves beside its output, so that the command can continue it. The key is written before the batch is created: an
+ * What a batch leaves next to its output, so that the command can continue it. The key is written before the batch is created: an
  * interruption in between does not lead to a second batch, which would be charged again.
  */
 interface Started {

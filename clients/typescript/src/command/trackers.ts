@@ -43,7 +43,7 @@ export function addTrackers(program: Command, { env, write, signal }: Terminal, 
     .option('--asins <asins>', 'products, separated by commas')
     .option('--domain <number>', 'number of the site', wholeNumber, 1)
     .option('--name <name>', 'name of the tracker')
-    .option('--cron <pattern>', 'times of the looks', '0 6 * * *')
+    .option('--cron <pattern>', 'times of the checks', '0 6 * * *')
     .option('--timezone <name>', 'time zone of the pattern', 'UTC')
     .addOption(new Option('--price <price>', 'the price of conditions').choices(PRICES).default('new'))
     .option('--price-below <cents>', 'alerts when the price falls below this', wholeNumber)
@@ -57,7 +57,7 @@ export function addTrackers(program: Command, { env, write, signal }: Terminal, 
     .option('--back-in-stock', 'alerts when the price exists again')
     .option('--buy-box-owner', 'alerts when another seller gets the Buy Box')
     .option('--webhook <address>', 'address that receives the alerts')
-    .option('--max-units <units>', 'refuses a tracker whose looks can cost more', wholeNumber)
+    .option('--max-units <units>', 'refuses a tracker whose checks can cost more', wholeNumber)
     .option('--dry-run', 'shows the price only')
     .addOption(output)
     .action(async (action: Action, id: string | undefined, flags: TrackerFlags & { output: Format }) => {

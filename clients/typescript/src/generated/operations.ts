@@ -152,7 +152,7 @@ export interface Methods {
     imageUrl: Free<Schemas['RetailImageUrlParams'] & Schemas['Site'], Schemas['RetailImageurlData']>;
   };
   jobs: {
-    /** Makes a call as a job, and returns the job at once. */
+    /** Makes a call as a job, and returns the job immediately. */
     create: Free<Schemas['JobsCreateParams'], Schemas['AcceptedJob']>;
     /** Lists the jobs of the last 24 hours, newest first. */
     list: List<[], Schemas['JobsListParams'], Schemas['JobsPage'], Schemas['JobsPage']['jobs'][number]>;
@@ -196,21 +196,21 @@ export interface Methods {
     run: OfId<Schemas['StartedRun']>;
   };
   trackers: {
-    /** Creates a tracker: it looks at products or keywords at regular times, and makes an alert when a condition becomes true. */
+    /** Creates a tracker: it checks products or keywords at regular times, and makes an alert when a condition becomes true. */
     create: Free<Schemas['TrackersCreateParams'], Schemas['Tracker']>;
     /** Lists trackers, newest first. */
     list: List<[], Schemas['TrackersListParams'], Schemas['TrackersPage'], Schemas['TrackersPage']['trackers'][number]>;
-    /** Checks a tracker and returns it with the price of a look and of a day, without creating it. */
+    /** Validates a tracker and returns it with the price of a check and of a day, without creating it. */
     quote: Free<Schemas['TrackersQuoteParams'], Schemas['TrackerPreview']>;
-    /** Returns a tracker, its last look and the times of its next looks. */
+    /** Returns a tracker, its last check and the times of its next checks. */
     get: OfId<Schemas['Tracker']>;
-    /** Updates the given fields of a tracker. A new condition only records its state at the next look. */
+    /** Updates the given fields of a tracker. A new condition only records its state at the next check. */
     update: OfIdWith<Schemas['TrackersUpdateParams'], Schemas['Tracker']>;
-    /** Deletes a tracker and its alerts. A look that is under way continues, and makes no alerts. */
+    /** Deletes a tracker and its alerts. A check that is under way continues, and makes no alerts. */
     delete: OfId<Schemas['DeletedTracker']>;
     /** Lists a tracker's alerts of the last 90 days, newest first. */
     alerts: List<[id: string], Schemas['TrackersAlertsParams'], Schemas['TrackerAlertsPage'], Schemas['TrackerAlertsPage']['alerts'][number]>;
-    /** Looks at the products or keywords of a tracker now. */
+    /** Checks the products or keywords of a tracker now. */
     run: OfId<Schemas['StartedRun']>;
   };
   webhooks: {

@@ -12,7 +12,7 @@ const LONGEST_MS = 1_000;
 /** Bounds memory. A snapshot that is evicted is read again. */
 const MAX_SNAPSHOTS = 10_000;
 
-/** Beyond this many times the rate, reads of a key wait for its next snapshot, so that each connection of a flood sends one request a second. */
+/** If a key exceeds its rate this many times over, its reads wait for the next snapshot, so that each connection of a flood sends only one request a second. */
 const IMMEDIATE = 5;
 
 /** Reads quotas, which are never refused: beyond a rate, an account receives snapshots that are at most a second old. */
@@ -31,16 +31,16 @@ export function createQuotaSnapshots<Snapshot>(
   const limiter = new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
   const snapshots = recentlyUsed<string, { readAt: number; snapshot: Promise<Snapshot> }>(MAX_SNAPSHOTS);
   /** The end of the wait of each key whose reads wait. */
-  const turns = new Map<string, Promise<void>>();
+  const reads = new Map<string, Promise<void>>();
 
   function nextTurn(key: string): Promise<void> {
-    const turn =
-      turns.get(key) ??
+    const read =
+      reads.get(key) ??
       sleep(clock, LONGEST_MS, undefined, 'quota snapshot').then(() => {
-        turns.delete(key);
+        reads.delete(key);
       });
-    turns.set(key, turn);
-    return turn;
+    reads.set(key, read);
+    return read;
   }
 
   return {

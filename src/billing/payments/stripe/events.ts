@@ -46,7 +46,7 @@ async function syncNamed(
   if (id !== null) await syncRenewal(context, id);
 }
 
-/** Grants the purchase of a checkout that was paid, and cancels that of one which has expired. */
+/** Grants the purchase if its checkout was paid, and cancels the purchase if its checkout has expired. */
 export async function handleSession(context: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
   if (session.status === 'expired') return cancel(context, session);
   if (session.status !== 'open') return checkedOut(context, session);

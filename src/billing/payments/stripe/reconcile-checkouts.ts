@@ -1,11 +1,13 @@
+import { NO_ID } from '../../../platform/db/rows.ts';
+import { MINUTE_MS, WEEK_MS } from '../../../platform/durations.ts';
 import { handleSession, handleStripeEvent } from './events.ts';
 import type { StripeContext } from './stripe-context.ts';
 
 const PAGE = 100;
 
 /** Events arrive within minutes. Pages of Stripe's checkout expire after a day, and some payment methods take days. */
-const AFTER_MS = 10 * 60_000;
-const UNTIL_MS = 7 * 86_400_000;
+const AFTER_MS = 10 * MINUTE_MS;
+const UNTIL_MS = WEEK_MS;
 
 /** Reads the checkouts of pending purchases from Stripe again, because events can be lost. */
 export async function reconcileCheckouts(context: StripeContext): Promise<void> {
@@ -24,8 +26,6 @@ export async function reconcileCheckouts(context: StripeContext): Promise<void> 
     after = rows.at(-1)?.id ?? after;
   }
 }
-
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 async function readCheckout(context: StripeContext, ref: string): Promise<void> {
   const stripe = await context.api();

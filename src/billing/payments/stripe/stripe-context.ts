@@ -1,11 +1,12 @@
 import type Stripe from 'stripe';
 import type { Database, Queryable } from '../../../platform/db/pool.ts';
+import { DAY_MS } from '../../../platform/durations.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { StripeSettings } from '../payment-port.ts';
 
 /** A payment that failed, for a notice to its customer. */
 interface FailedPayment {
-  /** The same for each report of one failure. */
+  /** Identifies the failure; all reports of it have the same value. */
   reference: string;
   /** What it was for, such as "Basic, one month". */
   purchase: string;
@@ -34,7 +35,6 @@ export interface StripeContext extends Required<StripeDeps> {
   currency: string;
 }
 
-const DAY_MS = 86_400_000;
 export const PLAN_GRACE_DAYS = 7;
 
 export function stripeContext(settings: StripeSettings, deps: StripeDeps): StripeContext {

@@ -146,6 +146,8 @@ export const scheduleWaits = kind<ScheduleFacts>({
 
 export const trackerAlerts = kind<{
   trackerId: string;
+  /** The address of its page, which names the account: a test account has no members of its own. */
+  page: string;
   name: string;
   /** Of the first alert in the mail. */
   firstAlertId: string;
@@ -158,13 +160,13 @@ export const trackerAlerts = kind<{
   roles: WORKERS,
   topic: 'tracker',
   causeOf: ({ trackerId, firstAlertId }) => `${trackerId} ${firstAlertId}`,
-  content: ({ trackerId, name, alerts, more }) => ({
+  content: ({ page, name, alerts, more }) => ({
     subject: `${alerts.length + more === 1 ? '1 alert' : `${alerts.length + more} alerts`}: ${name}`,
     blocks: [
       `Your tracker "${name}" has new alerts.`,
       { rows: alerts.map(({ title, text }) => [title, text] as const) },
       ...(more > 0 ? [`${numberText(more)} further alerts are on the page of the tracker.`] : []),
-      { link: 'The tracker', path: `/account/trackers/${trackerId}` },
+      { link: 'The tracker', path: page },
     ],
   }),
 });

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { Product } from '../../../operations/products/detail-level.ts';
+import type { Product } from '../../../operations/products/product.ts';
 import { priceFormat, priceOf } from '../../../operations/products/provider-fields.ts';
 import { SmallLink } from '../../kit/elements.tsx';
 import type { FormValues } from '../../kit/form-request.ts';

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { REPORT_SITES } from '../../../operations/brand-analytics/keywords.ts';
 import { SITES } from '../../../operations/params/domain.ts';
-import type { Product } from '../../../operations/products/detail-level.ts';
 import { fromKeepaMinutes } from '../../../operations/products/history.ts';
+import type { Product } from '../../../operations/products/product.ts';
 import { priceFormat } from '../../../operations/products/provider-fields.ts';
 import { Facts } from '../../kit/elements.tsx';
 import { type ChartSeries, TimeChart, valueText } from '../../kit/time-chart.tsx';

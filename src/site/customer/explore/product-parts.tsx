@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { Offer } from '../../../operations/products/detail-level.ts';
 import { fromKeepaMinutes } from '../../../operations/products/history.ts';
+import type { Offer } from '../../../operations/products/product.ts';
 import { priceFormat, priceOf } from '../../../operations/products/provider-fields.ts';
 import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { Product } from '../../../operations/products/detail-level.ts';
 import { currencyDigits } from '../../../operations/products/history.ts';
+import type { Product } from '../../../operations/products/product.ts';
 import { priceFormat, priceOf } from '../../../operations/products/provider-fields.ts';
 import { Facts } from '../../kit/elements.tsx';
 import type { FormValues } from '../../kit/form-request.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodeProduct } from '../../../../src/operations/products/decode-product.ts';
-import type { Product } from '../../../../src/operations/products/detail-level.ts';
 import { fromKeepaMinutes } from '../../../../src/operations/products/history.ts';
+import type { Product } from '../../../../src/operations/products/product.ts';
 import { rowsCsv } from '../../../../src/site/customer/explore/explore-page.tsx';
 import {
   currentOf,

@@ -18,22 +18,18 @@ import { gate } from '../../../support/scripted-upstream.ts';
 import type { Souk } from '../../../support/souk.ts';
 import { test } from '../../../support/souk-test.ts';
 import { unitsUsed } from '../../../support/units.ts';
+import { words } from '../../../support/words.ts';
 
 const PICTURES = 'https://images.test';
 const ASIN = 'B0C3CDEF01';
 
 const isForPictures = process.env.SOUK_SCREENSHOTS === '1';
-const OTHER_PAGES = [
-  'product?domain=1&asin=B0C3CDEF01',
-  'finder?domain=1&rankMax=20000',
-  'categories?domain=1&category=200000',
-  'deals?domain=1&priceType=1&dateRange=1',
-  'seller?domain=1&seller=AKT8ZJ45IBZW2X',
-  'keyword?country=us&keyword=tent',
-  'keyword?country=us&keyword=tent&word=WORD',
-  'ranks?country=us',
-  'today?geo=US',
-];
+const OTHER_PAGES = words(`
+  product?domain=1&asin=B0C3CDEF01 finder?domain=1&rankMax=20000 categories?domain=1&category=200000
+  deals?domain=1&priceType=1&dateRange=1 seller?domain=1&seller=AKT8ZJ45IBZW2X
+  keyword?country=us&keyword=tent keyword?country=us&keyword=tent&word=WORD ranks?country=us
+  today?geo=US
+`);
 
 /** Sums the layout shifts of a page; the sum follows when the frame after the present one is drawn. */
 const MEASURE_SHIFT = `window.shift = 0;
@@ -169,7 +165,7 @@ describeInBrowser('the pages for looking at data', () => {
     await page.locator('.time-chart[data-drawn-ms]').waitFor();
     const drawn = (await page.evaluate('window.drawn')) as string[];
     expect(drawn).toContain('12');
-    // The percentages beside it have other steps.
+    // The percentages next to it have other steps.
     expect(drawn.filter((text) => /^1[123]\.[1-46-9]|^1[13]\.5/.test(text))).toEqual([]);
     await page.context().close();
   });
@@ -236,9 +232,7 @@ test('a visitor signs in first and returns to the page', async ({ souk: { client
   ]);
 });
 
-test('data that has expired is said to be so, and can be fetched again for the stated price', async ({
-  redis,
-}) => {
+test('data that has expired is marked, and can be fetched again for the stated price', async ({ redis }) => {
   const asin = 'B0C3CDEF04';
   const address = `/explore/product?domain=1&asin=${asin}`;
   await customer.visitor.get(address);

@@ -14,9 +14,7 @@ const region = (geoCode: string | null, geoName: string, ...values: (number | nu
 });
 const shown = (keywords: string[], regions: Region[]) =>
   renderToString(
-    RegionsInterest({
-      data: { keywords, regions, valueMode: keywords.length > 1 ? 'percentage' : 'index' },
-    }),
+    RegionsInterest({ data: { keywords, regions, valueMode: keywords.length > 1 ? 'percentage' : 'index' } }),
   );
 
 describe('the map of regions', () => {

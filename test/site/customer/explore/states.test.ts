@@ -19,83 +19,64 @@ import type { ScriptedUpstream } from '../../../support/scripted-upstream.ts';
 import type { Souk } from '../../../support/souk.ts';
 import { test } from '../../../support/souk-test.ts';
 import { guarded } from '../../../support/trends-client.ts';
+import { rows } from '../../../support/words.ts';
 import { stopWorkers } from '../../../support/workers.ts';
 
 const ASIN = 'B0C3CDEF01';
 
-/** Every page, with a form that finds data and one that finds none, and what each shows. */
-const ROWS = [
-  {
-    page: productPage,
-    found: { domain: '1', asin: ASIN },
-    shows: ['Sales rank', 'Fulfilment', 'variations', 'tent', '21.4', ' › '],
-    missing: { domain: '1', asin: 'ZX00000000' },
-    says: ['has no data about this product', 'has no offers', 'is not among the three'],
-  },
-  {
-    page: searchPage,
-    found: { domain: '1', term: 'pump' },
-    shows: ['100 products', 'Sold in a month', '1 to 30 of 100'],
-    missing: { domain: '1', term: 'nothing' },
-    says: ['No products.'],
-  },
-  {
-    page: finderPage,
-    found: { domain: '1', rankMax: '20000' },
-    shows: ['Details', 'Brand'],
-    missing: { domain: '1', rankMax: '1', words: 'nothing' },
-    says: ['No products.'],
-  },
-  {
-    page: categoriesPage,
-    found: { domain: '1', category: '200000' },
-    shows: ['Subcategories', 'All root categories', 'Brand'],
-    missing: { domain: '1', category: '7' },
-    says: ['does not know this category', 'No products.'],
-  },
-  {
-    page: dealsPage,
-    found: { domain: '1', priceType: '1', dateRange: '1' },
-    shows: ['Drop in %', '1 to 30 of 150'],
-    missing: { domain: '1', priceType: '1', dateRange: '1', titleSearch: 'nothing' },
-    says: ['No deals.'],
-  },
-  {
-    page: sellerPage,
-    found: { domain: '1', seller: 'AKT8ZJ45IBZW2X' },
-    shows: ['Positive in a year', 'Brand'],
-    missing: { domain: '1', seller: 'AUNKNOWN000000' },
-    says: ['does not know this seller'],
-  },
-  {
-    page: keywordPage,
-    found: { country: 'us', keyword: 'tent', word: 'WORD' },
-    shows: ['Clicks, A tent', '21.40 %', 'Weeks ranked', 'A tent', 'Last rank'],
-    missing: { country: 'us', keyword: 'nothing' },
-    says: ['No term has these words.'],
-  },
-  {
-    page: ranksPage,
-    found: { country: 'us' },
-    shows: ['Week that ended on 2026-01-17', 'tent'],
-    missing: { country: 'us', keyword: 'nothing' },
-    says: ['No term matches the filters.'],
-  },
-  {
-    page: trendsPage,
-    found: { keyword: 'kettle, teapot', geo: 'US' },
-    shows: ['Interest over time', 'California', 'US-CA', 'Fastest growing'],
-    missing: { keyword: 'nothing', geo: 'US' },
-    says: ['Too few people searched for these words.', 'None.'],
-  },
-  {
-    page: todayPage,
-    found: { geo: 'US' },
-    shows: ['Growth', 'Started'],
-    missing: { geo: 'CA' },
-    says: ['No searches.'],
-  },
-] as const;
+/** Every page. */
+const ALL = {
+  productPage,
+  searchPage,
+  finderPage,
+  categoriesPage,
+  dealsPage,
+  sellerPage,
+  keywordPage,
+  ranksPage,
+  trendsPage,
+  todayPage,
+};
+
+/** For each page, a form that finds data and what the page shows. */
+const FOUND = rows(`
+  product    | domain=1&asin=B0C3CDEF01          | Sales rank; › ;Fulfilment;variations;tent;21.4
+  search     | domain=1&term=pump                | 100 products;Sold in a month;1 to 30 of 100
+  finder     | domain=1&rankMax=20000            | Details;Brand
+  categories | domain=1&category=200000          | Subcategories;All root categories;Brand
+  deals      | domain=1&priceType=1&dateRange=1  | Drop in %;1 to 30 of 150
+  seller     | domain=1&seller=AKT8ZJ45IBZW2X    | Positive in a year;Brand
+  keyword    | country=us&keyword=tent&word=WORD | Clicks, A tent;21.40 %;Weeks ranked;A tent;Last rank
+  ranks      | country=us                        | Week that ended on 2026-01-17;tent
+  trends     | keyword=kettle, teapot&geo=US     | Interest over time;California;US-CA;Fastest growing
+  today      | geo=US                            | Growth;Started
+`);
+
+/** For each page, a form that finds none and what the page says. */
+const MISSING = rows(`
+  product    | domain=1&asin=ZX00000000                             | has no data about this product;has no offers;is not among the three
+  search     | domain=1&term=nothing                                | No products.
+  finder     | domain=1&rankMax=1&words=nothing                     | No products.
+  categories | domain=1&category=7                                  | does not know this category;No products.
+  deals      | domain=1&priceType=1&dateRange=1&titleSearch=nothing | No deals.
+  seller     | domain=1&seller=AUNKNOWN000000                       | does not know this seller
+  keyword    | country=us&keyword=nothing                           | No term has these words.
+  ranks      | country=us&keyword=nothing                           | No term matches the filters.
+  trends     | keyword=nothing&geo=US                               | Too few people searched for these words.;None.
+  today      | geo=CA                                               | No searches.
+`);
+
+const named = Object.entries(ALL).map(([name, page]) => {
+  const of = (table: string[][]) => {
+    const [, form = '', texts = ''] = table.find(([one]) => `${one}Page` === name) ?? [];
+    if (texts === '') throw new Error(`${name} has no row`);
+    return [form, texts] as const;
+  };
+  const [[found, shows], [missing, says]] = [of(FOUND), of(MISSING)];
+  const formIn = (text: string) => Object.fromEntries(new URLSearchParams(text));
+  const parts = { shows: shows.split(';'), says: says.split(';') };
+  return { page, path: page.path, found: formIn(found), missing: formIn(missing), ...parts };
+});
 
 /** The answers of upstream without data. */
 const NOTHING: Readonly<Record<string, object>> = {
@@ -126,7 +107,6 @@ test.beforeAll(async ({ souk: opened }) => {
 
 test.afterAll(() => viewer.close());
 
-const named = ROWS.map((row) => ({ ...row, path: row.page.path }));
 /** Calls that are refused, run or have failed look the same on all pages, so two of the pages are seen with them. */
 const isSeenWithoutData = (path: string) =>
   process.env.SOUK_SCREENSHOTS === '1' || [productPage.path, trendsPage.path].includes(path);
@@ -164,9 +144,7 @@ test.for(named)('$path shows the data of all its calls', async ({ path, found, s
   await viewer.see(customer, address, `${nameOf(path)}-with-data`);
 });
 
-test('pictures of the demo provider come from the service itself, and nothing else of the provider does', async ({
-  demo,
-}) => {
+test('pictures of the demo provider come from the service itself, and nothing else', async ({ demo }) => {
   answersAsDemo(souk.upstream, demo);
   const { client } = customer;
   const { json } = await client.get(`/api/market/product?domain=1&asins=${ASIN}&detailLevel=summary`);

@@ -5,10 +5,7 @@ import { test } from '../../../support/souk-test.ts';
 
 test.override('soukOptions', { pages: PAGES });
 
-test('shows an account at most 32 MiB of its answers in a minute, and other accounts theirs', async ({
-  souk,
-  upstream,
-}) => {
+test('shows an account at most 32 MiB of answers a minute, others theirs', async ({ souk, upstream }) => {
   const largeAsin = newAsin();
   upstream.on('product', ({ params }) => {
     const asin = params.asin ?? '';

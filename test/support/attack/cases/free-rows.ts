@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ATTEMPTS_KEPT } from '../../../../src/outbox/queue.ts';
 import { TESTS_KEPT } from '../../../../src/outbox/webhooks/deliveries.ts';
+import { closeServer } from '../../close-server.ts';
 import type { Target, TargetAccount } from '../../target.ts';
 import type { AttackCase, Scene } from '../attack-case.ts';
 import type { FloodRequest } from '../loads/flood.ts';
@@ -168,10 +169,6 @@ async function openReceiver(): Promise<Receiver> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }

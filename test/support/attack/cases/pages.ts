@@ -12,11 +12,7 @@ export const pages: AttackCase = {
           gateway: target.gateway,
           connections: 50,
           seconds: 15,
-          requests: PAGES.map((path) => ({
-            method: 'GET',
-            path,
-            headers: { 'accept-encoding': 'gzip' },
-          })),
+          requests: PAGES.map((path) => ({ method: 'GET', path, headers: { 'accept-encoding': 'gzip' } })),
         }),
     };
   },

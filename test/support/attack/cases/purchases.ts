@@ -1,7 +1,7 @@
+import { addressFor } from '../../../../src/accounts/account-address.ts';
 import { beginSession, SESSION_COOKIE } from '../../../../src/accounts/sessions.ts';
 import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../../src/billing/standard-plans.ts';
-import { addressFor } from '../../../../src/site/account-address.ts';
 import { ownerOf } from '../../customer.ts';
 import type { AttackCase } from '../attack-case.ts';
 
@@ -44,10 +44,7 @@ export const purchases: AttackCase = {
         );
         const count = rows[0]?.count ?? 0;
         const faults = count > UNFINISHED_PURCHASES ? [`an account may leave ${UNFINISHED_PURCHASES}`] : [];
-        return {
-          notes: [`${count} purchases`],
-          faults: count === 0 ? ['no purchase was started'] : faults,
-        };
+        return { notes: [`${count} purchases`], faults: count === 0 ? ['no purchase was started'] : faults };
       },
     };
   },

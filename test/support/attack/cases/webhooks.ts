@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { closeServer } from '../../close-server.ts';
 import type { Answers, AttackCase } from '../attack-case.ts';
 
 /** The number of requests of the attack. All of them join one call. */
@@ -159,10 +160,6 @@ async function openReceiver(statusOf: (path: string) => number = () => 204): Pro
         });
       });
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }

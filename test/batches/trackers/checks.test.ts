@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import { storeChanged } from '../../../src/batches/results.ts';
-import type { AlertView } from '../../../src/batches/trackers/alert.ts';
-import { dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
-import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/look.ts';
+import { type AlertView, dropOldAlerts, MOST_ALERTS } from '../../../src/batches/trackers/alert.ts';
+import { compareWithConditions, lockTracker } from '../../../src/batches/trackers/check.ts';
 import type { TrackerView } from '../../../src/batches/trackers/tracker.ts';
 import { WEBHOOK_LIMITS } from '../../../src/outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { HOUR_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom } from '../../support/batches.ts';
 import { verified } from '../../support/receiver.ts';
 import { csvReport, load, ranked } from '../../support/reports.ts';
-import { comesAbout, HOUR_MS } from '../../support/schedules.ts';
+import { comesAbout } from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import {
@@ -55,8 +55,8 @@ async function collect(
     const changed = await storeChanged(client, trackerId, results);
     // A deleted tracker makes no alerts.
     if (!tracker) return;
-    const look = { batchId, results: isAll ? results : changed };
-    await compareWithConditions(client, tracker, look, limits, clock.now());
+    const check = { batchId, results: isAll ? results : changed };
+    await compareWithConditions(client, tracker, check, limits, clock.now());
   });
 }
 
@@ -122,11 +122,7 @@ test('keeps the state of a product that fails', async ({ souk, client, upstream 
   expect(seen(await nextLook(souk, client, tracker))).toEqual([[asin, 2500, 1500]]);
 });
 
-test('trackers of two accounts share the fetch of a product, and have states of their own', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('trackers of two accounts share fetches, not states', async ({ souk, client, upstream }) => {
   const asin = newAsin();
   products.set(asin, { new: 2500 });
   const other = await souk.client();
@@ -159,10 +155,7 @@ test('makes one alert and one event if a batch is collected again', async ({ sou
   expect(await alertsOf(client, tracker)).toHaveLength(2);
 });
 
-test('puts up to 100 alerts into an event, and sends none beyond the limit of webhooks', async ({
-  souk,
-  upstream: _,
-}) => {
+test('puts up to 100 alerts into an event, sends none beyond the limit', async ({ souk, upstream: _ }) => {
   const { client, accountId } = await webhookCustomer(souk);
   const asins = asinsFrom('B0MANY', 130);
   const webhook = 'https://example.com/hook';
@@ -207,10 +200,7 @@ test('keeps the newest 10,000 alerts of a tracker, for 90 days', async ({ souk, 
   expect(await count()).toBe(0);
 });
 
-test('compares every product with new conditions, and forgets the states of removed products', async ({
-  souk,
-  client,
-}) => {
+test('compares all products with new conditions, and forgets removed ones', async ({ souk, client }) => {
   const [a, b] = [newAsin(), newAsin()];
   products.set(a, { new: 2500, rating: 45 }).set(b, { new: 2500 });
   const tracker = await createTracker(client, everyTwoHours([a, b]));
@@ -242,10 +232,7 @@ test('compares every product with new conditions, and forgets the states of remo
   );
 });
 
-test('collections, changes and the deletion of a tracker do not block each other', async ({
-  souk,
-  client,
-}) => {
+test('collections, changes and deletion of a tracker do not block each other', async ({ souk, client }) => {
   const asins = asinsFrom('B0BUSY', 60);
   const tracker = await createTracker(client, everyTwoHours(asins));
   const patch = (value: number) =>
@@ -253,7 +240,7 @@ test('collections, changes and the deletion of a tracker do not block each other
       method: 'PATCH',
       body: { conditions: [{ type: 'price_below', value }] },
     });
-  const looks = Array.from({ length: 6 }, (_, i) =>
+  const checks = Array.from({ length: 6 }, (_, i) =>
     collect(
       souk,
       tracker,
@@ -261,7 +248,7 @@ test('collections, changes and the deletion of a tracker do not block each other
       { isAll: false },
     ),
   );
-  const changes = await Promise.all([patch(1000), patch(1600), patch(1700), ...looks]);
+  const changes = await Promise.all([patch(1000), patch(1600), patch(1700), ...checks]);
   expect(changes.slice(0, 3)).toMatchObject([{ status: 200 }, { status: 200 }, { status: 200 }]);
   const [deleted] = await Promise.all([
     client.get(tracker.links.self, { method: 'DELETE' }),

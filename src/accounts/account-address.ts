@@ -1,4 +1,4 @@
-import { isTestAccount, liveAccountOf, testAccountOf } from '../accounts/authentication.ts';
+import { isTestAccount, liveAccountOf, testAccountOf } from './authentication.ts';
 
 // The address of a customer's page names its account, so that two tabs can show two accounts: /account/42/keys,
 // /account/42/explore, and /account/test-42/keys for the test account. Routes and links in the code leave the account out:

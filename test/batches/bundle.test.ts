@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
+import { type BundledCall, bundleItems, type Item } from '../../src/batches/bundle.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { asinsFrom } from '../support/batches.ts';
@@ -18,11 +18,11 @@ function itemsOf({ params }: QueuedOperation, raws: readonly unknown[]): Item[] 
   return raws.map((raw) => ({ raw, input: params.parse(raw) }));
 }
 
-function packed(of: QueuedOperation, raws: readonly unknown[], options = {}): PackedCall[] {
-  return [...packItems(of, itemsOf(of, raws), options)];
+function bundled(of: QueuedOperation, raws: readonly unknown[], options = {}): BundledCall[] {
+  return [...bundleItems(of, itemsOf(of, raws), options)];
 }
 
-const inputOf = ({ input }: PackedCall) => input as Record<string, unknown>;
+const inputOf = ({ input }: BundledCall) => input as Record<string, unknown>;
 
 const productItem = fc.record({
   domain: fc.constantFrom(1, 2),
@@ -37,7 +37,7 @@ test('every item is in one call, in order, and each call requests exactly the da
       fc.array(productItem, { minLength: 1, maxLength: 60 }),
       fc.nat({ max: 1000 }),
       (raws, firstItem) => {
-        const calls = packed(product, raws, { firstItem });
+        const calls = bundled(product, raws, { firstItem });
         expect(calls.flatMap(({ items }) => items)).toEqual(raws);
         let next = firstItem;
         for (const call of calls) {
@@ -61,7 +61,7 @@ test('every item is in one call, in order, and each call requests exactly the da
 test('items of one call differ only in their ASINs', () => {
   fc.assert(
     fc.property(fc.array(productItem, { minLength: 2, maxLength: 40 }), (raws) => {
-      for (const call of packed(product, raws)) {
+      for (const call of bundled(product, raws)) {
         const { asins: _, ...shared } = inputOf(call);
         for (const { input } of itemsOf(product, call.items)) expect(input).toMatchObject(shared);
       }
@@ -70,9 +70,9 @@ test('items of one call differ only in their ASINs', () => {
   );
 });
 
-test('packs a hundred thousand ASINs into a thousand calls', () => {
+test('bundles a hundred thousand ASINs into a thousand calls', () => {
   const asins = asinsFrom('B', 100_000);
-  const calls = packed(
+  const calls = bundled(
     product,
     asins.map((asin) => ({ domain: 1, asin })),
   );
@@ -83,7 +83,7 @@ test('packs a hundred thousand ASINs into a thousand calls', () => {
 
 test('items with different options do not share a call', () => {
   const raws = asinsFrom('B0ALT', 6).map((asin, i) => ({ domain: 1, asin, history: i % 2 }));
-  expect(packed(product, raws)).toHaveLength(6);
+  expect(bundled(product, raws)).toHaveLength(6);
 });
 
 test('items whose options differ only in spelling share a call', () => {
@@ -92,13 +92,13 @@ test('items whose options differ only in spelling share a call', () => {
     { country: 'us', asin: 'b0same0002', history: '1' },
     { domainId: '1', asins: 'B0SAME0003' },
   ];
-  expect(packed(product, raws)).toMatchObject([
+  expect(bundled(product, raws)).toMatchObject([
     { items: raws, units: 3, input: { asins: ['B0SAME0001', 'B0SAME0002', 'B0SAME0003'] } },
   ]);
 });
 
 test('a repeated ASIN costs one unit in each call, and a call has at most 100 items', () => {
-  const calls = packed(
+  const calls = bundled(
     product,
     Array.from({ length: 250 }, () => ({ domain: 1, asin: 'B0TWICE001' })),
   );
@@ -111,7 +111,7 @@ test('a repeated ASIN costs one unit in each call, and a call has at most 100 it
 
 test('items with codes share a call, but not with items with ASINs', () => {
   const raws = [{ code: '036000291452' }, { codes: ['4006381333931'] }, { asin: 'B0CODES001' }];
-  const calls = packed(
+  const calls = bundled(
     product,
     raws.map((raw) => ({ domain: 1, ...raw })),
   );
@@ -123,7 +123,7 @@ test('items with codes share a call, but not with items with ASINs', () => {
 
 test('an item that does not fit starts the next call', () => {
   const [first = [], second = [], third = []] = [70, 40, 30].map((count, i) => asinsFrom(`B0FIT${i}`, count));
-  const calls = packed(
+  const calls = bundled(
     product,
     [first, second, third].map((asins) => ({ domain: 1, asins })),
   );
@@ -136,21 +136,21 @@ test('an item that does not fit starts the next call', () => {
 test('sellers share a call, and storefronts do not', () => {
   const raws = (options: object) =>
     asinsFrom('ASELLER', 3).map((id) => ({ domain: 1, seller: id, ...options }));
-  expect(packed(seller, raws({}))).toMatchObject([{ units: 3, pool: 'market' }]);
-  expect(packed(seller, raws({ storefront: 1 })).map(({ units, pool }) => [units, pool])).toEqual([
+  expect(bundled(seller, raws({}))).toMatchObject([{ units: 3, pool: 'market' }]);
+  expect(bundled(seller, raws({ storefront: 1 })).map(({ units, pool }) => [units, pool])).toEqual([
     [10, 'storefront'],
     [10, 'storefront'],
     [10, 'storefront'],
   ]);
   // A storefront between two sellers that could share a call.
   const mixed = [...raws({}).slice(0, 1), ...raws({ storefront: 1 }).slice(1, 2), ...raws({}).slice(2)];
-  expect(packed(seller, mixed)).toHaveLength(3);
+  expect(bundled(seller, mixed)).toHaveLength(3);
 });
 
 test('an operation without a list parameter has a call for each item', () => {
   const search = operation('market.productsearch');
   const raws = ['kettle', 'kettle', 'lamp'].map((term) => ({ domain: 1, term }));
-  expect(packed(search, raws).map(({ units, items }) => [units, items.length])).toEqual([
+  expect(bundled(search, raws).map(({ units, items }) => [units, items.length])).toEqual([
     [5, 1],
     [5, 1],
     [5, 1],
@@ -163,7 +163,7 @@ test('a call of several items costs at most maxUnits', () => {
       fc.array(productItem, { minLength: 1, maxLength: 40 }),
       fc.integer({ min: 1, max: 60 }),
       (raws, maxUnits) => {
-        const calls = packed(product, raws, { maxUnits });
+        const calls = bundled(product, raws, { maxUnits });
         expect(calls.flatMap(({ items }) => items)).toEqual(raws);
         for (const { units, items } of calls)
           if (items.length > 1) expect(units).toBeLessThanOrEqual(maxUnits);

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import { enqueueAll } from '../../outbox/webhooks/deliveries.ts';
 import { hasWebhookRoom, type WebhookLimits } from '../../outbox/webhooks/webhook-limits.ts';
+import { HOUR_MS } from '../../platform/durations.ts';
 import type { ItemResult } from '../results.ts';
 import { type Alert, alertView, insertAlerts } from './alert.ts';
 import { conditionKey } from './condition.ts';
@@ -9,7 +10,7 @@ import { type Reading, readingOf, titleOf } from './reading.ts';
 import type { Tracker } from './tracker.ts';
 
 /** The changed results of a call of a batch. */
-interface Look {
+interface Check {
   batchId: string;
   results: readonly ItemResult[];
 }
@@ -17,7 +18,6 @@ interface Look {
 /** The states of the conditions of one item, by the key of the condition. */
 type States = Record<string, ConditionState>;
 
-const HOUR_MS = 3_600_000;
 const ALERTS_PER_EVENT = 100;
 
 /**
@@ -26,7 +26,7 @@ const ALERTS_PER_EVENT = 100;
  */
 export async function lockTracker(client: ClientBase, scheduleId: string): Promise<LockedTracker | null> {
   const { rows } = await client.query<LockedTracker>(
-    // The schedule is locked first, as when it is deleted, so that the two transactions cannot block each other.
+    // The schedule is locked first, as when it is deleted, so that the two transactions cannot deadlock.
     `select t.id as "scheduleId", s.account_id as "accountId", s.name, t.domain, t.conditions,
        t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", 
          case when 'webhook' = any (t.notify) then t.alert_webhook end as "alertWebhook"
@@ -43,7 +43,7 @@ export async function lockTracker(client: ClientBase, scheduleId: string): Promi
 export async function compareWithConditions(
   client: ClientBase,
   tracker: LockedTracker,
-  { batchId, results }: Look,
+  { batchId, results }: Check,
   limits: WebhookLimits,
   now: number,
 ): Promise<void> {
@@ -118,7 +118,7 @@ async function storeStates(
 
 /**
  * Creates the webhook events of alerts. The id of an event is that of its first alert. An account with too many
- * webhooks that are not delivered gets no event; its alerts are in the list.
+ * undelivered webhooks gets no event; its alerts are in the list.
  */
 async function announce(
   client: ClientBase,
@@ -166,7 +166,7 @@ export interface ConditionState {
 }
 
 interface AlertRules {
-  /** Whether a condition that is true at the first look raises an alert. */
+  /** Whether a condition that is true at the first check raises an alert. */
   alertAtStart: boolean;
   /** An alert follows the last one of the same product and condition after this time at the earliest. */
   quietMs: number;
@@ -187,7 +187,7 @@ interface Decision {
 /**
  * Compares a reading with the state before, and decides whether there is an alert: when the condition was false and is
  * true now.
- * @param state null before the first look.
+ * @param state null before the first check.
  * @param reading null if the data is missing: then the state stays.
  * @param now Unix milliseconds.
  */

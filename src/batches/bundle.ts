@@ -1,12 +1,12 @@
 import type { ClientBase } from 'pg';
-import type { Pack, QueuedOperation } from '../operations/define.ts';
+import type { Bundle, QueuedOperation } from '../operations/define.ts';
 import type { PoolName } from '../operations/pools.ts';
 import type { ErrorKind } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { FedCall } from './batch-calls.ts';
+import type { Pause } from './pauses.ts';
 import type { ItemResult } from './results.ts';
-import type { TakeTurns } from './turns.ts';
 
 /** A valid item of a batch. */
 export interface Item {
@@ -17,7 +17,7 @@ export interface Item {
 }
 
 /** A call of a batch, for one item or for several consecutive ones. */
-export interface PackedCall {
+export interface BundledCall {
   firstItem: number;
   items: readonly unknown[];
   input: unknown;
@@ -26,15 +26,15 @@ export interface PackedCall {
 }
 
 /**
- * Packs items into as few calls as possible: neighbours share a call if they differ only in the list of ids that
+ * Combines items into as few calls as possible: neighbours share a call if they differ only in the list of ids that
  * their operation accepts.
  * @param maxUnits the highest price of a call; a call for a single item may cost more.
  */
-export function* packItems(
+export function* bundleItems(
   operation: QueuedOperation,
   items: Iterable<Item>,
   { firstItem = 0, maxUnits = Number.POSITIVE_INFINITY } = {},
-): Generator<PackedCall> {
+): Generator<BundledCall> {
   let open: OpenCall | null = null;
   let index = firstItem;
   for (const item of items) {
@@ -46,18 +46,18 @@ export function* packItems(
   if (open) yield close(operation, open);
 }
 
-/** Packs all items of a request. */
-export async function packAll(
+/** Combines all items of a request. */
+export async function bundleAll(
   operation: QueuedOperation,
   items: readonly Item[],
-  takeTurns: TakeTurns,
-): Promise<{ calls: PackedCall[]; units: number }> {
-  const calls: PackedCall[] = [];
+  pause: Pause,
+): Promise<{ calls: BundledCall[]; units: number }> {
+  const calls: BundledCall[] = [];
   let units = 0;
-  for (const call of packItems(operation, items)) {
+  for (const call of bundleItems(operation, items)) {
     calls.push(call);
     units += call.units;
-    await takeTurns();
+    await pause();
   }
   return { calls, units };
 }
@@ -66,19 +66,19 @@ interface OpenCall {
   firstItem: number;
   raws: unknown[];
   input: Record<string, unknown>;
-  /** The part of the input that all items of the call share; null if the operation cannot pack items. */
+  /** The part of the input that all items of the call share; null if the operation cannot bundle items. */
   shared: string | null;
   ids: Set<string>;
 }
 
-function begin({ pack }: QueuedOperation, { raw, input }: Item, firstItem: number): OpenCall {
+function begin({ bundle }: QueuedOperation, { raw, input }: Item, firstItem: number): OpenCall {
   const record = input as Record<string, unknown>;
   return {
     firstItem,
     raws: [raw],
     input: record,
-    shared: pack ? sharedPart(pack, record) : null,
-    ids: new Set(pack ? idsOf(pack, record) : []),
+    shared: bundle ? sharedPart(bundle, record) : null,
+    ids: new Set(bundle ? idsOf(bundle, record) : []),
   };
 }
 
@@ -88,15 +88,15 @@ function grow(
   { raw, input }: Item,
   maxUnits: number,
 ): OpenCall | null {
-  const { pack } = operation;
+  const { bundle } = operation;
   const record = input as Record<string, unknown>;
-  if (!pack || open.shared !== sharedPart(pack, record)) return null;
-  const added = idsOf(pack, record).filter((id) => !open.ids.has(id));
-  const most = pack.max(record);
+  if (!bundle || open.shared !== sharedPart(bundle, record)) return null;
+  const added = idsOf(bundle, record).filter((id) => !open.ids.has(id));
+  const most = bundle.max(record);
   // Repeated ids count too: the answer to a call is split in memory.
   if (open.ids.size + added.length > most || open.raws.length >= most) return null;
   if (maxUnits !== Number.POSITIVE_INFINITY) {
-    const input = { ...record, [fieldOf(pack, record)]: [...open.ids, ...added] };
+    const input = { ...record, [fieldOf(bundle, record)]: [...open.ids, ...added] };
     if (operation.price.quote(input) > maxUnits) return null;
   }
   for (const id of added) open.ids.add(id);
@@ -104,11 +104,13 @@ function grow(
   return open;
 }
 
-function close(operation: QueuedOperation, { firstItem, raws, input, ids }: OpenCall): PackedCall {
-  const { pack } = operation;
-  // Parsed again, so that the packed input is as canonical as the input of a request.
+function close(operation: QueuedOperation, { firstItem, raws, input, ids }: OpenCall): BundledCall {
+  const { bundle } = operation;
+  // Parsed again, so that the bundled input is as canonical as the input of a request.
   const whole =
-    pack && raws.length > 1 ? operation.params.parse({ ...input, [fieldOf(pack, input)]: [...ids] }) : input;
+    bundle && raws.length > 1
+      ? operation.params.parse({ ...input, [fieldOf(bundle, input)]: [...ids] })
+      : input;
   return {
     firstItem,
     items: raws,
@@ -118,16 +120,16 @@ function close(operation: QueuedOperation, { firstItem, raws, input, ids }: Open
   };
 }
 
-function fieldOf({ fields }: Pack<unknown>, input: Record<string, unknown>): string {
+function fieldOf({ fields }: Bundle<unknown>, input: Record<string, unknown>): string {
   return fields.find((field) => input[field] !== undefined) ?? fields[0];
 }
 
-function idsOf(pack: Pack<unknown>, input: Record<string, unknown>): readonly string[] {
-  return input[fieldOf(pack, input)] as string[];
+function idsOf(bundle: Bundle<unknown>, input: Record<string, unknown>): readonly string[] {
+  return input[fieldOf(bundle, input)] as string[];
 }
 
-function sharedPart(pack: Pack<unknown>, input: Record<string, unknown>): string {
-  const field = fieldOf(pack, input);
+function sharedPart(bundle: Bundle<unknown>, input: Record<string, unknown>): string {
+  const field = fieldOf(bundle, input);
   const { [field]: _, ...shared } = input;
   return fingerprint({ field, shared });
 }
@@ -162,7 +164,7 @@ export async function splitCall<Call extends FedCall>(
   runs: readonly Run[],
 ): Promise<Call[]> {
   if (runs.length === 1) return [call];
-  const parts = runs.flatMap((run) => packed(operation, run));
+  const parts = runs.flatMap((run) => bundled(operation, run));
   await client.query(
     `with call as (
        delete from batch_calls where batch_id = $1 and first_item = $2
@@ -185,7 +187,7 @@ export async function splitCall<Call extends FedCall>(
 }
 
 /** Items of one call, and so the items of a run, fit into one call. */
-function packed(operation: QueuedOperation, { results }: Run): PackedCall[] {
+function bundled(operation: QueuedOperation, { results }: Run): BundledCall[] {
   const items = results.map(({ raw }) => ({ raw, input: operation.params.parse(raw) }));
-  return [...packItems(operation, items, { firstItem: results[0]?.index ?? 0 })];
+  return [...bundleItems(operation, items, { firstItem: results[0]?.index ?? 0 })];
 }

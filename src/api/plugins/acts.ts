@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify';
+import { type AuditAction, writeKeyAct } from '../../operator/audit.ts';
+import type { Database } from '../../platform/db/pool.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The action of the line that a request leaves in the audit log. */
+    act?: AuditAction | null | undefined;
+  }
+}
+
+/** Writes a line of the audit log for each request that has changed something, before its answer is sent. */
+export function writeActs(scope: FastifyInstance, database: Database): void {
+  scope.addHook('onSend', async ({ routeOptions, account, params }, reply) => {
+    const { act: action } = routeOptions.config;
+    if (!action || !account || reply.statusCode >= 400) return;
+    const { id = lastSegment(reply.getHeader('location')) } = params as { id?: string };
+    await writeKeyAct(database, account.keyHash, { action, target: id ?? null });
+  });
+}
+
+/** The id of what was created. */
+function lastSegment(location: unknown): string | undefined {
+  return typeof location === 'string' ? location.split('?')[0]?.split('/').at(-1) : undefined;
+}

@@ -1,0 +1,156 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { isAble, rolesAble } from '../../accounts/members.ts';
+import {
+  type AccountFilter,
+  type AccountLine,
+  AUDIT_ACTIONS,
+  type AuditAction,
+  accountLines,
+  allAccountLines,
+  linesAsCsv,
+} from '../../operator/audit.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { ButtonLink, Tag } from '../kit/elements.tsx';
+import { Choice, Field, FilterForm } from '../kit/form.tsx';
+import { readForm } from '../kit/form-request.ts';
+import { addressOf, ListPage, optional, pageOf } from '../kit/list-page.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { tableOf } from '../kit/table.tsx';
+import { Dash, Time } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+
+const PATH = '/account/audit';
+
+const LINES_A_PAGE = 50;
+
+const actions = Object.keys(AUDIT_ACTIONS) as [AuditAction, ...AuditAction[]];
+const day = optional(z.iso.date('must be a date such as 2027-05-01').transform((text) => new Date(text)));
+
+/** The filter in the query of the address. Both days are included. */
+const filter = z
+  .object({
+    action: optional(z.enum(actions, 'must be an action of the list')),
+    actor: optional(z.string().trim().max(100, 'must have at most 100 characters')),
+    from: day,
+    to: day,
+    before: optional(
+      z
+        .string()
+        .regex(/^\d{1,15}$/, 'must be the number of a line')
+        .transform(Number),
+    ),
+  })
+  .transform(({ to, ...rest }) => ({ ...rest, to: to && new Date(to.getTime() + DAY_MS) }));
+
+/** Registers the audit log of an account, as a page, CSV and JSON, for those who manage its people. */
+export function registerAccountAudit(scope: FastifyInstance, { database }: Pages): void {
+  scope.addHook('preHandler', async (request) => {
+    const { role, isStaff } = customerOf(request);
+    if (isStaff || isAble(role, 'people')) return;
+    throw new SoukError('KEY_FORBIDDEN', {
+      message: `Your role in this account is ${role}. This requires ${rolesAble('people')}.`,
+    });
+  });
+
+  scope.get(PATH, async (request, reply) => {
+    const form = readForm(filter, request.query);
+    const { before, ...asked } = form.ok ? form.input : {};
+    const { liveAccountId } = customerOf(request);
+    const found = form.ok
+      ? await accountLines(database, liveAccountId, asked, { before, limit: LINES_A_PAGE + 1 })
+      : [];
+    const { action, actor, from, to, before: cursor } = form.values;
+    const filters = { action, actor, from, to };
+    const list = pageOf(found, LINES_A_PAGE, { ...filters, before: cursor }, ({ id }) => id);
+    const links = ['csv', 'json'].map((type) => (
+      <ButtonLink key={type} to={addressOf(`${PATH}.${type}`, filters)} download>
+        {type.toUpperCase()}
+      </ButtonLink>
+    ));
+    return sendPage(
+      reply,
+      <ListPage
+        title="Audit log"
+        lead="What people and keys did in this account. Lines cannot be changed, and are kept for at least 400 days."
+        styles={[]}
+        filter={
+          <FilterForm path={PATH} values={filters} faults={form.faults} links={links}>
+            <Choice
+              name="action"
+              label="Action"
+              options={[
+                ['', 'All'],
+                ...Object.entries(AUDIT_ACTIONS).map(([name, text]) => [name, text] as const),
+              ]}
+            />
+            <Field name="actor" label="Person or key" maxLength={100} />
+            <Field name="from" label="From" type="date" />
+            <Field name="to" label="To" type="date" />
+          </FilterForm>
+        }
+        path={PATH}
+        list={list}
+        cursor="before"
+      >
+        <LineTable rows={list.items} />
+      </ListPage>,
+      form.ok ? 200 : 400,
+    );
+  });
+
+  scope.get(`${PATH}.csv`, async (request, reply) => {
+    const lines = linesOf(request);
+    return sendFile(reply, 'csv', linesAsCsv(lines));
+  });
+
+  scope.get(`${PATH}.json`, async (request, reply) => {
+    const lines = linesOf(request);
+    return sendFile(reply, 'json', Readable.from(jsonOf(lines)));
+  });
+
+  function linesOf(request: FastifyRequest): AsyncGenerator<AccountLine> {
+    const form = readForm(filter, request.query);
+    if (!form.ok) {
+      const problems = Object.entries(form.faults).map(([name, problem]) => `${name} ${problem}`);
+      throw new SoukError('VALIDATION_FAILED', { message: `${problems.join('; ')}.` });
+    }
+    const asked: AccountFilter = form.input;
+    return allAccountLines(database, customerOf(request).liveAccountId, asked);
+  }
+}
+
+async function* jsonOf(lines: AsyncIterable<AccountLine>): AsyncGenerator<string> {
+  let separator = '[';
+  for await (const line of lines) {
+    yield `${separator}\n${JSON.stringify(line)}`;
+    separator = ',';
+  }
+  yield separator === '[' ? '[]\n' : '\n]\n';
+}
+
+function sendFile(reply: FastifyReply, type: 'csv' | 'json', body: Readable): FastifyReply {
+  const { liveAccountId } = customerOf(reply.request);
+  return reply
+    .type(type === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .header('content-disposition', `attachment; filename="souk-audit-${liveAccountId}.${type}"`)
+    .send(body);
+}
+
+const LineTable = tableOf<AccountLine>('Audit log', 'Nothing found.', [
+  ['Time', ({ at }) => <Time at={at} />],
+  ['Who', ({ actor }) => actor, 'row'],
+  [
+    'What',
+    ({ action, isTest }) => (
+      <>
+        {AUDIT_ACTIONS[action]} {isTest && <Tag>Test</Tag>}
+      </>
+    ),
+  ],
+  ['Of', ({ target }) => target ?? <Dash />],
+]);

@@ -1,0 +1,75 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { type AuditAction, writeAct } from '../operator/audit.ts';
+import type { Pages } from './pages.ts';
+
+/**
+ * What the forms of customers' pages do, by their route, for the audit log. null: the page calls the API, which writes the line;
+ * or it makes a call, which is in the list of calls; or it changes nothing.
+ */
+const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
+  '/account/checkout': 'purchase.begun',
+  '/account/orders/:orderId/cancel': 'purchase.cancelled',
+  '/account/renewals/:id/end': 'renewal.changed',
+  '/account/renewals/:id/keep': 'renewal.changed',
+  '/account/renewals/:id/change': 'renewal.changed',
+  '/account/portal': null,
+  '/account/top-up': 'top-up.changed',
+  '/account/keys/first': 'key.created',
+  '/account/keys/new': 'key.created',
+  '/account/keys/reset': 'key.reset',
+  '/account/keys/revoke': 'key.revoked',
+  '/account/keys/:id': 'key.changed',
+  '/account/test-key': 'key.created',
+  '/account/team/invite': 'member.invited',
+  '/account/team/withdraw': 'invitation.withdrawn',
+  '/account/team/role': 'member.changed',
+  '/account/team/remove': 'member.removed',
+  '/account/settings/name': 'account.renamed',
+  '/account/settings/notices': 'notices.changed',
+  '/account/settings/erase': 'account.erasure-requested',
+  '/account/settings/keep': 'account.erasure-cancelled',
+  '/account/batches/new': null,
+  '/account/batches/:id/retry': null,
+  '/account/batches/:id/cancel': null,
+  '/account/jobs/:id/cancel': null,
+  '/account/jobs/:id/again': null,
+  '/account/try': null,
+  '/account/try/picture': null,
+  '/profile/password': 'person.password-changed',
+  '/profile/email': 'person.email-changed',
+  '/profile/confirm-email': null,
+  '/profile/accounts': null,
+  '/profile/erase': null,
+  '/profile/two-factor/begin': null,
+  '/profile/two-factor/confirm': 'person.two-factor-changed',
+  '/profile/two-factor/off': 'person.two-factor-changed',
+};
+
+/** Pages whose forms all call the API. */
+const BY_API = /^\/(explore|account\/(schedules|trackers|webhooks))(\/|$)/;
+
+/** Writes a line of the audit log for each form of the pages in a scope that has changed something, before its answer is sent. */
+export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 'database'>): void {
+  scope.addHook('onRoute', requireAct);
+  scope.addHook('onSend', async ({ method, routeOptions, session, entered, params, body }, reply) => {
+    const action = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
+    if (!action || !session || reply.statusCode >= 400) return;
+    const { id, orderId } = params as { id?: string; orderId?: string };
+    const target = id ?? orderId ?? targetOf(body);
+    await writeAct(database, session.personId, { accountId: entered?.accountId ?? null, action, target });
+  });
+}
+
+/** @throws if a form has no entry in the table. */
+function requireAct({ method, url }: RouteOptions): void {
+  const isForm = [method].flat().includes('POST');
+  if (isForm && !BY_API.test(url) && PAGE_ACTS[url] === undefined)
+    throw new Error(`the form ${url} needs the action of its line in the audit log, or null`);
+}
+
+/** Who or what a form is about. Texts that people enter are left out: lines cannot be deleted. */
+function targetOf(body: unknown): string | null {
+  const { person, invitation, role } = (body ?? {}) as Record<string, string | undefined>;
+  const who = person === undefined ? invitation && `invitation ${invitation}` : `person ${person}`;
+  return [who, role].filter(Boolean).join(', ') || null;
+}

@@ -1,0 +1,9 @@
+import type { Server } from 'node:http';
+
+/** Closes a server with all its connections. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
