@@ -9,8 +9,8 @@ import type { Pages } from './pages.ts';
 const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
   '/account/checkout': 'purchase.begun',
   '/account/orders/:orderId/cancel': 'purchase.cancelled',
-  '/account/renewals/:id/end': 'renewal.changed',
-  '/account/renewals/:id/keep': 'renewal.changed',
+  '/account/renewals/:id/cancel': 'renewal.changed',
+  '/account/renewals/:id/resume': 'renewal.changed',
   '/account/renewals/:id/change': 'renewal.changed',
   '/account/portal': null,
   '/account/top-up': 'top-up.changed',

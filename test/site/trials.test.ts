@@ -48,6 +48,11 @@ describe('TRIALS', () => {
       expect((await visitor.get(path)).html).not.toContain('id="welcome"');
     expect((await order(visitor)).status).toBe(409);
     expect(await subscriptions(souk, accountId)).toBe(1);
+    // A further account of the same owner has no trial.
+    await visitor.get('/profile');
+    const second = await visitor.post('/profile/accounts', { name: 'Second account' });
+    expect(second.text).not.toContain('Choose Trial');
+    expect((await order(visitor)).status).toBe(409);
   });
 
   test.for(['manual', undefined] as const)(

@@ -14,6 +14,7 @@ import {
 } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
+import { ACCOUNTS_OF_OWNERS } from './trials.ts';
 
 /** An invalid purchase. The message is for the buyer. */
 export class PurchaseRefused extends Error {}
@@ -36,7 +37,7 @@ async function refuseManyUnfinished(client: ClientBase, accountId: number): Prom
     );
 }
 
-/** Each account can have a free offer once, for one month. */
+/** The owners of an account can have a free offer once, in one of their accounts, for one month. */
 async function refuseSecondFreeOne(
   client: ClientBase,
   accountId: number,
@@ -45,12 +46,19 @@ async function refuseSecondFreeOne(
 ): Promise<void> {
   if (quantity > 1 || months > 1)
     throw new PurchaseRefused(`${offer.name} can be bought once, for one month.`);
+  // Of two purchases in accounts of the same owner, the second waits for the first.
+  await client.query(
+    `select 1 from people p join members m on m.person_id = p.id and m.account_id = $1 and m.role = 'owner'
+     order by p.id for no key update of p`,
+    [accountId],
+  );
   const { rowCount } = await client.query(
-    `select 1 from orders where account_id = $1 and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
+    `select 1 from orders
+     where account_id in (${ACCOUNTS_OF_OWNERS}) and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
     [accountId, offer.kind, offer.code],
   );
   if (rowCount)
-    throw new PurchaseRefused(`You have already used ${offer.name}. Each account can have it once.`);
+    throw new PurchaseRefused(`You have already used ${offer.name}. Each customer can have it once.`);
 }
 
 /** A free plan that waited for a paid one would later delay the next paid one. */

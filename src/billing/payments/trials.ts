@@ -17,11 +17,18 @@ export function trialPolicyOf(rule: TrialRule, sendsMails: boolean): TrialPolicy
 /** The free offers that an account has taken, by kind and code. */
 type TakenOffers = ReadonlySet<string>;
 
-/** Returns the free offers that an account has taken. It can take each of them once. */
+/** The accounts of the owners of account $1, with that account. */
+export const ACCOUNTS_OF_OWNERS = `
+  select $1::bigint as id
+  union
+  select theirs.account_id from members own join members theirs on theirs.person_id = own.person_id
+  where own.account_id = $1 and own.role = 'owner' and theirs.role = 'owner'`;
+
+/** Returns the free offers that an account, or another one of its owners, has taken. Each can be taken once. */
 export async function takenOffers(database: Queryable, accountId: number): Promise<TakenOffers> {
   const { rows } = await database.query<{ offer: string }>(
     `select distinct kind || ' ' || offer_code as offer from orders
-     where account_id = $1 and amount_cents = 0 and state <> 'cancelled'`,
+     where account_id in (${ACCOUNTS_OF_OWNERS}) and amount_cents = 0 and state <> 'cancelled'`,
     [accountId],
   );
   return new Set(rows.map(({ offer }) => offer));
