@@ -133,8 +133,8 @@ function SsoSwitch({ name, isOn, mayTurnOn }: { name: string; isOn: boolean; may
         </PostButton>
       ) : (
         <p class="hint">
-          To require it of all members, <a href={singleSignOnPath(PATH)}>sign in with {name}</a> yourself
-          first.
+          To require it of all members,{' '}
+          <a href={`${singleSignOnPath(PATH)}&continue=1`}>sign in with {name}</a> yourself first.
         </p>
       )}
       <p class="hint">API keys work either way.</p>

@@ -160,7 +160,7 @@ function sendRequired(reply: FastifyReply, { settings: { name } }: OpenId, to: s
   return sendPage(
     reply,
     <NarrowPage title="Sign in" heading={`Sign in with ${name}`}>
-      <p>This account requires its members to sign in with {name}.</p>
+      <p>You have signed in with a password. Sign in with {name} to see accounts that require it.</p>
       <p>
         <PrimaryLink to={`${singleSignOnPath(to)}&continue=1`}>Continue to {name}</PrimaryLink>
       </p>
