@@ -201,16 +201,19 @@ export async function enterAccount(
   const { liveAccountId, accountName, isActive, hasKey, others } = row;
   const isStaff = row.role === null;
   if (!isActive && !isStaff) return 'disabled';
-  if (row.requiresSso && hasSso && !session.isSso && !isStaff) return 'single sign-on';
+  const mayLackSso = session.isSso || isStaff || !hasSso;
+  if (row.requiresSso && !mayLackSso) return 'single sign-on';
   const role = row.role ?? 'viewer';
   const apiKey = apiKeyOf(token, accountId, role);
   if (!hasKey) {
     await database.query(
-      // Waits for a change of the role, after which it makes no key.
-      `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share)
+      // Waits for a change of the role or of the requirement, after which it makes no key.
+      `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share),
+         open as (select from accounts where id = $6 and ($9 or not sso_required) for share)
        insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
        select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
        from web_sessions where token_hash = $4 and ($8::text is null or exists (select from role))
+         and exists (select from open)
        on conflict (hash) do nothing`,
       [
         hashKey(apiKey),
@@ -221,6 +224,7 @@ export async function enterAccount(
         liveAccountId,
         session.personId,
         row.role,
+        mayLackSso,
       ],
     );
     if (isStaff) await onStaff(liveAccountId);

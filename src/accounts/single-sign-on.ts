@@ -16,12 +16,12 @@ export interface Identity {
 }
 
 /**
- * The person of an identity. `unverified`: the provider has not verified the address. `unconfirmed`: somebody has signed up with
+ * The person of an identity, and what has changed: the person is new, or linked with the identity, or has another address. `unverified`: the provider has not verified the address. `unconfirmed`: somebody has signed up with
  * the address and has not confirmed it. `taken`: the address is that of a person with another identity. `unknown`: there is
  * no such person, and none may be created.
  */
 export type IdentityOwner =
-  | { kind: 'person'; personId: number }
+  | { kind: 'person'; personId: number; change: 'created' | 'linked' | 'address' | null }
   | { kind: 'unverified' | 'unconfirmed' | 'taken' | 'unknown' };
 
 interface FoundPerson {
@@ -66,7 +66,7 @@ export function ownerOfIdentity(
       'update people set oidc_issuer = $2, oidc_subject = $3, email_confirmed_at = $4 where id = $1',
       [created.ownerId, issuer, subject, new Date(now)],
     );
-    return { kind: 'person', personId: created.ownerId };
+    return { kind: 'person', personId: created.ownerId, change: 'created' };
   }
 }
 
@@ -83,7 +83,7 @@ async function link(
     issuer,
     subject,
   ]);
-  return { kind: 'person', personId: person.id };
+  return { kind: 'person', personId: person.id, change: isSame ? null : 'linked' };
 }
 
 /**
@@ -96,6 +96,7 @@ async function follow(
   email: string | null,
   now: number,
 ): Promise<IdentityOwner> {
+  let hasMoved = false;
   if (email !== null) {
     const { rowCount } = await client.query(
       `update people set email = $2,
@@ -103,12 +104,13 @@ async function follow(
        where id = $1 and not exists (select from people where email = $2 and id <> $1)`,
       [id, email, new Date(now)],
     );
-    if (rowCount === 1 && email !== present) {
+    hasMoved = rowCount === 1 && email !== present;
+    if (hasMoved) {
       await endEmailConfirmations(client, id);
       await endPasswordResets(client, id);
     }
   }
-  return { kind: 'person', personId: id };
+  return { kind: 'person', personId: id, change: hasMoved ? 'address' : null };
 }
 
 /** Whether the members of a live account have to sign in by OpenID Connect. */

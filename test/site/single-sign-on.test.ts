@@ -113,6 +113,11 @@ describe('a person whom the provider has signed in', () => {
     const visitor = stranger(souk);
     expect((await signIn(visitor, subject)).path).toBe('/account');
     expect((await findPersonByEmail(souk.database, email))?.id).toBe(personId);
+    const { rows } = await souk.database.query(
+      'select action from audit_log where person_id = $1 order by id',
+      [personId],
+    );
+    expect(rows.map(({ action }) => action)).toEqual(['person.identity-linked', 'person.signed-in']);
   });
 
   test('is not linked to a profile whose address was never confirmed', async ({ souk }) => {
@@ -384,7 +389,7 @@ describe('an account that requires single sign-on', () => {
     const owner = stranger(souk);
     await signIn(owner, subject);
     await owner.get(SETTINGS);
-    expect((await owner.post(SWITCH, { required: 'on' })).text).toContain(
+    expect((await owner.post(`${SWITCH}/require`, {})).text).toContain(
       'only after signing in with Example ID',
     );
     const person = await findPersonByEmail(souk.database, email);
@@ -399,14 +404,14 @@ describe('an account that requires single sign-on', () => {
     const { visitor, accountId } = await signedIn(souk);
     setClock(souk);
     expect((await visitor.get(SETTINGS)).text).toContain('sign in with Example ID yourself first');
-    expect((await visitor.post(SWITCH, { required: 'on' })).status).toBe(403);
+    expect((await visitor.post(`${SWITCH}/require`, {})).status).toBe(403);
     const { owner, personId } = await requiring(souk);
     await inTransaction(souk.database, async (client) => {
       const viewer = { accountId, personId, role: 'viewer' } as const;
       await setMember(client, viewer, souk.clock.now());
     });
     await owner.get(`/account/${accountId}/settings`);
-    expect((await owner.post(SWITCH, { required: 'on' })).status).toBe(403);
+    expect((await owner.post(`${SWITCH}/require`, {})).status).toBe(403);
   });
 
   test('sends a session by password to the provider, and back', async ({ souk }) => {
@@ -439,11 +444,11 @@ describe('an account that requires single sign-on', () => {
     const owner = stranger(souk);
     await signIn(owner, subject);
     await owner.get(SETTINGS);
-    await owner.post(SWITCH, { required: 'on' });
+    await owner.post(`${SWITCH}/require`, {});
     expect(await pageKeys()).toBe(0);
-    expect((await visitor.post(SWITCH, { required: 'off' })).status).toBe(403);
+    expect((await visitor.post(`${SWITCH}/release`, {})).status).toBe(403);
     expect((await owner.get(SETTINGS)).text).toContain('only after signing in');
-    await owner.post(SWITCH, { required: 'off' });
+    await owner.post(`${SWITCH}/release`, {});
     expect((await visitor.get('/account/keys')).status).toBe(200);
   });
 

@@ -106,14 +106,17 @@ const SSO_PATH = `${PATH}/single-sign-on`;
 /** Registers the switch that makes single sign-on a condition of seeing the pages of the account. */
 function registerSsoSwitch(scope: FastifyInstance, { database, openId }: Pages): void {
   if (openId === null) return;
-  scope.post(SSO_PATH, async (request, reply) => {
+  scope.post(`${SSO_PATH}/require`, async (request, reply) => {
     const { liveAccountId, isSso } = customerOf(request);
-    const isRequired = readValues(request.body).required === 'on';
-    if (isRequired && !isSso)
+    if (!isSso)
       throw new SoukError('KEY_FORBIDDEN', {
         message: `Sign in with ${openId.settings.name} first, which shows that it works for you.`,
       });
-    await requireSingleSignOn(database, liveAccountId, isRequired);
+    await requireSingleSignOn(database, liveAccountId, true);
+    return reply.redirect(`${PATH}?saved=1`, 303);
+  });
+  scope.post(`${SSO_PATH}/release`, async (request, reply) => {
+    await requireSingleSignOn(database, customerOf(request).liveAccountId, false);
     return reply.redirect(`${PATH}?saved=1`, 303);
   });
 }
@@ -128,8 +131,8 @@ function SsoSwitch({ name, isOn, mayTurnOn }: { name: string; isOn: boolean; may
           : `Members sign in with a password or with ${name}.`}
       </p>
       {isOn || mayTurnOn ? (
-        <PostButton action={SSO_PATH} fields={{ required: isOn ? 'off' : 'on' }}>
-          {isOn ? `Allow passwords` : `Require ${name}`}
+        <PostButton action={`${SSO_PATH}/${isOn ? 'release' : 'require'}`}>
+          {isOn ? 'Allow passwords' : `Require ${name}`}
         </PostButton>
       ) : (
         <p class="hint">

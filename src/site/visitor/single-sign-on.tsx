@@ -5,6 +5,7 @@ import { hasClaimedRole } from '../../accounts/people.ts';
 import { isKnownDevice } from '../../accounts/sessions.ts';
 import { type Identity, type IdentityOwner, ownerOfIdentity } from '../../accounts/single-sign-on.ts';
 import { personActs } from '../../operator/acts/account-acts.ts';
+import { writeAct } from '../../operator/audit.ts';
 import { PrimaryLink } from '../kit/elements.tsx';
 import { FormRefused } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
@@ -82,6 +83,13 @@ async function finish(
   return reply.redirect(accountPath(signedIn.to), 303);
 }
 
+/** The lines of the audit log. */
+const CHANGES = {
+  created: null,
+  linked: 'person.identity-linked',
+  address: 'person.email-followed',
+} as const;
+
 /** Returns the person of an identity, who may be new. @throws FormRefused. */
 async function personOf(
   pages: Pages,
@@ -97,7 +105,12 @@ async function personOf(
     refuseTooMany(pages, reply, await attempts.countSignUp(request.ip));
     owner = await find(true);
   }
-  if (owner.kind === 'person') return owner.personId;
+  if (owner.kind === 'person') {
+    const { personId, change } = owner;
+    const action = change && CHANGES[change];
+    if (action) await writeAct(database, personId, { accountId: null, action });
+    return personId;
+  }
   const { email } = identity;
   const [status, text] = refusalOf(owner.kind, name, email ?? '');
   throw new FormRefused(status, { '': text });
