@@ -45,7 +45,7 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   };
 
   let config: Config | undefined;
-  let openId: OpenIdSettings | null = null;
+  let openId: OpenIdSettings | null | undefined;
   await check('settings', async () => {
     config = readConfig(env);
     openId = openIdOf(config);
@@ -90,12 +90,13 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   }
 
   if (openId) {
-    const { issuer } = openId;
     const { begin } = createOpenId(openId, systemClock);
     await check('single sign-on', async () => {
       await begin(`${settings.PUBLIC_URL ?? ''}/sign-in/openid/callback`, '/account').catch(
         (error: unknown) => {
-          throw error instanceof OpenIdFailed ? new Error(`${issuer}: ${error.reason}`) : error;
+          throw error instanceof OpenIdFailed
+            ? new Error(`OIDC_ISSUER cannot be used: ${error.reason}`)
+            : error;
         },
       );
       return { message: 'the provider answers' };

@@ -68,7 +68,7 @@ async function finish(
   const cookie = request.cookies[BEGUN_COOKIE];
   // Each sign-in has one answer.
   reply.clearCookie(BEGUN_COOKIE, COOKIE_OPTIONS);
-  const returned = new URL(request.originalUrl, baseUrlOf(pages, request));
+  const returned = new URL(`${baseUrlOf(pages, request)}${request.originalUrl}`);
   const signedIn = await openId.finish(returned, cookie);
   const { identity } = signedIn;
   const personId = await personOf(pages, openId, request, reply, identity);
