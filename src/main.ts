@@ -45,6 +45,7 @@ await runProcess('gateway', async (env) => {
         publicUrl: config.PUBLIC_URL,
         payments: readPayments(config),
         tokenPrice: config.UPSTREAM_TOKEN_PRICE,
+        supportGrantUnits: config.SUPPORT_GRANT_UNITS,
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
         trials: config.TRIALS,
         hasDemoPictures: hasDemoPictures(config),

@@ -55,14 +55,17 @@ export function registerQueueBoard(
       serverAdapter.setBasePath(PATH);
       await registerCookies(scope, publicUrl);
       scope.decorateRequest('session', null);
-      const isSignedIn = async (request: FastifyRequest) => {
+      scope.addHook('onRequest', async (request, reply) => {
         const cookie = request.cookies[SESSION_COOKIE];
         request.session = cookie ? await findSession(database, cookie, clock.now()) : null;
-        return request.session?.installationRole === 'operator';
-      };
+        const { session, headers } = request;
+        if (!session || isOperator(request) || headers.authorization !== undefined) return undefined;
+        const message = 'The queues are for people with the role operator.';
+        return sendError(reply, new SoukError('KEY_FORBIDDEN', { message }));
+      });
       const guard = createOperatorGuard(attempts, (address) => writeRefusal(database, address));
       const judge = ({ ip }: FastifyRequest, isRight: boolean) => guard(ip, isRight);
-      scope.addHook('onRequest', requireToken(token, { isSignedIn, judge }));
+      scope.addHook('onRequest', requireToken(token, { isSignedIn: isOperator, judge }));
       scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));
       scope.addHook('preHandler', async ({ method, url, ip, session }) => {
@@ -81,6 +84,10 @@ export function registerQueueBoard(
     },
     { prefix: PATH },
   );
+}
+
+function isOperator({ session }: FastifyRequest): boolean {
+  return session?.installationRole === 'operator';
 }
 
 const STATUSES = [

@@ -10,7 +10,7 @@ import { sendError } from './envelope.ts';
 
 interface TokenOptions {
   /** Accepts requests without the token, too. */
-  isSignedIn?: (request: FastifyRequest) => Promise<boolean>;
+  isSignedIn?: (request: FastifyRequest) => boolean;
   /** Decides whether the token is accepted. Default: a correct token always is. */
   judge?: (request: FastifyRequest, isRight: boolean) => Promise<Verdict>;
 }
@@ -19,7 +19,7 @@ interface TokenOptions {
 export function requireToken(
   token: string,
   {
-    isSignedIn = async () => false,
+    isSignedIn = () => false,
     judge = async (_request, isRight) => ({ isRight, waitSeconds: null }),
   }: TokenOptions = {},
 ) {
@@ -27,7 +27,7 @@ export function requireToken(
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const { authorization } = request.headers;
     const verdict = authorization === undefined ? NO_TOKEN : await judge(request, isGood(authorization));
-    if (verdict.isRight || (await isSignedIn(request))) return undefined;
+    if (verdict.isRight || isSignedIn(request)) return undefined;
     return sendError(reply, refusal(reply, verdict));
   };
 }

@@ -4,6 +4,7 @@ import { UNKNOWN_KEYS_PER_MINUTE } from '../accounts/wrong-keys.ts';
 import { ACCOUNT_LIMITS, type AccountLimits } from '../batches/limits.ts';
 import { TEST_UNITS_PER_DAY } from '../billing/test-wallet.ts';
 import { didYouMean } from '../operations/faults.ts';
+import { SUPPORT_GRANT_UNITS } from '../operator/acts/sale-acts.ts';
 import { RETENTION, type RetentionSettings } from '../operator/retention.ts';
 import { WEBHOOK_LIMITS, type WebhookLimits } from '../outbox/webhooks/webhook-limits.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
@@ -78,6 +79,9 @@ export const LIMITS = {
   ),
   TEST_UNITS_PER_DAY: whole(TEST_UNITS_PER_DAY, 1, 1_000_000).describe(
     'Units that the test keys of an account may use in a day together',
+  ),
+  SUPPORT_GRANT_UNITS: whole(SUPPORT_GRANT_UNITS, 0, 1_000_000_000).describe(
+    'Units that a person with the role support may grant in packs in a UTC day together',
   ),
   MCP_RESULT_TOKENS: whole(10_000, 2_000, 16_000).describe(
     'Largest tool result returned whole, in tokens of 4 bytes; larger results are returned as an outline with a link',

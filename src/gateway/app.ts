@@ -48,6 +48,7 @@ import {
 } from '../billing/payments/payment-port.ts';
 import { trialPolicyOf } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
+import { SUPPORT_GRANT_UNITS } from '../operator/acts/sale-acts.ts';
 import { pollAnnouncements } from '../operator/announcements.ts';
 import { createStatusBoard } from '../operator/status/read-status.ts';
 import { mailWayOf, queuePaymentFailed } from '../outbox/mail/mails.ts';
@@ -210,6 +211,7 @@ function siteDepsOf(
     publicUrl,
     adminToken: operator.adminToken,
     tokenPrice: pages.tokenPrice ?? null,
+    supportGrantUnits: pages.supportGrantUnits ?? SUPPORT_GRANT_UNITS,
     limits,
     trials: trialPolicyOf(trials, mail === 'sent'),
     testMode: settings.testMode ?? null,

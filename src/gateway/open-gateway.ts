@@ -280,6 +280,8 @@ export interface PageSettings {
   payments: PaymentSettings;
   /** The setting UPSTREAM_TOKEN_PRICE. */
   tokenPrice?: number | undefined;
+  /** The setting SUPPORT_GRANT_UNITS. */
+  supportGrantUnits?: number;
   /** The setting SIGN_UPS_PER_HOUR. */
   signUpsPerHour?: number;
   /** The setting TRIALS. */

@@ -51,6 +51,8 @@ export interface SiteDeps {
   currency: string;
   /** The setting UPSTREAM_TOKEN_PRICE; null: unknown. */
   tokenPrice: number | null;
+  /** The setting SUPPORT_GRANT_UNITS. */
+  supportGrantUnits: number;
   /** The setting PUBLIC_URL. */
   publicUrl: string | undefined;
   /** The host of product pictures: the setting IMAGE_CDN_URL. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
+import { ownerOf } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';
@@ -23,6 +24,7 @@ test('create stores the e-mail address in lower case, and refuses it for a secon
   ]);
   expect(created).toEqual({
     emailConfirmedAt: null,
+    ownerId: expect.any(Number),
     id: expect.any(Number),
     email: 'ann@shop.example',
     name: 'Ann Öz',
@@ -72,8 +74,8 @@ test('password prints a link to the reset page, and stores only the digest of it
   const [, token = ''] =
     /^http:\/\/127\.0\.0\.1:3000\/reset-password\?token=([\w-]{43})$/.exec(made.link) ?? [];
   const { rows } = await souk.database.query<{ digest: string }>(
-    "select encode(token_hash, 'hex') as digest from password_resets where account_id = $1",
-    [accountId],
+    "select encode(token_hash, 'hex') as digest from password_resets where person_id = $1",
+    [await ownerOf(souk.database, accountId)],
   );
   expect(rows).toEqual([{ digest: createHash('sha256').update(token).digest('hex') }]);
   expect(await command.text(`account password --account ${accountId}`)).toContain('/reset-password?token=');

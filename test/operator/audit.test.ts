@@ -3,11 +3,9 @@ import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { fastify } from 'fastify';
-import { Secret, TOTP } from 'otpauth';
 import { describe, expect } from 'vitest';
 import { addKey } from '../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
-import { removeOperatorTwoFactor } from '../../src/accounts/operator-token.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { registerCommands } from '../../src/cli/program.ts';
 import { AUDIT_ACTIONS } from '../../src/operator/audit.ts';
@@ -15,6 +13,7 @@ import { RETENTION, retain } from '../../src/operator/retention.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { registerOperator } from '../../src/site/operator/register-operator.ts';
 import type { Pages } from '../../src/site/pages.ts';
+import { ownerOf, staffOf } from '../support/customer.ts';
 import { csvReport } from '../support/reports.ts';
 import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
@@ -28,6 +27,7 @@ test.override('soukOptions', { workers: 0, operator: { adminToken: TOKEN } });
 
 let souk: Souk;
 let operator: Visitor;
+let operatorName = '';
 let account: { accountId: number; email: string };
 const command = () => soukCommand({ DATABASE_URL: souk.databaseUrl, SOUK_DATA_DIR: tmpdir() });
 test.beforeAll(async ({ souk: opened }) => {
@@ -37,21 +37,22 @@ test.beforeAll(async ({ souk: opened }) => {
     `insert into incidents (component, started_at, ended_at, level, level_now)
      values ('api', '2026-03-04', '2026-03-04T01:00:00Z', 'outage', 'operational')`,
   );
-  operator = createVisitor(souk.clientOf('').baseUrl);
-  await operator.get('/admin/sign-in');
-  await operator.post('/admin/sign-in', { token: TOKEN });
+  const staff = await staffOf(souk);
+  operator = staff.visitor;
+  operatorName = `person ${staff.personId}`;
+  await operator.get('/admin');
 });
 test.beforeEach(async () => {
   account = await newAccount();
-  await souk.database.query('update accounts set email_confirmed_at = null where id = $1', [
-    account.accountId,
-  ]);
 });
 
 async function newAccount() {
   const { accountId } = await souk.account({ plan: null });
   const email = `${accountId}@in.example`;
-  await souk.database.query('update accounts set email = $2 where id = $1', [accountId, email]);
+  await souk.database.query('update people set email = $2, email_confirmed_at = null where id = $1', [
+    await ownerOf(souk.database, accountId),
+    email,
+  ]);
   return { accountId, email };
 }
 
@@ -128,25 +129,12 @@ interface Form {
   action: string;
 }
 
-const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-const codeNow = () =>
-  new TOTP({ secret: Secret.fromBase32(SECRET) }).generate({ timestamp: souk.clock.now() });
-
-/** Turns two-factor sign-in of the operator on. @returns the field of a code. */
-async function twoFactorOn(): Promise<{ code: string }> {
-  await operator.post('/admin/two-factor/on', { secret: SECRET, code: codeNow() });
-  // The next code is of another time step.
-  souk.clock.advance(30_000);
-  return { code: codeNow() };
-}
-
 /** The forms of the console that change something: a valid request and the action of its line. */
 const FORMS: Record<string, Form> = {
   '/admin/accounts/new': { fields: { email: 'new@in.example', name: '' }, action: 'account.created' },
   '/admin/accounts/:id/disable': { action: 'account.disabled' },
   '/admin/accounts/:id/enable': { action: 'account.enabled' },
   '/admin/accounts/:id/confirm-email': { action: 'account.email-confirmed' },
-  '/admin/accounts/:id/view': { action: 'account.viewed' },
   '/admin/accounts/:id/password': { action: 'password-reset.created' },
   '/admin/accounts/:id/export': { action: 'account.exported' },
   '/admin/accounts/:id/erase': { action: 'account.erasure-requested' },
@@ -173,21 +161,20 @@ const FORMS: Record<string, Form> = {
   },
   '/admin/announcements/:id/end': { id: announcement, action: 'announcement.ended' },
   '/admin/incidents': { fields: { id: '1', text: 'Slow' }, action: 'incident.noted' },
-  '/admin/two-factor/on': {
-    prepare: async () => ({ secret: SECRET, code: codeNow() }),
-    action: 'operator.two-factor-added',
+  '/admin/staff': {
+    prepare: async () => ({ email: account.email, role: 'observer' }),
+    action: 'staff.changed',
   },
-  '/admin/two-factor/off': { prepare: twoFactorOn, action: 'operator.two-factor-removed' },
-  '/admin/sign-in/code': {
+  '/admin/claim': {
+    fields: { token: TOKEN },
     prepare: async () => {
-      const fields = await twoFactorOn();
-      await operator.post('/admin/sign-in', { token: TOKEN });
-      return fields;
+      await souk.database.query(
+        'update people set installation_role = null where installation_role is not null',
+      );
+      return {};
     },
-    action: 'session.started',
+    action: 'staff.changed',
   },
-  '/admin/sign-in': { fields: { token: TOKEN }, action: 'session.started' },
-  '/admin/sign-out': { action: 'session.ended' },
 };
 
 /** Each command that changes something, as a line with {id} for the account, and the action of its line. */
@@ -196,7 +183,10 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'account password': ['--account {id}', 'password-reset.created'],
   'account confirm': ['{id}', 'account.email-confirmed'],
   'account reset2fa': ['{id}', 'account.two-factor-removed'],
-  'operator reset2fa': ['', 'operator.two-factor-removed'],
+  'person role': ['{email} observer', 'staff.changed'],
+  'person reset2fa': ['{email}', 'account.two-factor-removed'],
+  'member set': ['--account {id} --email {other} --role viewer', 'member.changed'],
+  'member remove': ['--account {id} --email {other}', 'member.removed'],
   'account disable': ['{id}', 'account.disabled'],
   'account enable': ['{id}', 'account.enabled'],
   'account export': ['--account {id} --out {folder}/data.json', 'account.exported'],
@@ -217,6 +207,8 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
 
 /** Commands that change nothing. */
 const READING = [
+  'person staff',
+  'member list',
   'announcements list',
   'account list',
   'key list',
@@ -262,7 +254,6 @@ test.for(Object.entries(FORMS))(
       .replace(':id', String(account.accountId));
     if (action === 'account.erasure-cancelled')
       await command().text(`account erase --account ${account.accountId}`);
-    if (action === 'session.started') await operator.get('/admin/sign-in');
     const more = await prepare?.();
     const lines = await linesOf(async () => {
       const page = await operator.post(address, { ...fields, ...more });
@@ -271,14 +262,12 @@ test.for(Object.entries(FORMS))(
     expect(lines.map((line) => line.action)).toEqual([action]);
     expect(lines[0]).toMatchObject({
       channel: 'console',
-      operator: expect.stringMatching(/^token [0-9a-f]{8}$/),
+      operator: path === '/admin/claim' ? expect.stringMatching(/^token [0-9a-f]{8}$/) : operatorName,
     });
     expect(lines[0]?.address).toMatch(/127\.0\.0\.1$/);
     if (path.includes('accounts/:id') || path.includes('orders'))
       expect(lines[0]?.account_id).toBe(account.accountId);
     expect(JSON.stringify(lines)).not.toMatch(SECRETS);
-    if (prepare) await removeOperatorTwoFactor(souk.database);
-    if (action === 'session.ended') await signIn();
   },
 );
 
@@ -288,11 +277,6 @@ async function keyId(): Promise<number> {
   return (await addKey(souk.database, account.accountId, given)).id;
 }
 
-async function signIn(): Promise<void> {
-  await operator.get('/admin/sign-in');
-  await operator.post('/admin/sign-in', { token: TOKEN });
-}
-
 test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([name, [line, action]]) => {
   const folder = await mkdtemp(join(tmpdir(), 'souk-audit-'));
   try {
@@ -300,7 +284,12 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
     await writeFile(report, csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
     if (name === 'account keep') await command().text(`account erase --account ${account.accountId}`);
     if (name === 'key revoke') await command().text(`key create --account ${account.accountId}`);
+    const { email: other } = await newAccount();
+    if (name === 'member remove')
+      await command().text(`member set --account ${account.accountId} --email ${other} --role viewer`);
     const words = `${name} ${line}`
+      .replace('{email}', account.email)
+      .replace('{other}', other)
       .replace('{id}', String(account.accountId))
       .replace('{report}', report)
       .replace('{folder}', folder)
@@ -335,7 +324,29 @@ test('an action in Bull Board writes a line', async () => {
   expect(lines).toMatchObject([{ action: 'queue.changed', target: 'PUT /api/queues/none/clean/failed' }]);
 });
 
-test('a refused sign-in writes a line with the network address, at most 1,000 in an hour', async () => {
+test('the pages of a customer, viewed by somebody with a role, write one line for a session', async () => {
+  const { visitor, personId } = await staffOf(souk, 'support');
+  const lines = await linesOf(async () => {
+    for (const path of ['', '/keys', '/ledger']) {
+      const page = await visitor.get(`/account/${account.accountId}${path}`);
+      expect(page.status).toBe(200);
+    }
+  });
+  expect(lines).toMatchObject([
+    { action: 'account.viewed', operator: `person ${personId}`, account_id: account.accountId },
+  ]);
+});
+
+test('a program with the operator token writes lines with the start of its digest', async () => {
+  const program = createVisitor(souk.clientOf('').baseUrl, { authorization: `Bearer ${TOKEN}` });
+  await program.get(`/admin/accounts/${account.accountId}`);
+  const lines = await linesOf(() => program.post(`/admin/accounts/${account.accountId}/disable`, {}));
+  expect(lines).toMatchObject([
+    { action: 'account.disabled', operator: expect.stringMatching(/^token [0-9a-f]{8}$/) },
+  ]);
+});
+
+test('a refused token writes a line with the network address, at most 1,000 in an hour', async () => {
   const guess = async () => {
     const { status } = await souk.clientOf('').raw('/admin', { headers: { authorization: 'Bearer guess' } });
     expect(status).toBe(401);
@@ -437,7 +448,7 @@ test('every action has lines in this file', () => {
     ...Object.values(FORMS).map(({ action }) => action),
     ...Object.values(COMMANDS).map(([, a]) => a),
   ];
-  expect(new Set([...known, 'queue.changed', 'session.refused'])).toEqual(
+  expect(new Set([...known, 'account.viewed', 'queue.changed', 'session.refused'])).toEqual(
     new Set(Object.keys(AUDIT_ACTIONS)),
   );
 });

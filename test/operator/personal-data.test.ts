@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { testAccountOf } from '../../src/accounts/authentication.ts';
 import { ERASURE_DELAY_MS, eraseDueAccounts } from '../../src/operator/personal-data/erasure.ts';
-import { ACCOUNT_TABLES, exportAccount } from '../../src/operator/personal-data/export-account.ts';
+import {
+  ACCOUNT_TABLES,
+  exportAccount,
+  PERSON_TABLES,
+} from '../../src/operator/personal-data/export-account.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
 import { finished, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
@@ -95,9 +99,21 @@ test('every table with an account, and every table that belongs to one of these,
   expect(Object.keys(ACCOUNT_TABLES).sort()).toEqual(rows.map(({ name }) => name));
 });
 
+test('every table with a person has a rule', async () => {
+  const rows = (await rowsOf(
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'person_id'
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     union select 'people'
+     union select conrelid::regclass::text from pg_constraint where confrelid = 'people'::regclass and contype = 'f'
+     order by 1`,
+  )) as { name: string }[];
+  expect(Object.keys(PERSON_TABLES).sort()).toEqual(rows.map(({ name }) => name));
+});
+
 test('docs/operating/personal-data.md names every table with its rule', async () => {
   const page = await readFile('docs/operating/personal-data.md', 'utf8');
-  for (const [name, { exported: of, erasure }] of Object.entries(ACCOUNT_TABLES)) {
+  const tables = [...Object.entries(ACCOUNT_TABLES), ...Object.entries(PERSON_TABLES)];
+  for (const [name, { exported: of, erasure }] of tables) {
     const section = 'section' in of ? `\`${of.section}\`` : `no: ${of.not}`;
     const rule = typeof erasure === 'string' ? erasure : `kept: ${erasure.kept}`;
     expect(page).toContain(`| \`${name}\` | ${section} | ${rule} |`);
@@ -114,24 +130,47 @@ test('the export is one JSON document with the sections of the account, without 
   );
   expect(Object.keys(live)).toEqual(sections);
   expect(Object.keys(ofTest)).toEqual(sections);
-  expect(live.profile).toMatchObject([{ email: one.email }]);
+  expect(live.profile).toMatchObject([{ id: one.id, name: expect.stringMatching(/^Person/) }]);
   expect([
     live.keys,
     live.packs,
     live.openCalls,
     live.schedules,
     live.scheduleRuns,
-    live.sessions,
+    live.members,
   ]).toMatchObject([
     [{ purpose: 'customer' }],
     [{ total_units: 1_000 }],
     [{ operation: 'market.product' }],
     [{ name: 'my schedule' }],
     [{ trigger: 'manual' }],
-    [{}],
+    [{ role: 'owner' }],
   ]);
   expect(text).not.toMatch(/hash|secret"|credential|argon2/);
   expect(text).not.toContain(other.email);
+});
+
+test('a person downloads the own data, without secrets and the data of other people', async () => {
+  const [one, other] = [await customer(), await customer()];
+  await souk.database.query(
+    `insert into invitations (account_id, email, role, created_at, expires_at) values ($1, $2, 'viewer', now(), now())`,
+    [other.id, one.email],
+  );
+  const download = await one.visitor.get('/profile/data.json');
+  expect(download.headers['content-disposition']).toMatch(/^attachment; filename="person-\d+\.json"$/);
+  const { data } = JSON.parse(download.html);
+  const sections = Object.values(PERSON_TABLES).flatMap(({ exported: of }) =>
+    'section' in of ? [of.section] : [],
+  );
+  expect(Object.keys(data)).toEqual(sections);
+  expect([data.profile, data.memberships, data.sessions, data.invitations]).toMatchObject([
+    [{ email: one.email }],
+    [{ account_id: one.id, role: 'owner' }],
+    [{}],
+    [{ role: 'viewer' }],
+  ]);
+  expect(download.html).not.toMatch(/hash|secret"|credential|argon2/);
+  expect(download.html).not.toContain(other.email);
 });
 
 test('the export has every row of more than one page, once', async () => {
@@ -151,10 +190,10 @@ test('the export has every row of more than one page, once', async () => {
 });
 
 test('a customer downloads the data, asks for the erasure with password and word, and undoes it', async () => {
-  const { id, email, visitor } = await customer();
+  const { id, visitor } = await customer();
   const download = await visitor.get('/account/data.json');
   expect(download.headers['content-disposition']).toBe(`attachment; filename="account-${id}.json"`);
-  expect(JSON.parse(download.html).live.profile[0].email).toBe(email);
+  expect(JSON.parse(download.html).live.profile[0].id).toBe(id);
 
   const ask = async (fields: Record<string, string>) => {
     await visitor.get('/account/settings');
@@ -245,10 +284,9 @@ test('erases due accounts, even if an earlier one cannot be erased: releases ope
   const { live } = JSON.parse(await exported(gone.id));
   const left = Object.entries(live).filter(([, rows]) => (rows as unknown[]).length > 0);
   expect(left.map(([name]) => name).sort()).toEqual(['calls', 'ledger', 'packs', 'profile', 'usage']);
-  expect(live.profile[0]).toMatchObject({
-    email: `erased-${gone.id}@erased.invalid`,
-    name: 'Erased account',
-  });
+  expect(live.profile[0]).toMatchObject({ name: 'Erased account', state: 'unavailable' });
+  // Its owner was a member of no other account.
+  expect(await rowsOf('select from people where email = $1', [gone.email])).toEqual([]);
   expect(live.calls).toMatchObject([{ state: 'released', input: null, error: null, units_charged: 0 }]);
   expect(live.packs).toMatchObject([{ total_units: 1_000, remaining_units: 1_000 }]);
   expect(await rowsOf('select from failures where account_id = $1', [gone.id])).toEqual([]);

@@ -4,14 +4,12 @@ import { failedCallsOf, searchFailures } from '../../src/operator/failure-search
 import { retentionNotes } from '../../src/operator/redis-contents.ts';
 import { usageByOperation } from '../../src/operator/usage-report.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
+import { staffOf } from '../support/customer.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor } from '../support/visitor.ts';
 
-const TOKEN = 'only-for-the-operator';
-
-test.override('soukOptions', { gateways: 2, workers: 2, operator: { adminToken: TOKEN } });
+test.override('soukOptions', { gateways: 2, workers: 2, operator: { adminToken: 'only-for-the-operator' } });
 let souk: Souk;
 test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
@@ -72,9 +70,7 @@ test('finds a failure by the error id or job id of the customer, with its intern
   for (const id of [errorId, jobId])
     expect(await failedCallsOf(souk.database, id, 10)).toMatchObject([{ accountId, callId: jobId }]);
 
-  const operator = createVisitor(souk.clientOf('').baseUrl);
-  await operator.get('/admin/sign-in');
-  await operator.post('/admin/sign-in', { token: TOKEN });
+  const { visitor: operator } = await staffOf(souk);
   for (const id of [errorId, jobId]) {
     const page = await operator.get(`/admin/errors?q=${id}`);
     expect(page.text).toContain('HTTP 400, odd: no such thing');

@@ -15,12 +15,20 @@ beforeEach(() => {
   number += 1;
 });
 
+/** Sets when the address of the owner was confirmed. */
+async function confirm(database: Database, accountId: number, at: Date | null): Promise<void> {
+  await database.query(
+    'update people p set email_confirmed_at = $2 from account_owners o where o.account_id = $1 and p.id = o.person_id',
+    [accountId, at],
+  );
+}
+
 /** An account with a confirmed address, and a function that returns the kinds of mails that become due for it at a time. */
 const test = base
   .extend('accountId', async ({ database }) => {
     await database.query('delete from outbox');
     const id = await ensureAccount(database, `ann-${number}@customers.example`, 'Ann', NOW);
-    await database.query('update accounts set email_confirmed_at = created_at where id = $1', [id]);
+    await confirm(database, id, new Date(NOW));
     return id;
   })
   .extend('dueAt', ({ database, accountId }) => async (now: number = NOW) => {
@@ -77,9 +85,9 @@ describe('units of packs', () => {
 
   test('are not announced to an address that is not confirmed', async ({ database, accountId, dueAt }) => {
     await leave(database, await pack(database, accountId), 0);
-    await database.query('update accounts set email_confirmed_at = null where id = $1', [accountId]);
+    await confirm(database, accountId, null);
     expect(await dueAt()).toEqual([]);
-    await database.query('update accounts set email_confirmed_at = created_at where id = $1', [accountId]);
+    await confirm(database, accountId, new Date(NOW));
     expect(await dueAt()).toEqual(['units_empty']);
   });
 });
@@ -153,7 +161,7 @@ describe('a plan', () => {
 });
 
 test('a new key is announced once, also to unconfirmed addresses', async ({ database, accountId, dueAt }) => {
-  await database.query('update accounts set email_confirmed_at = null where id = $1', [accountId]);
+  await confirm(database, accountId, null);
   await createKey(database, accountId, NOW);
   expect(await dueAt(NOW + 1_000)).toEqual(['key_created']);
   expect(await dueAt(NOW + 60_000)).toEqual([]);

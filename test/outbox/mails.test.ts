@@ -11,6 +11,7 @@ import { RETRY_DELAYS_MS } from '../../src/platform/retry-delays.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { startOutbox } from '../../workers/background/outbox.ts';
 import { TestClock } from '../support/clock.ts';
+import { ownerOf } from '../support/customer.ts';
 import { test as base } from '../support/souk-test.ts';
 
 const HOSTILE = 'Ann\r\nBcc: thief@evil.example <b>';
@@ -36,11 +37,13 @@ const test = base.extend('mails', ({ database, mailServer: server }, { onCleanup
   const mails = {
     email,
     clock,
-    async account(isConfirmed = true): Promise<number> {
-      const id = await ensureAccount(database, email, HOSTILE, clock.now());
-      if (isConfirmed)
-        await database.query('update accounts set email_confirmed_at = $2 where id = $1', [id, new Date(0)]);
-      return id;
+    /** An account and its owner, who has the address. */
+    async account(isConfirmed = true): Promise<{ accountId: number; personId: number }> {
+      const accountId = await ensureAccount(database, email, HOSTILE, clock.now());
+      const personId = await ownerOf(database, accountId);
+      const at = isConfirmed ? new Date(0) : null;
+      await database.query('update people set email_confirmed_at = $2 where id = $1', [personId, at]);
+      return { accountId, personId };
     },
     async queue(...mails: Parameters<typeof queueMail>[1][]): Promise<void> {
       for (const mail of mails) await queueMail(database, mail, clock.now());
@@ -80,8 +83,8 @@ describe('a mail', () => {
     mails,
     mailServer,
   }) => {
-    const accountId = await mails.account();
-    await mails.queue({ accountId, ...passwordChanged }, { accountId, ...passwordChanged });
+    const { accountId, personId } = await mails.account();
+    await mails.queue({ personId, ...passwordChanged }, { personId, ...passwordChanged });
     const lost = inTransaction(database, async (client) => {
       await queueMail(client, { accountId, ...low }, mails.clock.now());
       throw new Error('rolled back');
@@ -100,7 +103,7 @@ describe('a mail', () => {
     mails,
     mailServer,
   }) => {
-    const accountId = await mails.account();
+    const { accountId } = await mails.account();
     const facts = { scheduleId: 'x', name: HOSTILE, isTracker: false, since: '1', reason: 'It failed.' };
     await mails.queue({ accountId, ...low }, { accountId, kind: 'schedule_failing', facts });
     mails.work();
@@ -114,7 +117,7 @@ describe('a mail', () => {
       expect(header('auto-submitted')).toBe('auto-generated');
       expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
       const [, address = ''] = /^<(.+)>$/.exec(header('list-unsubscribe') ?? '') ?? [];
-      expect(address).toMatch(/^https:\/\/souk\.example\/unsubscribe\?token=\d+\.\w+\.[\w-]{43}$/);
+      expect(address).toMatch(/^https:\/\/souk\.example\/unsubscribe\?token=\d+\.\d+\.\w+\.[\w-]{43}$/);
       expect(mail.text).toContain(address);
       expect(mail.html).toContain(address);
     }
@@ -127,7 +130,7 @@ describe('a mail', () => {
     mails,
     mailServer,
   }) => {
-    await mails.queue({ accountId: await mails.account(), ...passwordChanged });
+    await mails.queue({ personId: (await mails.account()).personId, ...passwordChanged });
     mailServer.react({ code: 451, at: 'DATA' });
     mails.work();
     for (const [tries, delayMs] of RETRY_DELAYS_MS.slice(0, 2).entries()) {
@@ -145,7 +148,7 @@ describe('a mail', () => {
     mails,
     mailServer,
   }) => {
-    await mails.queue({ accountId: await mails.account(), ...passwordChanged });
+    await mails.queue({ personId: (await mails.account()).personId, ...passwordChanged });
     mailServer.react({ code: 550, at: 'RCPT' });
     mails.work();
     await mails.become(['failed', 1]);
@@ -160,8 +163,8 @@ describe('a mail is not sent', () => {
     ['to an address that is not confirmed', false, [], undefined],
     ['about a topic that the account has switched off', true, ['units'], undefined],
   ] as const)('%s', async ([, isConfirmed, off, settings], { database, mails, mailServer }) => {
-    const accountId = await mails.account(isConfirmed);
-    await setTopicsOff(database, accountId, off);
+    const { accountId, personId } = await mails.account(isConfirmed);
+    await setTopicsOff(database, { accountId, personId }, off);
     await mails.queue({ accountId, ...low });
     mails.work(settings);
     await mails.become(['not_sent', 0]);
@@ -185,7 +188,7 @@ describe('a mail with a token', () => {
   const confirm = test.extend('confirm', ({ database, mails }) => async (settings?: MailSettings) => {
     const { email } = mails;
     await mails.queue({
-      accountId: await mails.account(),
+      personId: (await mails.account()).personId,
       kind: 'confirm_email',
       facts: { requestId: email },
     });
@@ -266,8 +269,8 @@ describe('the last mail to the owner of a deleted account', () => {
 });
 
 test('old mails are deleted, notices after 400 days and others after 30', async ({ database, mails }) => {
-  const accountId = await mails.account();
-  await mails.queue({ accountId, ...passwordChanged }, { accountId, ...low });
+  const { accountId, personId } = await mails.account();
+  await mails.queue({ personId, ...passwordChanged }, { accountId, ...low });
   mails.work();
   await mails.become(['sent', 1], ['sent', 1]);
   const left = async (days: number) => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { hashPassword, setPassword } from '../../src/accounts/passwords.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { expectAccessible, expectUsable } from '../support/accessibility.ts';
 import {
@@ -10,24 +11,33 @@ import {
   screenshot,
   type TestBrowser,
 } from '../support/browser.ts';
+import { staffOf } from '../support/customer.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 
-const TOKEN = 'only-for-the-operator';
+const PASSWORD = 'correct horse battery';
 /** How many pixels of a table are outside its visible part. */
 const HIDDEN_PIXELS =
   "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))";
 
-test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, operator: { adminToken: TOKEN } }));
+test.override('soukOptions', ({ demo }) => ({
+  upstreamUrl: demo.url,
+  operator: { adminToken: 'only-for-the-operator' },
+}));
 let souk: Souk;
 let browser: TestBrowser;
 
 const pageOf = (options = {}) => browser.page({ baseURL: souk.clientOf('').baseUrl, ...options });
 
+/** Signs in as an operator, on the page to which the console redirects. */
 async function signIn(page: Page): Promise<void> {
+  const { database, clock } = souk;
+  const { email, personId } = await staffOf(souk);
+  await setPassword(database, personId, await hashPassword(PASSWORD), clock.now());
   await page.goto('/admin');
-  await page.getByLabel('Operator token').fill(TOKEN);
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Operator console', exact: true }).waitFor();
 }
@@ -47,7 +57,7 @@ describeInBrowser('the operator console in a browser', () => {
     await customer.goto('/sign-up');
     await customer.getByLabel('E-mail address').fill('ann@manual.example');
     await customer.getByLabel('Name or company').fill('Ann & Co');
-    await customer.getByLabel('Password').fill('correct horse battery');
+    await customer.getByLabel('Password').fill(PASSWORD);
     await customer.getByRole('button', { name: 'Create account' }).click();
     await customer.getByRole('link', { name: 'Choose Basic' }).click();
     await customer.getByRole('button', { name: 'Confirm purchase' }).click();
@@ -86,11 +96,11 @@ describeInBrowser('the operator console in a browser', () => {
     await operator.getByLabel(/^E-mail address, name/).fill('manual');
     await operator.getByRole('button', { name: 'Search' }).click();
     await operator.getByRole('link', { name: 'ann@manual.example' }).click();
-    await operator.getByRole('button', { name: 'View as customer' }).click();
-    await operator.getByText('You are viewing the pages of ann@manual.example').waitFor();
+    await operator.getByRole('link', { name: 'View as customer' }).click();
+    await operator.getByText('You are viewing the pages of Ann & Co').waitFor();
     await expectAccessible(operator);
     await screenshot(operator, 'operator-as-customer');
-    await operator.getByRole('button', { name: 'Back to the console' }).click();
+    await operator.getByRole('link', { name: 'Back to the console' }).click();
     await operator.getByRole('heading', { name: 'ann@manual.example' }).waitFor();
     expect(faultsOf(operator).errors).toEqual([]);
   });
@@ -101,8 +111,6 @@ describeInBrowser('the operator console in a browser', () => {
     beforeAll(async () => {
       accountId = await aFullDesk();
       page = await pageOf();
-      await page.goto('/admin/sign-in');
-      await expectUsable(page, 'operator-sign-in');
       await signIn(page);
     });
 
@@ -121,10 +129,23 @@ describeInBrowser('the operator console in a browser', () => {
       '/audit',
       '/announcements',
       '/incidents',
-      '/two-factor',
+      '/staff',
     ])('/admin%s is accessible and as wide as the window', async (path) => {
       await page.goto(`/admin${path.replace('ID', String(accountId))}`);
       await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);
+    });
+
+    test('the page of the first operator is accessible and as wide as the window', async () => {
+      const { database } = souk;
+      await database.query(
+        "update people set installation_role = 'observer' where installation_role = 'operator'",
+      );
+      await page.goto('/admin/claim');
+      await page.getByLabel('Operator token').waitFor();
+      await expectUsable(page, 'operator-claim');
+      await database.query(
+        "update people set installation_role = 'operator' where installation_role = 'observer'",
+      );
     });
 
     test('the status page is accessible and as wide as the window, in both colours and at 390 px', async () => {

@@ -1,20 +1,16 @@
 import { expect } from 'vitest';
 import { lossesIn, usageByOperation } from '../../src/operator/usage-report.ts';
-import { PAGES } from '../support/customer.ts';
+import { PAGES, staffOf } from '../support/customer.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor } from '../support/visitor.ts';
-
-const TOKEN = 'only-for-the-operator';
 
 test.override('soukOptions', {
   pages: { ...PAGES, tokenPrice: 0.01 },
-  operator: { adminToken: TOKEN },
+  operator: { adminToken: 'only-for-the-operator' },
 });
 
 test('the console shows live workers of every pool, the pool of batches included', async ({ souk }) => {
-  const visitor = createVisitor(souk.clientOf('').baseUrl);
-  await visitor.get('/admin/sign-in');
-  const { text } = await visitor.post('/admin/sign-in', { token: TOKEN });
+  const { visitor } = await staffOf(souk);
+  const { text } = await visitor.get('/admin');
   expect(text).toMatch(/ batch .*?1 running/);
 });
 
@@ -38,9 +34,7 @@ test('the console warns of operations whose units were sold for less than their 
        (5000, 'usd', 'pending', $2::timestamptz), (5000, 'eur', 'granted', $2::timestamptz)) as v (cents, currency, state, ended_at)`,
     [account.accountId, new Date(now)],
   );
-  const visitor = createVisitor(souk.clientOf('').baseUrl);
-  await visitor.get('/admin/sign-in');
-  await visitor.post('/admin/sign-in', { token: TOKEN });
+  const { visitor } = await staffOf(souk, 'observer');
   for (const path of ['/admin', '/admin/upstream']) {
     const [, warning = ''] =
       /Sold below the cost of their tokens:(.*?)Cached answers/.exec((await visitor.get(path)).text) ?? [];

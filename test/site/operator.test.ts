@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
+import { INSTALLATION_ROLES } from '../../src/accounts/people.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import type { Souk } from '../support/souk.ts';
+import { accountOf, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import type { Souk, SoukOptions } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
@@ -16,20 +18,29 @@ test.beforeAll(async ({ souk: opened }) => {
   await ensureStandardPlans(souk.database);
 });
 
+/** An operator who has a page with a form open. */
 async function operator(): Promise<Visitor> {
-  const signedIn = visitor();
-  await signedIn.get('/admin/sign-in');
-  const overview = await signedIn.post('/admin/sign-in', { token: TOKEN });
+  const { visitor: signedIn } = await staffOf(souk);
+  const overview = await signedIn.get('/admin');
   expect([overview.status, overview.path]).toEqual([200, '/admin']);
   return signedIn;
 }
 
+const SIGN_IN = { password: 'correct horse battery' };
+
 /** Signs up a customer. */
-async function customer(email: string, name = 'A customer'): Promise<Visitor> {
-  const signedUp = visitor();
+async function customer(email: string, name = 'A customer', at = souk): Promise<Visitor> {
+  const signedUp = createVisitor(at.clientOf('').baseUrl);
   await signedUp.get('/sign-up');
-  await signedUp.post('/sign-up', { email, name, password: 'correct horse battery' });
+  await signedUp.post('/sign-up', { ...SIGN_IN, email, name });
   return signedUp;
+}
+
+/** Sets a role as an operator does. */
+async function setRole(email: string, role: string): Promise<void> {
+  const who = await operator();
+  await who.get('/admin/staff');
+  expect((await who.post('/admin/staff', { email, role })).status).toBe(200);
 }
 
 async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<string> {
@@ -39,13 +50,7 @@ async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<
   return orderId;
 }
 
-async function idOf(email: string): Promise<number> {
-  const { rows } = await souk.database.query<{ id: number }>(
-    'select account_id as id from account_owners where email = $1',
-    [email],
-  );
-  return rows[0]?.id ?? 0;
-}
+const idOf = (email: string) => accountOf(souk.database, email);
 
 const PAGES = [
   '',
@@ -63,19 +68,16 @@ const PAGES = [
   '/audit',
   '/announcements',
   '/incidents',
-  '/two-factor',
+  '/staff',
 ].map((path) => `/admin${path}`);
 
 describe('access to the console', () => {
-  test.each(PAGES)("%s redirects customers and visitors to the operator's sign-in", async (path) => {
-    for (const who of [visitor(), await customer(`${path.replaceAll('/', '-')}@in.example`)]) {
-      const page = await who.get(path);
-      expect(page.path).toBe(`/admin/sign-in?to=${encodeURIComponent(path)}`);
-      expect(page.html).toContain('name="token"');
-    }
-    const page = await (await operator()).get(path);
-    expect([page.status, page.path]).toEqual([200, path]);
-    expect(page.html).not.toMatch(/<script(?![^>]* src=)|<style|style="/);
+  test.each(PAGES)('%s redirects visitors to the sign-in, and opens for an operator', async (path) => {
+    const page = await visitor().get(path);
+    expect(page.path).toBe(`/sign-in?to=${encodeURIComponent(path)}`);
+    const shown = await (await operator()).get(path);
+    expect([shown.status, shown.path]).toEqual([200, path]);
+    expect(shown.html).not.toMatch(/<script(?![^>]* src=)|<style|style="/);
   });
 
   test.each(PAGES)(
@@ -85,70 +87,186 @@ describe('access to the console', () => {
       expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
       expect((await ask(`Basic ${Buffer.from(`me:${TOKEN}`).toString('base64')}`)).status).toBe(200);
       // Ten incorrect tokens would close the console to this network.
-      if (PAGES.indexOf(path) >= 9) return;
+      if (PAGES.indexOf(path) >= 8) return;
       const guess = await ask('Bearer only-for-the-operatoR');
       expect(guess.status).toBe(401);
       expect(guess.headers['www-authenticate']).toMatch(/^Basic /);
     },
   );
 
-  test("the operator's session opens the queue board, and signing out closes both", async () => {
+  test('returns 403 to a person without a role, with a sentence', async () => {
+    await operator();
+    const page = await (await customer('no-role@in.example')).get('/admin/accounts');
+    expect([page.status, page.text]).toEqual([
+      403,
+      expect.stringContaining('You have no role in this installation. An operator can give you one.'),
+    ]);
+  });
+
+  test('signing in like a customer leads back to the page of the console', async () => {
+    const email = 'staff@in.example';
+    const who = await customer(email);
+    await setRole(email, 'observer');
+    // A role that is given ends the sessions.
+    expect((await who.get('/admin/errors?q=x')).path).toBe(
+      `/sign-in?to=${encodeURIComponent('/admin/errors?q=x')}`,
+    );
+    const page = await who.post('/sign-in', { ...SIGN_IN, email, to: '/admin/errors?q=x' });
+    expect([page.status, page.path]).toEqual([200, '/admin/errors?q=x']);
+    expect((await who.get('/profile')).text).toContain(email);
+  });
+
+  test("an operator's session opens the queue board, and signing out closes both", async () => {
     const who = await operator();
     expect((await who.get('/admin/queues')).status).toBe(200);
     const stolen = new Map(who.cookies);
     await who.get('/admin');
-    expect((await who.post('/admin/sign-out', {})).path).toBe('/admin/sign-in');
+    expect((await who.post('/sign-out', {})).path).toBe('/');
     for (const [name, value] of stolen) who.cookies.set(name, value);
-    expect((await who.get('/admin')).path).toMatch(/^\/admin\/sign-in/);
+    expect((await who.get('/admin')).path).toMatch(/^\/sign-in/);
     expect((await who.get('/admin/queues')).status).toBe(401);
   });
 
-  test("a customer's session does not open the queue board, and the operator's session no account", async () => {
-    expect((await (await customer('queues@in.example')).get('/admin/queues')).status).toBe(401);
-    expect((await (await operator()).get('/account')).path).toMatch(/^\/sign-in/);
+  test('the queue board is for operators: it refuses customers, and people with another role', async () => {
+    for (const who of [
+      await customer('queues@in.example'),
+      (await staffOf(souk, 'support')).visitor,
+      (await staffOf(souk, 'observer')).visitor,
+    ])
+      expect(await who.get('/admin/queues')).toMatchObject({
+        status: 403,
+        text: expect.stringContaining('The queues are for people with the role operator.'),
+      });
   });
 
-  test('returns 429 after ten wrong tokens, also for the right token', async ({ openAnother }) => {
-    const other = await openAnother({ workers: 0, operator: { adminToken: TOKEN } });
-    const guesser = createVisitor(other.clientOf('').baseUrl);
-    await guesser.get('/admin/sign-in');
+  test('the session of somebody with a role ends after 12 hours without a request', async () => {
+    const { accountId, personId } = await signedIn(souk);
+    const both = [await staffOf(souk, 'support'), { ...(await visitorOf(souk, personId)) }] as const;
+    const home = `/account/${accountId}`;
+    const open = async () => [
+      (await both[0].visitor.get('/admin')).path,
+      (await both[1].visitor.get(home)).address,
+    ];
+    souk.clock.advance(12 * 3_600_000 - 1);
+    expect(await open()).toEqual(['/admin', home]);
+    // The request has renewed both.
+    souk.clock.advance(12 * 3_600_000 - 1);
+    expect(await open()).toEqual(['/admin', home]);
+    souk.clock.advance(12 * 3_600_000 + 1);
+    expect(await open()).toEqual(['/sign-in?to=%2Fadmin', home]);
+  });
+
+  test('a role that is taken away ends the sessions, and its person has no access after signing in', async () => {
+    const email = 'former@in.example';
+    const who = await customer(email);
+    await setRole(email, 'finance');
+    await who.get('/sign-in');
+    expect((await who.post('/sign-in', { ...SIGN_IN, email, to: '/admin' })).path).toBe('/admin');
+    await setRole(email, 'none');
+    expect((await who.get('/admin')).path).toBe('/sign-in?to=%2Fadmin');
+    const page = await who.post('/sign-in', { ...SIGN_IN, email, to: '/admin' });
+    expect([page.status, page.path]).toEqual([403, '/admin']);
+  });
+
+  test('an operator changes the roles of others, not their own', async () => {
+    const { visitor: who, email } = await staffOf(souk);
+    await customer('colleague@in.example');
+    await who.get('/admin/staff');
+    const own = await who.post('/admin/staff', { email, role: 'observer' });
+    expect([own.status, own.text]).toEqual([
+      409,
+      expect.stringContaining('another operator changes your role'),
+    ]);
+    const nobody = await who.post('/admin/staff', { email: 'nobody@in.example', role: 'observer' });
+    expect([nobody.status, nobody.text]).toEqual([404, expect.stringContaining('the person signs up first')]);
+    const list = await who.post('/admin/staff', { email: 'colleague@in.example', role: 'finance' });
+    expect(list.text).toContain('colleague@in.example A customer Finance');
+  });
+});
+
+describe('the first operator', () => {
+  const open = async (openAnother: (options: SoukOptions) => Promise<Souk>) => {
+    const fresh = await openAnother({ workers: 0, operator: { adminToken: TOKEN } });
+    return { fresh, signUp: (email: string) => customer(email, 'Somebody', fresh) };
+  };
+
+  test('enters the token once; afterwards the page returns 404', async ({ openAnother }) => {
+    const { fresh, signUp } = await open(openAnother);
+    const stranger = createVisitor(fresh.clientOf('').baseUrl);
+    expect((await stranger.get('/admin/claim')).path).toBe('/sign-in?to=%2Fadmin%2Fclaim');
+    const [first, second] = [await signUp('first@in.example'), await signUp('second@in.example')];
+    // The console leads there while there is no operator.
+    expect((await first.get('/admin/audit')).path).toBe('/admin/claim');
+    const wrong = await first.post('/admin/claim', { token: 'a guess' });
+    expect([wrong.status, wrong.text]).toEqual([401, expect.stringContaining('Incorrect operator token')]);
+    await second.get('/admin/claim');
+    const claimed = await first.post('/admin/claim', { token: TOKEN });
+    expect([claimed.status, claimed.path]).toEqual([200, '/admin']);
+    expect((await second.post('/admin/claim', { token: TOKEN })).status).toBe(404);
+    for (const who of [first, second]) expect((await who.get('/admin/claim')).status).toBe(404);
+    expect((await second.get('/admin')).status).toBe(403);
+    const { rows } = await fresh.database.query(
+      "select operator ~ '^token [0-9a-f]{8}$' as \"byToken\", target, before, after from audit_log where action = 'staff.changed'",
+    );
+    expect(rows).toEqual([
+      {
+        byToken: true,
+        target: expect.stringMatching(/^person \d+$/),
+        before: { role: null },
+        after: { role: 'operator' },
+      },
+    ]);
+  });
+
+  test('one of two people who enter the token at the same time becomes the operator', async ({
+    openAnother,
+  }) => {
+    const { fresh, signUp } = await open(openAnother);
+    const both = [await signUp('one@in.example'), await signUp('two@in.example')];
+    for (const who of both) await who.get('/admin/claim');
+    const pages = await Promise.all(both.map((who) => who.post('/admin/claim', { token: TOKEN })));
+    expect(pages.map(({ status }) => status).sort()).toEqual([200, 404]);
+    const { rowCount } = await fresh.database.query(
+      "select from people where installation_role = 'operator'",
+    );
+    expect(rowCount).toBe(1);
+  });
+
+  test('is refused after ten incorrect tokens, also with the right one', async ({ openAnother }) => {
+    const { signUp } = await open(openAnother);
+    const guesser = await signUp('guesser@in.example');
+    await guesser.get('/admin/claim');
     const statuses: number[] = [];
     for (let i = 0; i < 12; i += 1)
-      statuses.push((await guesser.post('/admin/sign-in', { token: `guess-${i}` })).status);
+      statuses.push((await guesser.post('/admin/claim', { token: `guess-${i}` })).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
-    const right = await guesser.post('/admin/sign-in', { token: TOKEN });
+    const right = await guesser.post('/admin/claim', { token: TOKEN });
     expect([right.status, right.text]).toEqual([429, expect.stringContaining('Too many attempts')]);
-  });
-
-  test('a session ends when ADMIN_TOKEN changes', async () => {
-    const who = await operator();
-    await souk.database.query(
-      "update web_sessions set credential = sha256('another token') where account_id is null",
-    );
-    expect((await who.get('/admin')).path).toMatch(/^\/admin\/sign-in/);
-  });
-
-  test('the sign-in redirects only to pages of the console', async () => {
-    const who = visitor();
-    await who.get('/admin/sign-in');
-    const page = await who.post('/admin/sign-in', { token: TOKEN, to: 'https://evil.example/admin' });
-    expect(page.path).toBe('/admin');
   });
 });
 
 test('every page of the console returns 404 without ADMIN_TOKEN', async ({ openAnother }) => {
   const plain = await openAnother({ workers: 0 });
   const who = createVisitor(plain.clientOf('').baseUrl);
-  for (const path of [...PAGES, '/admin/sign-in'])
+  for (const path of [...PAGES, '/admin/claim'])
     expect([path, (await who.get(path)).status]).toEqual([path, 404]);
 });
 
 const ACTIONS = [
-  '/admin/sign-in',
-  '/admin/sign-out',
-  ...['disable', 'enable', 'view', 'password', 'subscription', 'pack'].map(
-    (act) => `/admin/accounts/1/${act}`,
-  ),
+  '/admin/claim',
+  '/admin/staff',
+  '/sign-out',
+  ...[
+    'disable',
+    'enable',
+    'confirm-email',
+    'export',
+    'erase',
+    'keep',
+    'password',
+    'subscription',
+    'pack',
+  ].map((act) => `/admin/accounts/1/${act}`),
   ...['confirm', 'cancel'].map((act) => `/admin/orders/0198a2b0-0000-7000-8000-000000000000/${act}`),
   '/admin/offers/plan',
   '/admin/offers/pack',
@@ -186,8 +304,12 @@ describe('accounts', () => {
     expect(await found(key)).toEqual([accountId]);
     expect(await found('%')).toEqual([]);
     await souk.database.query(
-      `insert into accounts (email, name, created_at)
-       select 'many' || n || '@pages.example', 'Many', now() from generate_series(1, 60) n`,
+      `with made as (insert into accounts (name, created_at) select 'Many', now() from generate_series(1, 60) returning id),
+         owners as (insert into people (email, name, created_at)
+           select 'many' || n || '@pages.example', 'Many', now() from generate_series(1, 60) n returning id)
+       insert into members (account_id, person_id, role, created_at)
+       select a.id, p.id, 'owner', now() from (select id, row_number() over () as n from made) a
+       join (select id, row_number() over () as n from owners) p using (n)`,
     );
     const first = await found('@pages.example');
     const { html } = await who.get('/admin/accounts?q=%40pages.example');
@@ -246,7 +368,7 @@ describe('accounts', () => {
 
     expect((await who.post(`/admin/accounts/${id}/disable`, {})).text).toContain('Disabled');
     expect((await client.get('/api/quota')).status).toBe(403);
-    expect((await signedIn.get('/account')).path).toMatch(/^\/sign-in/);
+    expect((await signedIn.get('/account')).status).toBe(403);
     await signedIn.get('/sign-in');
     const refused = await signedIn.post('/sign-in', {
       email: 'off@find.example',
@@ -288,31 +410,46 @@ describe('accounts', () => {
     expect((await who.get(`/admin/accounts/${id + 1_000_000}`)).status).toBe(404);
   });
 
-  test('are viewed as their customers see them, and cannot be changed meanwhile', async () => {
-    const email = 'seen@find.example';
-    await customer(email, 'Seen');
-    const id = await idOf(email);
-    const who = await operator();
-    await who.get(`/admin/accounts/${id}`);
-    const seen = await who.post(`/admin/accounts/${id}/view`, {});
-    expect(seen.path).toBe('/account');
-    for (const path of ['/account', '/account/plans', '/account/keys', '/account/settings']) {
-      const page = await who.get(path);
-      expect(page.text).toContain(`You are viewing the pages of ${email} as the operator.`);
-    }
-    const refused = await who.post('/profile/password', {
-      current: 'correct horse battery',
-      password: 'another horse battery',
-    });
-    expect([refused.status, refused.text]).toEqual([
-      403,
-      expect.stringContaining('Changes are not allowed here'),
-    ]);
-    await who.get('/account');
-    const back = await who.post('/sign-out', {});
-    expect(back.path).toBe(`/admin/accounts/${id}`);
-    expect((await who.get('/account')).path).toMatch(/^\/sign-in/);
-  });
+  test.each(INSTALLATION_ROLES)(
+    'are viewed by %s as their customers see them, and cannot be changed',
+    async (role) => {
+      const email = `seen-${role}@find.example`;
+      await customer(email, 'Seen & shown');
+      const id = await idOf(email);
+      const { visitor: who, personId } = await staffOf(souk, role);
+      const viewed = async () =>
+        (
+          await souk.database.query<{ account_id: number }>(
+            "select account_id from audit_log where action = 'account.viewed' and person_id = $1",
+            [personId],
+          )
+        ).rows;
+      expect((await who.get(`/admin/accounts/${id}`)).text).toContain('View as customer');
+      expect(await viewed()).toEqual([]);
+      for (const path of ['', '/plans', '/keys', '/settings', '/team', '/explore']) {
+        const page = await who.get(`/account/${id}${path}`);
+        expect([page.status, page.text]).toEqual([
+          200,
+          expect.stringContaining('You are viewing the pages of Seen & shown for the operator.'),
+        ]);
+      }
+      expect(await viewed()).toEqual([{ account_id: id }]);
+      for (const path of [
+        '/settings/name',
+        '/keys/reset',
+        '/team/invite',
+        '/settings/erase',
+        '/settings/keep',
+      ]) {
+        const refused = await who.post(`/account/${id}${path}`, { name: 'Changed' });
+        expect([refused.status, refused.text]).toEqual([
+          403,
+          expect.stringContaining('Changes are not allowed here'),
+        ]);
+      }
+      expect((await who.get(`/account/${id + 1_000_000}`)).status).toBe(404);
+    },
+  );
 
   test('a link to reset a password works once and for a day, and ends every session', async () => {
     const email = 'forgot@find.example';
@@ -344,6 +481,80 @@ describe('accounts', () => {
     const late = await linkOf();
     souk.clock.advance(86_400_000);
     expect((await owner.get(late)).status).toBe(404);
+  });
+});
+
+describe('people with the role support', () => {
+  const PACK = { wallet: 'general', rate: '60', validDays: '30', window: '' };
+  const grantTo = async (who: Visitor, id: number, units: number) => {
+    const { status, text } = await who.post(`/admin/accounts/${id}/pack`, { ...PACK, units: String(units) });
+    return [status, text] as const;
+  };
+  const unitsOf = async (id: number) => {
+    const { rows } = await souk.database.query<{ units: number }>(
+      'select coalesce(sum(total_units), 0)::bigint as units from packs where account_id = $1',
+      [id],
+    );
+    return rows[0]?.units;
+  };
+
+  test('grant packs up to SUPPORT_GRANT_UNITS a day each, in all accounts together', async () => {
+    const [{ accountId: one }, { accountId: other }] = [
+      await souk.account({ plan: null }),
+      await souk.account({ plan: null }),
+    ];
+    const { visitor: who } = await staffOf(souk, 'support');
+    await who.get(`/admin/accounts/${one}`);
+    expect(await grantTo(who, one, 10_001)).toEqual([
+      409,
+      expect.stringContaining(
+        'Your role support grants at most 10,000 units a day. You can grant 10,000 more today.',
+      ),
+    ]);
+    expect((await grantTo(who, one, 6_000))[0]).toBe(200);
+    expect(await grantTo(who, other, 4_001)).toEqual([
+      409,
+      expect.stringContaining('You can grant 4,000 more'),
+    ]);
+    const both = await Promise.all([grantTo(who, other, 3_000), grantTo(who, other, 3_000)]);
+    expect(both.map(([status]) => status).sort()).toEqual([200, 409]);
+    expect([await unitsOf(one), await unitsOf(other)]).toEqual([6_000, 3_000]);
+
+    const colleague = (await staffOf(souk, 'support')).visitor;
+    await colleague.get('/admin');
+    expect((await grantTo(colleague, one, 10_000))[0]).toBe(200);
+    const finance = (await staffOf(souk, 'finance')).visitor;
+    await finance.get('/admin');
+    expect((await grantTo(finance, one, 1_000_000))[0]).toBe(200);
+  });
+
+  test('grant no subscriptions', async () => {
+    const { accountId } = await souk.account({ plan: null });
+    const { visitor: who } = await staffOf(souk, 'support');
+    await who.get(`/admin/accounts/${accountId}`);
+    const gift = { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' };
+    const refused = await who.post(`/admin/accounts/${accountId}/subscription`, gift);
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining(
+        'Your role in this installation is support. This requires the role finance or operator.',
+      ),
+    ]);
+  });
+
+  test('create no link that sets the password of somebody with a role in the installation', async () => {
+    const { accountId, personId } = await signedIn(souk);
+    await souk.database.query("update people set installation_role = 'observer' where id = $1", [personId]);
+    const ask = async (who: Visitor) => {
+      await who.get('/admin');
+      return who.post(`/admin/accounts/${accountId}/password`, {});
+    };
+    const refused = await ask((await staffOf(souk, 'support')).visitor);
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining('The owner of this account has a role in this installation.'),
+    ]);
+    expect((await ask(await operator())).text).toContain('Password reset link');
   });
 });
 

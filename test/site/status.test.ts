@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
+import { staffOf } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
-const TOKEN = 'only-for-the-operator';
 const MINUTE_MS = 60_000;
 const BROWSER = { headers: { accept: 'text/html' } };
 
-test.override('soukOptions', { operator: { adminToken: TOKEN } });
+test.override('soukOptions', { operator: { adminToken: 'only-for-the-operator' } });
 
 let souk: Souk;
 let operator: Visitor;
@@ -16,9 +16,8 @@ const visitor = () => createVisitor(souk.clientOf('').baseUrl);
 const json = async () => (await souk.clientOf('').raw('/status.json')).json as unknown as StatusJson;
 test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
-  operator = visitor();
-  await operator.get('/admin/sign-in');
-  await operator.post('/admin/sign-in', { token: TOKEN });
+  operator = (await staffOf(souk)).visitor;
+  await operator.get('/admin');
 });
 
 interface StatusJson {

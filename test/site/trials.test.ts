@@ -3,10 +3,10 @@ import type { TrialRule } from '../../src/billing/payments/trials.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../src/platform/calendar.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
-import { PAGES, signedIn } from '../support/customer.ts';
+import { PAGES, signedIn, staffOf } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
-import { createVisitor, type Visitor } from '../support/visitor.ts';
+import type { Visitor } from '../support/visitor.ts';
 
 const TOKEN = 'only-for-the-operator';
 
@@ -22,13 +22,6 @@ async function order(visitor: Visitor) {
   const { html } = await visitor.get('/account/checkout?kind=plan&code=trial');
   const orderId = /name="orderId" value="([^"]+)"/.exec(html)?.[1] ?? '';
   return visitor.post('/account/checkout', { orderId, kind: 'plan', code: 'trial', wallet: 'general' });
-}
-
-async function operatorOf(souk: Souk): Promise<Visitor> {
-  const operator = createVisitor(souk.clientOf('').baseUrl);
-  await operator.get('/admin/sign-in');
-  await operator.post('/admin/sign-in', { token: TOKEN });
-  return operator;
 }
 
 async function subscriptions(souk: Souk, accountId: number): Promise<number> {
@@ -75,7 +68,7 @@ describe('TRIALS', () => {
       expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('operator')]);
       expect(await subscriptions(souk, accountId)).toBe(0);
 
-      const operator = await operatorOf(souk);
+      const operator = (await staffOf(souk)).visitor;
       await operator.get(`/admin/accounts/${accountId}`);
       const gift = { plan: 'trial', wallet: 'general', quantity: '1', months: '1', starts: '' };
       await operator.post(`/admin/accounts/${accountId}/subscription`, gift);
@@ -91,7 +84,7 @@ describe('TRIALS', () => {
     expect((await visitor.get('/account/plans')).text).toContain('requires a confirmed e-mail address');
     expect((await order(visitor)).status).toBe(403);
 
-    const operator = await operatorOf(souk);
+    const operator = (await staffOf(souk)).visitor;
     expect((await operator.get(`/admin/accounts/${accountId}`)).text).toContain('Not confirmed');
     const page = await operator.post(`/admin/accounts/${accountId}/confirm-email`, {});
     expect(page.text).not.toContain('Not confirmed');

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import {
+  GrantRefused,
   grantPack,
   grantSubscription,
   type PackGrant,
@@ -89,6 +90,35 @@ function saved(action: AuditAction, before: object | undefined, after: { code: s
 
 const DAY_MS = 86_400_000;
 
+/** Units that a person with the role support may grant in a UTC day; default of the setting SUPPORT_GRANT_UNITS. */
+export const SUPPORT_GRANT_UNITS = 10_000;
+
+/**
+ * Refuses a pack beyond the units that a person may grant in a UTC day, by the lines of the audit log. Grants of the person happen
+ * one after the other.
+ * @throws GrantRefused.
+ */
+async function requireWithin(
+  client: ClientBase,
+  { operator: { personId } }: Operating,
+  units: number,
+  mostADay: number,
+): Promise<void> {
+  if (personId === undefined) throw new Error('the limit is for people');
+  await client.query('select 1 from people where id = $1 for no key update', [personId]);
+  const { rows } = await client.query<{ granted: number }>(
+    `select coalesce(sum((after ->> 'units')::bigint), 0)::bigint as granted from audit_log
+     where person_id = $1 and action = 'pack.granted' and at >= date_trunc('day', clock_timestamp(), 'UTC')`,
+    [personId],
+  );
+  const left = Math.max(0, mostADay - (rows[0]?.granted ?? 0));
+  if (units <= left) return;
+  const [most, rest] = [mostADay, left].map((number) => number.toLocaleString('en-US'));
+  throw new GrantRefused(
+    `Your role support grants at most ${most} units a day. You can grant ${rest} more today. Ask finance or an operator for more.`,
+  );
+}
+
 /** The fields of a subscription grant. */
 export const subscriptionFields = z.object({
   plan: z.string(),
@@ -128,12 +158,18 @@ export const grantActs = {
     });
   },
 
+  /**
+   * @param mostADay the units that the person may grant in packs in a UTC day. Default: any number.
+   * @throws GrantRefused if they would be exceeded.
+   */
   pack(
     by: Operating,
     accountId: number,
     { units, wallet, rate, validDays, window }: z.output<typeof packFields>,
+    mostADay = Number.POSITIVE_INFINITY,
   ): Promise<PackGrant & { id: number }> {
     return audited(by, async (client) => {
+      if (mostADay < Number.POSITIVE_INFINITY) await requireWithin(client, by, units, mostADay);
       const [validFrom, validUntil] = [new Date(by.now), new Date(by.now + validDays * DAY_MS)];
       const terms = { wallet, units, rateLimitPerMinute: rate, validFrom, validUntil, window };
       const grant = { accountId, ...terms };

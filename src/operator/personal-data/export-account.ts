@@ -42,6 +42,11 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: ID,
   },
+  web_sessions: {
+    exported: { not: 'sessions belong to people' },
+    erasure: { kept: 'sessions belong to people; they have no access to an erased account' },
+    key: [['token_hash', 'bytea']],
+  },
   key_periods: {
     exported: { section: 'keyUse' },
     erasure: 'deleted',
@@ -219,6 +224,12 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: UUID,
     where: OF_PERSON,
+  },
+  invitations: {
+    exported: { section: 'invitations', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: ID,
+    where: 'email = (select email from people where id = $1)',
   },
   api_keys: {
     exported: { section: 'createdKeys', omit: ['hash', 'session'] },

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { resetPath } from '../../accounts/passwords.ts';
+import { findPerson } from '../../accounts/people.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
 import { accountActs, personalDataActs } from '../../operator/acts/account-acts.ts';
 import { grantActs, packFields, subscriptionFields } from '../../operator/acts/sale-acts.ts';
@@ -32,8 +33,19 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     return reply.redirect(`/admin/accounts/${id}`, 303);
   }
 
+  /** A link of somebody with a role in the installation would give that role away. @throws SoukError KEY_FORBIDDEN. */
+  async function requireMayReset({ staff }: FastifyRequest, ownerId: number | null): Promise<void> {
+    if (staff?.role === 'operator' || ownerId === null) return;
+    if ((await findPerson(pages.database, ownerId))?.installationRole)
+      throw new SoukError('KEY_FORBIDDEN', {
+        message:
+          'The owner of this account has a role in this installation. This requires the role operator.',
+      });
+  }
+
   async function createResetLink(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const account = await accountIn(pages, request);
+    await requireMayReset(request, account.ownerId);
     const token = await accountActs.createReset(operatingOf(pages, request), account.id);
     if (token === null) throw new SoukError('NOT_FOUND', { message: 'This account has no owner.' });
     const shown = (
@@ -70,48 +82,53 @@ export function registerOwnership(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-/** Registers the forms that grant units to an account without a purchase. */
-export function registerGrants(scope: FastifyInstance, pages: Pages): void {
+/** Registers the form that grants a subscription to an account without a purchase. */
+export function registerSubscriptionGrants(scope: FastifyInstance, pages: Pages): void {
   scope.post(
     '/admin/accounts/:id/subscription',
-    onSubmit(readSubscription, showAgain('subscription'), async (fields, request) =>
-      grant(request, async (by, accountId) => {
+    onSubmit(readSubscription, showAgain(pages, 'subscription'), async (fields, request) =>
+      grant(pages, request, async (by, accountId) => {
         const plan = await findPlan(by.database, fields.plan);
         if (!plan) throw new GrantRefused('This plan no longer exists. Reload the page and choose another.');
         await grantActs.plan(by, { accountId, plan }, fields);
       }),
     ),
   );
+}
 
+/** Registers the form that grants a pack to an account without a purchase. */
+export function registerPackGrants(scope: FastifyInstance, pages: Pages): void {
   scope.post(
     '/admin/accounts/:id/pack',
-    onSubmit(packFields, showAgain('pack'), async (fields, request) =>
-      grant(request, async (by, accountId) => {
-        await grantActs.pack(by, accountId, fields);
+    onSubmit(packFields, showAgain(pages, 'pack'), async (fields, request) =>
+      grant(pages, request, async (by, accountId) => {
+        const most = request.staff?.role === 'support' ? pages.supportGrantUnits : undefined;
+        await grantActs.pack(by, accountId, fields, most);
       }),
     ),
   );
+}
 
-  async function grant(
-    request: FastifyRequest,
-    give: (by: Operating, accountId: number) => Promise<void>,
-  ): Promise<string> {
-    const { id } = await accountIn(pages, request);
-    try {
-      await give(operatingOf(pages, request), id);
-    } catch (error) {
-      if (error instanceof GrantRefused) throw new FormRefused(409, { '': error.message });
-      throw error;
-    }
-    return `/admin/accounts/${id}`;
+async function grant(
+  pages: Pages,
+  request: FastifyRequest,
+  give: (by: Operating, accountId: number) => Promise<void>,
+): Promise<string> {
+  const { id } = await accountIn(pages, request);
+  try {
+    await give(operatingOf(pages, request), id);
+  } catch (error) {
+    if (error instanceof GrantRefused) throw new FormRefused(409, { '': error.message });
+    throw error;
   }
+  return `/admin/accounts/${id}`;
+}
 
-  function showAgain(kind: 'subscription' | 'pack') {
-    return async (reply: FastifyReply, form: FormState, status = 200): Promise<FastifyReply> => {
-      const account = await accountIn(pages, reply.request);
-      return sendAccountPage(pages, reply, account, { refused: { kind, form }, status });
-    };
-  }
+function showAgain(pages: Pages, kind: 'subscription' | 'pack') {
+  return async (reply: FastifyReply, form: FormState, status = 200): Promise<FastifyReply> => {
+    const account = await accountIn(pages, reply.request);
+    return sendAccountPage(pages, reply, account, { refused: { kind, form }, status });
+  };
 }
 
 /** The error of the page for an account that is erased, or cannot be erased now. */

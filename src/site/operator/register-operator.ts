@@ -6,7 +6,12 @@ import { holderOf, writeRefusal } from '../../operator/audit.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { type Pages, staffOf } from '../pages.ts';
 import { returnQuery } from '../session.ts';
-import { registerAccountActions, registerGrants, registerOwnership } from './account-actions.tsx';
+import {
+  registerAccountActions,
+  registerOwnership,
+  registerPackGrants,
+  registerSubscriptionGrants,
+} from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch, registerNewAccount } from './accounts.tsx';
 import { registerAudit } from './audit.tsx';
@@ -37,7 +42,8 @@ const OPERATOR_PAGES: readonly (readonly [
   [registerAccountPage, NOBODY],
   [registerAccountActions, SUPPORT],
   // Support grants at most the units of a setting.
-  [registerGrants, [...SUPPORT, ...FINANCE]],
+  [registerPackGrants, [...SUPPORT, ...FINANCE]],
+  [registerSubscriptionGrants, FINANCE],
   [registerOwnership, NOBODY],
   [registerPurchases, FINANCE],
   [registerOffers, FINANCE],

@@ -4,6 +4,7 @@ import type { OperationObject } from '../../../src/api/openapi/schemas.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { JsonSchema } from '../../../src/operations/params/request.ts';
 import { ERRORS } from '../../../src/platform/errors.ts';
+import { servedPaths } from '../../support/routes.ts';
 import { test } from '../../support/souk-test.ts';
 
 const document = openApiDocument();
@@ -21,7 +22,8 @@ test.override('soukOptions', { workers: 0 });
 describe('the document and the service', () => {
   test('have the same paths', ({ souk }) => {
     // The document excludes pages, the operator's tools, and /mcp, whose protocol describes itself.
-    const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
+    const paths = servedPaths(souk.gateways[0]?.app).map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
+    const served = paths.filter(
       (path) =>
         path !== '/' &&
         !/^\/(metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
@@ -199,17 +201,3 @@ test('the names of schemas are not in the global registry of zod', async () => {
   const { product } = await import('../../../src/operations/answers.ts');
   expect(z.globalRegistry.get(product)).not.toHaveProperty('id');
 });
-
-/** The paths in a printed tree of routes, in which a path may be the beginning of others. */
-function pathsIn(tree: string): string[] {
-  const branch: string[] = [];
-  const paths: string[] = [];
-  for (const line of tree.split('\n')) {
-    const [, indent = '', part, methods] =
-      /^((?:[│ ] {3})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?/.exec(line) ?? [];
-    if (part === undefined) continue;
-    branch.splice(indent.length / 4, Number.POSITIVE_INFINITY, part);
-    if (methods) paths.push(branch.join('').replace(/:(\w+)/g, '{$1}'));
-  }
-  return paths;
-}

@@ -22,21 +22,24 @@ const STARTS: readonly (readonly [string, FuzzRequest['as']])[] = [
   ['/reset-password?token=x', 'visitor'],
   ['/confirm-email?token=x', 'visitor'],
   ['/unsubscribe?token=x', 'visitor'],
+  ['/invitation?token=x', 'visitor'],
   ['/docs', 'visitor'],
   ['/docs/reference', 'visitor'],
   ['/account', 'session'],
   ['/account/plans', 'session'],
   ['/account/settings', 'session'],
+  ['/account/team', 'session'],
+  ['/profile', 'session'],
   ['/account/try', 'session'],
   ['/account/ledger.csv', 'session'],
   ['/admin', 'operator'],
-  ['/admin/sign-in', 'visitor'],
+  ['/admin/claim', 'session'],
   ['/admin/queues', 'operator'],
   ['/admin/queues/api/queues?activeQueue=market&status=latest&page=1&jobsPerPage=10', 'operator'],
 ];
 
 /** Forms that would end the session, or the account, of all further requests. */
-const AVOIDED = /sign-out|\/state$|disable|view-as|\/as-customer|\/password$/;
+const AVOIDED = /sign-out|\/state$|disable|\/password$/;
 
 /** Pages that are fetched at the same time. */
 const TOGETHER = 10;

@@ -1,0 +1,107 @@
+import { describe, expect } from 'vitest';
+import { ownerOf, signedIn, staffOf } from '../support/customer.ts';
+import type { Souk } from '../support/souk.ts';
+import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
+
+test.override('soukOptions', { workers: 0, operator: { adminToken: 'only-for-the-operator' } });
+let souk: Souk;
+let command: SoukCommand;
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
+  command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+});
+
+async function emailOf(personId: number): Promise<string> {
+  const { rows } = await souk.database.query<{ email: string }>('select email from people where id = $1', [
+    personId,
+  ]);
+  return rows[0]?.email ?? '';
+}
+
+describe('person', () => {
+  test('role sets and takes a role, which ends the sessions; staff lists it', async () => {
+    const { visitor, personId } = await signedIn(souk);
+    const email = await emailOf(personId);
+    expect(await command.json(['person', 'role', email.toUpperCase(), 'finance'])).toMatchObject({
+      id: personId,
+      installationRole: 'finance',
+    });
+    expect((await visitor.get('/account')).path).toMatch(/^\/sign-in/);
+    expect(await command.json('person staff')).toMatchObject([{ email, installationRole: 'finance' }]);
+    expect(await command.text('person staff')).toMatch(/ID +│ E-mail +│ Name +│ Role +│ Created/);
+    expect(await command.text(`person role ${email} none`)).not.toContain('finance');
+    expect(await command.json('person staff')).toEqual([]);
+  });
+
+  test('role none ends access to the console', async () => {
+    const { visitor, email } = await staffOf(souk, 'support');
+    expect((await visitor.get('/admin')).status).toBe(200);
+    await command.text(`person role ${email} none`);
+    expect((await visitor.get('/admin')).path).toBe('/sign-in?to=%2Fadmin');
+  });
+
+  test.for([
+    ['role nobody@shop.example operator', 1, 'nobody@shop.example belongs to nobody here.\n'],
+    ['role no-address operator', 1, expect.stringContaining('must be an e-mail address')],
+    [
+      'role ann@shop.example owner',
+      2,
+      expect.stringContaining('"operator"|"support"|"finance"|"observer"|"none"'),
+    ],
+    ['reset2fa nobody@shop.example', 1, 'nobody@shop.example belongs to nobody here.\n'],
+  ] as const)('%s is refused with a reason', async ([line, code, stderr]) => {
+    expect(await command.run(`person ${line}`)).toEqual({ code, stdout: '', stderr });
+  });
+
+  test('reset2fa turns two-factor sign-in off, and says whether it was on', async () => {
+    const { email, personId } = await staffOf(souk);
+    await souk.database.query(
+      "insert into two_factor (person_id, secret, confirmed_at) values ($1, 'secret', now())",
+      [personId],
+    );
+    expect(await command.text(`person reset2fa ${email}`)).toContain('Two-factor sign-in is off.');
+    expect(await command.json(`person reset2fa ${email}`)).toEqual({ personId, wasOn: false });
+  });
+});
+
+describe('member', () => {
+  test('set makes a person a member or changes the role, list shows it, and remove ends the pages', async () => {
+    const { accountId } = await souk.account();
+    const { visitor, personId } = await signedIn(souk);
+    const email = await emailOf(personId);
+    const page = async () => (await visitor.get(`/account/${accountId}/keys`)).status;
+    expect(await page()).toBe(404);
+    await command.text(`member set --account ${accountId} --email ${email} --role viewer`);
+    expect(await page()).toBe(200);
+    const set = `member set --account ${accountId} --email ${email} --role developer`;
+    expect(await command.json(set)).toMatchObject([
+      { role: 'owner' },
+      { personId, email, role: 'developer' },
+    ]);
+    expect(await command.text(`member list --account ${accountId}`)).toMatch(
+      /Person +│ E-mail +│ Name +│ Role +│ Since/,
+    );
+    const left = await command.json(`member remove --account ${accountId} --email ${email}`);
+    expect(left).toMatchObject([{ personId: await ownerOf(souk.database, accountId) }]);
+    expect(left).toHaveLength(1);
+    expect(await page()).toBe(404);
+  });
+
+  test('an account keeps an owner, and only people with a profile become members', async () => {
+    const { accountId, personId } = await signedIn(souk);
+    const email = await emailOf(personId);
+    const at = `--account ${accountId} --email`;
+    for (const [line, stderr] of [
+      [`member remove ${at} ${email}`, 'An account needs an owner.\n'],
+      [`member set ${at} ${email} --role admin`, 'An account needs an owner.\n'],
+      [`member set ${at} nobody@shop.example --role admin`, 'nobody@shop.example belongs to nobody here.\n'],
+      ['member list --account 99999999', 'Account 99999999 does not exist.\n'],
+    ])
+      expect(await command.run(line ?? '')).toEqual({ code: 1, stdout: '', stderr });
+    const { email: stranger } = await staffOf(souk);
+    expect((await command.run(`member remove ${at} ${stranger}`)).stderr).toBe(
+      `${stranger} is no member of account ${accountId}.\n`,
+    );
+  });
+});
