@@ -5,6 +5,7 @@ import { mcpSettings, readConfig, readPayments, requireSettings, testModeOf } fr
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
 import { mailOf } from './config/mail.ts';
 import { hasDemoPictures, providersOf } from './config/providers.ts';
+import { openIdOf } from './config/single-sign-on.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/pool.ts';
 import { createLogger } from './platform/log.ts';
@@ -50,6 +51,7 @@ await runProcess('gateway', async (env) => {
         hasDemoPictures: hasDemoPictures(config),
         pictureRoutes,
         mail: mailOf(config),
+        openId: openIdOf(config),
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),

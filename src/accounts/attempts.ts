@@ -42,6 +42,10 @@ export interface Attempts {
   count(attempt: Attempt): Promise<number | null>;
   /** Records a correct password: resets the count of the account from this place, and does not count the attempt for the network. Counts the success. */
   forgive(attempt: Attempt): Promise<void>;
+  /** Counts a sign-in by OpenID Connect for the network. @returns the same. */
+  countSingleSignOn(address: string): Promise<number | null>;
+  /** Does not count a sign-in that succeeded. */
+  forgiveSingleSignOn(address: string): Promise<void>;
   /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
   countSignUp(address: string): Promise<number | null>;
   /** Counts a mail that an account requests. @returns the seconds to wait, or null if it may be sent. */
@@ -87,6 +91,10 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
       if (!attempt.isKnownDevice) await byNetwork.reward(networkOf(attempt.address));
       await byAccount.delete(placeOf(attempt));
       await secondsToWait(successes, attempt.email);
+    },
+    countSingleSignOn: (address) => secondsToWait(byNetwork, networkOf(address)),
+    async forgiveSingleSignOn(address) {
+      await byNetwork.reward(networkOf(address));
     },
     countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
     countMail: (accountId) => secondsToWait(mails, String(accountId)),

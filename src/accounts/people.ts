@@ -68,17 +68,29 @@ export async function hasOperator(database: Queryable): Promise<boolean> {
   return rowCount !== 0;
 }
 
-/** Sets what a person may do in the console from the next request on; null: nothing. @returns null if the person does not exist. */
+/**
+ * Sets what a person may do in the console from the next request on; null: nothing.
+ * @param isClaimed whether the role comes from a claim of the OpenID Connect provider. @returns null if the person does not exist.
+ */
 export async function setInstallationRole(
   database: Queryable,
   personId: number,
   role: InstallationRole | null,
+  isClaimed = false,
 ): Promise<Person | null> {
   const { rows } = await database.query<Person>(
-    `update people set installation_role = $2 where id = $1 returning ${COLUMNS}`,
-    [personId, role],
+    `update people set installation_role = $2, is_role_claimed = $3 where id = $1 returning ${COLUMNS}`,
+    [personId, role, isClaimed],
   );
   return rows[0] ?? null;
+}
+
+/** Whether the role of a person comes from a claim of the OpenID Connect provider. */
+export async function hasClaimedRole(database: Queryable, personId: number): Promise<boolean> {
+  const { rowCount } = await database.query('select from people where id = $1 and is_role_claimed', [
+    personId,
+  ]);
+  return rowCount !== 0;
 }
 
 /** Confirms the e-mail address of a person. If it is confirmed already, the stored time does not change. @returns null if the person does not exist. */

@@ -11,7 +11,7 @@ import type { InstallationRole } from './people.ts';
 /**
  * The cookie value of a browser that has signed in. It is derived from a secret, so the database stores nothing for it, and it
  * becomes invalid when the secret changes.
- * @param secret the stored digest of a password, or the operator's token.
+ * @param secret the stored digest of a password, or one that no other person has who signs in by OpenID Connect.
  */
 export function deviceToken(secret: string): string {
   return createHmac('sha256', secret).update('known device').digest('base64url');
@@ -54,6 +54,8 @@ export interface Session {
   installationRole: InstallationRole | null;
   /** The live account whose pages were shown last, or the first of the person; null: the person has none. */
   lastAccountId: number | null;
+  /** Whether the person has signed in by OpenID Connect. */
+  isSso: boolean;
 }
 
 /** The password has been changed since it was verified. */
@@ -61,24 +63,29 @@ export class PasswordChanged extends Error {}
 
 /**
  * Starts a session.
- * @param who `passwordDigest`: the stored password that was verified, if there was one.
+ * @param who `passwordDigest`: the stored password that was verified, if there was one. `isSso`: the person has signed in by OpenID Connect.
  * @returns its token for the cookie. The database stores only its digest.
  * @throws PasswordChanged.
  */
 export async function beginSession(
   database: Transactable,
-  who: { personId: number; passwordDigest?: string },
+  who: { personId: number; passwordDigest?: string; isSso?: boolean },
   now: number,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const { personId, passwordDigest } = who;
+  const { personId, passwordDigest, isSso = false } = who;
   await inTransaction(database, async (client) => {
     if (passwordDigest !== undefined) await requirePassword(client, personId, passwordDigest);
     await client.query(
-      `insert into web_sessions (token_hash, person_id, created_at, seen_at, expires_at)
-       select $1, id, $3, $3, case when installation_role is null then $4::timestamptz else $5 end
+      `insert into web_sessions (token_hash, person_id, is_sso, created_at, seen_at, expires_at)
+       select $1, id, $6, $3, $3, case when installation_role is null then $4::timestamptz else $5 end
        from people where id = $2`,
-      [digestOf(token), personId, ...[0, IDLE_MS.customer, IDLE_MS.staff].map((ms) => new Date(now + ms))],
+      [
+        digestOf(token),
+        personId,
+        ...[0, IDLE_MS.customer, IDLE_MS.staff].map((ms) => new Date(now + ms)),
+        isSso,
+      ],
     );
     await endUnused(client, personId, digestOf(token));
   });
@@ -104,7 +111,7 @@ export async function findSession(database: Database, token: string, now: number
   const tokenHash = digestOf(token);
   const { rows } = await database.query<Omit<Session, 'tokenHash'> & { createdAt: number; seenAt: number }>({
     name: 'session',
-    text: `select p.id as "personId", p.email, p.name, p.installation_role as "installationRole",
+    text: `select p.id as "personId", p.email, p.name, p.installation_role as "installationRole", s.is_sso as "isSso",
         coalesce((select m.account_id from members m where m.person_id = p.id and m.account_id = s.account_id),
           (select min(m.account_id) from members m join accounts a on a.id = m.account_id
            where m.person_id = p.id and a.state = 'active'),
@@ -130,6 +137,9 @@ export async function findSession(database: Database, token: string, now: number
   return { ...session, tokenHash };
 }
 
+/** The account is not active, or requires a session by OpenID Connect. */
+export type Closed = 'disabled' | 'single sign-on';
+
 /** An account whose pages a person may see. */
 export interface Entered {
   /** The account whose data the pages show: a live account, or its test account. */
@@ -150,23 +160,32 @@ export interface Entered {
 /**
  * Lets a session show the pages of an account, and creates the key with which they call the API.
  * @param onStaff called when somebody of the installation who is no member begins to read the pages of an account.
- * @returns null if the account does not exist or the person has no access to it. `disabled`: the account is not active.
+ * @param hasSso whether this installation has OpenID Connect; without it, no account requires it.
+ * @returns null if the account does not exist or the person has no access to it.
  */
 export async function enterAccount(
   database: Database,
-  { session, token, accountId, now }: { session: Session; token: string; accountId: number; now: number },
+  {
+    session,
+    token,
+    accountId,
+    now,
+    hasSso,
+  }: { session: Session; token: string; accountId: number; now: number; hasSso: boolean },
   onStaff: (liveAccountId: number) => Promise<void>,
-): Promise<Entered | 'disabled' | null> {
+): Promise<Entered | Closed | null> {
   const { rows } = await database.query<{
     liveAccountId: number;
     accountName: string;
     isActive: boolean;
+    requiresSso: boolean;
     role: Role | null;
     hasKey: boolean;
     others: Entered['others'];
   }>({
     name: 'enter-account',
-    text: `select l.id as "liveAccountId", l.name as "accountName", l.state = 'active' as "isActive", m.role,
+    text: `select l.id as "liveAccountId", l.name as "accountName", l.state = 'active' as "isActive",
+        l.sso_required as "requiresSso", m.role,
         exists (select from api_keys where session = $3 and account_id = a.id) as "hasKey",
         coalesce((
           select json_agg(json_build_object('id', o.id, 'name', o.name) order by o.id)
@@ -182,15 +201,19 @@ export async function enterAccount(
   const { liveAccountId, accountName, isActive, hasKey, others } = row;
   const isStaff = row.role === null;
   if (!isActive && !isStaff) return 'disabled';
+  const mayLackSso = session.isSso || isStaff || !hasSso;
+  if (row.requiresSso && !mayLackSso) return 'single sign-on';
   const role = row.role ?? 'viewer';
   const apiKey = apiKeyOf(token, accountId, role);
   if (!hasKey) {
     await database.query(
-      // Waits for a change of the role, after which it makes no key.
-      `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share)
+      // Waits for a change of the role or of the requirement, after which it makes no key.
+      `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share),
+         open as (select from accounts where id = $6 and ($9 or not sso_required) for share)
        insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
        select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
        from web_sessions where token_hash = $4 and ($8::text is null or exists (select from role))
+         and exists (select from open)
        on conflict (hash) do nothing`,
       [
         hashKey(apiKey),
@@ -201,6 +224,7 @@ export async function enterAccount(
         liveAccountId,
         session.personId,
         row.role,
+        mayLackSso,
       ],
     );
     if (isStaff) await onStaff(liveAccountId);

@@ -1,5 +1,8 @@
 import { resolve } from 'node:path';
+import { createOpenId, OpenIdFailed, type OpenIdSettings } from '../accounts/openid.ts';
 import { type Config, readConfig } from '../config/config.ts';
+import { openIdOf } from '../config/single-sign-on.ts';
+import { systemClock } from '../platform/clock.ts';
 import { migrationNames } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
@@ -19,6 +22,7 @@ interface Check {
     | 'Redis compression'
     | 'cache Redis'
     | 'cache Redis memory'
+    | 'single sign-on'
     | 'data provider';
   /** `warning`: works, but should be improved. */
   state: 'ok' | 'warning' | 'failed';
@@ -41,8 +45,10 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   };
 
   let config: Config | undefined;
+  let openId: OpenIdSettings | null | undefined;
   await check('settings', async () => {
     config = readConfig(env);
+    openId = openIdOf(config);
     return { message: 'valid' };
   });
   if (!config) return checks;
@@ -83,6 +89,19 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
       await check('cache Redis memory', async () => worstOf((await redisServers(cacheUrl)).map(cacheMemory)));
   }
 
+  if (openId) {
+    const { begin } = createOpenId(openId, systemClock);
+    await check('single sign-on', async () => {
+      await begin(`${settings.PUBLIC_URL ?? ''}/sign-in/openid/callback`, '/account').catch(
+        (error: unknown) => {
+          throw error instanceof OpenIdFailed
+            ? new Error(`OIDC_ISSUER cannot be used: ${error.reason}`)
+            : error;
+        },
+      );
+      return { message: 'the provider answers' };
+    });
+  }
   await check('data provider', () => provider(settings, own));
   return checks;
 }

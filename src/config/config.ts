@@ -13,6 +13,7 @@ import { MAIL } from './mail.ts';
 import { onOrOff } from './on-or-off.ts';
 import { PAYMENT_SETTINGS } from './payments.ts';
 import { SELLING_PARTNER } from './selling-partner.ts';
+import { SINGLE_SIGN_ON } from './single-sign-on.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const operatorToken = z
@@ -127,6 +128,7 @@ const settings = {
       'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
     ),
   ...MAIL,
+  ...SINGLE_SIGN_ON,
   TRIALS: z
     .enum(TRIAL_RULES, `must be ${TRIAL_RULES.join(', ')}`)
     .default('manual')

@@ -6,6 +6,7 @@ import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import { routeOf } from '../accounts/account-address.ts';
 import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
+import { createOpenId } from '../accounts/openid.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import { type ApiDeps, registerApi } from '../api/api.ts';
 import { createReadiness } from '../api/endpoints/service.ts';
@@ -218,6 +219,7 @@ function siteDepsOf(
     hasDemoPictures,
     pictureRoutes,
     mail,
+    openId: pages.openId ? createOpenId(pages.openId, clock) : null,
     secretBox: createSecretBox(settings.secretKeys),
     statusBoard: createStatusBoard({ database, clock, log }),
     announcements: pollAnnouncements({ database, clock, log }),

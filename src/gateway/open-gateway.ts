@@ -7,6 +7,7 @@ import { createQueueGauges } from '../../jobs/queue-gauges.ts';
 import { createFairness, type Fairness, openQueues, type Queues } from '../../jobs/queues.ts';
 import { startReconciling } from '../../jobs/reconcile.ts';
 import { type CompletionMap, openCompletionMap } from '../../jobs/wait.ts';
+import type { OpenIdSettings } from '../accounts/openid.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
@@ -291,6 +292,8 @@ export interface PageSettings {
   pictureRoutes?: FastifyPluginAsync;
   /** Default: the pages offer nothing that needs mails. */
   mail?: MailSettings | null;
+  /** The settings OIDC_*. Default: people sign in by password only. */
+  openId?: OpenIdSettings | null;
 }
 
 export interface RunningGateway {

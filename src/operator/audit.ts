@@ -60,6 +60,8 @@ export const AUDIT_ACTIONS = {
   'webhook.secret-created': 'Signing secret created',
   'webhook.tested': 'Test event sent',
   'webhook.replayed': 'Delivery sent again',
+  'person.identity-linked': 'Linked with single sign-on',
+  'person.email-followed': 'E-mail address changed by single sign-on',
   'person.signed-in': 'Signed in, in a new browser',
   'person.password-changed': 'Password changed',
   'person.password-reset': 'Password set with a link',

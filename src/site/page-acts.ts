@@ -25,6 +25,8 @@ const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
   '/account/team/role': 'member.changed',
   '/account/team/remove': 'member.removed',
   '/account/settings/name': 'account.renamed',
+  '/account/settings/single-sign-on/require': 'account.sso-required',
+  '/account/settings/single-sign-on/release': 'account.sso-required',
   '/account/settings/notices': 'notices.changed',
   '/account/settings/erase': 'account.erasure-requested',
   '/account/settings/keep': 'account.erasure-cancelled',

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
+import type { OpenId } from '../accounts/openid.ts';
 import type { InstallationRole } from '../accounts/people.ts';
 import type { Session } from '../accounts/sessions.ts';
 import type { RequestLimits } from '../api/limits/limits.ts';
@@ -40,6 +41,8 @@ export interface SiteDeps {
   trials: TrialPolicy;
   /** Whether mails are sent. */
   mail: MailWay;
+  /** The OpenID Connect provider of the settings OIDC_*; null: people sign in by password only. */
+  openId: OpenId | null;
   /** Seals stored secrets: the setting SECRET_KEY. */
   secretBox: SecretBox;
   /** The settings TEST_MODE and TEST_UNITS_PER_DAY; null: there are no test keys. */

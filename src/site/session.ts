@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { modeOf } from '../accounts/authentication.ts';
 import {
   beginSession,
+  type Closed,
   deviceToken,
   type Entered,
   endSession,
@@ -30,6 +31,9 @@ declare module 'fastify' {
 /** The cookie of a browser in which a customer has signed in before. */
 export const DEVICE_COOKIE = 'souk_device';
 
+/** The same for somebody who has signed in by OpenID Connect. */
+export const SSO_DEVICE_COOKIE = 'souk_device_sso';
+
 const DEVICE_SECONDS = 365 * 86_400;
 
 /** Returns a hook that loads the session of a request. */
@@ -43,24 +47,28 @@ export function loadSession({ database, clock }: Pages) {
 /**
  * Finds the account of a page, of which the signed-in person has to be a member. People with a role in the installation may
  * read the pages of every account, which is written to the audit log.
+ * @returns whether the person may see it now: an account may require a session by OpenID Connect.
  * @throws SoukError NOT_FOUND if the account does not exist or the person has no access to it; KEY_FORBIDDEN if it is disabled.
  */
 export async function enter(
-  { database, clock }: Pages,
+  { database, clock, openId }: Pages,
   request: FastifyRequest,
   session: Session,
   accountId: number,
-): Promise<void> {
+): Promise<boolean> {
   const token = request.cookies[SESSION_COOKIE] ?? '';
   const now = clock.now();
-  const entered = await enterAccount(database, { session, token, accountId, now }, (viewed) =>
+  const opened = { session, token, accountId, now, hasSso: openId !== null };
+  const entered: Entered | Closed | null = await enterAccount(database, opened, (viewed) =>
     writeLine(database, staffOf(session, request).operator, { action: 'account.viewed', accountId: viewed }),
   );
   if (entered === 'disabled')
     throw new SoukError('KEY_FORBIDDEN', { message: 'This account is disabled. Contact the operator.' });
   if (entered === null)
     throw new SoukError('NOT_FOUND', { message: 'There is no such account among yours.' });
+  if (entered === 'single sign-on') return false;
   request.entered = entered;
+  return true;
 }
 
 /** Sets the session cookie, which scripts cannot read and other sites cannot send. */
@@ -79,31 +87,36 @@ export function clearPendingCookie(reply: FastifyReply): void {
   reply.clearCookie(PENDING_COOKIE, COOKIE_OPTIONS);
 }
 
-/** Sets the cookie by which a browser is recognised at the next sign-in. @param digest the stored password. */
-export function rememberDevice(reply: FastifyReply, digest: string): void {
-  reply.setCookie(DEVICE_COOKIE, deviceToken(digest), { ...COOKIE_OPTIONS, maxAge: DEVICE_SECONDS });
+/** Sets the cookie by which a browser is recognised at the next sign-in. @param secret see `deviceToken`. */
+export function rememberDevice(reply: FastifyReply, secret: string, cookie = DEVICE_COOKIE): void {
+  reply.setCookie(cookie, deviceToken(secret), { ...COOKIE_OPTIONS, maxAge: DEVICE_SECONDS });
 }
 
 export function clearSessionCookie(reply: FastifyReply): void {
   reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS);
 }
 
+/** Somebody who has signed in: by a stored password that was verified, or by OpenID Connect, with the secret of the device cookie. */
+type SignedInPerson = { personId: number } & ({ digest: string } | { ssoDevice: string });
+
 /**
  * Starts a person's session and ends the one of the request, so that its token is no longer valid.
- * @param digest the stored password that was verified; null: the person has signed in without one.
  * @throws PasswordChanged if the password has been changed since it was verified.
  */
 export async function signInPerson(
   { database, clock }: Pages,
   request: FastifyRequest,
   reply: FastifyReply,
-  { personId, digest }: { personId: number; digest: string | null },
+  signedIn: SignedInPerson,
 ): Promise<void> {
-  const who = digest === null ? { personId } : { personId, passwordDigest: digest };
+  const { personId } = signedIn;
+  const isSso = 'ssoDevice' in signedIn;
+  const who = isSso ? { personId, isSso } : { personId, passwordDigest: signedIn.digest };
   const token = await beginSession(database, who, clock.now());
   if (request.session) await endSession(database, request.session.tokenHash);
   setSessionCookie(reply, token);
-  if (digest !== null) rememberDevice(reply, digest);
+  if (isSso) rememberDevice(reply, signedIn.ssoDevice, SSO_DEVICE_COOKIE);
+  else rememberDevice(reply, signedIn.digest);
 }
 
 /** The viewer of a page, who determines its navigation. */
@@ -144,7 +157,7 @@ export function customerOf(request: FastifyRequest): Session & Entered {
   return { ...personOf(request), ...request.entered };
 }
 
-const COOKIE_OPTIONS = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
+export const COOKIE_OPTIONS = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
 
 const BASE = 'http://souk.invalid';
 

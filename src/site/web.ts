@@ -46,7 +46,8 @@ import {
   registerResetPassword,
   registerUnsubscribe,
 } from './visitor/mailed-links.tsx';
-import { registerSignIn, registerSignUp } from './visitor/sign-in.tsx';
+import { registerSignIn, registerSignUp, singleSignOnPath } from './visitor/sign-in.tsx';
+import { registerSingleSignOn } from './visitor/single-sign-on.tsx';
 import { registerStatus } from './visitor/status.tsx';
 
 /** Pages of a person who has signed in. */
@@ -56,6 +57,7 @@ const PUBLIC_PAGES = [
   registerHome,
   registerSignUp,
   registerSignIn,
+  registerSingleSignOn,
   registerForgotPassword,
   registerResetPassword,
   registerConfirmEmail,
@@ -136,6 +138,8 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   });
 }
 
+const SSO_REQUIRED = 'This account requires its members to sign in by single sign-on. Open one of its pages.';
+
 /** Registers the pages of accounts, each of which is for the account that its address names. */
 function registerAccount(scope: FastifyInstance, pages: Pages): void {
   scope.addHook('preHandler', async (request, reply) => {
@@ -147,7 +151,10 @@ function registerAccount(scope: FastifyInstance, pages: Pages): void {
       const { lastAccountId } = session;
       return reply.redirect(lastAccountId === null ? '/profile' : addressFor(lastAccountId, url), 303);
     }
-    await enter(pages, request, session, accountId);
+    if (!(await enter(pages, request, session, accountId))) {
+      if (!isReading(request)) throw new SoukError('KEY_FORBIDDEN', { message: SSO_REQUIRED });
+      return reply.redirect(singleSignOnPath(originalUrl), 303);
+    }
     const { occupies } = request.routeOptions.config;
     const kind = typeof occupies === 'string' ? occupies : 'pages';
     occupy(pages.limits, { kind, accountId }, request, reply);

@@ -90,6 +90,18 @@ test('names each service that cannot be reached, and omits the checks that need 
   expect(JSON.stringify(messages)).not.toContain('pa55word');
 });
 
+test('names the provider of single sign-on that cannot be reached', async () => {
+  const { code, states, messages } = await diagnosis({
+    OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
+    OIDC_CLIENT_ID: 'souk',
+    OIDC_CLIENT_SECRET: 'pa55word',
+    PUBLIC_URL: 'https://souk.example',
+  });
+  expect([code, states]).toEqual([1, { ...WELL, 'single sign-on': 'failed' }]);
+  expect(messages['single sign-on']).toMatch(/^OIDC_ISSUER cannot be used: .*ECONNREFUSED/);
+  expect(JSON.stringify(messages)).not.toContain('pa55word');
+});
+
 test('names each setting that is missing', async () => {
   const { code, messages } = await diagnosis({ DATABASE_URL: '', REDIS_URL: '', KEEPA_API_KEY: '' });
   expect(code).toBe(1);

@@ -4,6 +4,7 @@ import { retentionSettings } from '../../src/config/limits.ts';
 import { mailSenderOf } from '../../src/config/mail.ts';
 import { hasDemoPictures, providersOf } from '../../src/config/providers.ts';
 import { credentialsFor } from '../../src/config/selling-partner.ts';
+import { openIdOf } from '../../src/config/single-sign-on.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
 import { ConfigError } from '../../src/platform/settings.ts';
 
@@ -72,6 +73,10 @@ describe('refuses a bad setting with a message that names it:', () => {
     ['MAIL_FROM', 'Souk'],
     ['MAIL_FROM', 'Souk <souk@example>, b@example'],
     ['MAIL_FROM', 'Souk <souk@souk.example>\nBcc: a@b.example'],
+    ['OIDC_ISSUER', 'accounts.example.com'],
+    ['OIDC_ISSUER', 'http://accounts.example.com'],
+    ['OIDC_ALLOWED_DOMAINS', 'example.com,@example.org'],
+    ['OIDC_NEW_PEOPLE', 'some'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
   ])('%s=%s', (name, value) => {
     const read = () => readConfig({ [name]: value });
@@ -110,6 +115,37 @@ describe('the settings of mails', () => {
       publicUrl: 'http://127.0.0.1:3001',
     });
     expect(() => mail({ SMTP_URL: 'console:', HOST: '0.0.0.0' })).toThrow(/HOST must be loopback/);
+  });
+});
+
+describe('the settings of single sign-on', () => {
+  const openId = (env: Record<string, string>) => openIdOf(readConfig(env));
+  const OIDC_ISSUER = 'https://accounts.example/realms/souk/';
+  const client = { OIDC_CLIENT_ID: 'souk', OIDC_CLIENT_SECRET: 'secret-word' };
+  const PUBLIC_URL = 'https://souk.example';
+
+  test('are all or none', () => {
+    expect(openId({ OIDC_NAME: 'Example', PUBLIC_URL })).toBeNull();
+    expect(
+      openId({ OIDC_ISSUER, ...client, PUBLIC_URL, OIDC_ALLOWED_DOMAINS: 'A.example, b.example' }),
+    ).toEqual({
+      // With its last slash.
+      issuer: OIDC_ISSUER,
+      clientId: 'souk',
+      clientSecret: 'secret-word',
+      name: 'single sign-on',
+      allowedDomains: ['a.example', 'b.example'],
+      hasNewPeople: false,
+      roleClaim: null,
+    });
+    expect(() => openId(client)).toThrow(/set OIDC_ISSUER as well\.$/);
+    expect(() => openId({ OIDC_ISSUER, PUBLIC_URL })).toThrow(/set OIDC_CLIENT_ID and OIDC_CLIENT_SECRET/);
+    expect(() => openId({ OIDC_ISSUER, ...client })).toThrow(/^OIDC_ISSUER is set: set PUBLIC_URL/);
+  });
+
+  test('accept a provider without TLS on this machine only', () => {
+    const local = { ...client, PUBLIC_URL, OIDC_ISSUER: 'http://localhost:8080' };
+    expect(openId(local)).toMatchObject({ issuer: 'http://localhost:8080' });
   });
 });
 

@@ -7,6 +7,8 @@ import { accountNamed, addressFor, routeOf } from '../../src/accounts/account-ad
  */
 export interface Visitor {
   get(path: string): Promise<VisitedPage>;
+  /** The same, and does not follow redirects. */
+  open(path: string): Promise<VisitedPage>;
   /** Sends a form with the token of the last page that had one, and follows redirects. */
   post(path: string, fields: Record<string, string>): Promise<VisitedPage>;
   /** Sends a form with the given token, and does not follow redirects. */
@@ -84,6 +86,7 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
 
   return {
     cookies,
+    open: (path) => ask(path),
     get: async (path) => follow(await ask(account === null ? path : addressFor(account, path))),
     post: async (path, fields) => follow(await ask(await named(path), { _csrf: token, ...fields })),
     send: async (path, fields) => ask(await named(path), fields),

@@ -15,6 +15,8 @@ create table accounts (
   -- When the personal data of the account will be erased, and when it was.
   erase_at timestamptz,
   erased_at timestamptz,
+  -- Whether members have to sign in by OpenID Connect to see the pages.
+  sso_required boolean not null default false,
   constraint accounts_mode check (
     case when live_account_id is null then id < 1000000000000 else id = 1000000000000 + live_account_id end)
 );
@@ -30,7 +32,13 @@ create table people (
   -- When it was confirmed that the e-mail address belongs to the person; null: never.
   email_confirmed_at timestamptz,
   -- What the person may do in the console of the installation; null: nothing.
-  installation_role text check (installation_role in ('operator', 'support', 'finance', 'observer'))
+  installation_role text check (installation_role in ('operator', 'support', 'finance', 'observer')),
+  -- Whether the role comes from a claim of the OpenID Connect provider, and ends with it.
+  is_role_claimed boolean not null default false,
+  -- Who the person is for the OpenID Connect provider; null: the person has not signed in by it.
+  oidc_issuer text,
+  oidc_subject text,
+  unique (oidc_issuer, oidc_subject)
 );
 
 create table members (
@@ -121,7 +129,9 @@ create table web_sessions (
   account_id bigint references accounts on delete set null,
   created_at timestamptz not null,
   seen_at timestamptz not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  -- Whether it was started by OpenID Connect.
+  is_sso boolean not null default false
 );
 
 create index web_sessions_person on web_sessions (person_id);

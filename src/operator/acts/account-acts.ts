@@ -144,20 +144,33 @@ export const keyActs = {
   },
 };
 
+function changeRole(
+  by: Operating,
+  personId: number,
+  { role, isClaimed }: { role: InstallationRole | null; isClaimed: boolean },
+): Promise<Person | null> {
+  return audited(by, async (client) => {
+    const before = await findPerson(client, personId);
+    const person = await setInstallationRole(client, personId, role, isClaimed);
+    const isChanged = before?.installationRole !== role;
+    if (person && isChanged) await endOtherSessions(client, personId, null);
+    const change = { before: { role: before?.installationRole ?? null }, after: { role } };
+    const line = { action: 'staff.changed' as const, target: `person ${personId}`, ...change };
+    // A claim gives the same role at each sign-in.
+    return { result: person, line: person && (isChanged || !isClaimed) ? line : null };
+  });
+}
+
 /** Acts on people and their roles in the installation. */
 export const personActs = {
   /** Sets what a person may do in the console; null: nothing. The person signs in again. @returns null if the person does not exist. */
   setRole(by: Operating, personId: number, role: InstallationRole | null): Promise<Person | null> {
-    return audited(by, async (client) => {
-      const before = await findPerson(client, personId);
-      const person = await setInstallationRole(client, personId, role);
-      if (person && before?.installationRole !== role) await endOtherSessions(client, personId, null);
-      const change = { before: { role: before?.installationRole ?? null }, after: { role } };
-      return {
-        result: person,
-        line: person && { action: 'staff.changed', target: `person ${personId}`, ...change },
-      };
-    });
+    return changeRole(by, personId, { role, isClaimed: false });
+  },
+
+  /** Sets the role that a claim of the OpenID Connect provider gives. A change ends the person's sessions; no change leaves no line. */
+  claimRole(by: Operating, personId: number, role: InstallationRole | null): Promise<Person | null> {
+    return changeRole(by, personId, { role, isClaimed: role !== null });
   },
 
   /** Makes the person with the operator token the first operator. @returns false if there is an operator. */

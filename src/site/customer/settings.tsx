@@ -3,17 +3,19 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { renameAccount } from '../../accounts/accounts.ts';
 import { isAble } from '../../accounts/members.ts';
+import { requireSingleSignOn, requiresSingleSignOn } from '../../accounts/single-sign-on.ts';
 import { erasureOf } from '../../operator/personal-data/erasure.ts';
 import { setTopicsOff, topicsOff } from '../../outbox/mail/choices.ts';
 import { TOPICS, type Topic } from '../../outbox/mail/kinds/content.ts';
+import { SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice } from '../kit/elements.tsx';
-import { Field, PostForm } from '../kit/form.tsx';
+import { Field, PostButton, PostForm } from '../kit/form.tsx';
 import { type FormState, NO_INPUT, onSubmit, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
-import { accountName } from '../visitor/sign-in.tsx';
+import { accountName, singleSignOnPath } from '../visitor/sign-in.tsx';
 import { OwnData } from './own-data.tsx';
 
 const PATH = '/account/settings';
@@ -29,6 +31,7 @@ interface ShownForms {
 /** Registers the settings of the account: its name, and who it belongs to. */
 export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   scope.get(PATH, async (_request, reply) => showSettings(pages, reply, {}));
+  registerSsoSwitch(scope, pages);
   const showName = (reply: FastifyReply, form: FormState, status?: number) =>
     showSettings(pages, reply, { name: form }, status);
   scope.post(
@@ -48,10 +51,11 @@ export async function showSettings(
   status?: number,
 ): Promise<FastifyReply> {
   const { request } = reply;
-  const { accountName: name, liveAccountId: accountId, personId, role, isStaff } = customerOf(request);
+  const { accountName: name, liveAccountId: accountId, personId, role, isStaff, isSso } = customerOf(request);
   const { saved } = request.query as Record<string, string | undefined>;
-  const [erasure, off] = await Promise.all([
+  const [erasure, requiresSso, off] = await Promise.all([
     erasureOf(pages.database, accountId),
+    requiresSingleSignOn(pages.database, accountId),
     topicsOff(pages.database, { accountId, personId }),
   ]);
   return sendPage(
@@ -74,6 +78,9 @@ export async function showSettings(
           Your address, password and two-factor sign-in are in your <a href="/profile">profile</a>.
         </p>
       </Card>
+      {pages.openId && isAble(role, 'people') && (
+        <SsoSwitch name={pages.openId.settings.name} isOn={requiresSso} mayTurnOn={isSso} />
+      )}
       {pages.mail !== 'none' && !isStaff && <NoticeSwitches off={off} />}
       {isAble(role, 'ownership') && <OwnData erasure={erasure} form={forms.erasure ?? NO_INPUT} />}
     </Page>,
@@ -91,6 +98,50 @@ function Rename({ name, form }: { name: string; form: FormState }): VNode {
         <button type="submit">Save</button>
       </PostForm>
     </details>
+  );
+}
+
+const SSO_PATH = `${PATH}/single-sign-on`;
+
+/** Registers the switch that makes single sign-on a condition of seeing the pages of the account. */
+function registerSsoSwitch(scope: FastifyInstance, { database, openId }: Pages): void {
+  if (openId === null) return;
+  scope.post(`${SSO_PATH}/require`, async (request, reply) => {
+    const { liveAccountId, isSso } = customerOf(request);
+    if (!isSso)
+      throw new SoukError('KEY_FORBIDDEN', {
+        message: `Sign in with ${openId.settings.name} first, which shows that it works for you.`,
+      });
+    await requireSingleSignOn(database, liveAccountId, true);
+    return reply.redirect(`${PATH}?saved=1`, 303);
+  });
+  scope.post(`${SSO_PATH}/release`, async (request, reply) => {
+    await requireSingleSignOn(database, customerOf(request).liveAccountId, false);
+    return reply.redirect(`${PATH}?saved=1`, 303);
+  });
+}
+
+/** @param props.mayTurnOn whether the viewer has signed in by it, so that not all members are locked out. */
+function SsoSwitch({ name, isOn, mayTurnOn }: { name: string; isOn: boolean; mayTurnOn: boolean }): VNode {
+  return (
+    <Card title="Single sign-on">
+      <p>
+        {isOn
+          ? `Members see the pages of this account only after signing in with ${name}.`
+          : `Members sign in with a password or with ${name}.`}
+      </p>
+      {isOn || mayTurnOn ? (
+        <PostButton action={`${SSO_PATH}/${isOn ? 'release' : 'require'}`}>
+          {isOn ? 'Allow passwords' : `Require ${name}`}
+        </PostButton>
+      ) : (
+        <p class="hint">
+          To require it of all members,{' '}
+          <a href={`${singleSignOnPath(PATH)}&continue=1`}>sign in with {name}</a> yourself first.
+        </p>
+      )}
+      <p class="hint">API keys work either way.</p>
+    </Card>
   );
 }
 

@@ -15,7 +15,7 @@ import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { returnQuery, signInPerson } from '../session.ts';
-import { accountName, refuseTooMany } from './sign-in.tsx';
+import { accountName, refuseTooMany, SingleSignOn } from './sign-in.tsx';
 
 const PATH = '/invitation';
 
@@ -121,12 +121,17 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
         </p>
       );
     return (
-      <PostForm action={`${PATH}/join`} form={form.values.name === undefined ? NO_INPUT : form}>
-        <HiddenFields fields={{ token: given }} />
-        <Field name="name" label="Your name" autocomplete="name" required maxLength={100} />
-        <NewPasswordField label="Password" />
-        <Submit>Accept</Submit>
-      </PostForm>
+      <>
+        <PostForm action={`${PATH}/join`} form={form.values.name === undefined ? NO_INPUT : form}>
+          <HiddenFields fields={{ token: given }} />
+          <Field name="name" label="Your name" autocomplete="name" required maxLength={100} />
+          <NewPasswordField label="Password" />
+          <Submit>Accept</Submit>
+        </PostForm>
+        {pages.openId?.settings.hasNewPeople && (
+          <SingleSignOn openId={pages.openId} to={`${PATH}?token=${given}`} />
+        )}
+      </>
     );
   }
 }

@@ -4,7 +4,7 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { createAccount } from '../../accounts/accounts.ts';
 import { placesOf } from '../../accounts/attempts.ts';
-import { membershipsOf } from '../../accounts/members.ts';
+import { type Membership, membershipsOf } from '../../accounts/members.ts';
 import { networkOf } from '../../accounts/networks.ts';
 import {
   findPassword,
@@ -23,6 +23,7 @@ import {
 } from '../../accounts/two-factor.ts';
 import { writeAct } from '../../operator/audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { ButtonLink } from '../kit/elements.tsx';
 import {
   Field,
   HiddenFields,
@@ -45,6 +46,7 @@ import {
   PENDING_COOKIE,
   pathWithin,
   personOf,
+  returnQuery,
   setPendingCookie,
   signInPerson,
 } from '../session.ts';
@@ -61,7 +63,7 @@ const signInForm = z.object({ email: emailField, password: presentPassword, to: 
 /** Signing in and out. */
 export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   const showForm = (reply: FastifyReply, form: FormState, status?: number) =>
-    sendSignIn(pages.mail !== 'none', reply, form, status);
+    sendSignIn(pages, reply, form, status);
 
   scope.get<{ Querystring: { to?: string } }>('/sign-in', async (request, reply) => {
     const to = accountPath(request.query.to);
@@ -84,9 +86,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     refuseTooMany(pages, reply, await attempts.count(attempt));
     if (!(await isPassword(stored, password, placesOf(attempt))) || stored === null) throw wrongPassword();
     await attempts.forgive(attempt);
-    const accounts = await membershipsOf(database, stored.personId);
-    if (accounts.length > 0 && !accounts.some(({ isActive }) => isActive))
-      throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
+    refuseDisabled(await membershipsOf(database, stored.personId));
     if (await hasTwoFactor(database, stored.personId)) {
       setPendingCookie(reply, await beginPendingSignIn(database, stored, pages.clock.now()));
       return `${CODE_PATH}?to=${encodeURIComponent(accountPath(to))}`;
@@ -106,6 +106,12 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
+/** @throws FormRefused if a person has accounts, and all of them are disabled. */
+export function refuseDisabled(accounts: readonly Membership[]): void {
+  if (accounts.length > 0 && !accounts.some(({ isActive }) => isActive))
+    throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
+}
+
 function wrongPassword(): FormRefused {
   return new FormRefused(401, { '': 'Incorrect e-mail address or password.' });
 }
@@ -115,8 +121,28 @@ export function accountPath(to: unknown): string {
   return pathWithin(to, ['account', 'admin', 'docs', 'explore', 'invitation', 'profile']) ?? '/account';
 }
 
-/** @param hasMail whether a visitor can request a new password. */
-function sendSignIn(hasMail: boolean, reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+/** The path that starts signing in through the OpenID Connect provider. @param to the path to return to. */
+export function singleSignOnPath(to: string): string {
+  return `/sign-in/openid${returnQuery(to) || '?to='}`;
+}
+
+/** The button of the OpenID Connect provider; nothing if the settings name none. */
+export function SingleSignOn({ openId, to }: Pick<Pages, 'openId'> & { to: string }): VNode | null {
+  return (
+    openId && (
+      <p>
+        <ButtonLink to={singleSignOnPath(to)}>Sign in with {openId.settings.name}</ButtonLink>
+      </p>
+    )
+  );
+}
+
+export function sendSignIn(
+  { mail, openId }: Pick<Pages, 'mail' | 'openId'>,
+  reply: FastifyReply,
+  form: FormState,
+  status?: number,
+): FastifyReply {
   const to = accountPath(form.values.to);
   return sendPage(
     reply,
@@ -127,10 +153,11 @@ function sendSignIn(hasMail: boolean, reply: FastifyReply, form: FormState, stat
         <Field name="password" label="Password" type="password" autocomplete="current-password" required />
         <Submit>Sign in</Submit>
       </PostForm>
+      <SingleSignOn openId={openId} to={to} />
       <p>
         New here? <a href={`/sign-up?to=${encodeURIComponent(to)}`}>Create an account</a>
       </p>
-      {hasMail ? (
+      {mail !== 'none' ? (
         <p>
           <a href="/forgot-password">Forgot your password?</a>
         </p>
@@ -217,13 +244,16 @@ async function finishSignIn(
 ): Promise<void> {
   const isKnown = isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
   await signInPerson(pages, request, reply, stored);
-  if (isKnown) return;
+  if (!isKnown) await informOfSignIn(pages, request, stored.personId);
+}
+
+/** Informs a person of a sign-in in a browser that is not known. */
+export async function informOfSignIn(pages: Pages, request: FastifyRequest, personId: number): Promise<void> {
   const facts = {
     at: new Date(pages.clock.now()).toISOString(),
     network: networkOf(request.ip),
     browser: (request.headers['user-agent'] ?? 'unknown').slice(0, 200),
   };
-  const { personId } = stored;
   await writeAct(pages.database, personId, { accountId: null, action: 'person.signed-in' });
   await notify(pages, pages.database, { personId, kind: 'new_sign_in', facts });
 }
@@ -244,13 +274,15 @@ const signUpForm = z.object({
 /** Registers the sign-up page. */
 export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
+  const showForm = (reply: FastifyReply, form: FormState, status?: number) =>
+    sendSignUp(pages, reply, form, status);
 
   scope.get<{ Querystring: { to?: string } }>('/sign-up', async (request, reply) => {
     if (request.session) return reply.redirect('/account', 303);
-    return sendSignUp(reply, { values: { to: request.query.to }, faults: {} });
+    return showForm(reply, { values: { to: request.query.to }, faults: {} });
   });
 
-  scope.post('/sign-up', onSubmit(signUpForm, sendSignUp, signUp));
+  scope.post('/sign-up', onSubmit(signUpForm, showForm, signUp));
 
   async function signUp(
     { email, name, password, to }: z.output<typeof signUpForm>,
@@ -274,7 +306,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
   }
 }
 
-function sendSignUp(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+function sendSignUp({ openId }: Pages, reply: FastifyReply, form: FormState, status?: number): FastifyReply {
   const to = accountPath(form.values.to);
   return sendPage(
     reply,
@@ -286,6 +318,7 @@ function sendSignUp(reply: FastifyReply, form: FormState, status?: number): Fast
         <NewPasswordField label="Password" />
         <Submit>Create account</Submit>
       </PostForm>
+      <SingleSignOn openId={openId} to={to} />
       <p>
         Already have an account? <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in</a>
       </p>
