@@ -135,7 +135,7 @@ export function acceptInvitation(
       'select from members where account_id = $1 and person_id = $2',
       [invitation.accountId, personId],
     );
-    // Whoever has become a member meanwhile keeps the role.
+    // A person who has become a member meanwhile keeps the role.
     if (!isMember) await setMember(client, { ...invitation, personId }, now);
     await client.query(
       'update people set email_confirmed_at = coalesce(email_confirmed_at, $2) where id = $1',

@@ -10,7 +10,7 @@ interface NewMessage {
   id?: string | undefined;
   channel: Channel;
   accountId: number | null;
-  /** Who gets a mail; null: a webhook, or an address that may belong to nobody. */
+  /** Who gets a mail; null: a webhook, or an address that may have no profile. */
   personId?: number | null;
   /** The type of an event, or the kind of a mail. */
   kind: string;

@@ -42,14 +42,14 @@ describe('person', () => {
   });
 
   test.for([
-    ['role nobody@shop.example operator', 1, 'nobody@shop.example belongs to nobody here.\n'],
+    ['role unknown@shop.example operator', 1, 'unknown@shop.example has no profile here.\n'],
     ['role no-address operator', 1, expect.stringContaining('must be an e-mail address')],
     [
       'role ann@shop.example owner',
       1,
       expect.stringContaining('"operator"|"support"|"finance"|"observer"|"none"'),
     ],
-    ['reset2fa nobody@shop.example', 1, 'nobody@shop.example belongs to nobody here.\n'],
+    ['reset2fa unknown@shop.example', 1, 'unknown@shop.example has no profile here.\n'],
   ] as const)('%s is refused with a reason', async ([line, code, stderr]) => {
     expect(await command.run(`person ${line}`)).toEqual({ code, stdout: '', stderr });
   });
@@ -95,7 +95,7 @@ describe('member', () => {
     for (const [line, stderr] of [
       [`member remove ${at} ${email}`, 'An account needs an owner.\n'],
       [`member set ${at} ${email} --role admin`, 'An account needs an owner.\n'],
-      [`member set ${at} nobody@shop.example --role admin`, 'nobody@shop.example belongs to nobody here.\n'],
+      [`member set ${at} unknown@shop.example --role admin`, 'unknown@shop.example has no profile here.\n'],
       ['member list --account 99999999', 'Account 99999999 does not exist.\n'],
     ])
       expect(await command.run(line ?? '')).toEqual({ code: 1, stdout: '', stderr });

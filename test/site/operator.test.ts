@@ -177,8 +177,8 @@ describe('access to the console', () => {
       409,
       expect.stringContaining('another operator changes your role'),
     ]);
-    const nobody = await who.post('/admin/staff', { email: 'nobody@in.example', role: 'observer' });
-    expect([nobody.status, nobody.text]).toEqual([404, expect.stringContaining('the person signs up first')]);
+    const unknown = await who.post('/admin/staff', { email: 'unknown@in.example', role: 'observer' });
+    expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('the person signs up first')]);
     const list = await who.post('/admin/staff', { email: 'colleague@in.example', role: 'finance' });
     expect(list.text).toContain('colleague@in.example A customer Finance');
   });

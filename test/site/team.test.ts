@@ -89,7 +89,7 @@ describe('an invitation', () => {
     expect((await again.post('/sign-in', { email, password: PASSWORD })).status).toBe(200);
   });
 
-  test('is accepted by the person whom it was sent to, and by nobody else who has the link', async () => {
+  test('is accepted by the person whom it was sent to, and by no other who has the link', async () => {
     const other = await signedIn(souk);
     const third = await signedIn(souk);
     const { rows } = await souk.database.query<{ email: string }>('select email from people where id = $1', [

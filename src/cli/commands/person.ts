@@ -67,7 +67,7 @@ async function resetTwoFactor(context: Context, given: Given): Promise<Report> {
 
 async function knownPerson({ database }: Context, address: string): Promise<Person> {
   const person = await findPersonByEmail(database, address);
-  if (!person) throw new OperatorError(`${address} belongs to nobody here.`);
+  if (!person) throw new OperatorError(`${address} has no profile here.`);
   return person;
 }
 

@@ -32,7 +32,7 @@ interface Recipient {
   topicsOff: Topic[];
 }
 
-const NOBODY: Recipient = { name: '', isConfirmed: false, isActive: false, topicsOff: [] };
+const NO_PERSON: Recipient = { name: '', isConfirmed: false, isActive: false, topicsOff: [] };
 
 /** All mails go through one server. */
 const LIMITS = { atOnce: 4, perHost: 4, perAccount: 4, hostsPerAccount: 1 };
@@ -76,7 +76,7 @@ export function createMailSender(deps: MailSenderDeps): Sender {
 
     async prepare(mails) {
       const recipients = await recipientsOf(database, mails);
-      return (mail) => attempt(deps, send, mail, recipients.get(mail.id) ?? NOBODY);
+      return (mail) => attempt(deps, send, mail, recipients.get(mail.id) ?? NO_PERSON);
     },
   };
 }

@@ -50,7 +50,7 @@ type PersonMail =
   | 'password_changed'
   | 'two_factor_changed';
 
-/** A mail to an address that may belong to nobody. `accountId`: the account that it is about; null: none that exists. */
+/** A mail to an address that may have no profile. `accountId`: the account that it is about; null: none that exists. */
 type AddressNotice = {
   [Name in AddressMail]: { accountId: number | null; kind: Name; to: string; facts: FactsOf<Name> };
 }[AddressMail];

@@ -8,7 +8,7 @@ create table outbox (
   channel text not null check (channel in ('mail', 'webhook')),
   -- null: a mail about a person or to an address.
   account_id bigint references accounts check (channel = 'mail' or account_id is not null),
-  -- Who gets a mail; null: a webhook, or an address that may belong to nobody.
+  -- Who gets a mail; null: a webhook, or an address that may have no profile.
   person_id bigint references people on delete cascade,
   -- The type of the event, or the kind of the mail.
   kind text not null,

@@ -56,51 +56,7 @@ export function registerAccountAudit(scope: FastifyInstance, { database }: Pages
     });
   });
 
-  scope.get(PATH, async (request, reply) => {
-    const form = readForm(filter, request.query);
-    const { before, ...asked } = form.ok ? form.input : {};
-    const { liveAccountId } = customerOf(request);
-    const found = form.ok
-      ? await accountLines(database, liveAccountId, asked, { before, limit: LINES_A_PAGE + 1 })
-      : [];
-    const { action, actor, from, to, before: cursor } = form.values;
-    const filters = { action, actor, from, to };
-    const list = pageOf(found, LINES_A_PAGE, { ...filters, before: cursor }, ({ id }) => id);
-    const links = ['csv', 'json'].map((type) => (
-      <ButtonLink key={type} to={addressOf(`${PATH}.${type}`, filters)} download>
-        {type.toUpperCase()}
-      </ButtonLink>
-    ));
-    return sendPage(
-      reply,
-      <ListPage
-        title="Audit log"
-        lead="What people and keys did in this account. Lines cannot be changed, and are kept for at least 400 days."
-        styles={[]}
-        filter={
-          <FilterForm path={PATH} values={filters} faults={form.faults} links={links}>
-            <Choice
-              name="action"
-              label="Action"
-              options={[
-                ['', 'All'],
-                ...Object.entries(AUDIT_ACTIONS).map(([name, text]) => [name, text] as const),
-              ]}
-            />
-            <Field name="actor" label="Person or key" maxLength={100} />
-            <Field name="from" label="From" type="date" />
-            <Field name="to" label="To" type="date" />
-          </FilterForm>
-        }
-        path={PATH}
-        list={list}
-        cursor="before"
-      >
-        <LineTable rows={list.items} />
-      </ListPage>,
-      form.ok ? 200 : 400,
-    );
-  });
+  scope.get(PATH, async (request, reply) => showLines(database, request, reply));
 
   scope.get(`${PATH}.csv`, async (request, reply) => {
     const lines = linesOf(request);
@@ -121,6 +77,56 @@ export function registerAccountAudit(scope: FastifyInstance, { database }: Pages
     const asked: AccountFilter = form.input;
     return allAccountLines(database, customerOf(request).liveAccountId, asked);
   }
+}
+
+async function showLines(
+  database: Pages['database'],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const form = readForm(filter, request.query);
+  const { before, ...asked } = form.ok ? form.input : {};
+  const { liveAccountId } = customerOf(request);
+  const found = form.ok
+    ? await accountLines(database, liveAccountId, asked, { before, limit: LINES_A_PAGE + 1 })
+    : [];
+  const { action, actor, from, to, before: cursor } = form.values;
+  const filters = { action, actor, from, to };
+  const list = pageOf(found, LINES_A_PAGE, { ...filters, before: cursor }, ({ id }) => id);
+  const links = ['csv', 'json'].map((type) => (
+    <ButtonLink key={type} to={addressOf(`${PATH}.${type}`, filters)} download>
+      {type.toUpperCase()}
+    </ButtonLink>
+  ));
+  return sendPage(
+    reply,
+    <ListPage
+      title="Audit log"
+      lead="What people and keys did in this account. Lines cannot be changed, and are kept for at least 400 days."
+      styles={[]}
+      filter={
+        <FilterForm path={PATH} values={filters} faults={form.faults} links={links}>
+          <Choice
+            name="action"
+            label="Action"
+            options={[
+              ['', 'All'],
+              ...Object.entries(AUDIT_ACTIONS).map(([name, text]) => [name, text] as const),
+            ]}
+          />
+          <Field name="actor" label="Person or key" maxLength={100} />
+          <Field name="from" label="From" type="date" />
+          <Field name="to" label="To" type="date" />
+        </FilterForm>
+      }
+      path={PATH}
+      list={list}
+      cursor="before"
+    >
+      <LineTable rows={list.items} />
+    </ListPage>,
+    form.ok ? 200 : 400,
+  );
 }
 
 async function* jsonOf(lines: AsyncIterable<AccountLine>): AsyncGenerator<string> {

@@ -96,7 +96,7 @@ export function OwnData({ erasure: { eraseAt }, form }: { erasure: Erasure; form
       </p>
       <p class="hint">
         One JSON document: members, keys without their secrets, purchases, ledger, usage, calls, batches,
-        schedules, trackers and webhooks. What is stored about you is in your <a href="/profile">profile</a>.
+        schedules, trackers and webhooks. Your own data is in your <a href="/profile">profile</a>.
       </p>
       {eraseAt ? <PlannedErasure at={eraseAt} /> : <EraseForm form={form} />}
     </Card>

@@ -68,7 +68,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
     const { liveAccountId: accountId, accountName, personId, email: by } = customerOf(request);
     requireOwnerFor(request, role);
     if (pages.mail === 'none')
-      throw new FormRefused(409, { '': 'This service sends no mails, so nobody can be invited.' });
+      throw new FormRefused(409, { '': 'This service sends no mails, so it cannot invite anybody.' });
     refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
     await inTransaction(database, async (client) => {
       const asked = { accountId, email, role, by: personId };

@@ -27,7 +27,7 @@ import { registerStorage } from './storage.tsx';
 import { registerUpstream } from './upstream.tsx';
 
 /** Who may change something, besides operators. */
-const NOBODY: readonly InstallationRole[] = [];
+const OPERATORS: readonly InstallationRole[] = [];
 const SUPPORT: readonly InstallationRole[] = ['support'];
 const FINANCE: readonly InstallationRole[] = ['finance'];
 
@@ -36,26 +36,26 @@ const OPERATOR_PAGES: readonly (readonly [
   register: (scope: FastifyInstance, pages: Pages) => void,
   may: readonly InstallationRole[],
 ])[] = [
-  [registerConsole, NOBODY],
-  [registerAccountSearch, NOBODY],
+  [registerConsole, OPERATORS],
+  [registerAccountSearch, OPERATORS],
   [registerNewAccount, SUPPORT],
-  [registerAccountPage, NOBODY],
+  [registerAccountPage, OPERATORS],
   [registerAccountActions, SUPPORT],
   // Support grants at most the units of a setting.
   [registerPackGrants, [...SUPPORT, ...FINANCE]],
   [registerSubscriptionGrants, FINANCE],
-  [registerOwnership, NOBODY],
+  [registerOwnership, OPERATORS],
   [registerPurchases, FINANCE],
   [registerOffers, FINANCE],
-  [registerUpstream, NOBODY],
-  [registerErrors, NOBODY],
-  [registerMails, NOBODY],
-  [registerReports, NOBODY],
-  [registerStorage, NOBODY],
-  [registerAnnouncementPage, NOBODY],
-  [registerIncidents, NOBODY],
-  [registerAudit, NOBODY],
-  [registerStaff, NOBODY],
+  [registerUpstream, OPERATORS],
+  [registerErrors, OPERATORS],
+  [registerMails, OPERATORS],
+  [registerReports, OPERATORS],
+  [registerStorage, OPERATORS],
+  [registerAnnouncementPage, OPERATORS],
+  [registerIncidents, OPERATORS],
+  [registerAudit, OPERATORS],
+  [registerStaff, OPERATORS],
 ];
 
 /** Registers the console, for people with a role in the installation, and for programs that send the operator token. */

@@ -46,7 +46,7 @@ export function registerStaff(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
   ): Promise<string> {
     const person = await findPersonByEmail(database, email);
-    if (!person) throw new FormRefused(404, { email: 'belongs to nobody here: the person signs up first' });
+    if (!person) throw new FormRefused(404, { email: 'has no profile here: the person signs up first' });
     if (person.id === request.session?.personId)
       throw new FormRefused(409, { email: 'is yours: another operator changes your role' });
     await personActs.setRole(operatingOf(pages, request), person.id, role === NONE ? null : role);
@@ -78,7 +78,7 @@ export function registerStaff(scope: FastifyInstance, pages: Pages): void {
   }
 }
 
-const StaffTable = tableOf<Person>('Staff', 'Nobody has a role yet.', [
+const StaffTable = tableOf<Person>('Staff', 'No person has a role yet.', [
   ['E-mail address', ({ email }) => email, 'row'],
   ['Name', ({ name }) => name],
   ['Role', ({ installationRole }) => installationRole && TEXTS[installationRole]],
@@ -125,7 +125,7 @@ export function registerClaim(
       reply,
       <NarrowPage title="First operator">
         <p>
-          Nobody operates this installation yet. Enter the value of <code>ADMIN_TOKEN</code> to become its
+          This installation has no operator yet. Enter the value of <code>ADMIN_TOKEN</code> to become its
           operator. After that, operators give other people their roles.
         </p>
         <PostForm action={CLAIM_PATH} form={{ ...form, values: {} }}>

@@ -29,6 +29,8 @@ const joinForm = z.object({ token, name: accountName, password: newPassword });
  */
 export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
+  const show = (reply: FastifyReply, form: FormState, status?: number) =>
+    showInvitation(pages, reply, form, status);
   scope.get(PATH, async (request, reply) => {
     const form = readForm(acceptForm, request.query);
     return show(reply, { values: form.values, faults: {} });
@@ -74,66 +76,71 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
     await signInPerson(pages, request, reply, { personId, digest });
     return `/account/${invitation.accountId}`;
   }
+}
 
-  async function show(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
-    const { session } = reply.request;
-    const parsed = token.safeParse(form.values.token);
-    const invitation = parsed.success ? await findInvitation(database, parsed.data, clock.now()) : null;
-    if (!invitation || !parsed.success) throw spent();
-    const { accountName: name, role, email } = invitation;
-    return sendPage(
-      reply,
-      <NarrowPage title="Invitation" heading={`Invitation to ${name}`}>
-        <p>
-          For <strong>{email}</strong>, as {ROLE_TEXTS[role][0].toLowerCase()}: {ROLE_TEXTS[role][1]}.
-        </p>
-        {session?.email === email ? (
-          <PostForm action={`${PATH}/accept`} form={form}>
-            <HiddenFields fields={{ token: parsed.data }} />
-            <Submit>Accept</Submit>
-          </PostForm>
-        ) : (
-          await strangerPart(invitation, parsed.data, form, session?.email)
-        )}
-      </NarrowPage>,
-      status,
-    );
-  }
-
-  /** What somebody sees who has not signed in with the invited address. */
-  async function strangerPart(
-    { email }: Invitation,
-    given: string,
-    form: FormState,
-    signedInAs: string | undefined,
-  ): Promise<VNode> {
-    const signIn = `/sign-in${returnQuery(`${PATH}?token=${given}`)}`;
-    if (signedInAs !== undefined)
-      return (
-        <p>
-          You are signed in as {signedInAs}. Sign out, and open the link again as {email}.
-        </p>
-      );
-    if (await isEmailTaken(database, email))
-      return (
-        <p>
-          <a href={signIn}>Sign in</a> to accept it.
-        </p>
-      );
-    return (
-      <>
-        <PostForm action={`${PATH}/join`} form={form.values.name === undefined ? NO_INPUT : form}>
-          <HiddenFields fields={{ token: given }} />
-          <Field name="name" label="Your name" autocomplete="name" required maxLength={100} />
-          <NewPasswordField label="Password" />
+/** Sends the page of the invitation whose token a form has. */
+async function showInvitation(
+  pages: Pages,
+  reply: FastifyReply,
+  form: FormState,
+  status?: number,
+): Promise<FastifyReply> {
+  const { database, clock } = pages;
+  const { session } = reply.request;
+  const parsed = token.safeParse(form.values.token);
+  const invitation = parsed.success ? await findInvitation(database, parsed.data, clock.now()) : null;
+  if (!invitation || !parsed.success) throw spent();
+  const { accountName: name, role, email } = invitation;
+  return sendPage(
+    reply,
+    <NarrowPage title="Invitation" heading={`Invitation to ${name}`}>
+      <p>
+        For <strong>{email}</strong>, as {ROLE_TEXTS[role][0].toLowerCase()}: {ROLE_TEXTS[role][1]}.
+      </p>
+      {session?.email === email ? (
+        <PostForm action={`${PATH}/accept`} form={form}>
+          <HiddenFields fields={{ token: parsed.data }} />
           <Submit>Accept</Submit>
         </PostForm>
-        {pages.openId?.settings.hasNewPeople && (
-          <SingleSignOn openId={pages.openId} to={`${PATH}?token=${given}`} />
-        )}
-      </>
+      ) : (
+        await strangerPart(pages, invitation, { token: parsed.data, form, signedInAs: session?.email })
+      )}
+    </NarrowPage>,
+    status,
+  );
+}
+
+/** What somebody sees who has not signed in with the invited address. */
+async function strangerPart(
+  { database, openId }: Pages,
+  { email }: Invitation,
+  about: { token: string; form: FormState; signedInAs: string | undefined },
+): Promise<VNode> {
+  const { token: given, form, signedInAs } = about;
+  const signIn = `/sign-in${returnQuery(`${PATH}?token=${given}`)}`;
+  if (signedInAs !== undefined)
+    return (
+      <p>
+        You are signed in as {signedInAs}. Sign out, and open the link again as {email}.
+      </p>
     );
-  }
+  if (await isEmailTaken(database, email))
+    return (
+      <p>
+        <a href={signIn}>Sign in</a> to accept it.
+      </p>
+    );
+  return (
+    <>
+      <PostForm action={`${PATH}/join`} form={form.values.name === undefined ? NO_INPUT : form}>
+        <HiddenFields fields={{ token: given }} />
+        <Field name="name" label="Your name" autocomplete="name" required maxLength={100} />
+        <NewPasswordField label="Password" />
+        <Submit>Accept</Submit>
+      </PostForm>
+      {openId?.settings.hasNewPeople && <SingleSignOn openId={openId} to={`${PATH}?token=${given}`} />}
+    </>
+  );
 }
 
 function noteJoined(personId: number) {

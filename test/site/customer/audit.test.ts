@@ -88,7 +88,7 @@ test('acts of the operator, of the test account and of members about themselves 
   expect(JSON.stringify(found)).not.toContain('staff.example');
 });
 
-test('are read, filtered and exported by owners and admins, and by nobody else', async () => {
+test('are read, filtered and exported by owners and admins only', async () => {
   const admin = await member('admin');
   await owner.visitor.post('/account/settings/name', { name: 'First' });
   await admin.visitor.post('/account/settings/name', { name: 'Second' });
