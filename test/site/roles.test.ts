@@ -252,6 +252,13 @@ test('an account of others and an account that does not exist have the same answ
 });
 
 describe('the API', () => {
+  // The requests as operator pause and resume the queues, including that of batches, in any order.
+  test.beforeAll(async () => {
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const resume = { method: 'PUT', headers };
+    expect((await souk.clientOf('').raw('/admin/queues/api/queues/resume', resume)).status).toBe(200);
+  });
+
   interface Asked {
     route: string;
     headers: Record<string, string>;
