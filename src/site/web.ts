@@ -14,13 +14,12 @@ import { registerJobList, registerJobPage } from './customer/jobs.tsx';
 import { registerKeys, registerTestMode } from './customer/keys.tsx';
 import { registerLedger } from './customer/ledger.tsx';
 import { registerOverview } from './customer/overview.tsx';
-import { registerOwnData } from './customer/own-data.tsx';
 import { registerPlans } from './customer/plans.tsx';
 import { registerProfile } from './customer/profile.tsx';
 import { registerPurchasePage } from './customer/purchases.tsx';
 import { registerRenewals } from './customer/renewals.tsx';
 import { registerSchedules } from './customer/schedules.tsx';
-import { registerNotices, registerSettings } from './customer/settings.tsx';
+import { registerAccountData, registerNotices, registerSettings } from './customer/settings.tsx';
 import { registerTeam } from './customer/team.tsx';
 import { registerTopUp } from './customer/top-up.tsx';
 import { registerTrackers } from './customer/trackers.tsx';
@@ -82,7 +81,7 @@ const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Abili
   [registerAccountAudit, 'people'],
   [registerSettings, 'people'],
   [registerNotices, null],
-  [registerOwnData, 'ownership'],
+  [registerAccountData, 'ownership'],
   [registerUsage, 'work'],
   [registerLedger, 'work'],
   [registerJobList, 'work'],

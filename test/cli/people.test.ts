@@ -46,7 +46,7 @@ describe('person', () => {
     ['role no-address operator', 1, expect.stringContaining('must be an e-mail address')],
     [
       'role ann@shop.example owner',
-      2,
+      1,
       expect.stringContaining('"operator"|"support"|"finance"|"observer"|"none"'),
     ],
     ['reset2fa unknown@shop.example', 1, 'unknown@shop.example has no profile here.\n'],

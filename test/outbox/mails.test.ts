@@ -123,7 +123,7 @@ describe('a mail', () => {
     }
     const about = received.find(({ subject }) => subject === '20 % of your units are left');
     expect(about?.text).toContain('1,200 of the 10,000 units of your packs are left.');
-    expect(about?.html).toContain(`<a href="${PUBLIC_URL}/account/plans"`);
+    expect(about?.html).toContain(`<a href="${PUBLIC_URL}/account/${accountId}/plans"`);
   });
 
   test('is tried again after a reply 451 and after a broken connection, and sent once when the server takes it', async ({

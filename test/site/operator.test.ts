@@ -225,7 +225,7 @@ describe('the first operator', () => {
     const both = [await signUp('one@in.example'), await signUp('two@in.example')];
     for (const who of both) await who.get('/admin/claim');
     const pages = await Promise.all(both.map((who) => who.post('/admin/claim', { token: TOKEN })));
-    expect(pages.map(({ status }) => status).sort()).toEqual([200, 404]);
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([200, 404]));
     const { rowCount } = await fresh.database.query(
       "select from people where installation_role = 'operator'",
     );
@@ -517,7 +517,7 @@ describe('people with the role support', () => {
       expect.stringContaining('You can grant 4,000 more'),
     ]);
     const both = await Promise.all([grantTo(who, other, 3_000), grantTo(who, other, 3_000)]);
-    expect(both.map(([status]) => status).sort()).toEqual([200, 409]);
+    expect(new Set(both.map(([status]) => status))).toEqual(new Set([200, 409]));
     expect([await unitsOf(one), await unitsOf(other)]).toEqual([6_000, 3_000]);
 
     const colleague = (await staffOf(souk, 'support')).visitor;

@@ -20,7 +20,6 @@ import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { clearSessionCookie, customerOf, personOf } from '../session.ts';
 import { verifyPassword } from '../visitor/sign-in.tsx';
-import { showSettings } from './settings.tsx';
 
 const PATH = '/account/settings';
 
@@ -36,9 +35,8 @@ const erasureForm = z.object({
 });
 
 /** Registers the download of the account's data, and the request to erase it. */
-export function registerOwnData(scope: FastifyInstance, pages: Pages): void {
+export function registerOwnData(scope: FastifyInstance, pages: Pages, show: ShowForm): void {
   const { database, clock } = pages;
-  const show: ShowForm = (reply, form, status) => showSettings(pages, reply, { erasure: form }, status);
   const inProgress = new Set<number>();
 
   scope.get('/account/data.json', async (request, reply) => {

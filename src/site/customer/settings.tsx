@@ -16,7 +16,7 @@ import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { accountName, singleSignOnPath } from '../visitor/sign-in.tsx';
-import { OwnData } from './own-data.tsx';
+import { OwnData, registerOwnData } from './own-data.tsx';
 
 const PATH = '/account/settings';
 
@@ -43,8 +43,15 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   );
 }
 
+/** Registers the download and the erasure of the account's data, whose forms are on the page of the settings. */
+export function registerAccountData(scope: FastifyInstance, pages: Pages): void {
+  registerOwnData(scope, pages, (reply, form, status) =>
+    showSettings(pages, reply, { erasure: form }, status),
+  );
+}
+
 /** Shows the settings of the account, with forms that were refused. */
-export async function showSettings(
+async function showSettings(
   pages: Pages,
   reply: FastifyReply,
   forms: ShownForms,
