@@ -206,27 +206,14 @@ export async function enterAccount(
   const role = row.role ?? 'viewer';
   const apiKey = apiKeyOf(token, accountId, role);
   if (!hasKey) {
-    await database.query(
-      // Waits for a change of the role or of the requirement, after which it makes no key.
-      `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share),
-         open as (select from accounts where id = $6 and ($9 or not sso_required) for share)
-       insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
-       select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
-       from web_sessions where token_hash = $4 and ($8::text is null or exists (select from role))
-         and exists (select from open)
-       on conflict (hash) do nothing`,
-      [
-        hashKey(apiKey),
-        accountId,
-        new Date(now),
-        session.tokenHash,
-        PAGE_SCOPES[role],
-        liveAccountId,
-        session.personId,
-        row.role,
-        mayLackSso,
-      ],
-    );
+    await createPagesKey(database, session, {
+      keyHash: hashKey(apiKey),
+      accountId,
+      liveAccountId,
+      role: row.role,
+      mayLackSso,
+      now,
+    });
     if (isStaff) await onStaff(liveAccountId);
   }
   if (session.lastAccountId !== liveAccountId && !isStaff)
@@ -235,6 +222,46 @@ export async function enterAccount(
       liveAccountId,
     ]);
   return { accountId, liveAccountId, accountName, role, isStaff, others, apiKey };
+}
+
+/**
+ * Creates the key of the pages of an account for a session. It waits for a change of the role, or of what the account requires,
+ * after which it creates none.
+ * @param role null: the person is no member, and reads as a viewer.
+ */
+async function createPagesKey(
+  database: Database,
+  session: Session,
+  about: {
+    keyHash: Buffer;
+    accountId: number;
+    liveAccountId: number;
+    role: Role | null;
+    mayLackSso: boolean;
+    now: number;
+  },
+): Promise<void> {
+  const { keyHash, accountId, liveAccountId, role, mayLackSso, now } = about;
+  await database.query(
+    `with role as (select from members where account_id = $6 and person_id = $7 and role = $8 for share),
+       open as (select from accounts where id = $6 and ($9 or not sso_required) for share)
+     insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose, session, person_id, scopes)
+     select $1, $2, 'pages', $3, expires_at, 'pages', token_hash, person_id, $5
+     from web_sessions where token_hash = $4 and ($8::text is null or exists (select from role))
+       and exists (select from open)
+     on conflict (hash) do nothing`,
+    [
+      keyHash,
+      accountId,
+      new Date(now),
+      session.tokenHash,
+      PAGE_SCOPES[role ?? 'viewer'],
+      liveAccountId,
+      session.personId,
+      role,
+      mayLackSso,
+    ],
+  );
 }
 
 export async function endSession(database: Queryable, tokenHash: Buffer): Promise<void> {

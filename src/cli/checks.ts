@@ -90,20 +90,19 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   }
 
   if (openId) {
-    const { begin } = createOpenId(openId, systemClock);
-    await check('single sign-on', async () => {
-      await begin(`${settings.PUBLIC_URL ?? ''}/sign-in/openid/callback`, '/account').catch(
-        (error: unknown) => {
-          throw error instanceof OpenIdFailed
-            ? new Error(`OIDC_ISSUER cannot be used: ${error.reason}`)
-            : error;
-        },
-      );
-      return { message: 'the provider answers' };
-    });
+    const found = openId;
+    await check('single sign-on', () => singleSignOn(found, settings));
   }
   await check('data provider', () => provider(settings, own));
   return checks;
+}
+
+async function singleSignOn(openId: OpenIdSettings, { PUBLIC_URL = '' }: Config): Promise<Result> {
+  const { begin } = createOpenId(openId, systemClock);
+  await begin(`${PUBLIC_URL}/sign-in/openid/callback`, '/account').catch((error: unknown) => {
+    throw error instanceof OpenIdFailed ? new Error(`OIDC_ISSUER cannot be used: ${error.reason}`) : error;
+  });
+  return { message: 'the provider answers' };
 }
 
 async function migrations(databaseUrl: string): Promise<{ message: string }> {

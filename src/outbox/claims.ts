@@ -88,8 +88,7 @@ async function firstDue(
       left join unnest($9::bigint[]) with ordinality as served (account_id, number) using (account_id)
       where turn <= $6
       order by turn + cardinality(array_positions($7::bigint[], account_id)), served.number nulls first,
-        next_attempt_at, id
-      limit $8`,
+        next_attempt_at, id limit $8`,
     values: [
       new Date(now),
       perHost,

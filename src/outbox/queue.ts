@@ -188,11 +188,8 @@ export async function recordOutcome(
         update outbox set attempts = attempts + 1, retries = retries + 1, state = $3, next_attempt_at = $4,
           finished_at = $5, expires_at = case when $5::timestamptz is null then expires_at else $12 end,
           claimed_until = null, last_status = $7, last_error = $8
-        where id = $1 and claimed_until = $2
-        returning id, attempts
-      ), counted as (
-        select * from numbered union all select * from judged
-      ), forgotten as (
+        where id = $1 and claimed_until = $2 returning id, attempts
+      ), counted as (select * from numbered union all select * from judged), forgotten as (
         delete from outbox_attempts a using counted c where a.message_id = c.id and a.number <= c.attempts - $11
       )
       insert into outbox_attempts (message_id, number, at, status, error, duration_ms, response)

@@ -178,7 +178,10 @@ describe('access to the console', () => {
       expect.stringContaining('another operator changes your role'),
     ]);
     const unknown = await who.post('/admin/staff', { email: 'unknown@in.example', role: 'observer' });
-    expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('the person signs up first')]);
+    expect([unknown.status, unknown.text]).toEqual([
+      404,
+      expect.stringContaining('the person signs up first'),
+    ]);
     const list = await who.post('/admin/staff', { email: 'colleague@in.example', role: 'finance' });
     expect(list.text).toContain('colleague@in.example A customer Finance');
   });

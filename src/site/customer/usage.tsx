@@ -323,18 +323,20 @@ function Drawing(props: { size: keyof typeof SIZES; series: UsageSeries; measure
             })}
             {/* Counted from the end, so that today has a label. */}
             {(days.length - 1 - i) % labelEvery === 0 && (
-              <text
-                x={round(x.bandwidth() / 2)}
-                y={height - 8}
-                text-anchor={i === days.length - 1 ? 'end' : 'middle'}
-              >
-                {SHORT_DAY.format(new Date(day.day))}
-              </text>
+              <DayLabel day={day} x={x.bandwidth() / 2} y={height - 8} isLast={i === days.length - 1} />
             )}
           </g>
         ))}
       </svg>
     </div>
+  );
+}
+
+function DayLabel({ day, x, y, isLast }: { day: UsageDay; x: number; y: number; isLast: boolean }): VNode {
+  return (
+    <text x={round(x)} y={y} text-anchor={isLast ? 'end' : 'middle'}>
+      {SHORT_DAY.format(new Date(day.day))}
+    </text>
   );
 }
 

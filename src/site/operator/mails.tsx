@@ -81,17 +81,7 @@ export function registerMails(scope: FastifyInstance, pages: Pages): void {
       reply,
       <Page title="Mail" heading={nameOf(mail)} path={PATH}>
         <Card>
-          <Facts
-            facts={[
-              ['To', <Recipient key="to" mail={mail} />],
-              ['State', <ToneTag key="state" of={STATES[mail.state]} />],
-              ['Attempts', mail.attempts],
-              mail.lastError !== null && ['Reason', mail.lastError],
-              ['Created', <Time key="created" at={mail.createdAt} />],
-              mail.nextAttemptAt !== null && ['Next attempt', <Time key="next" at={mail.nextAttemptAt} />],
-              mail.finishedAt !== null && ['Ended', <Time key="ended" at={mail.finishedAt} />],
-            ]}
-          />
+          <MailFacts mail={mail} />
           {mail.log.length > 0 && <Attempts rows={mail.log} />}
         </Card>
         {text === null ? (
@@ -106,6 +96,22 @@ export function registerMails(scope: FastifyInstance, pages: Pages): void {
       </Page>,
     );
   }
+}
+
+function MailFacts({ mail }: { mail: Message }): VNode {
+  return (
+    <Facts
+      facts={[
+        ['To', <Recipient key="to" mail={mail} />],
+        ['State', <ToneTag key="state" of={STATES[mail.state]} />],
+        ['Attempts', mail.attempts],
+        mail.lastError !== null && ['Reason', mail.lastError],
+        ['Created', <Time key="created" at={mail.createdAt} />],
+        mail.nextAttemptAt !== null && ['Next attempt', <Time key="next" at={mail.nextAttemptAt} />],
+        mail.finishedAt !== null && ['Ended', <Time key="ended" at={mail.finishedAt} />],
+      ]}
+    />
+  );
 }
 
 const Attempts = tableOf<LoggedAttempt>('Attempts', 'No attempts.', [

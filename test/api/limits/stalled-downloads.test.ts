@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { asinsFrom, finished, startBatch } from '../../support/batches.ts';
 import { test } from '../../support/souk-test.ts';
 
-test.override('soukOptions', { limits: { downloads: 1, downloadStallMs: 1_500 } });
+test.override('soukOptions', { limits: { downloads: 1, downloadStallMs: 4_000 } });
 
 /** The size of the results: more than the buffers of both ends of a connection hold. */
 const RESULTS_BYTES = 24 * 1024 * 1024;
@@ -28,7 +28,7 @@ test('closes a download whose client has stopped reading, and no other', async (
   const [response] = (await once(stalled, 'response')) as [IncomingMessage];
   // The body is not read. The slot is free again when the gateway has closed the connection.
   await expect
-    .poll(async () => (await client.get(path, { headers })).body.length, { timeout: 20_000, interval: 200 })
+    .poll(async () => (await client.get(path, { headers })).body.length, { timeout: 30_000, interval: 200 })
     .toBe(RESULTS_BYTES);
   await expect(response.toArray()).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
