@@ -1,12 +1,32 @@
-import type { FastifyInstance, RouteOptions } from 'fastify';
-import { type AuditAction, writeAct } from '../operator/audit.ts';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { type AccountAction, writeAct } from '../operator/account-audit.ts';
 import type { Pages } from './pages.ts';
+
+/** What a request has done. */
+interface PageAct {
+  action: AccountAction;
+  target?: string | null;
+  /** Default: the account of the page. */
+  accountId?: number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a page says about its lines in the audit log; null: its address says it. */
+    acts: PageAct[] | null;
+  }
+}
+
+/** Says what a request has done where its address does not. Without acts it has done nothing. */
+export function noteActs(request: FastifyRequest, ...acts: PageAct[]): void {
+  request.acts = acts;
+}
 
 /**
  * What the forms of customers' pages do, by their route, for the audit log. null: the page calls the API, which writes the line;
  * or it makes a call, which is in the list of calls; or it changes nothing.
  */
-const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
+const PAGE_ACTS: Readonly<Record<string, AccountAction | null>> = {
   '/account/checkout': 'purchase.begun',
   '/account/orders/:orderId/cancel': 'purchase.cancelled',
   '/account/renewals/:id/cancel': 'renewal.changed',
@@ -40,7 +60,7 @@ const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
   '/profile/password': 'person.password-changed',
   '/profile/email': 'person.email-changed',
   '/profile/confirm-email': null,
-  '/profile/accounts': null,
+  '/profile/accounts': 'account.created',
   '/profile/erase': null,
   '/profile/two-factor/begin': null,
   '/profile/two-factor/confirm': 'person.two-factor-changed',
@@ -50,16 +70,24 @@ const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
 /** Pages whose forms all call the API. */
 const BY_API = /^\/(explore|account\/(schedules|trackers|webhooks))(\/|$)/;
 
-/** Writes a line of the audit log for each form of the pages in a scope that has changed something, before its answer is sent. */
+/** Writes the lines of the audit log for what requests to the pages of a scope have done, before they are answered. */
 export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 'database'>): void {
+  scope.decorateRequest('acts', null);
   scope.addHook('onRoute', requireAct);
-  scope.addHook('onSend', async ({ method, routeOptions, session, entered, params, body }, reply) => {
-    const action = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
-    if (!action || !session || reply.statusCode >= 400) return;
-    const { id, orderId } = params as { id?: string; orderId?: string };
-    const target = id ?? orderId ?? targetOf(body);
-    await writeAct(database, session.personId, { accountId: entered?.accountId ?? null, action, target });
+  scope.addHook('onSend', async (request, reply) => {
+    const { session, entered } = request;
+    if (!session || reply.statusCode >= 400) return;
+    const accountId = entered?.accountId ?? null;
+    for (const act of request.acts ?? actOfAddress(request))
+      await writeAct(database, session.personId, { accountId, ...act });
   });
+}
+
+function actOfAddress({ method, routeOptions, params, body }: FastifyRequest): PageAct[] {
+  const action = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
+  if (!action) return [];
+  const { id, orderId } = params as { id?: string; orderId?: string };
+  return [{ action, target: id ?? orderId ?? targetOf(body) }];
 }
 
 /** @throws if a form has no entry in the table. */
@@ -71,7 +99,7 @@ function requireAct({ method, url }: RouteOptions): void {
 
 /** Who or what a form is about. Texts that people enter are left out: lines cannot be deleted. */
 function targetOf(body: unknown): string | null {
-  const { person, invitation, role } = (body ?? {}) as Record<string, string | undefined>;
+  const { person, invitation, role, id } = (body ?? {}) as Record<string, string | undefined>;
   const who = person === undefined ? invitation && `invitation ${invitation}` : `person ${person}`;
-  return [who, role].filter(Boolean).join(', ') || null;
+  return [who, role, id].filter(Boolean).join(', ') || null;
 }

@@ -24,7 +24,7 @@ import {
 import { queueMail } from '../../outbox/mail/mails.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { Card, Notice } from '../kit/elements.tsx';
+import { ButtonLink, Card, Notice } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm, Submit } from '../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -141,7 +141,7 @@ async function showTeam(
   form: FormState,
   status?: number,
 ): Promise<FastifyReply> {
-  const { liveAccountId: accountId, personId, role } = customerOf(reply.request);
+  const { liveAccountId: accountId, personId, role, isStaff } = customerOf(reply.request);
   const isInvited = (reply.request.query as { invited?: string }).invited === '1';
   const [members, invitations] = await Promise.all([
     listMembers(database, accountId),
@@ -165,6 +165,11 @@ async function showTeam(
           <h2>Open invitations</h2>
           <Invitations invitations={invitations} mayChange={mayChange} />
         </>
+      )}
+      {(mayChange || isStaff) && (
+        <p>
+          <ButtonLink to="/account/audit">Audit log</ButtonLink>
+        </p>
       )}
       {mayChange && (
         <Card title="Invite somebody">

@@ -6,7 +6,7 @@ import { acceptInvitation, findInvitation, type Invitation } from '../../account
 import { ROLE_TEXTS } from '../../accounts/members.ts';
 import { hashPassword, setPassword } from '../../accounts/passwords.ts';
 import { createPerson, isEmailTaken } from '../../accounts/people.ts';
-import { writeAct } from '../../operator/audit.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Field, HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';

@@ -5,7 +5,7 @@ import { hasClaimedRole } from '../../accounts/people.ts';
 import { isKnownDevice } from '../../accounts/sessions.ts';
 import { type Identity, type IdentityOwner, ownerOfIdentity } from '../../accounts/single-sign-on.ts';
 import { personActs } from '../../operator/acts/account-acts.ts';
-import { writeAct } from '../../operator/audit.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import { PrimaryLink } from '../kit/elements.tsx';
 import { FormRefused } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
