@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
-import { date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { date, integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { ACCOUNT_ACTION_NAMES, accountLines } from '../../operator/account-audit.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
@@ -34,7 +34,10 @@ const listAuditLog = endpoint({
     'Lists what people did on the pages of the account and keys did by the API, and what the operator did with the account, newest first. Calls are in the list of calls, and not here.',
   query: z.object({
     action: oneOf(ACCOUNT_ACTION_NAMES).optional().describe('Only this action'),
-    actor: z.string().trim().min(1).max(100).optional().describe('Only lines whose actor contains this text'),
+    actor: text({ maxLength: 100 })
+      .optional()
+      .describe('Only lines whose actor contains this text')
+      .meta({ examples: ['ann@example.com'] }),
     from: date().optional().describe('First day (UTC)'),
     to: date().optional().describe('Last day (UTC), included'),
     cursor: integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
@@ -42,7 +45,7 @@ const listAuditLog = endpoint({
       .describe('nextCursor of the previous page'),
     limit: integer({ min: 1, max: 200 }).default(50).describe('Lines per page'),
   }),
-  answers: { 200: enveloped('A page of lines', pageOf('AuditPage', 'lines', lineSchema)) },
+  answers: { 200: enveloped('A page of lines', pageOf('AuditPage', 'audit', lineSchema)) },
 
   async handle({ database }: { database: Database }, { account, query, reply }) {
     const { action, actor, from, to, cursor: before, limit } = query;
@@ -54,7 +57,7 @@ const listAuditLog = endpoint({
     };
     const found = await accountLines(database, account.accountId, filter, { before, limit: limit + 1 });
     const { entries, nextCursor } = cutPage(found, limit, ({ id }) => String(id));
-    return sendEnvelope(reply, 200, { lines: entries, nextCursor });
+    return sendEnvelope(reply, 200, { audit: entries, nextCursor });
   },
 });
 

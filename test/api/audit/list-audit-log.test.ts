@@ -33,7 +33,7 @@ async function managerOf(accountId: number): Promise<Client> {
 async function linesOf(client: Client, query = ''): Promise<AccountLine[]> {
   const { status, json } = await client.get(`/api/audit${query}`);
   expect(status).toBe(200);
-  return json.data.lines;
+  return json.data.audit;
 }
 
 const actionsOf = (lines: AccountLine[]) => lines.map(({ action }) => action);
@@ -73,9 +73,9 @@ test('returns pages, and the lines of an action, of an actor and of days', async
   expect(await linesOf(manager, '?to=2020-01-01')).toEqual([]);
   expect(await linesOf(manager, '?from=2020-01-01')).toHaveLength(3);
   const { json } = await manager.get('/api/audit?limit=2');
-  expect(actionsOf(json.data.lines)).toEqual(['webhook.secret-created', 'account.renamed']);
+  expect(actionsOf(json.data.audit)).toEqual(['webhook.secret-created', 'account.renamed']);
   const next = await manager.get(`/api/audit?limit=2&cursor=${json.data.nextCursor}`);
-  expect(actionsOf(next.json.data.lines)).toEqual(['webhook.secret-created']);
+  expect(actionsOf(next.json.data.audit)).toEqual(['webhook.secret-created']);
   expect(next.json.data.nextCursor).toBeNull();
 });
 
