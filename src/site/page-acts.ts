@@ -24,14 +24,14 @@ export function noteActs(request: FastifyRequest, ...acts: PageAct[]): void {
 
 /**
  * What the forms of customers' pages do, by their route, for the audit log. null: the page calls the API, which writes the line;
- * or it makes a call, which is in the list of calls; or it changes nothing.
+ * or it makes a call, which is in the list of calls; or it changes nothing. A word tells forms of one action apart.
  */
-const PAGE_ACTS: Readonly<Record<string, AccountAction | null>> = {
+const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction, word: string] | null>> = {
   '/account/checkout': 'purchase.begun',
   '/account/orders/:orderId/cancel': 'purchase.cancelled',
-  '/account/renewals/:id/cancel': 'renewal.changed',
-  '/account/renewals/:id/resume': 'renewal.changed',
-  '/account/renewals/:id/change': 'renewal.changed',
+  '/account/renewals/:id/cancel': ['renewal.changed', 'ends'],
+  '/account/renewals/:id/resume': ['renewal.changed', 'renews'],
+  '/account/renewals/:id/change': ['renewal.changed', 'another plan'],
   '/account/portal': null,
   '/account/top-up': 'top-up.changed',
   '/account/keys/first': 'key.created',
@@ -45,8 +45,8 @@ const PAGE_ACTS: Readonly<Record<string, AccountAction | null>> = {
   '/account/team/role': 'member.changed',
   '/account/team/remove': 'member.removed',
   '/account/settings/name': 'account.renamed',
-  '/account/settings/single-sign-on/require': 'account.sso-required',
-  '/account/settings/single-sign-on/release': 'account.sso-required',
+  '/account/settings/single-sign-on/require': ['account.sso-required', 'required'],
+  '/account/settings/single-sign-on/release': ['account.sso-required', 'not required'],
   '/account/settings/notices': 'notices.changed',
   '/account/settings/erase': 'account.erasure-requested',
   '/account/settings/keep': 'account.erasure-cancelled',
@@ -63,8 +63,8 @@ const PAGE_ACTS: Readonly<Record<string, AccountAction | null>> = {
   '/profile/accounts': 'account.created',
   '/profile/erase': null,
   '/profile/two-factor/begin': null,
-  '/profile/two-factor/confirm': 'person.two-factor-changed',
-  '/profile/two-factor/off': 'person.two-factor-changed',
+  '/profile/two-factor/confirm': ['person.two-factor-changed', 'on'],
+  '/profile/two-factor/off': ['person.two-factor-changed', 'off'],
 };
 
 /** Pages whose forms all call the API. */
@@ -84,10 +84,11 @@ export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 
 }
 
 function actOfAddress({ method, routeOptions, params, body }: FastifyRequest): PageAct[] {
-  const action = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
-  if (!action) return [];
+  const act = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
+  if (!act) return [];
+  const [action, word] = typeof act === 'string' ? [act] : act;
   const { id, orderId } = params as { id?: string; orderId?: string };
-  return [{ action, target: id ?? orderId ?? targetOf(body) }];
+  return [{ action, target: [id ?? orderId ?? targetOf(body), word].filter(Boolean).join(', ') || null }];
 }
 
 /** @throws if a form has no entry in the table. */

@@ -60,7 +60,8 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
 
   scope.post(`${PATH}/erase`, onSubmit(erasureForm, show, erase));
   scope.post(`${PATH}/keep`, async (request, reply) => {
-    await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
+    const isKept = await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
+    if (!isKept) noteActs(request);
     return reply.redirect(PATH, 303);
   });
 
