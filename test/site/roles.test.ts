@@ -12,6 +12,7 @@ import { createPerson, INSTALLATION_ROLES } from '../../src/accounts/people.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { assetUrl } from '../../src/site/kit/assets.ts';
 import { ownerOf, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import { CLIENT, openOpenIdProvider } from '../support/openid-provider.ts';
 import { servedPaths } from '../support/routes.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
@@ -23,6 +24,8 @@ import { stripeSettings } from '../support/stripe-customer.ts';
 // the thing.
 
 const TOKEN = 'only-for-the-operator';
+const PUBLIC_URL = 'http://127.0.0.1:3000';
+const ANYBODY = { allowedDomains: [], hasNewPeople: true, roleClaim: null };
 
 const test = base
   .extend('stripe', { scope: 'file' }, async ({}, { onCleanup }): Promise<StripeStandIn> => {
@@ -30,13 +33,18 @@ const test = base
     onCleanup(() => stripe.close());
     return stripe;
   })
+  .extend('openId', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const provider = await openOpenIdProvider(`${PUBLIC_URL}/sign-in/openid/callback`);
+    onCleanup(() => provider.close());
+    return { issuer: provider.issuer, ...CLIENT, name: 'Example ID', ...ANYBODY };
+  })
   // Settings with which every route exists.
-  .override('soukOptions', ({ stripe, demo }) => ({
+  .override('soukOptions', ({ stripe, openId, demo }) => ({
     workers: 0,
     testUrl: demo.url,
     operator: { adminToken: TOKEN },
-    mail: { from: '', publicUrl: 'http://127.0.0.1:3000', transport: 'console' as const },
-    pages: { payments: { way: stripeSettings(stripe), currency: 'eur' } },
+    mail: { from: '', publicUrl: PUBLIC_URL, transport: 'console' as const },
+    pages: { payments: { way: stripeSettings(stripe), currency: 'eur' }, openId },
   }));
 
 const OUTCOMES = ['yes', 'sign-in', '401', '403', '404'];
@@ -196,6 +204,8 @@ async function outcomeOf(route: string, headers: Record<string, string>): Promis
   if (status === 401) return '401';
   if (status === 403 && REFUSALS.test(text)) return '403';
   if (status === 404 && HIDDEN.test(text)) return '404';
+  // A condition of the session, not of the role.
+  if (status === 403 && text.includes('Sign in with Example ID first')) return 'yes';
   const isOdd = status === 403 || status === 429 || status >= 500;
   return isOdd ? `${status}: ${text.replace(/<[^>]*>/g, ' ').slice(0, 2_000)}` : 'yes';
 }

@@ -63,7 +63,7 @@ const fields = {
     .array(oneOf(NOTIFY_BY), listProblem(NOTIFY_PROBLEM))
     .max(NOTIFY_BY.length, listProblem(NOTIFY_PROBLEM))
     .describe(
-      'How alerts are sent: webhook (if there is one), email to the address of the account (at most one an hour); an empty list sends none',
+      'How alerts are sent: webhook (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none',
     ),
   webhook: text({ maxLength: 2_000 }).nullable().describe('Address that receives the alerts'),
   maxUnits: integer({ min: 0 }).nullable().describe('Refuse the tracker if a check can cost more than this'),

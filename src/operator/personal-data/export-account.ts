@@ -181,8 +181,8 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   },
   failures: { exported: { not: 'causes of failures, for the operator' }, erasure: 'deleted', key: ID },
   audit_log: {
-    exported: { not: 'the page Audit log exports what its owners may see' },
-    erasure: { kept: 'what was done, under the numbers of people, keys and the account' },
+    exported: { not: 'owners and admins download it as CSV or JSON' },
+    erasure: { kept: 'what was done, under the numbers of people and keys' },
     key: ID,
   },
 };

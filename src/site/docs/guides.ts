@@ -48,6 +48,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Receive a signed event when a job or a batch ends.',
   },
   {
+    slug: 'teams',
+    title: 'Teams',
+    summary: 'Invite people to an account, choose their roles, and read who changed what.',
+  },
+  {
     slug: 'mails',
     title: 'Mails',
     summary: 'Confirm your address, replace a forgotten password, and choose notices.',

@@ -103,7 +103,7 @@ function sendForgotForm(reply: FastifyReply, form: FormState, status?: number): 
   return sendPage(
     reply,
     <NarrowPage title="Forgot password">
-      <p>Enter the e-mail address of your account. You receive a link that sets a new password.</p>
+      <p>Enter your e-mail address. You receive a link that sets a new password.</p>
       <PostForm action={FORGOT_PATH} form={form}>
         <EmailField autocomplete="username" />
         <Submit>Send the link</Submit>

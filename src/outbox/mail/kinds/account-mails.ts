@@ -32,7 +32,7 @@ export const passwordChanged = kind<{ at: string }>({
   content: ({ at }) => ({
     subject: 'Your password was changed',
     blocks: [
-      `The password of your account was changed at ${timeText(at)}. All other sessions have been signed out.`,
+      `Your password was changed at ${timeText(at)}. All other sessions have been signed out.`,
       ...NOT_YOU,
     ],
   }),
@@ -59,10 +59,7 @@ export const twoFactorChanged = kind<{ at: string; isOn: boolean }>({
   causeOf: ({ at }) => at,
   content: ({ at, isOn }) => ({
     subject: `Two-factor sign-in was turned ${isOn ? 'on' : 'off'}`,
-    blocks: [
-      `Two-factor sign-in of your account was turned ${isOn ? 'on' : 'off'} at ${timeText(at)}.`,
-      ...NOT_YOU,
-    ],
+    blocks: [`Your two-factor sign-in was turned ${isOn ? 'on' : 'off'} at ${timeText(at)}.`, ...NOT_YOU],
   }),
 });
 
@@ -108,7 +105,7 @@ export const emailChanging = kind<Requested & { newEmail: string }>({
   content: ({ newEmail }) => ({
     subject: 'Your e-mail address is being changed',
     blocks: [
-      `Your account is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
+      `Your profile is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
       'If you did not request the change, set a new password now. All your sessions end with it.',
       { link: 'Set a new password', path: '/forgot-password' },
     ],
@@ -123,7 +120,7 @@ export const resetPassword = kind<Requested>({
   content: (_facts, path) => ({
     subject: 'Set a new password',
     blocks: [
-      'A new password was requested for your account. Set it here:',
+      'A new password was requested for your profile. Set it here:',
       { link: 'Set a new password', path },
       'The link works once, within an hour. If you did not request it, ignore this mail: your password stays as it is.',
     ],
@@ -139,7 +136,7 @@ export const erasurePlanned = kind<{ eraseAt: string }>({
     subject: 'Your account will be deleted',
     blocks: [
       `Your account and its personal data will be deleted at ${timeText(eraseAt)}. Until then the account works as before.`,
-      'To keep the account, select "Keep my account" in its settings. If you did not request the deletion, set a new password, too.',
+      'To keep the account, select "Keep this account" in its settings. If you did not request the deletion, set a new password, too.',
       { link: 'Settings', path: '/account/settings' },
     ],
   }),
