@@ -33,7 +33,9 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
 
   scope.post('/account/orders/:orderId/cancel', async (request, reply) => {
     const { id, accountId } = await ownPurchase(request);
-    await cancelPurchase(database, id, clock.now(), accountId);
+    const cancelled = await cancelPurchase(database, id, clock.now(), accountId);
+    // It had been paid or cancelled before.
+    if (!cancelled) noteActs(request);
     return reply.redirect(addressOfPurchase(id), 303);
   });
 
