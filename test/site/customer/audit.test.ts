@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fastify } from 'fastify';
+import { Secret, TOTP } from 'otpauth';
 import { beforeEach, expect } from 'vitest';
 import { type Role, setMember } from '../../../src/accounts/members.ts';
 import { createPerson } from '../../../src/accounts/people.ts';
@@ -190,6 +191,31 @@ test('a sign-up, a purchase and the key that comes with it, changes of a member 
     { action: 'key.created', target: key.slice(0, 7), actor: 'buyer@audit.example' },
     { action: 'purchase.begun', target: orderId },
     { action: 'account.created', target: null },
+  ]);
+});
+
+test('lines tell what was switched, and forms that have changed nothing leave none', async () => {
+  const email = 'careful@audit.example';
+  const customer = createVisitor(souk.clientOf('').baseUrl);
+  await customer.get('/sign-up');
+  await customer.post('/sign-up', { email, name: 'Careful', password: PASSWORD });
+  await customer.get('/profile/two-factor');
+  const shown = await customer.post('/profile/two-factor/begin', { current: PASSWORD });
+  const secret = Secret.fromBase32(/[A-Z2-7]{32}/.exec(shown.text)?.[0] ?? '');
+  const code = () => new TOTP({ secret }).generate({ timestamp: souk.clock.now() });
+  const wrong = code() === '000000' ? '000001' : '000000';
+  expect((await customer.post('/profile/two-factor/confirm', { code: wrong })).status).toBe(400);
+  const on = await customer.post('/profile/two-factor/confirm', { code: code() });
+  const [recovery = ''] = on.text.match(/[0-9a-f]{8}-[0-9a-f]{8}/) ?? [];
+  await customer.get('/profile/two-factor');
+  await customer.post('/profile/two-factor/off', { code: recovery });
+  await customer.get('/account/settings');
+  await customer.post('/account/settings/keep', {});
+  await customer.post('/account/keys/first', {});
+  expect(await lines('', customer)).toMatchObject([
+    { action: 'person.two-factor-changed', target: 'off', actor: email },
+    { action: 'person.two-factor-changed', target: 'on', actor: email },
+    { action: 'account.created' },
   ]);
 });
 
