@@ -67,6 +67,9 @@ const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction
   '/profile/two-factor/off': ['person.two-factor-changed', 'off'],
 };
 
+/** Pages of the account in their address; the other forms are about the live account, even if the pages show its test account. */
+const OF_MODE = /^\/account\/(keys|test-key)(\/|$)/;
+
 /** Pages whose forms all call the API. */
 const BY_API = /^\/(explore|account\/(schedules|trackers|webhooks))(\/|$)/;
 
@@ -75,9 +78,10 @@ export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 
   scope.decorateRequest('acts', null);
   scope.addHook('onRoute', requireAct);
   scope.addHook('onSend', async (request, reply) => {
-    const { session, entered } = request;
+    const { session, entered, routeOptions } = request;
     if (!session || reply.statusCode >= 400) return;
-    const accountId = entered?.accountId ?? null;
+    const isOfMode = OF_MODE.test(routeOptions.url ?? '');
+    const accountId = (isOfMode ? entered?.accountId : entered?.liveAccountId) ?? null;
     for (const act of request.acts ?? actOfAddress(request))
       await writeAct(database, session.personId, { accountId, ...act });
   });

@@ -31,6 +31,7 @@ import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { EmailField, emailField, refuseTooMany } from '../visitor/sign-in.tsx';
@@ -77,6 +78,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
       });
       const facts = { requestId: uuid(), accountName, by, role, invitationId };
       await queueMail(client, { accountId, kind: 'invitation', to: email, facts }, clock.now());
+      noteActs(request, { action: 'member.invited', target: `invitation ${invitationId}, ${role}` });
     });
     return `${PATH}?invited=1`;
   }

@@ -144,8 +144,8 @@ async function strangerPart(
 }
 
 function noteJoined(personId: number) {
-  return (client: ClientBase, { accountId, role }: Invitation) =>
-    writeAct(client, personId, { accountId, action: 'member.joined', target: role });
+  return (client: ClientBase, { id, accountId, role }: Invitation) =>
+    writeAct(client, personId, { accountId, action: 'member.joined', target: `invitation ${id}, ${role}` });
 }
 
 function spent(): SoukError {

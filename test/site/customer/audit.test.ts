@@ -222,7 +222,11 @@ test('lines tell what was switched, and forms that have changed nothing leave no
 test('acts in the test account are marked', async () => {
   await createTestKey(souk.database, owner.accountId, souk.clock.now());
   await owner.visitor.post(`/account/test-${owner.accountId}/keys/reset`, {});
-  expect(await lines()).toMatchObject([{ action: 'key.reset', isTest: true }]);
+  await owner.visitor.post(`/account/test-${owner.accountId}/settings/name`, { name: 'Of both' });
+  expect(await lines()).toMatchObject([
+    { action: 'account.renamed', isTest: false },
+    { action: 'key.reset', isTest: true },
+  ]);
 });
 
 test('are read, filtered and exported by owners and admins only', async () => {
