@@ -26,6 +26,7 @@ export const ENDPOINT_METHODS: Readonly<Record<string, string>> = {
   getApiKey: 'keys.get',
   updateApiKey: 'keys.update',
   revokeApiKey: 'keys.revoke',
+  listAuditLog: 'audit.list',
   createTracker: 'trackers.create',
   listTrackers: 'trackers.list',
   quoteTracker: 'trackers.quote',

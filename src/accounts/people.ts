@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
@@ -148,7 +149,12 @@ export async function emailOfConfirmation(
  * the links that set a new password: they were sent to the earlier address.
  * @returns false if the token is not valid, or somebody else has the address.
  */
-export function confirmEmailByToken(database: Database, token: string, now: number): Promise<boolean> {
+export function confirmEmailByToken(
+  database: Database,
+  token: string,
+  now: number,
+  onConfirmed: (client: ClientBase, personId: number) => Promise<void> = async () => {},
+): Promise<boolean> {
   return inTransaction(database, async (client) => {
     const { rows } = await client.query<{ personId: number; email: string; present: string }>(
       `delete from email_confirmations where token_hash = $1 and expires_at > $2
@@ -166,6 +172,7 @@ export function confirmEmailByToken(database: Database, token: string, now: numb
     await endEmailConfirmations(client, personId);
     if (rowCount === 1 && email !== present)
       await client.query('delete from password_resets where person_id = $1', [personId]);
+    if (rowCount === 1) await onConfirmed(client, personId);
     return rowCount === 1;
   });
 }

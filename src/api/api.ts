@@ -3,6 +3,7 @@ import { quota } from '../operations/account/quota.ts';
 import { LOCAL } from '../operations/index.ts';
 import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
+import { AUDIT_ENDPOINTS } from './endpoints/audit.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches.ts';
 import { BILLING_ENDPOINTS } from './endpoints/billing.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
@@ -108,6 +109,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
         registerEndpoints(scope, BILLING_ENDPOINTS, deps.billing);
         registerEndpoints(scope, KEY_ENDPOINTS, deps.keys);
+        registerEndpoints(scope, AUDIT_ENDPOINTS, deps.keys);
       });
       api.register(async (scope) =>
         registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }),

@@ -1,47 +1,39 @@
 import { pipeline, Readable } from 'node:stream';
 import { type Stringifier, stringify } from 'csv-stringify';
 import type { ClientBase } from 'pg';
-import { testAccountOf } from '../accounts/authentication.ts';
 import { tokenMark } from '../accounts/operator-token.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 
-/** The actions of the audit log, with their names on pages. */
-export const AUDIT_ACTIONS = {
+/** The actions on an account and of its members, with their names on pages. */
+export const ACCOUNT_ACTIONS = {
   'account.created': 'Account created',
+  'account.renamed': 'Account renamed',
   'account.disabled': 'Account disabled',
   'account.enabled': 'Account enabled',
-  'account.email-confirmed': 'E-mail address confirmed',
-  'account.two-factor-removed': 'Two-factor sign-in turned off',
   'account.viewed': 'Account viewed as its customer',
   'account.exported': 'Data exported',
   'account.erasure-requested': 'Erasure requested',
   'account.erasure-cancelled': 'Erasure cancelled',
+  'account.email-confirmed': 'E-mail address of the owner confirmed',
+  'account.two-factor-removed': 'Two-factor sign-in turned off by the operator',
+  'account.sso-required': 'Single sign-on required or not',
   'password-reset.created': 'Password reset link created',
+  'member.invited': 'Somebody invited',
+  'invitation.withdrawn': 'Invitation withdrawn',
+  'member.joined': 'Invitation accepted',
+  'member.changed': 'Role of a member set',
+  'member.removed': 'Member removed',
+  'member.left': 'Member deleted the own profile',
   'key.created': 'Key created',
   'key.changed': 'Key changed',
   'key.reset': 'Keys reset',
   'key.revoked': 'Keys revoked',
   'subscription.granted': 'Subscription granted',
   'pack.granted': 'Pack granted',
+  'purchase.begun': 'Purchase begun',
   'purchase.confirmed': 'Purchase confirmed',
   'purchase.cancelled': 'Purchase cancelled',
-  'plan.saved': 'Plan saved',
-  'offer.saved': 'Pack for sale saved',
-  'announcement.created': 'Announcement created',
-  'announcement.ended': 'Announcement ended',
-  'incident.noted': 'Note to an incident added',
-  'report.import-started': 'Import of a report started',
-  'report.fetch-started': 'Fetch of a report started',
-  'reports.deleted': 'Reports deleted',
-  'queue.changed': 'Queue changed',
-  'session.refused': 'Operator token refused',
-  'account.renamed': 'Account renamed',
-  'account.sso-required': 'Single sign-on required or not',
-  'member.invited': 'Somebody invited',
-  'member.joined': 'Invitation accepted',
-  'invitation.withdrawn': 'Invitation withdrawn',
-  'purchase.begun': 'Purchase begun',
   'renewal.changed': 'Renewing plan changed',
   'top-up.changed': 'Automatic top-up changed',
   'notices.changed': 'Own notices switched',
@@ -66,17 +58,34 @@ export const AUDIT_ACTIONS = {
   'person.password-changed': 'Password changed',
   'person.password-reset': 'Password set with a link',
   'person.email-changed': 'Change of the e-mail address requested',
+  'person.email-confirmed': 'E-mail address confirmed',
   'person.two-factor-changed': 'Two-factor sign-in turned on or off',
-  'member.changed': 'Role of a member set',
-  'member.removed': 'Member removed',
+  'acts.omitted': 'Further acts of the day are not listed',
+} as const;
+
+/** The other actions of the operator. */
+const INSTALLATION_ACTIONS = {
+  'plan.saved': 'Plan saved',
+  'offer.saved': 'Pack for sale saved',
+  'announcement.created': 'Announcement created',
+  'announcement.ended': 'Announcement ended',
+  'incident.noted': 'Note to an incident added',
+  'report.import-started': 'Import of a report started',
+  'report.fetch-started': 'Fetch of a report started',
+  'reports.deleted': 'Reports deleted',
+  'queue.changed': 'Queue changed',
+  'session.refused': 'Operator token refused',
   'staff.changed': 'Role in the installation changed',
 } as const;
+
+/** The actions of the audit log, with their names on pages. */
+export const AUDIT_ACTIONS = { ...ACCOUNT_ACTIONS, ...INSTALLATION_ACTIONS };
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
 
 /** Who acts as the operator. */
 export interface Operator {
-  channel: 'console' | 'command' | 'page';
+  channel: 'console' | 'command';
   /** `person` and a number, `token` and the start of its digest, or `user@host`. */
   name: string;
   /** The person who has signed in, if there is one. */
@@ -134,44 +143,6 @@ export async function writeLine(database: Queryable, operator: Operator, line: A
   );
 }
 
-/** Writes the line of an act of a person on the pages, of an account or (null) of the person alone. */
-export async function writeAct(
-  database: Queryable,
-  personId: number,
-  {
-    accountId,
-    action,
-    target = null,
-  }: { accountId: number | null; action: AuditAction; target?: string | null },
-): Promise<void> {
-  await database.query(
-    `insert into audit_log (channel, operator, person_id, action, account_id, target) values ('page', $1, $2, $3, $4, $5)`,
-    [`person ${personId}`, personId, action, accountId, target],
-  );
-}
-
-/** The most acts of an account by the API of which lines are written in 24 hours. */
-export const ACTS_A_DAY = 10_000;
-
-/** Writes the line of an act by the API: of the person for whom the pages have called it, or of the key of a program. */
-export async function writeKeyAct(
-  database: Queryable,
-  keyHash: Buffer,
-  { action, target }: { action: AuditAction; target: string | null },
-): Promise<void> {
-  await database.query({
-    name: 'write-key-act',
-    text: `insert into audit_log (channel, operator, person_id, key_id, action, account_id, target)
-      select case purpose when 'pages' then 'page' else 'api' end,
-        case purpose when 'pages' then 'person ' || person_id else 'key ' || id end,
-        case purpose when 'pages' then person_id end, case purpose when 'customer' then id end, $2, account_id, $3
-      from api_keys k where hash = $1 and not exists (
-        select from (select at from audit_log l where l.account_id = k.account_id order by l.id desc offset ${ACTS_A_DAY} limit 1) as first
-        where first.at > clock_timestamp() - interval '1 day')`,
-    values: [keyHash, action, target],
-  });
-}
-
 /** Writes that an incorrect operator token was refused. */
 export async function writeRefusal(database: Queryable, address: string): Promise<void> {
   await database.query(
@@ -197,7 +168,7 @@ export function holderOf(adminToken: string, address: string): Operator {
 export interface StoredLine {
   id: number;
   at: Date;
-  channel: 'console' | 'command' | 'page' | 'api';
+  channel: 'console' | 'command';
   operator: string;
   address: string | null;
   action: AuditAction;
@@ -218,7 +189,8 @@ interface AuditFilter {
   to?: Date | undefined;
 }
 
-const PAGE_LINES = 1_000;
+/** The lines that a file reads at a time. */
+export const PAGE_LINES = 1_000;
 
 /** Returns lines, the newest first. @param before the last line of the previous page. */
 export async function auditLines(
@@ -266,7 +238,8 @@ export function auditCsv(database: Database, filter: AuditFilter): Stringifier {
   return asCsv(COLUMNS, records());
 }
 
-function asCsv(columns: string[], records: AsyncIterable<object>): Stringifier {
+/** The records as CSV. They are read while the file is sent. */
+export function asCsv(columns: string[], records: AsyncIterable<object>): Stringifier {
   const csv = stringify({
     header: true,
     columns,
@@ -288,86 +261,4 @@ export function changeText({ before, after }: Pick<StoredLine, 'before' | 'after
       return before && name in before ? `${name}: ${text(before[name])} -> ${now}` : `${name}: ${now}`;
     })
     .join('; ');
-}
-
-/** A line as the members of an account see it. */
-export interface AccountLine {
-  id: number;
-  at: Date;
-  action: AuditAction;
-  /** The address of a person, the start of a key, or `operator`. */
-  actor: string;
-  target: string | null;
-  /** Whether it was done in the test account. */
-  isTest: boolean;
-}
-
-/** Selects lines; absent fields select all. */
-export interface AccountFilter {
-  action?: AuditAction | undefined;
-  /** A part of the actor. */
-  actor?: string | undefined;
-  /** [from, to) */
-  from?: Date | undefined;
-  to?: Date | undefined;
-}
-
-/**
- * Returns the lines of a live account and its test account, and the acts of its members about themselves since they joined. The
- * newest first. Of the operator's acts, the address is left out.
- * @param before the last line of the previous page.
- */
-export async function accountLines(
-  database: Queryable,
-  liveAccountId: number,
-  { action, actor, from, to }: AccountFilter,
-  { before, limit }: { before?: number | null | undefined; limit: number },
-): Promise<AccountLine[]> {
-  const { rows } = await database.query<AccountLine>(
-    `select * from (
-       select l.id, l.at, l.action, l.target, l.account_id is distinct from $1 and l.account_id is not null as "isTest",
-         case when l.channel in ('console', 'command') then 'operator'
-           else coalesce(p.email, k.prefix || coalesce(' (' || k.name || ')', ''), l.operator) end as actor
-       from audit_log l
-       left join people p on p.id = l.person_id
-       left join api_keys k on k.id = l.key_id
-       where (l.account_id = any($2) or (l.account_id is null and exists (
-           select from members m where m.account_id = $1 and m.person_id = l.person_id and m.created_at <= l.at)))
-         and ($3::text is null or l.action = $3)
-         and ($4::timestamptz is null or l.at >= $4) and ($5::timestamptz is null or l.at < $5)
-         and ($6::bigint is null or l.id < $6)) as lines
-     where $7::text is null or strpos(actor, $7) > 0
-     order by id desc limit $8`,
-    [
-      liveAccountId,
-      [liveAccountId, testAccountOf(liveAccountId)],
-      action ?? null,
-      from ?? null,
-      to ?? null,
-      before ?? null,
-      actor || null,
-      limit,
-    ],
-  );
-  return rows;
-}
-
-/** Yields the lines of an account page by page. */
-export async function* allAccountLines(
-  database: Queryable,
-  liveAccountId: number,
-  filter: AccountFilter,
-): AsyncGenerator<AccountLine> {
-  let before: number | undefined;
-  for (;;) {
-    const lines = await accountLines(database, liveAccountId, filter, { before, limit: PAGE_LINES });
-    yield* lines;
-    if (lines.length < PAGE_LINES) return;
-    before = lines.at(-1)?.id;
-  }
-}
-
-/** The lines of an account as CSV. */
-export function linesAsCsv(lines: AsyncIterable<AccountLine>): Stringifier {
-  return asCsv(['id', 'at', 'action', 'actor', 'target', 'isTest'], lines);
 }

@@ -35,7 +35,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   announcements: '90 days after their end',
   api_keys:
     'One row for each key, at most 5,000 of an account; keys of the pages are deleted with their session',
-  audit_log: '401 days; PostgreSQL refuses to delete lines of the last 400 days',
+  audit_log:
+    '401 days; PostgreSQL refuses to delete lines of the last 400 days. At most 10,000 lines a day for the keys of an account, and for a person on pages of accounts',
   auto_top_ups: 'One row for each account that has set up automatic top-ups',
   batch_calls: 'Deleted with their batch',
   batches:

@@ -1,17 +1,37 @@
-import type { FastifyInstance, RouteOptions } from 'fastify';
-import { type AuditAction, writeAct } from '../operator/audit.ts';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { type AccountAction, writeAct } from '../operator/account-audit.ts';
 import type { Pages } from './pages.ts';
+
+/** What a request has done. */
+interface PageAct {
+  action: AccountAction;
+  target?: string | null;
+  /** Default: the account of the page. */
+  accountId?: number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a page says about its lines in the audit log; null: its address says it. */
+    acts: PageAct[] | null;
+  }
+}
+
+/** Says what a request has done where its address does not. Without acts it has done nothing. */
+export function noteActs(request: FastifyRequest, ...acts: PageAct[]): void {
+  request.acts = acts;
+}
 
 /**
  * What the forms of customers' pages do, by their route, for the audit log. null: the page calls the API, which writes the line;
- * or it makes a call, which is in the list of calls; or it changes nothing.
+ * or it makes a call, which is in the list of calls; or it changes nothing. A word tells forms of one action apart.
  */
-const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
+const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction, word: string] | null>> = {
   '/account/checkout': 'purchase.begun',
   '/account/orders/:orderId/cancel': 'purchase.cancelled',
-  '/account/renewals/:id/cancel': 'renewal.changed',
-  '/account/renewals/:id/resume': 'renewal.changed',
-  '/account/renewals/:id/change': 'renewal.changed',
+  '/account/renewals/:id/cancel': ['renewal.changed', 'ends'],
+  '/account/renewals/:id/resume': ['renewal.changed', 'renews'],
+  '/account/renewals/:id/change': ['renewal.changed', 'another plan'],
   '/account/portal': null,
   '/account/top-up': 'top-up.changed',
   '/account/keys/first': 'key.created',
@@ -25,8 +45,8 @@ const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
   '/account/team/role': 'member.changed',
   '/account/team/remove': 'member.removed',
   '/account/settings/name': 'account.renamed',
-  '/account/settings/single-sign-on/require': 'account.sso-required',
-  '/account/settings/single-sign-on/release': 'account.sso-required',
+  '/account/settings/single-sign-on/require': ['account.sso-required', 'required'],
+  '/account/settings/single-sign-on/release': ['account.sso-required', 'not required'],
   '/account/settings/notices': 'notices.changed',
   '/account/settings/erase': 'account.erasure-requested',
   '/account/settings/keep': 'account.erasure-cancelled',
@@ -40,26 +60,39 @@ const PAGE_ACTS: Readonly<Record<string, AuditAction | null>> = {
   '/profile/password': 'person.password-changed',
   '/profile/email': 'person.email-changed',
   '/profile/confirm-email': null,
-  '/profile/accounts': null,
+  '/profile/accounts': 'account.created',
   '/profile/erase': null,
   '/profile/two-factor/begin': null,
-  '/profile/two-factor/confirm': 'person.two-factor-changed',
-  '/profile/two-factor/off': 'person.two-factor-changed',
+  '/profile/two-factor/confirm': ['person.two-factor-changed', 'on'],
+  '/profile/two-factor/off': ['person.two-factor-changed', 'off'],
 };
+
+/** Pages of the account in their address; the other forms are about the live account, even if the pages show its test account. */
+const OF_MODE = /^\/account\/(keys|test-key)(\/|$)/;
 
 /** Pages whose forms all call the API. */
 const BY_API = /^\/(explore|account\/(schedules|trackers|webhooks))(\/|$)/;
 
-/** Writes a line of the audit log for each form of the pages in a scope that has changed something, before its answer is sent. */
+/** Writes the lines of the audit log for what requests to the pages of a scope have done, before they are answered. */
 export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 'database'>): void {
+  scope.decorateRequest('acts', null);
   scope.addHook('onRoute', requireAct);
-  scope.addHook('onSend', async ({ method, routeOptions, session, entered, params, body }, reply) => {
-    const action = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
-    if (!action || !session || reply.statusCode >= 400) return;
-    const { id, orderId } = params as { id?: string; orderId?: string };
-    const target = id ?? orderId ?? targetOf(body);
-    await writeAct(database, session.personId, { accountId: entered?.accountId ?? null, action, target });
+  scope.addHook('onSend', async (request, reply) => {
+    const { session, entered, routeOptions } = request;
+    if (!session || reply.statusCode >= 400) return;
+    const isOfMode = OF_MODE.test(routeOptions.url ?? '');
+    const accountId = (isOfMode ? entered?.accountId : entered?.liveAccountId) ?? null;
+    for (const act of request.acts ?? actOfAddress(request))
+      await writeAct(database, session.personId, { accountId, ...act });
   });
+}
+
+function actOfAddress({ method, routeOptions, params, body }: FastifyRequest): PageAct[] {
+  const act = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
+  if (!act) return [];
+  const [action, word] = typeof act === 'string' ? [act] : act;
+  const { id, orderId } = params as { id?: string; orderId?: string };
+  return [{ action, target: [id ?? orderId ?? targetOf(body), word].filter(Boolean).join(', ') || null }];
 }
 
 /** @throws if a form has no entry in the table. */
@@ -71,7 +104,7 @@ function requireAct({ method, url }: RouteOptions): void {
 
 /** Who or what a form is about. Texts that people enter are left out: lines cannot be deleted. */
 function targetOf(body: unknown): string | null {
-  const { person, invitation, role } = (body ?? {}) as Record<string, string | undefined>;
+  const { person, invitation, role, id } = (body ?? {}) as Record<string, string | undefined>;
   const who = person === undefined ? invitation && `invitation ${invitation}` : `person ${person}`;
-  return [who, role].filter(Boolean).join(', ') || null;
+  return [who, role, id].filter(Boolean).join(', ') || null;
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect } from 'vitest';
 import { listMembers, type Role, setMember } from '../../src/accounts/members.ts';
 import { createPerson } from '../../src/accounts/people.ts';
+import type { AccountLine } from '../../src/operator/account-audit.ts';
 import { eraseDueAccounts, requestErasure } from '../../src/operator/personal-data/erasure.ts';
 import { queueMail } from '../../src/outbox/mail/mails.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -83,6 +84,11 @@ describe('an invitation', () => {
     const joined = await guest.post('/invitation/join', fields);
     expect(joined.address).toBe(`/account/${owner.accountId}`);
     expect((await guest.get('/account/team')).text).toContain(`${email} (you)`);
+    const { sentHtml } = await owner.visitor.get('/account/audit.json');
+    const [accepted, sent] = JSON.parse(sentHtml) as AccountLine[];
+    expect(sent).toMatchObject({ action: 'member.invited', personId: owner.personId });
+    expect(sent?.target).toMatch(/^invitation \d+, developer$/);
+    expect(accepted).toMatchObject({ action: 'member.joined', actor: email, target: sent?.target });
     expect((await stranger().get(link)).status).toBe(404);
     const again = stranger();
     await again.get('/sign-in');

@@ -41,14 +41,18 @@ export async function openMailServer(): Promise<MailServer> {
       }
       const given = reaction;
       const end = async () => {
-        const mail = await PostalMime.parse(await buffer(stream));
-        if (typeof given === 'object') return done(refusal(given.code));
-        mails.taken.push(mail);
-        signals.changed();
-        return done();
+        try {
+          const mail = await PostalMime.parse(await buffer(stream));
+          if (typeof given === 'object') return done(refusal(given.code));
+          mails.taken.push(mail);
+          signals.changed();
+          return done();
+        } catch (error) {
+          // A service that stops in the middle of a mail closes the connection.
+          return done(error as Error);
+        }
       };
-      // A service that stops in the middle of a mail closes the connection.
-      end().catch(done);
+      void end();
     },
   });
   const mails: MailServer = {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Scope } from '../../accounts/key-settings.ts';
-import type { AuditAction } from '../../operator/audit.ts';
+import type { AccountAction } from '../../operator/account-audit.ts';
 import { type ErrorKind, SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
 import type { Occupies } from '../limits/limits.ts';
@@ -53,7 +53,7 @@ export interface EndpointDescription {
   /** A key needs one of these scopes. Default: see `scopesOfEndpoint`. */
   scopes?: readonly Scope[];
   /** The action of its line in the audit log; null for a method other than GET that changes nothing, or makes a call. */
-  act?: AuditAction | null;
+  act?: AccountAction | null;
   /** Needs no key. */
   isPublic?: boolean;
   /** Omits the endpoint from the document, because it is not for customers. */

@@ -1,3 +1,4 @@
+import { AUDIT_ENDPOINTS } from './audit.ts';
 import { BATCH_ENDPOINTS } from './batches.ts';
 import { BILLING_ENDPOINTS } from './billing.ts';
 import type { EndpointDescription } from './endpoint.ts';
@@ -18,5 +19,6 @@ export const ENDPOINTS: readonly EndpointDescription[] = [
   ...WEBHOOK_ENDPOINTS,
   ...BILLING_ENDPOINTS,
   ...KEY_ENDPOINTS,
+  ...AUDIT_ENDPOINTS,
   ...SERVICE_ENDPOINTS,
 ];

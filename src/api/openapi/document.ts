@@ -101,6 +101,7 @@ const TAGS: Record<string, string> = {
   trends: 'Search interest over time and by region, related searches, and trending searches',
   aba: 'Brand analytics: weekly ranks of search terms, their histories, and the most-clicked products',
   keys: 'API keys of the account, for keys with the scope keys',
+  audit: 'What people and keys did in the account, for keys with the scope keys',
   jobs: 'Status, results and cancellation of calls',
   batches: 'One operation for many items, run in the background',
   schedules: 'Batches that run at regular times',

@@ -74,6 +74,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'get /api/keys/{id}': 'getApiKey',
   'patch /api/keys/{id}': 'updateApiKey',
   'delete /api/keys/{id}': 'revokeApiKey',
+  'get /api/audit': 'listAuditLog',
   'post /api/trackers': 'createTracker',
   'post /api/trackers/quote': 'quoteTracker',
   'get /api/trackers': 'listTrackers',

@@ -1,19 +1,21 @@
 import type { FastifyInstance } from 'fastify';
-import { type AuditAction, writeKeyAct } from '../../operator/audit.ts';
+import { type AccountAction, writeKeyAct } from '../../operator/account-audit.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { dryRunQuery } from '../uploads.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The action of the line that a request leaves in the audit log. */
-    act?: AuditAction | null | undefined;
+    act?: AccountAction | null | undefined;
   }
 }
 
 /** Writes a line of the audit log for each request that has changed something, before its answer is sent. */
 export function writeActs(scope: FastifyInstance, database: Database): void {
-  scope.addHook('onSend', async ({ routeOptions, account, params }, reply) => {
+  scope.addHook('onSend', async ({ routeOptions, account, params, query }, reply) => {
     const { act: action } = routeOptions.config;
     if (!action || !account || reply.statusCode >= 400) return;
+    if (dryRunQuery.safeParse(query).data?.dryRun) return;
     const { id = lastSegment(reply.getHeader('location')) } = params as { id?: string };
     await writeKeyAct(database, account.keyHash, { action, target: id ?? null });
   });

@@ -38,7 +38,8 @@ create index failures_error_id on failures (error_id) where error_id is not null
 create index failures_request on failures (request_id) where request_id is not null;
 create index failures_call on failures (call_id) where call_id is not null;
 
--- What the operator did, and what people and keys did in accounts. Lines are only added; the triggers refuse to change them, and to delete lines of the last 400 days.
+-- What the operator did, and what people and keys did in accounts. Lines are only added; the triggers refuse to change them, and
+-- to delete lines of the last 400 days.
 create table audit_log (
   id bigint generated always as identity primary key,
   -- By the clock of the database.
@@ -62,6 +63,9 @@ create table audit_log (
 create index audit_log_at on audit_log (at);
 create index audit_log_account on audit_log (account_id, id) where account_id is not null;
 create index audit_log_person on audit_log (person_id, id) where person_id is not null and account_id is null;
+-- They count the lines of a day.
+create index audit_log_page on audit_log (person_id, at) where channel = 'page' and account_id is not null;
+create index audit_log_api on audit_log (account_id, at) where channel = 'api';
 create index audit_log_refused on audit_log (at) where action = 'session.refused';
 
 create function souk_keep_audit_log() returns trigger language plpgsql as $$

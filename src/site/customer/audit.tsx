@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isAble, rolesAble } from '../../accounts/members.ts';
 import {
+  ACCOUNT_ACTION_NAMES,
   type AccountFilter,
   type AccountLine,
-  AUDIT_ACTIONS,
-  type AuditAction,
   accountLines,
   allAccountLines,
   linesAsCsv,
-} from '../../operator/audit.ts';
+} from '../../operator/account-audit.ts';
+import { ACCOUNT_ACTIONS } from '../../operator/audit.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Tag } from '../kit/elements.tsx';
@@ -27,13 +27,12 @@ const PATH = '/account/audit';
 
 const LINES_A_PAGE = 50;
 
-const actions = Object.keys(AUDIT_ACTIONS) as [AuditAction, ...AuditAction[]];
 const day = optional(z.iso.date('must be a date such as 2027-05-01').transform((text) => new Date(text)));
 
 /** The filter in the query of the address. Both days are included. */
 const filter = z
   .object({
-    action: optional(z.enum(actions, 'must be an action of the list')),
+    action: optional(z.enum(ACCOUNT_ACTION_NAMES, 'must be an action of the list')),
     actor: optional(z.string().trim().max(100, 'must have at most 100 characters')),
     from: day,
     to: day,
@@ -111,7 +110,7 @@ async function showLines(
             label="Action"
             options={[
               ['', 'All'],
-              ...Object.entries(AUDIT_ACTIONS).map(([name, text]) => [name, text] as const),
+              ...Object.entries(ACCOUNT_ACTIONS).map(([name, text]) => [name, text] as const),
             ]}
           />
           <Field name="actor" label="Person or key" maxLength={100} />
@@ -154,7 +153,7 @@ const LineTable = tableOf<AccountLine>('Audit log', 'Nothing found.', [
     'What',
     ({ action, isTest }) => (
       <>
-        {AUDIT_ACTIONS[action]} {isTest && <Tag>Test</Tag>}
+        {ACCOUNT_ACTIONS[action]} {isTest && <Tag>Test</Tag>}
       </>
     ),
   ],

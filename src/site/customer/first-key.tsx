@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { keyPrefix } from '../../accounts/authentication.ts';
 import { Secret } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 
@@ -21,6 +22,11 @@ export function ShowFirstKey(): VNode {
       Show my API key
     </PostButton>
   );
+}
+
+/** What the audit log has of a first key. @param apiKey null: it was not created. */
+export function firstKeyActs(apiKey: string | null) {
+  return apiKey === null ? [] : [{ action: 'key.created', target: keyPrefix(apiKey) } as const];
 }
 
 /** The first key of an account, with an example of a call. */

@@ -9,7 +9,7 @@ import {
   textOfSettings,
   WITHOUT_LIMITS,
 } from '../../accounts/key-settings.ts';
-import { isAble } from '../../accounts/members.ts';
+import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
@@ -19,6 +19,7 @@ import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { KeyShown } from './first-key.tsx';
@@ -39,7 +40,7 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
     const { accountId, personId } = customerOf(request);
     const now = clock.now();
     if ((await listKeys(database, accountId, now)).length === 0) throw withoutKey();
-    const form = readKeyForm(WITHOUT_LIMITS, request.body, now);
+    const form = readKeyForm(WITHOUT_LIMITS, request, now);
     if (!form.ok) return sendNew(reply, form, 400);
     const { key, id } = await addKey(database, accountId, {
       settings: form.input,
@@ -47,6 +48,7 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
       personId,
       now,
     });
+    noteActs(request, { action: 'key.created', target: String(id) });
     return sendKey(reply, await findKey(database, accountId, id, now), null, { shown: key });
   }
 
@@ -54,7 +56,7 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
     const key = await keyOf(request);
     requireOwnKey(request, key);
     const now = clock.now();
-    const form = readKeyForm(key, request.body, now);
+    const form = readKeyForm(key, request, now);
     if (!form.ok) return sendKey(reply, key, form, { status: 400 });
     try {
       await changeKey(database, customerOf(request).accountId, key.id, now, () => form.input);
@@ -82,7 +84,14 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
     const isChanged = (reply.request.query as { changed?: string }).changed === '1';
     return sendPage(
       reply,
-      <KeyPage apiKey={key} used={used} form={form} shown={shown} isChanged={isChanged} />,
+      <KeyPage
+        apiKey={key}
+        used={used}
+        form={form}
+        shown={shown}
+        isChanged={isChanged}
+        mayChange={mayChangeKey(reply.request, key)}
+      />,
       status,
     );
   }
@@ -106,8 +115,9 @@ function KeyPage(props: {
   form: FormState | null;
   shown: string | null;
   isChanged: boolean;
+  mayChange: boolean;
 }): VNode {
-  const { apiKey, used, form, shown, isChanged } = props;
+  const { apiKey, used, form, shown, isChanged, mayChange } = props;
   const { id, name, prefix, state, capDay, capMonth, createdAt, lastUsedAt } = apiKey;
   const works = state === 'active' || state === 'rotated';
   return (
@@ -135,9 +145,9 @@ function KeyPage(props: {
             ['Last used', lastUsedAt ? <Time key="used" at={lastUsedAt} /> : 'never'],
           ]}
         />
-        <Revoke apiKey={apiKey} />
+        {mayChange && <Revoke apiKey={apiKey} />}
       </Card>
-      {works && (
+      {works && mayChange && (
         <Card title="Limits">
           <KeyForm
             action={`${KEYS_PATH}/${id}`}
@@ -164,11 +174,17 @@ function withoutKey(): SoukError {
 const fieldOf = (scope: string) => `scope_${scope}`;
 
 /** Reads the form of a key. Without a chosen scope, the key may make every call. */
-function readKeyForm(present: KeySettings, body: unknown, now: number): Form<KeySettings> {
-  const values = readValues(body);
+function readKeyForm(present: KeySettings, request: FastifyRequest, now: number): Form<KeySettings> {
+  const values = readValues(request.body);
   const scopes = SCOPES.filter((scope) => values[fieldOf(scope)] === '1').join(' ');
   const { name = '', capDay = '', capMonth = '', expiresAt = '', networks = '' } = values;
   const read = readKeySettings(present, { name, scopes, capDay, capMonth, expiresAt, networks }, now);
+  if (
+    'settings' in read &&
+    read.settings.scopes?.includes('keys') &&
+    !isAble(customerOf(request).role, 'people')
+  )
+    return { ok: false, values, faults: { scopes: `keys: is given by ${rolesAble('people')}` } };
   if ('settings' in read) return { ok: true, input: read.settings, values, faults: {} };
   return { ok: false, values, faults: read.faults as Record<string, string> };
 }
@@ -235,17 +251,27 @@ function creatorOf({ createdByPerson, createdBy }: AccountKey): string {
   return createdByPerson?.email ?? (createdBy === null ? 'operator' : `key ${createdBy}`);
 }
 
+/** Whether the person may change a key: owners and admins all of them, developers those that they have created. */
+export function mayChangeKey(request: FastifyRequest, { createdByPerson }: AccountKey): boolean {
+  const { role, personId, isStaff } = customerOf(request);
+  if (isStaff || !isAble(role, 'keys')) return false;
+  return isAble(role, 'people') || createdByPerson?.id === personId;
+}
+
 /** @throws SoukError KEY_FORBIDDEN if the person may only change own keys, and has not created this one. */
-export function requireOwnKey(request: FastifyRequest, { createdByPerson }: AccountKey): void {
-  const { role, personId } = customerOf(request);
-  if (isAble(role, 'people') || createdByPerson?.id === personId) return;
+export function requireOwnKey(request: FastifyRequest, key: AccountKey): void {
+  if (mayChangeKey(request, key)) return;
   throw new SoukError('KEY_FORBIDDEN', {
-    message: `Your role in this account is ${role}, so you change only the keys you have created.`,
+    message: `Your role in this account is ${customerOf(request).role}, so you change only the keys you have created.`,
   });
 }
 
-export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, KeyUnits> }): VNode {
-  const { keys, used } = props;
+export function KeyTable(props: {
+  keys: readonly AccountKey[];
+  used: ReadonlyMap<number, KeyUnits>;
+  mayChange: (key: AccountKey) => boolean;
+}): VNode {
+  const { keys, used, mayChange } = props;
   return (
     <Table
       name="API keys"
@@ -264,13 +290,13 @@ export function KeyTable(props: { keys: readonly AccountKey[]; used: ReadonlyMap
         ['Scopes', ({ scopes }) => scopes?.join(', ') ?? 'all'],
         ['Units this month', ({ id }) => (used.get(id)?.month ?? 0).toLocaleString('en'), 'number'],
         ['Created', ({ createdAt }) => <Time at={createdAt} />],
-        ['By', (key) => creatorOf(key)],
+        ['Created by', (key) => creatorOf(key)],
         [
           'Last used',
           ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),
         ],
         ['Valid until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
-        ['Action', (key) => <Revoke apiKey={key} />],
+        ['Action', (key) => mayChange(key) && <Revoke apiKey={key} />],
       ]}
     />
   );

@@ -11,7 +11,7 @@ import {
   resetKey,
   revokeKeys,
 } from '../../accounts/account-keys.ts';
-import { hasTestAccount, isTestAccount, testAccountOf } from '../../accounts/authentication.ts';
+import { hasTestAccount, isTestAccount, keyPrefix, testAccountOf } from '../../accounts/authentication.ts';
 import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { createTestKey } from '../../billing/test-wallet.ts';
@@ -22,10 +22,11 @@ import { readForm } from '../kit/form-request.ts';
 import { accountPath, Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { count, Time } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf, enter } from '../session.ts';
-import { FirstCall, FirstKey, KeyShown, ShowFirstKey } from './first-key.tsx';
-import { KEYS_PATH, KeyTable, registerKeyPages, requireOwnKey } from './key-page.tsx';
+import { FirstCall, FirstKey, firstKeyActs, KeyShown, ShowFirstKey } from './first-key.tsx';
+import { KEYS_PATH, KeyTable, mayChangeKey, registerKeyPages, requireOwnKey } from './key-page.tsx';
 
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
@@ -42,6 +43,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   async function createFirst(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { accountId, personId } = customerOf(request);
     const key = await createFirstKey(database, accountId, clock.now(), personId);
+    noteActs(request, ...firstKeyActs(key));
     if (key === null) return reply.redirect(KEYS_PATH, 303);
     return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
   }
@@ -57,6 +59,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
         message: 'This account has no key yet. Its first key is created with the first purchase.',
       });
     const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now(), personId);
+    noteActs(request, { action: 'key.reset', target: keyPrefix(key) });
     return sendKeys(reply, <NewKey apiKey={key} olderKeysUntil={olderKeysUntil} />);
   }
 
@@ -87,7 +90,11 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
           it can spend your units.
         </p>
         {shown}
-        {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} used={used} />}
+        {keys.length === 0 ? (
+          <NoKey isDue={isDue} />
+        ) : (
+          <Keys keys={keys} used={used} request={reply.request} />
+        )}
         {testKeys}
       </Page>,
     );
@@ -122,28 +129,41 @@ function NoKey({ isDue }: { isDue: boolean }): VNode {
   );
 }
 
-function Keys(props: { keys: readonly AccountKey[]; used: ReadonlyMap<number, KeyUnits> }): VNode {
-  const { keys, used } = props;
+function Keys(props: {
+  keys: readonly AccountKey[];
+  used: ReadonlyMap<number, KeyUnits>;
+  request: FastifyRequest;
+}): VNode {
+  const { keys, used, request } = props;
+  const { role, isStaff } = customerOf(request);
   return (
     <>
-      <KeyTable keys={keys} used={used} />
-      <p>
-        <ButtonLink to={`${KEYS_PATH}/new`}>New key</ButtonLink>
-      </p>
-      <Card title="Reset your keys">
+      <KeyTable keys={keys} used={used} mayChange={(key) => mayChangeKey(request, key)} />
+      {!isStaff && isAble(role, 'keys') && (
         <p>
-          Creates a new key without limits, which works immediately. All other keys work for another{' '}
-          {ROTATION_MS / 60_000} minutes.
+          <ButtonLink to={`${KEYS_PATH}/new`}>New key</ButtonLink>
         </p>
-        <PostButton
-          action={`${KEYS_PATH}/reset`}
-          confirm="Create a new key? All other keys stop working in 30 minutes."
-        >
-          {' '}
-          Reset key{' '}
-        </PostButton>
-      </Card>
+      )}
+      {!isStaff && isAble(role, 'people') && <Reset />}
     </>
+  );
+}
+
+function Reset(): VNode {
+  return (
+    <Card title="Reset your keys">
+      <p>
+        Creates a new key without limits, which works immediately. All other keys work for another{' '}
+        {ROTATION_MS / 60_000} minutes.
+      </p>
+      <PostButton
+        action={`${KEYS_PATH}/reset`}
+        confirm="Create a new key? All other keys stop working in 30 minutes."
+      >
+        {' '}
+        Reset key{' '}
+      </PostButton>
+    </Card>
   );
 }
 
@@ -161,6 +181,7 @@ export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
     const key = await createTestKey(database, liveAccountId, clock.now(), about);
     // The page after the key shows the test account.
     await enter(pages, request, customer, testAccountOf(liveAccountId));
+    noteActs(request, { action: 'key.created', target: keyPrefix(key) });
     return sendTestKey(reply, key, baseUrlOf(pages, request));
   });
 }

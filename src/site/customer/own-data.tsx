@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { isAble, type Membership, rolesAble, soleOwnerships } from '../../accounts/members.ts';
+import { isAble, type Membership, membershipsOf, rolesAble, soleOwnerships } from '../../accounts/members.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import {
   cancelErasure,
   type Erasure,
@@ -17,6 +18,7 @@ import { ButtonLink, Card } from '../kit/elements.tsx';
 import { Field, PostButton, PostForm, presentPassword } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit, type ShowForm } from '../kit/form-request.ts';
 import { Time } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { clearSessionCookie, customerOf, personOf } from '../session.ts';
 import { verifyPassword } from '../visitor/sign-in.tsx';
@@ -50,6 +52,7 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
     if (inProgress.has(accountId))
       throw new SoukError('TOO_MANY_OPEN', { message: 'A download of this account is in progress.' });
     inProgress.add(accountId);
+    noteActs(request, { action: 'account.exported' });
     const document = Readable.from(exportAccount(database, accountId, clock.now()));
     document.once('close', () => inProgress.delete(accountId));
     return sendExport(reply, document, `account-${accountId}`);
@@ -57,7 +60,8 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
 
   scope.post(`${PATH}/erase`, onSubmit(erasureForm, show, erase));
   scope.post(`${PATH}/keep`, async (request, reply) => {
-    await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
+    const isKept = await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
+    if (!isKept) noteActs(request);
     return reply.redirect(PATH, 303);
   });
 
@@ -170,6 +174,8 @@ export function registerPersonData(scope: FastifyInstance, pages: Pages, show: S
         throw new FormRefused(409, {
           '': `You are the only owner of ${first}. Make somebody else an owner, or delete the account first.`,
         });
+      for (const { accountId } of await membershipsOf(client, personId))
+        await writeAct(client, personId, { accountId, action: 'member.left' });
       await erasePerson(client, personId);
     });
     clearSessionCookie(reply);

@@ -23,6 +23,7 @@ import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-req
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
+import { noteActs } from '../page-acts.ts';
 import { notify, type Pages } from '../pages.ts';
 import { personOf, rememberDevice } from '../session.ts';
 import { accountName, emailField, refuseTooMany, verifyPassword } from '../visitor/sign-in.tsx';
@@ -85,7 +86,9 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
     const { personId } = personOf(request);
     if ((await membershipsOf(database, personId)).length >= MOST_ACCOUNTS)
       throw new FormRefused(409, { name: `cannot be created: you have ${MOST_ACCOUNTS} accounts` });
-    return `/account/${await createAccountOf(database, personId, name, clock.now())}/plans`;
+    const accountId = await createAccountOf(database, personId, name, clock.now());
+    noteActs(request, { action: 'account.created', accountId });
+    return `/account/${accountId}/plans`;
   }
 }
 

@@ -16,9 +16,10 @@ import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { money, Time, WALLET_NAMES } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
-import { FirstKey, ShowFirstKey } from './first-key.tsx';
+import { FirstKey, firstKeyActs, ShowFirstKey } from './first-key.tsx';
 
 const params = z.object({ orderId: z.uuid() });
 
@@ -32,7 +33,9 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
 
   scope.post('/account/orders/:orderId/cancel', async (request, reply) => {
     const { id, accountId } = await ownPurchase(request);
-    await cancelPurchase(database, id, clock.now(), accountId);
+    const cancelled = await cancelPurchase(database, id, clock.now(), accountId);
+    // It had been paid or cancelled before.
+    if (!cancelled) noteActs(request);
     return reply.redirect(addressOfPurchase(id), 303);
   });
 
@@ -57,8 +60,13 @@ export async function payPurchase(
   const { database, clock, payments } = pages;
   const { id, accountId } = purchase;
   const page = addressOfPurchase(id);
-  // The form was sent again, for example by reloading the page.
-  if (purchase.state !== 'pending') return page;
+  if (purchase.state !== 'pending') {
+    // The form was sent again, for example by reloading the page.
+    noteActs(reply.request);
+    return page;
+  }
+  const begun = { action: 'purchase.begun', target: id } as const;
+  noteActs(reply.request, begun);
   const absolute = `${baseUrlOf(pages, reply.request)}${addressFor(accountId, page)}`;
   const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute });
   if (step.kind === 'redirect') {
@@ -67,12 +75,10 @@ export async function payPurchase(
   }
   if (step.kind === 'waiting') return page;
   const granted = (await grantPurchase(database, id, clock.now())) ?? purchase;
-  return sendPurchase(
-    pages,
-    reply,
-    granted,
-    await createFirstKey(database, accountId, clock.now(), customerOf(reply.request).personId),
-  );
+  const { personId } = customerOf(reply.request);
+  const firstKey = await createFirstKey(database, accountId, clock.now(), personId);
+  noteActs(reply.request, begun, ...firstKeyActs(firstKey));
+  return sendPurchase(pages, reply, granted, firstKey);
 }
 
 function addressOfPurchase(id: string): string {

@@ -24,13 +24,14 @@ import {
 import { queueMail } from '../../outbox/mail/mails.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { Card, Notice } from '../kit/elements.tsx';
+import { ButtonLink, Card, Notice } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm, Submit } from '../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { EmailField, emailField, refuseTooMany } from '../visitor/sign-in.tsx';
@@ -77,6 +78,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
       });
       const facts = { requestId: uuid(), accountName, by, role, invitationId };
       await queueMail(client, { accountId, kind: 'invitation', to: email, facts }, clock.now());
+      noteActs(request, { action: 'member.invited', target: `invitation ${invitationId}, ${role}` });
     });
     return `${PATH}?invited=1`;
   }
@@ -141,7 +143,7 @@ async function showTeam(
   form: FormState,
   status?: number,
 ): Promise<FastifyReply> {
-  const { liveAccountId: accountId, personId, role } = customerOf(reply.request);
+  const { liveAccountId: accountId, personId, role, isStaff } = customerOf(reply.request);
   const isInvited = (reply.request.query as { invited?: string }).invited === '1';
   const [members, invitations] = await Promise.all([
     listMembers(database, accountId),
@@ -165,6 +167,11 @@ async function showTeam(
           <h2>Open invitations</h2>
           <Invitations invitations={invitations} mayChange={mayChange} />
         </>
+      )}
+      {(mayChange || isStaff) && (
+        <p>
+          <ButtonLink to="/account/audit">Audit log</ButtonLink>
+        </p>
       )}
       {mayChange && (
         <Card title="Invite somebody">

@@ -6,7 +6,7 @@ import { acceptInvitation, findInvitation, type Invitation } from '../../account
 import { ROLE_TEXTS } from '../../accounts/members.ts';
 import { hashPassword, setPassword } from '../../accounts/passwords.ts';
 import { createPerson, isEmailTaken } from '../../accounts/people.ts';
-import { writeAct } from '../../operator/audit.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Field, HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';
@@ -144,8 +144,8 @@ async function strangerPart(
 }
 
 function noteJoined(personId: number) {
-  return (client: ClientBase, { accountId, role }: Invitation) =>
-    writeAct(client, personId, { accountId, action: 'member.joined', target: role });
+  return (client: ClientBase, { id, accountId, role }: Invitation) =>
+    writeAct(client, personId, { accountId, action: 'member.joined', target: `invitation ${id}, ${role}` });
 }
 
 function spent(): SoukError {

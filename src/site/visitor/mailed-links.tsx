@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { personOfReset, resetPassword } from '../../accounts/passwords.ts';
 import { confirmEmailByToken, emailOfConfirmation } from '../../accounts/people.ts';
-import { writeAct } from '../../operator/audit.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import { readUnsubscribeToken, switchOff } from '../../outbox/mail/choices.ts';
 import { TOPICS } from '../../outbox/mail/kinds/content.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
@@ -45,7 +45,13 @@ export function registerConfirmEmail(scope: FastifyInstance, pages: Pages): void
   }
 
   async function confirm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    if (!(await confirmEmailByToken(database, tokenIn(request.body), clock.now()))) throw confirmationSpent();
+    const isConfirmed = await confirmEmailByToken(
+      database,
+      tokenIn(request.body),
+      clock.now(),
+      (client, personId) => writeAct(client, personId, { accountId: null, action: 'person.email-confirmed' }),
+    );
+    if (!isConfirmed) throw confirmationSpent();
     return reply.redirect('/account', 303);
   }
 }

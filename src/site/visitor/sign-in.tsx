@@ -21,7 +21,7 @@ import {
   hasTwoFactor,
   verifyCode,
 } from '../../accounts/two-factor.ts';
-import { writeAct } from '../../operator/audit.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { ButtonLink } from '../kit/elements.tsx';
 import {
@@ -297,6 +297,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
       await setPassword(client, created.ownerId, digest, clock.now());
       const facts = { requestId: uuid() };
       await notify(pages, client, { personId: created.ownerId, kind: 'confirm_email', facts });
+      await writeAct(client, created.ownerId, { accountId: created.id, action: 'account.created' });
       return created;
     });
     if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });

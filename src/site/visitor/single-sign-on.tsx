@@ -4,8 +4,8 @@ import { OPENID_SECONDS, type OpenId, OpenIdFailed, type SignedIn } from '../../
 import { hasClaimedRole } from '../../accounts/people.ts';
 import { isKnownDevice } from '../../accounts/sessions.ts';
 import { type Identity, type IdentityOwner, ownerOfIdentity } from '../../accounts/single-sign-on.ts';
+import { writeAct } from '../../operator/account-audit.ts';
 import { personActs } from '../../operator/acts/account-acts.ts';
-import { writeAct } from '../../operator/audit.ts';
 import { PrimaryLink } from '../kit/elements.tsx';
 import { FormRefused } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';

@@ -43,6 +43,7 @@ test('the endpoints of keys answer as documented', async ({ souk, account }) => 
   expect((await patch(client, self, { scopes: ['deals'] })).json.code).toBe('KEY_RIGHTS_EXCEEDED');
   expect((await patch(client, self, { expiresAt: 'soon' })).status).toBe(400);
   expect((await del(client, self)).json.data.state).toBe('revoked');
+  expect((await client.get('/api/audit?limit=1')).json.data.audit).toMatchObject([{ action: 'key.revoked' }]);
   expect((await client.get('/api/quota')).json.data.key.scopes).toEqual(['keys', 'read']);
   for (const path of ['/api/keys/999999', '/api/keys/x']) {
     expect((await client.get(path)).json.code).toBe('KEY_NOT_FOUND');

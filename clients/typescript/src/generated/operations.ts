@@ -245,6 +245,10 @@ export interface Methods {
     /** Revokes an API key. */
     revoke: OfId<Schemas['ApiKey']>;
   };
+  audit: {
+    /** Lists what people and keys did in the account, newest first. */
+    list: List<[], Schemas['AuditListParams'], Schemas['AuditPage'], Schemas['AuditPage']['audit'][number]>;
+  };
 }
 
 /** Data by operation, for results of batches. */
@@ -349,4 +353,5 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'keys.get': ['GET', '/api/keys/{id}', 30, 'always', 'nothing'],
   'keys.update': ['PATCH', '/api/keys/{id}', 30, 'always', 'params'],
   'keys.revoke': ['DELETE', '/api/keys/{id}', 30, 'always', 'nothing'],
+  'audit.list': ['GET', '/api/audit', 30, 'always', 'params', 'audit'],
 };
