@@ -6,8 +6,11 @@ import type { Client } from './support/client.ts';
 import { asins } from './support/parameters.ts';
 import { test } from './support/souk-test.ts';
 
-/** More calls than a background task runs meanwhile. */
+/** More calls than a background task runs meanwhile, on a machine without other work. */
 const CALLS = 30;
+
+/** On a busy machine, a background task may run as often as the calls do, but hardly in each round. */
+const MOST_ROUNDS = 5;
 
 /** Files that a reader has to open at most. */
 const MOST = { cached: 35, uncached: 70 } as const;
@@ -45,9 +48,7 @@ test.for([
 ] as const)(
   '%s of a product runs the files that CONTRIBUTING.md lists, and no more than its limit',
   async ([heading, kind], { souk }) => {
-    const asked = asins(2 * CALLS)
-      .slice(kind === 'cached' ? CALLS : 0)
-      .slice(0, CALLS);
+    const asked = asins((MOST_ROUNDS + 1) * CALLS);
     const ask = async (client: Client, asin: string) => {
       const reply = await client.get(`/api/market/product?country=us&asin=${asin}`);
       expect(reply.status).toBe(200);
@@ -56,14 +57,21 @@ test.for([
     const client = await souk.client();
     // The first call of a process does what no later one does.
     await ask(client, 'B0FIRSTONE');
-    if (kind === 'cached') for (const asin of asked) await ask(await souk.client(), asin);
-    const expected = kind === 'cached' ? 'HIT' : 'MISS';
-    const files = await filesOf(
-      asked.map((asin) => async () => expect(await ask(client, asin)).toBe(expected)),
-    );
-    expect(files).toEqual(
-      kind === 'cached' ? listed(heading) : [...listed('A cached call'), ...listed(heading)].sort(),
-    );
-    expect(files.length).toBeLessThanOrEqual(MOST[kind]);
+    const [mine, expected] = kind === 'cached' ? [asked.slice(-CALLS), 'HIT'] : [asked, 'MISS'];
+    if (kind === 'cached') for (const asin of mine) await ask(await souk.client(), asin);
+    const walk =
+      kind === 'cached' ? listed(heading) : [...listed('A cached call'), ...listed(heading)].sort();
+    let files: string[] = [];
+    for (let round = 0; round < MOST_ROUNDS && files.join() !== walk.join(); round += 1) {
+      // A cached call of the same customer would be answered by the call before.
+      const caller = kind === 'cached' ? await souk.client() : client;
+      const these = kind === 'cached' ? mine : mine.slice(round * CALLS, (round + 1) * CALLS);
+      const found = await filesOf(
+        these.map((asin) => async () => expect(await ask(caller, asin)).toBe(expected)),
+      );
+      files = round === 0 ? found : files.filter((file) => found.includes(file));
+    }
+    expect(files).toEqual(walk);
+    expect(walk.length).toBeLessThanOrEqual(MOST[kind]);
   },
 );
