@@ -21,7 +21,7 @@ export const signUps: AttackCase = {
       }) as const;
     const accountsOf = async (name: string) => {
       const { rows } = await target.database.query<{ count: number }>(
-        'select count(*)::int as count from accounts where email like $1',
+        'select count(*)::int as count from people where email like $1',
         [`${name}-%`],
       );
       return rows[0]?.count ?? 0;
