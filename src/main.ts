@@ -55,6 +55,7 @@ await runProcess('gateway', async (env) => {
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),
+      connect: { registrationsPerHour: config.CLIENT_REGISTRATIONS_PER_HOUR },
     },
     databaseClock(),
     log,

@@ -25,6 +25,9 @@ const PAYMENTS = 30;
 /** Sign-ups from one network; default of the setting SIGN_UPS_PER_HOUR. */
 export const SIGN_UPS_PER_HOUR = 5;
 
+/** Clients from one network that register, or whose metadata is fetched; default of the setting CLIENT_REGISTRATIONS_PER_HOUR. */
+export const CLIENT_REGISTRATIONS_PER_HOUR = 20;
+
 /** An attempt to sign in with a password. */
 interface Attempt {
   address: string;
@@ -48,6 +51,8 @@ export interface Attempts {
   forgiveSingleSignOn(address: string): Promise<void>;
   /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
   countSignUp(address: string): Promise<number | null>;
+  /** Counts a client that registers, or whose metadata has to be fetched. @returns the same. */
+  countClient(address: string): Promise<number | null>;
   /** Counts a mail that an account requests. @returns the seconds to wait, or null if it may be sent. */
   countMail(accountId: number): Promise<number | null>;
   /** Counts a request of an account that asks the payment provider. @returns the same. */
@@ -59,8 +64,12 @@ export interface Attempts {
   countWrongToken(address: string): Promise<void>;
 }
 
-/** @param signUpsPerHour the setting SIGN_UPS_PER_HOUR. */
-export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: number): Attempts {
+/** @param perHour the settings SIGN_UPS_PER_HOUR and CLIENT_REGISTRATIONS_PER_HOUR. */
+export function createAttempts(
+  redis: Redis,
+  keys: RedisKeys,
+  perHour: { signUps: number; clients: number },
+): Attempts {
   const limiter = (kind: string, points: number, duration: number) =>
     new RateLimiterRedis({
       points,
@@ -77,7 +86,8 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
   const payments = limiter('payment', PAYMENTS, QUARTER_SECONDS);
   const forgottenByNetwork = limiter('forgotten-network', MAILS.network, HOUR_SECONDS);
   const forgottenByAddress = limiter('forgotten-address', MAILS.address, HOUR_SECONDS);
-  const signUps = limiter('sign-up', signUpsPerHour, HOUR_SECONDS);
+  const signUps = limiter('sign-up', perHour.signUps, HOUR_SECONDS);
+  const clients = limiter('client', perHour.clients, HOUR_SECONDS);
   return {
     async count(attempt) {
       // A network that has to wait does not use up attempts for the account.
@@ -97,6 +107,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
       await byNetwork.reward(networkOf(address));
     },
     countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
+    countClient: (address) => secondsToWait(clients, neighbourhoodOf(address)),
     countMail: (accountId) => secondsToWait(mails, String(accountId)),
     countPayment: (accountId) => secondsToWait(payments, String(accountId)),
     async countForgotten(address, email) {

@@ -13,6 +13,7 @@ import {
   WITHOUT_LIMITS,
 } from './key-settings.ts';
 import { isInNetworks, type Network, networksOf } from './networks.ts';
+import { findTokenKey, type TokenKey } from './oauth-records.ts';
 
 /** The places of a request that may carry the API key. A header sent twice arrives joined by a comma, a parameter as a list. */
 export interface KeyPlaces {
@@ -21,11 +22,17 @@ export interface KeyPlaces {
   keyParameter: unknown;
 }
 
+/** What a request has sent: an API key, or an access token of a connection. */
+export interface Credentials {
+  hash: Buffer;
+  isToken: boolean;
+}
+
 /**
- * The digest of the request's API key.
+ * The digest of the request's API key or access token.
  * @throws SoukError KEY_INVALID when it is missing, malformed, or given in several places with different values.
  */
-export function credentialsOf(places: KeyPlaces): Buffer {
+export function credentialsOf(places: KeyPlaces): Credentials {
   const given = keysIn(places);
   if (given.length === 0) {
     throw new SoukError('KEY_INVALID', {
@@ -33,6 +40,9 @@ export function credentialsOf(places: KeyPlaces): Buffer {
         'The request has no API key. Send it in the X-API-Key header, as Authorization: Bearer, or in the key parameter.',
     });
   }
+  // A token is accepted in its header only: addresses are stored in many places.
+  const isToken = given.length === 1 && places.authorizationHeader !== undefined && isAccessToken(given[0]);
+  if (isToken) return { hash: hashKey(String(given[0]).trim()), isToken };
   const first = digestOf(given[0]);
   const others = given.slice(1).map(digestOf);
   if (others.some((other) => !timingSafeEqual(first, other))) {
@@ -40,7 +50,12 @@ export function credentialsOf(places: KeyPlaces): Buffer {
       message: 'The request has several different API keys. Send one key.',
     });
   }
-  return first;
+  return { hash: first, isToken };
+}
+
+/** The form of an access token: 43 letters, digits, hyphens or underscores. */
+function isAccessToken(given: unknown): boolean {
+  return typeof given === 'string' && /^[\w-]{43}$/.test(given.trim());
 }
 
 function digestOf(given: unknown): Buffer {
@@ -234,6 +249,10 @@ export interface Authentication {
   known(keyHash: Buffer): KnownKey | null;
   /** Forgets a key that turned out to be invalid. */
   forget(keyHash: Buffer): void;
+  /** Returns the digest of the key of an access token. @throws SoukError KEY_INVALID. */
+  keyOfToken(tokenHash: Buffer): Promise<Buffer>;
+  /** The same for a token that this process has seen to be valid, until it expires; null: it has not. */
+  knownKeyOfToken(tokenHash: Buffer): Buffer | null;
 }
 
 interface KeyRow extends Omit<KnownKey, 'accountId' | 'networks'> {
@@ -244,10 +263,12 @@ interface KeyRow extends Omit<KnownKey, 'accountId' | 'networks'> {
   active: boolean;
 }
 
+/** @param audience the address for which access tokens are issued; null: there are none. */
 export function createAuthentication(
   database: Database,
   now: () => number,
   events: CallEvents,
+  audience: () => string | null = () => null,
 ): Authentication {
   const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
     const { rows } = await database.query<KeyRow>({
@@ -264,7 +285,19 @@ export function createAuthentication(
     return rows;
   });
   const known = recentlyUsed<string, KnownKey>(MAX_KNOWN_KEYS);
+  const tokens = recentlyUsed<string, TokenKey>(MAX_KNOWN_KEYS);
   return {
+    knownKeyOfToken(tokenHash) {
+      const token = tokens.get(tokenHash.toString('latin1'));
+      return token && token.expiresAt > now() ? token.keyHash : null;
+    },
+    async keyOfToken(tokenHash) {
+      const issuer = audience();
+      const token = issuer && (await findTokenKey(database, tokenHash, { audience: issuer, now: now() }));
+      if (!token) throw unknownToken();
+      tokens.set(tokenHash.toString('latin1'), token);
+      return token.keyHash;
+    },
     known: (keyHash) => known.get(keyHash.toString('latin1')) ?? null,
     forget: (keyHash) => void known.delete(keyHash.toString('latin1')),
     async find(keyHash) {
@@ -305,6 +338,11 @@ export class KeyChanged extends SoukError {
   }
 }
 
+export const unknownToken = () =>
+  new SoukError('KEY_INVALID', {
+    message:
+      'This access token is invalid, has expired, or belongs to a connection that has ended. Sign in again.',
+  });
 export const unknownKey = () => new SoukError('KEY_INVALID', { message: 'This API key does not exist.' });
 export const revokedKey = () =>
   new SoukError('KEY_FORBIDDEN', { message: 'This API key has been revoked or has expired.' });

@@ -3,6 +3,7 @@ import { quota } from '../operations/account/quota.ts';
 import { LOCAL } from '../operations/index.ts';
 import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
+import type { Connect } from './connect/register.ts';
 import { AUDIT_ENDPOINTS } from './endpoints/audit.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches.ts';
 import { BILLING_ENDPOINTS } from './endpoints/billing.ts';
@@ -34,6 +35,7 @@ import { requireMetricsAccess } from './require-token.ts';
 /** Dependencies of the groups of endpoints. */
 export interface ApiDeps {
   authentication: AuthenticationDeps;
+  connect: Connect;
   limits: RequestLimits;
   queued: QueuedDeps;
   local: LocalDeps;
@@ -59,6 +61,7 @@ const document = versionOf(JSON.stringify(openApiDocument()), JSON_TYPE);
 /** Every operation, every other endpoint, and the tools for agents. */
 export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
   decorateWithAccount(app);
+  deps.connect.register(app);
   const requireOwner = (scope: FastifyInstance): void => {
     requireAccount(scope, deps.authentication);
     limitFreeRequests(scope, deps.limits);

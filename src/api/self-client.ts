@@ -46,7 +46,8 @@ export function requestsTo(app: FastifyInstance): SendRequest {
       url,
       ...(ip === undefined ? {} : { remoteAddress: ip }),
       headers: {
-        'x-api-key': key,
+        // A key, or the access token of a connection.
+        authorization: `Bearer ${key}`,
         ...(traceparent ? { traceparent } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,

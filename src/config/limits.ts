@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
+import { CLIENT_REGISTRATIONS_PER_HOUR, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import { UNKNOWN_KEYS_PER_MINUTE } from '../accounts/wrong-keys.ts';
 import { ACCOUNT_LIMITS, type AccountLimits } from '../batches/limits.ts';
 import { TEST_UNITS_PER_DAY } from '../billing/test-wallet.ts';
@@ -76,6 +76,9 @@ export const LIMITS = {
   ),
   SIGN_UPS_PER_HOUR: whole(SIGN_UPS_PER_HOUR, 1, 1_000_000).describe(
     'Sign-ups that a network may try in an hour, whether they succeed or not: an IPv4 network of 24 bits, an IPv6 network of 64 bits',
+  ),
+  CLIENT_REGISTRATIONS_PER_HOUR: whole(CLIENT_REGISTRATIONS_PER_HOUR, 1, 1_000_000).describe(
+    'Programs that a network may register in an hour to sign in by OAuth, including programs whose metadata document is fetched: an IPv4 network of 24 bits, an IPv6 network of 64 bits',
   ),
   TEST_UNITS_PER_DAY: whole(TEST_UNITS_PER_DAY, 1, 1_000_000).describe(
     'Units that the test keys of an account may use in a day together',

@@ -4,11 +4,17 @@ import type { Registry } from 'prom-client';
 import { v7 as uuid } from 'uuid';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import { routeOf } from '../accounts/account-address.ts';
-import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
+import {
+  type Attempts,
+  CLIENT_REGISTRATIONS_PER_HOUR,
+  createAttempts,
+  SIGN_UPS_PER_HOUR,
+} from '../accounts/attempts.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createOpenId } from '../accounts/openid.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import { type ApiDeps, registerApi } from '../api/api.ts';
+import { createConnect } from '../api/connect/register.ts';
 import { createReadiness } from '../api/endpoints/service.ts';
 import { registerStripeWebhook } from '../api/endpoints/stripe-webhook.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
@@ -60,6 +66,7 @@ import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../results/answer-store.ts';
 import { sendNotFoundPage } from '../site/kit/error-page.tsx';
 import type { SiteDeps } from '../site/pages.ts';
+import { CONNECT_PAGES } from '../site/visitor/connect-pages.tsx';
 import { registerWeb } from '../site/web.ts';
 import type { GatewaySettings, JobEngine, Observers, PageSettings, Stores } from './open-gateway.ts';
 
@@ -73,21 +80,33 @@ interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
 }
 
 /** Returns the dependencies of each group of endpoints. */
-function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
+function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempts): ApiDeps {
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
   const { database, reports, money: moneyDatabase, redis, cache, keys } = parts;
   const { clock, log, events, tracing, registry, queueGauges } = parts;
   const { queues, completions, fairness, backlog } = parts;
+  const limits = createRequestLimits(redis, keys, settings.limits);
+  const connect = createConnect({
+    database,
+    clock,
+    log,
+    limits,
+    secretBox: createSecretBox(settings.secretKeys),
+    pages: CONNECT_PAGES,
+    countRegistration: attempts.countClient,
+    publicUrl: settings.pages?.publicUrl,
+    settings: { allowPrivate: webhooks.allowPrivate, ...settings.connect },
+  });
   const authentication = {
-    authentication: createAuthentication(moneyDatabase, clock.now, events),
+    authentication: createAuthentication(moneyDatabase, clock.now, events, connect.issuer),
     wrongKeys: createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute),
     hasTestMode: Boolean(settings.testMode),
+    challengeOf: connect.challengeOf,
   };
   const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
   const settlements = createSettlements(moneyDatabase, clock.now);
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
-  const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
   const { channel: completionChannel } = completions;
   const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
@@ -97,6 +116,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const agents = { database, redis, keys, clock, log, completions, answers };
   return {
     authentication,
+    connect,
     limits,
     queued: {
       ...money,
@@ -158,7 +178,10 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
   const { pages: database, registry, requestMetrics, tracing } = parts;
   const { publicUrl = null, payments } = pages;
   const { adminToken: token } = operator;
-  const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
+  const attempts = createAttempts(redis, keys, {
+    signUps: pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR,
+    clients: settings.connect?.registrationsPerHour ?? CLIENT_REGISTRATIONS_PER_HOUR,
+  });
   const stripe =
     typeof payments.way === 'object'
       ? createStripePayments(payments.way, {
@@ -168,7 +191,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
           notify: queuePaymentFailed,
         })
       : null;
-  const api = apiDepsOf(settings, parts);
+  const api = apiDepsOf(settings, parts, attempts);
   return {
     trustProxy: settings.trustProxy,
     requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
@@ -180,7 +203,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     queueBoard:
       token === undefined ? null : { queues, batchQueue, database, clock, attempts, publicUrl, token },
     stripe,
-    site: siteDepsOf(settings, parts, { attempts, stripe, limits: api.limits }),
+    site: siteDepsOf(settings, parts, { attempts, stripe, limits: api.limits, consent: api.connect.consent }),
   };
 }
 
@@ -188,19 +211,20 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
 function siteDepsOf(
   settings: GatewaySettings,
   parts: AppParts,
-  shared: Pick<SiteDeps, 'attempts' | 'limits'> & Pick<AppDeps, 'stripe'>,
+  shared: Pick<SiteDeps, 'attempts' | 'limits' | 'consent'> & Pick<AppDeps, 'stripe'>,
 ): SiteDeps {
   const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
   const { pages: database, redis, cache, keys, events, queueGauges, clock, log } = parts;
   const { publicUrl, trials = 'manual', payments, hasDemoPictures = false, pictureRoutes = null } = pages;
   const mail = mailWayOf(pages.mail);
-  const { attempts, limits, stripe } = shared;
+  const { attempts, limits, consent, stripe } = shared;
   return {
     database,
     redis,
     cache,
     keys,
     attempts,
+    consent,
     clock,
     log,
     events,

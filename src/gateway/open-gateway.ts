@@ -263,6 +263,12 @@ export interface GatewaySettings extends StoreSettings {
   secretKeys?: readonly string[] | undefined;
   /** Default: `REQUEST_LIMITS`. */
   requestLimits?: RequestLimits;
+  connect?: {
+    /** The setting CLIENT_REGISTRATIONS_PER_HOUR. */
+    registrationsPerHour?: number;
+    /** Certificates of authorities besides those of the system, for the metadata of clients. */
+    ca?: string;
+  };
 }
 
 /** Access of operators. */

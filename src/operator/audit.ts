@@ -25,6 +25,7 @@ export const ACCOUNT_ACTIONS = {
   'member.changed': 'Role of a member set',
   'member.removed': 'Member removed',
   'member.left': 'Member deleted the own profile',
+  'connection.created': 'Connection created',
   'key.created': 'Key created',
   'key.changed': 'Key changed',
   'key.reset': 'Keys reset',

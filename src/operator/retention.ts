@@ -1,3 +1,4 @@
+import { purgeOAuthRecords } from '../accounts/oauth-records.ts';
 import { purgePurchases } from '../billing/payments/purchases.ts';
 import { dropWeek } from '../brand-analytics/import/publish.ts';
 import { siteOfDomain } from '../operations/brand-analytics/keywords.ts';
@@ -44,6 +45,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   call_claims: '10 minutes',
   call_webhook_counts: '1 day',
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
+  connections: 'Deleted with their key',
   email_confirmations: 'Until they expire',
   failures: '30 days, at most 100,000 rows',
   finished_calls: 'CALLS_KEPT_MONTHS months',
@@ -55,6 +57,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   mail_choices: 'One row for each member with a notice or a choice',
   members: 'One row for each member of an account',
   migrations: 'One row for each migration',
+  oauth_records:
+    'Until they expire: a minute for codes, 30 minutes for requests that wait for a person, an hour for access tokens, the end of the connection for its grant and refresh tokens, 30 days for refresh tokens that were used; registered clients 1 day, or 30 days after the end of their last connection',
   open_calls: 'Until the call ends',
   operation_hours: '400 days',
   orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
@@ -139,6 +143,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await database.query('delete from email_confirmations where expires_at < $1', [at]);
   await database.query('delete from password_resets where expires_at < $1', [at]);
   await database.query('delete from invitations where expires_at < $1', [at]);
+  await purgeOAuthRecords(database, at);
   await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
   await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
   for (const note of notes) {

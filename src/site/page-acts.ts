@@ -57,6 +57,7 @@ const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction
   '/account/jobs/:id/again': null,
   '/account/try': null,
   '/account/try/picture': null,
+  '/connect/:uid': 'connection.created',
   '/profile/password': 'person.password-changed',
   '/profile/email': 'person.email-changed',
   '/profile/confirm-email': null,

@@ -4,6 +4,7 @@ import type { Attempts } from '../accounts/attempts.ts';
 import type { OpenId } from '../accounts/openid.ts';
 import type { InstallationRole } from '../accounts/people.ts';
 import type { Session } from '../accounts/sessions.ts';
+import type { Consent } from '../api/connect/consent.ts';
 import type { RequestLimits } from '../api/limits/limits.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialPolicy } from '../billing/payments/trials.ts';
@@ -31,6 +32,8 @@ export interface SiteDeps {
   cache: Cache;
   keys: RedisKeys;
   attempts: Attempts;
+  /** Decides what clients may do that sign in by OAuth. */
+  consent: Consent;
   clock: Clock;
   log: Logger;
   events: CallEvents;

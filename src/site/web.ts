@@ -9,6 +9,7 @@ import { SoukError } from '../platform/errors.ts';
 import { registerAccountAudit } from './customer/audit.tsx';
 import { registerBatchList, registerBatchPage, registerNewBatch } from './customer/batches.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
+import { registerConsent } from './customer/consent.tsx';
 import { registerExplore } from './customer/explore/explore-page.tsx';
 import { registerJobList, registerJobPage } from './customer/jobs.tsx';
 import { registerKeys, registerTestMode } from './customer/keys.tsx';
@@ -50,7 +51,7 @@ import { registerSingleSignOn } from './visitor/single-sign-on.tsx';
 import { registerStatus } from './visitor/status.tsx';
 
 /** Pages of a person who has signed in. */
-const PERSON_PAGES = [registerProfile, registerTwoFactor];
+const PERSON_PAGES = [registerProfile, registerTwoFactor, registerConsent];
 
 const PUBLIC_PAGES = [
   registerHome,

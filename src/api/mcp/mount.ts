@@ -11,7 +11,7 @@ interface Mounting<Caller> {
   onError(error: Error): void;
 }
 
-const MCP_PATH = '/mcp';
+export const MCP_PATH = '/mcp';
 
 /** Maximum messages in a body: each of them is a call. */
 const MOST_MESSAGES = 20;

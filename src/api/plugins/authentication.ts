@@ -7,6 +7,7 @@ import {
   keysIn,
   modeOfKey,
   refusalOf,
+  unknownToken,
 } from '../../accounts/authentication.ts';
 import {
   isInScope,
@@ -71,8 +72,10 @@ export interface Account extends KnownKey {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The digest of the API key; null until the key is known to be well formed. */
+    /** The digest of the API key, or of that of the connection; null until the key is known to be well formed. */
     keyHash: Buffer | null;
+    /** Whether the request has an access token of a connection instead of a key. */
+    hasToken: boolean;
     /** The account of the key, which may have been revoked a moment ago; for limits, and for the mode of a call. */
     accountId: number | null;
     /** What is known of the key; it may have been changed a moment ago. */
@@ -92,11 +95,21 @@ export interface AuthenticationDeps {
   wrongKeys: WrongKeys;
   /** The setting TEST_MODE. */
   hasTestMode: boolean;
+  /** Returns the header that tells the client of a refused request how to sign in; null: it cannot. */
+  challengeOf(request: FastifyRequest, about?: Challenge): string | null;
+}
+
+/** Why a client has to sign in; absent: it has sent no key. */
+interface Challenge {
+  error?: 'invalid_token' | 'insufficient_scope';
+  /** The scopes to ask for. */
+  scopes?: readonly Scope[];
 }
 
 /** Adds `request.keyHash` and `request.account`; scopes fill them by `requireKey` and `requireAccount`. */
 export function decorateWithAccount(app: FastifyInstance): void {
   app.decorateRequest('keyHash', null);
+  app.decorateRequest('hasToken', false);
   app.decorateRequest('accountId', null);
   app.decorateRequest('knownKey', null);
   app.decorateRequest('account', null);
@@ -169,8 +182,22 @@ export function keyOf(request: FastifyRequest): string {
  * look-up. @throws SoukError KEY_* or TOO_MANY_ATTEMPTS.
  */
 function findKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<unknown> | null {
-  const keyHash = credentialsOf(keyPlacesOf(request));
-  if (!deps.hasTestMode && modeOfKey(keyOf(request)) === 'test') throw testModeOff();
+  const { hash, isToken } = credentialsOf(keyPlacesOf(request));
+  const { authentication } = deps;
+  request.hasToken = isToken;
+  const keyHash = isToken ? authentication.knownKeyOfToken(hash) : hash;
+  if (keyHash) return useKey(deps, request, keyHash);
+  return deps.wrongKeys
+    .lookUp(request.ip, hash, () => authentication.keyOfToken(hash))
+    .catch((error: SoukError) => {
+      if (error.kind === 'KEY_INVALID') deps.wrongKeys.count(request.ip, hash);
+      throw error;
+    })
+    .then((found) => useKey(deps, request, found));
+}
+
+function useKey(deps: AuthenticationDeps, request: FastifyRequest, keyHash: Buffer): Promise<unknown> | null {
+  if (!deps.hasTestMode && !request.hasToken && modeOfKey(keyOf(request)) === 'test') throw testModeOff();
   request.keyHash = keyHash;
   const known = deps.authentication.known(keyHash);
   request.accountId = known?.accountId ?? null;
@@ -187,18 +214,42 @@ const testModeOff = () =>
       'This service does not accept test keys. Send a live key, which starts with km_ and not with km_test_.',
   });
 
-/** Replies with errors of the key before other errors of a request, and counts unknown keys by address. */
+/**
+ * Replies with errors of the key before other errors of a request, counts unknown keys by address, and tells clients how to sign in.
+ */
 function replyWithKeyErrors(scope: FastifyInstance, deps: AuthenticationDeps): void {
-  scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request) => {
-    const first = await keyErrorFirst(deps, error, request);
+  scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
+    const first = ofToken(await keyErrorFirst(deps, error, request), request);
     const { keyHash } = request;
-    if (!isKeyError(first)) throw first;
-    if (keyHash) {
+    if (isKeyError(first) && keyHash) {
       deps.authentication.forget(keyHash);
-      if (first.kind === 'KEY_INVALID') deps.wrongKeys.count(request.ip, keyHash);
+      if (first.kind === 'KEY_INVALID' && !request.hasToken) deps.wrongKeys.count(request.ip, keyHash);
     }
+    const challenge = first instanceof SoukError ? challengeFor(deps, first, request) : null;
+    if (challenge) reply.header('www-authenticate', challenge);
     throw first;
   });
+}
+
+/** A client whose connection has ended has to sign in again, which it does after a 401. */
+function ofToken(error: Error, { hasToken }: FastifyRequest): Error {
+  return hasToken && error instanceof SoukError && error.kind === 'KEY_FORBIDDEN' ? unknownToken() : error;
+}
+
+function challengeFor(
+  deps: AuthenticationDeps,
+  { kind, metadata }: SoukError,
+  request: FastifyRequest,
+): string | null {
+  if (kind === 'KEY_INVALID') {
+    const hasCredentials = keysIn(keyPlacesOf(request)).length > 0;
+    return deps.challengeOf(request, hasCredentials ? { error: 'invalid_token' } : {});
+  }
+  if (kind !== 'KEY_SCOPE_MISSING') return null;
+  const { requiredScopes = [] } = (metadata ?? {}) as { requiredScopes?: readonly Scope[] };
+  // The scopes that the connection has, so that the next one can do what this one can.
+  const scopes = new Set([...(request.knownKey?.scopes ?? []), ...requiredScopes.slice(0, 1)]);
+  return deps.challengeOf(request, { error: 'insufficient_scope', scopes: [...scopes] });
 }
 
 function isKeyError(error: Error): error is SoukError {

@@ -25,6 +25,11 @@ function keptHtml(page: VNode, context: Pick<PageContext, 'viewer' | 'announceme
   );
 }
 
+/** Renders a page without forms of ours, the same for all readers. */
+export function staticHtml(page: VNode): string {
+  return keptHtml(page, { viewer: { kind: 'visitor' }, announcements: [] });
+}
+
 /**
  * Sends a page, compressed if the browser accepts it. Pages are personal, so caches must not store them. Each page has new
  * form tokens, so the length of a compressed page reveals nothing about them.

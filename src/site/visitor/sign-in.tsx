@@ -118,7 +118,9 @@ function wrongPassword(): FormRefused {
 
 /** The path that a customer is sent to after signing in: a path of this site, never an address of another site. */
 export function accountPath(to: unknown): string {
-  return pathWithin(to, ['account', 'admin', 'docs', 'explore', 'invitation', 'profile']) ?? '/account';
+  return (
+    pathWithin(to, ['account', 'admin', 'connect', 'docs', 'explore', 'invitation', 'profile']) ?? '/account'
+  );
 }
 
 /** The path that starts signing in through the OpenID Connect provider. @param to the path to return to. */

@@ -1,0 +1,162 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
+import { digestOf } from '../platform/fingerprint.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
+
+/** A record as the authorization server has it, without its id. */
+type Payload = Record<string, unknown>;
+
+/** The records of one kind, such as `AccessToken`: what `oidc-provider` calls an adapter. */
+export interface OAuthRecords {
+  /** @param seconds its lifetime. Default: that of a client that has no connection yet. */
+  upsert(id: string, payload: Payload, seconds?: number): Promise<void>;
+  find(id: string): Promise<Payload | undefined>;
+  findByUserCode(userCode: string): Promise<Payload | undefined>;
+  findByUid(uid: string): Promise<Payload | undefined>;
+  /** @throws what `onReuse` returns if it was consumed already, so that a code works once even for requests at the same time. */
+  consume(id: string): Promise<void>;
+  destroy(id: string): Promise<void>;
+  revokeByGrantId(grantId: string): Promise<void>;
+}
+
+interface RecordDeps {
+  database: Queryable;
+  clock: Pick<Clock, 'now'>;
+  /** Seals what the server has to use again: secrets of clients, and the code of a device whose request is open. */
+  secretBox: SecretBox;
+  onReuse(): Error;
+}
+
+/** How long a client stays registered without a connection, and after the end of its last connection. */
+const UNUSED_CLIENT_SECONDS = 86_400;
+export const CLIENT_KEPT_DAYS = 30;
+
+const SEALED = ['client_secret', 'deviceCode'] as const;
+
+/** Fields of a session that name the person. Every request of a client asks again, so that the session of the pages decides. */
+const OF_PERSON = ['accountId', 'loginTs', 'authorizations'];
+
+/** Opens the records of a kind. A record that has expired, or whose connection has ended, is not found. */
+export function openOAuthRecords(
+  { database, clock, secretBox, onReuse }: RecordDeps,
+  kind: string,
+): OAuthRecords {
+  return {
+    async upsert(id, payload, seconds = UNUSED_CLIENT_SECONDS) {
+      const { grantId = null, userCode, uid } = payload as Partial<Record<string, string>>;
+      await database.query(
+        `insert into oauth_records (kind, id, payload, grant_id, user_code, uid, expires_at) values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict (kind, id) do update set payload = excluded.payload, grant_id = excluded.grant_id,
+           user_code = excluded.user_code, uid = excluded.uid, expires_at = excluded.expires_at`,
+        [
+          kind,
+          digestOf(id),
+          JSON.stringify(stored(kind, payload, secretBox)),
+          kind === 'Grant' ? id : grantId,
+          userCode === undefined ? null : digestOf(userCode),
+          uid === undefined ? null : digestOf(uid),
+          new Date(clock.now() + seconds * 1000),
+        ],
+      );
+    },
+    find: (id) => findBy('id', id, id),
+    findByUserCode: (userCode) => findBy('user_code', userCode),
+    findByUid: (uid) => findBy('uid', uid),
+    async consume(id) {
+      const { rowCount } = await database.query(
+        'update oauth_records set consumed_at = $3 where kind = $1 and id = $2 and consumed_at is null',
+        [kind, digestOf(id), new Date(clock.now())],
+      );
+      if (rowCount === 0) throw onReuse();
+    },
+    async destroy(id) {
+      await database.query('delete from oauth_records where kind = $1 and id = $2', [kind, digestOf(id)]);
+    },
+    async revokeByGrantId(grantId) {
+      // The end of a grant ends its connection, whichever of its records the server revokes first.
+      await database.query(
+        `with revoked as (delete from oauth_records where grant_id = $1 and kind = $2)
+         update api_keys k set revoked_at = coalesce(k.revoked_at, $3) from connections c where c.grant_id = $1 and k.id = c.key_id`,
+        [grantId, kind, new Date(clock.now())],
+      );
+    },
+  };
+
+  async function findBy(
+    column: 'id' | 'user_code' | 'uid',
+    value: string,
+    id?: string,
+  ): Promise<Payload | undefined> {
+    const { rows } = await database.query<{ payload: Payload; consumed: number | null }>(
+      `select payload, extract(epoch from consumed_at)::bigint as consumed from oauth_records r
+       where kind = $1 and ${column} = $2 and expires_at > $3 and not exists (
+         select from connections c join api_keys k on k.id = c.key_id
+         where c.grant_id = r.grant_id and (k.revoked_at is not null or k.expires_at <= $3))`,
+      [kind, digestOf(value), new Date(clock.now())],
+    );
+    const [row] = rows;
+    if (!row) return undefined;
+    const { payload, consumed } = row;
+    for (const name of SEALED) {
+      const { [name]: sealed } = payload;
+      if (typeof sealed === 'string') payload[name] = secretBox.open(sealed, name);
+    }
+    return {
+      ...payload,
+      ...(id === undefined ? {} : { jti: id }),
+      ...(consumed === null ? {} : { consumed }),
+    };
+  }
+}
+
+/** Returns what is stored of a record: not its id, and no secret in clear if there is a SECRET_KEY. */
+function stored(kind: string, payload: Payload, secretBox: SecretBox): Payload {
+  const left = kind === 'Session' ? [...OF_PERSON, 'jti'] : ['jti'];
+  const rest = Object.fromEntries(Object.entries(payload).filter(([name]) => !left.includes(name)));
+  for (const name of SEALED) {
+    const { [name]: secret } = rest;
+    if (typeof secret === 'string') rest[name] = secretBox.seal(secret, name);
+  }
+  return rest;
+}
+
+/** The key to which an access token leads. */
+export interface TokenKey {
+  keyHash: Buffer;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/**
+ * Finds the key of an access token. The key may have been revoked or have expired.
+ * @param audience this service, for which the token must have been issued. @returns null if the token is unknown or has expired.
+ */
+export async function findTokenKey(
+  database: Database,
+  tokenHash: Buffer,
+  { audience, now }: { audience: string; now: number },
+): Promise<TokenKey | null> {
+  const { rows } = await database.query<TokenKey>({
+    name: 'find-token-key',
+    text: `select k.hash as "keyHash", (extract(epoch from r.expires_at) * 1000)::bigint as "expiresAt"
+      from oauth_records r
+      join connections c on c.grant_id = r.grant_id
+      join api_keys k on k.id = c.key_id
+      where r.kind = 'AccessToken' and r.id = $1 and r.expires_at > $2 and r.payload ->> 'aud' = $3`,
+    values: [tokenHash, new Date(now), audience],
+  });
+  return rows[0] ?? null;
+}
+
+/** How long a refresh token that was used is remembered, so that its reuse ends the connection. */
+const REUSE_NOTICED_DAYS = 30;
+
+/** Deletes records that have expired, and those of connections that have ended. */
+export async function purgeOAuthRecords(database: Queryable, now: Date): Promise<void> {
+  await database.query(
+    `delete from oauth_records r where expires_at < $1 or consumed_at < $1::timestamptz - make_interval(days => $2)
+       or exists (select from connections c join api_keys k on k.id = c.key_id
+         where c.grant_id = r.grant_id and (k.revoked_at < $1 or k.expires_at < $1))`,
+    [now, REUSE_NOTICED_DAYS],
+  );
+}

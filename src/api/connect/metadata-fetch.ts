@@ -1,0 +1,25 @@
+import { Agent, fetch } from 'undici';
+import { type AddressGuard, pinnedLookup } from '../../outbox/webhooks/address-guard.ts';
+
+/**
+ * Fetches the documents of clients from addresses that the guard allows, without following redirects. The connection goes to the
+ * address that was checked.
+ * @param ca certificates of authorities besides those of the system.
+ */
+export function createMetadataFetch(guard: AddressGuard, ca?: string): typeof globalThis.fetch {
+  return async (url, options = {}) => {
+    const target = new URL(url instanceof Request ? url.url : url);
+    const signal = options.signal ?? AbortSignal.timeout(FETCH_TIMEOUT_MS);
+    const addresses = await guard.addressesOf(target, signal);
+    const dispatcher = new Agent({
+      pipelining: 0,
+      connect: { lookup: pinnedLookup(addresses), ...(ca === undefined ? {} : { ca }) },
+    });
+    const { method = 'GET', headers } = options;
+    const given = { method, redirect: 'manual', signal, dispatcher, headers: new Headers(headers) } as const;
+    const response = await fetch(target, given as unknown as Parameters<typeof fetch>[1]);
+    return response as unknown as Response;
+  };
+}
+
+const FETCH_TIMEOUT_MS = 2_500;

@@ -1,0 +1,273 @@
+import { generateKeyPairSync } from 'node:crypto';
+import Provider, {
+  type Client,
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+} from 'oidc-provider';
+import { SCOPES, type Scope } from '../../accounts/key-settings.ts';
+import { openOAuthRecords } from '../../accounts/oauth-records.ts';
+import { findPerson } from '../../accounts/people.ts';
+import { createAddressGuard } from '../../outbox/webhooks/address-guard.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { SecretBox } from '../../platform/secret-box.ts';
+import { createMetadataFetch } from './metadata-fetch.ts';
+import { isLoopback, isOwnResource } from './resources.ts';
+
+// The only file that configures `oidc-provider`, which speaks OAuth 2.1 for us.
+
+/** Scopes that a connection can have. A connection never manages keys. */
+export const CONNECTION_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'keys');
+
+export const CONNECT_ROUTES = {
+  authorization: '/oauth/authorize',
+  token: '/oauth/token',
+  registration: '/oauth/register',
+  revocation: '/oauth/revoke',
+  device_authorization: '/oauth/device',
+  code_verification: '/device',
+  jwks: '/oauth/jwks',
+} as const;
+
+/** The page on which a person decides. */
+export const CONSENT_PATH = '/connect';
+
+/** The client of our own command, which signs in with a code that the person types in. */
+const COMMAND_CLIENT = {
+  client_id: 'souk-command',
+  client_name: 'Souk command',
+  token_endpoint_auth_method: 'none',
+  application_type: 'native',
+  redirect_uris: [],
+  response_types: [],
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+} as const;
+
+/** Pages of the server itself, as HTML, and their headers. */
+export interface ConnectPages {
+  headers: Readonly<Record<string, string>>;
+  /** Asks for the code of a device. @param xsrf the token that its form sends as `xsrf`, with `user_code`. */
+  userCode(xsrf: string, fault: string | null): string;
+  /** Asks whether this is the device, before the consent: its form also sends `confirm` or `abort`. */
+  confirmDevice(xsrf: string, device: { client: string; code: string }): string;
+  deviceConnected(client: string): string;
+  error(message: string): string;
+}
+
+export interface ConnectDeps {
+  database: Database;
+  clock: Pick<Clock, 'now'>;
+  log: Logger;
+  secretBox: SecretBox;
+  pages: ConnectPages;
+  /** Counts a registration, or the fetch of a client's metadata, of an address. @returns seconds to wait; null: it is allowed. */
+  countRegistration(address: string): Promise<number | null>;
+  settings: ConnectSettings;
+}
+
+export interface ConnectSettings {
+  /** Allows client metadata on private addresses. */
+  allowPrivate: boolean;
+  /** Certificates of authorities besides those of the system. */
+  ca?: string;
+}
+
+const DAY_SECONDS = DAY_MS / 1000;
+const ACCESS_TOKEN_SECONDS = 3_600;
+const CODE_SECONDS = 60;
+const LONGEST_CONNECTION_SECONDS = 366 * DAY_SECONDS;
+const DEVICE_CODE_SECONDS = 600;
+/** The time a person has to sign up and to decide. */
+const INTERACTION_SECONDS = 1_800;
+
+/** Creates the authorization server. @param issuer the address of this service, in its one exact form. */
+export function createProvider(issuer: string, deps: ConnectDeps): Provider {
+  const provider = new Provider(issuer, configurationOf(issuer, deps));
+  // Whoever hands a request over has set its forwarded address and protocol.
+  provider.proxy = true;
+  provider.use(async (ctx, next) => {
+    ctx.set(deps.pages.headers);
+    await next();
+    // The library lists only the scopes that are not those of a resource.
+    const body = ctx.body as { scopes_supported?: unknown } | undefined;
+    if (body?.scopes_supported) body.scopes_supported = CONNECTION_SCOPES;
+  });
+  provider.on('server_error', (_ctx, error) => deps.log.error({ err: error }, 'authorization server failed'));
+  return provider;
+}
+
+function configurationOf(issuer: string, deps: ConnectDeps): Configuration {
+  const { database, clock, secretBox } = deps;
+  const onReuse = () => new errors.InvalidGrant('it was used already');
+  const isSecure = issuer.startsWith('https:');
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure } as const;
+  return {
+    adapter: (kind) => openOAuthRecords({ database, clock, secretBox, onReuse }, kind),
+    clients: [
+      {
+        ...COMMAND_CLIENT,
+        redirect_uris: [],
+        response_types: [],
+        grant_types: [...COMMAND_CLIENT.grant_types],
+      },
+    ],
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
+    clientDefaults: {
+      // Some metadata documents leave these out and mean a public client that stays signed in.
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      id_token_signed_response_alg: 'ES256',
+    },
+    extraClientMetadata: { properties: ['redirect_uris', 'scope'], validator: normaliseClient },
+    cookies: {
+      names: { session: 'souk_connect_session', interaction: 'souk_connect', resume: 'souk_connect_resume' },
+      long: cookie,
+      short: cookie,
+    },
+    // No identity tokens are issued, so nobody verifies a signature; the library requires a key nevertheless.
+    jwks: {
+      keys: [
+        generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+      ] as never,
+    },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    scopes: ['offline_access'],
+    claims: {},
+    responseTypes: ['code'],
+    pkce: { required: () => true },
+    routes: { ...CONNECT_ROUTES },
+    ttl: {
+      AccessToken: ACCESS_TOKEN_SECONDS,
+      AuthorizationCode: CODE_SECONDS,
+      DeviceCode: DEVICE_CODE_SECONDS,
+      Interaction: INTERACTION_SECONDS,
+      Session: INTERACTION_SECONDS,
+      // They end with the key of their connection, at the latest.
+      Grant: LONGEST_CONNECTION_SECONDS,
+      RefreshToken: LONGEST_CONNECTION_SECONDS,
+    },
+    rotateRefreshToken: true,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    expiresWithSession: () => false,
+    async findAccount(_ctx, id) {
+      const person = await findPerson(database, Number(id));
+      return person ? { accountId: id, claims: () => ({ sub: id }) } : undefined;
+    },
+    async loadExistingGrant(ctx) {
+      const grantId = ctx.oidc.result?.consent?.grantId;
+      return grantId ? ctx.oidc.provider.Grant.find(grantId) : undefined;
+    },
+    interactions: { policy: askEveryTime(), url: (_ctx, { uid }) => `${CONSENT_PATH}/${uid}` },
+    renderError: (ctx, { error, error_description: description }) => {
+      ctx.type = 'html';
+      ctx.body = deps.pages.error(description ?? error);
+    },
+    fetch: createMetadataFetch(createAddressGuard(deps.settings.allowPrivate), deps.settings.ca),
+    fetchResponseBodyLimits: { 'client_id metadata document': 16_384 },
+    features: featuresOf(issuer, deps),
+  };
+}
+
+function featuresOf(issuer: string, { pages, countRegistration }: ConnectDeps): Configuration['features'] {
+  const off = { enabled: false };
+  return {
+    devInteractions: off,
+    userinfo: off,
+    rpInitiatedLogout: off,
+    pushedAuthorizationRequests: off,
+    dPoP: off,
+    revocation: { enabled: true },
+    registration: { enabled: true, issueRegistrationAccessToken: false },
+    clientIdMetadataDocument: {
+      enabled: true,
+      ack: 'draft-02',
+      allowFetch: async (ctx) => (await countRegistration(ctx.ip)) === null,
+      cacheDuration: { min: 300, max: DAY_SECONDS },
+    },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, _client, oneOf) => (oneOf ? (oneOf[0] ?? issuer) : issuer),
+      useGrantedResource: () => true,
+      getResourceServerInfo(_ctx, indicator) {
+        if (!isOwnResource(indicator, issuer))
+          throw new errors.InvalidTarget(`resource must be ${issuer} or ${issuer}/mcp`);
+        return {
+          scope: CONNECTION_SCOPES.join(' '),
+          audience: issuer,
+          accessTokenTTL: ACCESS_TOKEN_SECONDS,
+          accessTokenFormat: 'opaque',
+        };
+      },
+    },
+    deviceFlow: {
+      enabled: true,
+      userCodeInputSource: (ctx, form, _out, error) => {
+        sendPage(ctx, pages.userCode(xsrfIn(form), error?.message ?? null));
+      },
+      userCodeConfirmSource: (ctx, form, client, _device, code) => {
+        sendPage(ctx, pages.confirmDevice(xsrfIn(form), { client: nameOf(client), code }));
+      },
+      successSource: (ctx) => {
+        sendPage(ctx, pages.deviceConnected(ctx.oidc.client ? nameOf(ctx.oidc.client) : ''));
+      },
+    },
+  };
+}
+
+function sendPage(ctx: KoaContextWithOIDC, html: string): void {
+  ctx.type = 'html';
+  ctx.body = html;
+}
+
+/** Returns the token of a form that the library has written. */
+function xsrfIn(form: string): string {
+  return /name="xsrf" value="([\w-]+)"/.exec(form)?.[1] ?? '';
+}
+
+/** Returns the name of a client for people. */
+export function nameOf({ clientName, clientId }: Pick<Client, 'clientName' | 'clientId'>): string {
+  return (clientName?.trim() || clientId).slice(0, 60);
+}
+
+/** Each authorization asks the person, who is the one that has signed in to the pages. */
+function askEveryTime(): ReturnType<typeof interactionPolicy.base> {
+  const { base, Check } = interactionPolicy;
+  const policy = base();
+  const login = policy.get('login');
+  login?.checks.remove('no_session');
+  login?.checks.add(
+    new Check('decision', 'the person has to decide', 'interaction_required', ({ oidc }) =>
+      oidc.result?.login ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
+    ),
+  );
+  return policy;
+}
+
+/**
+ * Refuses addresses of return other than HTTPS and loopback ones. A client with a loopback address may listen on any port there,
+ * whether it calls itself native or not. Scopes are those that a request asks for, not those of the registration.
+ */
+function normaliseClient(
+  _ctx: unknown,
+  key: string,
+  value: unknown,
+  metadata: Record<string, unknown>,
+): void {
+  if (key === 'scope') delete metadata.scope;
+  if (key !== 'redirect_uris' || !Array.isArray(value)) return;
+  const addresses = value.map((one) => (typeof one === 'string' && URL.canParse(one) ? new URL(one) : null));
+  const isFit = (one: URL | null) =>
+    one?.protocol === 'https:' || (one?.protocol === 'http:' && isLoopback(one));
+  if (addresses.length > MOST_REDIRECTS || !addresses.every(isFit))
+    throw new errors.InvalidRedirectUri(
+      `redirect_uris must be at most ${MOST_REDIRECTS} addresses with https://, or with http:// on a loopback address`,
+    );
+  metadata.application_type = addresses.some((one) => one?.protocol === 'http:') ? 'native' : 'web';
+}
+
+const MOST_REDIRECTS = 20;
