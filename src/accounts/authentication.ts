@@ -263,12 +263,15 @@ interface KeyRow extends Omit<KnownKey, 'accountId' | 'networks'> {
   active: boolean;
 }
 
-/** @param audience the address for which access tokens are issued; null: there are none. */
+/**
+ * @param tokens `audience` returns the address for which access tokens are issued; null: there are none. `hasTestMode`: whether
+ * connections of test accounts work; test keys are refused before.
+ */
 export function createAuthentication(
   database: Database,
   now: () => number,
   events: CallEvents,
-  audience: () => string | null = () => null,
+  { audience, hasTestMode }: { audience: () => string | null; hasTestMode: boolean },
 ): Authentication {
   const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
     const { rows } = await database.query<KeyRow>({
@@ -294,7 +297,7 @@ export function createAuthentication(
     async keyOfToken(tokenHash) {
       const issuer = audience();
       const token = issuer && (await findTokenKey(database, tokenHash, { audience: issuer, now: now() }));
-      if (!token) throw unknownToken();
+      if (!token || (!hasTestMode && isTestAccount(token.accountId))) throw unknownToken();
       tokens.set(tokenHash.toString('latin1'), token);
       return token.keyHash;
     },

@@ -123,6 +123,7 @@ function stored(kind: string, payload: Payload, secretBox: SecretBox): Payload {
 /** The key to which an access token leads. */
 export interface TokenKey {
   keyHash: Buffer;
+  accountId: number;
   /** Unix milliseconds. */
   expiresAt: number;
 }
@@ -138,7 +139,7 @@ export async function findTokenKey(
 ): Promise<TokenKey | null> {
   const { rows } = await database.query<TokenKey>({
     name: 'find-token-key',
-    text: `select k.hash as "keyHash", (extract(epoch from r.expires_at) * 1000)::bigint as "expiresAt"
+    text: `select k.hash as "keyHash", k.account_id as "accountId", (extract(epoch from r.expires_at) * 1000)::bigint as "expiresAt"
       from oauth_records r
       join connections c on c.grant_id = r.grant_id
       join api_keys k on k.id = c.key_id

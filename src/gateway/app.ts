@@ -98,7 +98,10 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
     settings: { allowPrivate: webhooks.allowPrivate, ...settings.connect },
   });
   const authentication = {
-    authentication: createAuthentication(moneyDatabase, clock.now, events, connect.issuer),
+    authentication: createAuthentication(moneyDatabase, clock.now, events, {
+      audience: connect.issuer,
+      hasTestMode: Boolean(settings.testMode),
+    }),
     wrongKeys: createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute),
     hasTestMode: Boolean(settings.testMode),
     challengeOf: connect.challengeOf,

@@ -193,6 +193,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
             mail: options.mail ?? null,
           },
           mcp: options.mcp ?? mcpSettings(readConfig({})),
+          connect: { registrationsPerHour: 1_000 },
           testMode:
             options.testUrl === undefined && !options.startTestProvider
               ? null

@@ -181,7 +181,7 @@ function featuresOf(issuer: string, { pages, countRegistration }: ConnectDeps): 
     rpInitiatedLogout: off,
     pushedAuthorizationRequests: off,
     dPoP: off,
-    revocation: { enabled: true },
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
     registration: { enabled: true, issueRegistrationAccessToken: false },
     clientIdMetadataDocument: {
       enabled: true,

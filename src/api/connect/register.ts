@@ -61,11 +61,9 @@ const NOT_KNOWN = 'Programs cannot sign in here, because the setting PUBLIC_URL 
 /** Serves where clients sign in, and for which scopes. */
 function registerMetadata(scope: FastifyInstance, issuer: Connect['issuer']): void {
   for (const path of ['', MCP_PATH]) {
-    scope.get(`${RESOURCE_METADATA_PATH}${path}`, async (request, reply) => {
+    scope.get(`${RESOURCE_METADATA_PATH}${path}`, async (request) => {
       const address = issuer();
       if (address === null) throw new SoukError('NOT_FOUND', { message: NOT_KNOWN });
-      // A client of a browser reads it, too; it is the same for everybody.
-      reply.header('access-control-allow-origin', '*');
       return resourceMetadata(address, originOf(request, address), path);
     });
   }

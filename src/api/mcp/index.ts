@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { isInScope, type KeyScopes, scopeMissing } from '../../accounts/key-settings.ts';
+import { isInScope, type KeyScopes, requireScope, scopeMissing } from '../../accounts/key-settings.ts';
 import { quota } from '../../operations/account/quota.ts';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
@@ -49,6 +49,7 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
     async identify(request) {
       const { accountId, scopes } = accountOf(request);
       await countMessages(deps.limits, accountId, request.body);
+      if (request.hasToken) requireToolScope(scopes, request.body);
       const { traceparent } = request.headers;
       return {
         accountId,
@@ -86,6 +87,17 @@ const quotaCall = z.object({
 
 function isQuotaCall(body: unknown): boolean {
   return quotaCall.safeParse(body).success;
+}
+
+const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
+
+/**
+ * Requires the scopes of a tool before it is called: a program that has signed in asks the person for more after a 403.
+ * @throws SoukError KEY_SCOPE_MISSING.
+ */
+function requireToolScope(scopes: KeyScopes, body: unknown): void {
+  const tool = TOOLS.get(toolCall.safeParse(body).data?.params.name ?? '');
+  if (tool) requireScope(scopes, tool.scopes);
 }
 
 /** Counts the messages of a list as one request each. The limit of the scope has counted the first. */
