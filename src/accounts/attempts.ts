@@ -25,6 +25,9 @@ const PAYMENTS = 30;
 /** Sign-ups from one network; default of the setting SIGN_UPS_PER_HOUR. */
 export const SIGN_UPS_PER_HOUR = 5;
 
+/** Requests of programs in an hour, from one network, that wait for a person to decide. */
+const AUTHORIZATIONS = 300;
+
 /** Clients from one network that register, or whose metadata is fetched; default of the setting CLIENT_REGISTRATIONS_PER_HOUR. */
 export const CLIENT_REGISTRATIONS_PER_HOUR = 20;
 
@@ -53,6 +56,8 @@ export interface Attempts {
   countSignUp(address: string): Promise<number | null>;
   /** Counts a client that registers, or whose metadata has to be fetched. @returns the same. */
   countClient(address: string): Promise<number | null>;
+  /** Counts a request of a program that waits for a person. @returns the same. */
+  countAuthorization(address: string): Promise<number | null>;
   /** Counts a mail that an account requests. @returns the seconds to wait, or null if it may be sent. */
   countMail(accountId: number): Promise<number | null>;
   /** Counts a request of an account that asks the payment provider. @returns the same. */
@@ -87,6 +92,7 @@ export function createAttempts(
   const forgottenByNetwork = limiter('forgotten-network', MAILS.network, HOUR_SECONDS);
   const forgottenByAddress = limiter('forgotten-address', MAILS.address, HOUR_SECONDS);
   const signUps = limiter('sign-up', perHour.signUps, HOUR_SECONDS);
+  const authorizations = limiter('authorization', AUTHORIZATIONS, HOUR_SECONDS);
   const clients = limiter('client', perHour.clients, HOUR_SECONDS);
   return {
     async count(attempt) {
@@ -107,6 +113,7 @@ export function createAttempts(
       await byNetwork.reward(networkOf(address));
     },
     countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
+    countAuthorization: (address) => secondsToWait(authorizations, neighbourhoodOf(address)),
     countClient: (address) => secondsToWait(clients, neighbourhoodOf(address)),
     countMail: (accountId) => secondsToWait(mails, String(accountId)),
     countPayment: (accountId) => secondsToWait(payments, String(accountId)),

@@ -93,7 +93,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
     limits,
     secretBox: createSecretBox(settings.secretKeys),
     pages: CONNECT_PAGES,
-    countRegistration: attempts.countClient,
+    attempts,
     publicUrl: settings.pages?.publicUrl,
     settings: { allowPrivate: webhooks.allowPrivate, ...settings.connect },
   });

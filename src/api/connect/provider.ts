@@ -6,6 +6,7 @@ import Provider, {
   interactionPolicy,
   type KoaContextWithOIDC,
 } from 'oidc-provider';
+import type { Attempts } from '../../accounts/attempts.ts';
 import { SCOPES, type Scope } from '../../accounts/key-settings.ts';
 import { openOAuthRecords } from '../../accounts/oauth-records.ts';
 import { findPerson } from '../../accounts/people.ts';
@@ -64,8 +65,7 @@ export interface ConnectDeps {
   log: Logger;
   secretBox: SecretBox;
   pages: ConnectPages;
-  /** Counts a registration, or the fetch of a client's metadata, of an address. @returns seconds to wait; null: it is allowed. */
-  countRegistration(address: string): Promise<number | null>;
+  attempts: Pick<Attempts, 'countClient' | 'countAuthorization'>;
   settings: ConnectSettings;
 }
 
@@ -173,7 +173,7 @@ function configurationOf(issuer: string, deps: ConnectDeps): Configuration {
   };
 }
 
-function featuresOf(issuer: string, { pages, countRegistration }: ConnectDeps): Configuration['features'] {
+function featuresOf(issuer: string, { pages, attempts }: ConnectDeps): Configuration['features'] {
   const off = { enabled: false };
   return {
     devInteractions: off,
@@ -186,7 +186,7 @@ function featuresOf(issuer: string, { pages, countRegistration }: ConnectDeps): 
     clientIdMetadataDocument: {
       enabled: true,
       ack: 'draft-02',
-      allowFetch: async (ctx) => (await countRegistration(ctx.ip)) === null,
+      allowFetch: async (ctx) => (await attempts.countClient(ctx.ip)) === null,
       cacheDuration: { min: 300, max: DAY_SECONDS },
     },
     resourceIndicators: {

@@ -86,18 +86,23 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
       if (value !== undefined) reply.raw.setHeader(name, value);
     await server.callback()(raw, reply.raw);
   };
-  const { authorization, registration, ...others } = CONNECT_ROUTES;
+  const { authorization, token, registration, revocation, jwks } = CONNECT_ROUTES;
+  const { code_verification: device, device_authorization: deviceCodes } = CONNECT_ROUTES;
   scope.get(DISCOVERY, handOver);
   scope.get('/.well-known/openid-configuration', handOver);
-  scope.get(authorization, (request, reply) => {
+  const { countAuthorization, countClient } = deps.attempts;
+  scope.get(authorization, { onRequest: limited(countAuthorization, 'asked a person') }, (request, reply) => {
     addScope(request);
     return handOver(request, reply);
   });
   scope.get(`${authorization}/:uid`, handOver);
-  scope.get(`${others.code_verification}/:uid`, handOver);
-  for (const path of Object.values(others))
-    scope.route({ method: ['GET', 'POST', 'OPTIONS'], url: path, handler: handOver });
-  scope.post(registration, { onRequest: limitRegistrations(deps) }, handOver);
+  scope.get(`${device}/:uid`, handOver);
+  scope.route({ method: ['GET', 'POST'], url: device, handler: handOver });
+  scope.post(deviceCodes, { onRequest: limited(countAuthorization, 'asked a person') }, handOver);
+  scope.post(registration, { onRequest: limited(countClient, 'registered') }, handOver);
+  scope.post(token, handOver);
+  scope.post(revocation, handOver);
+  scope.get(jwks, handOver);
 }
 
 /** A client that names no scope asks for those that clients are told to ask for. */
@@ -106,12 +111,13 @@ function addScope({ raw, query }: FastifyRequest): void {
   raw.url = `${raw.url}&scope=${encodeURIComponent(BASE_SCOPES.join(' '))}`;
 }
 
-function limitRegistrations({ countRegistration }: ConnectDeps) {
+/** Makes a hook that limits the requests of a network. @param count returns the seconds to wait; null: the request is allowed. */
+function limited(count: (address: string) => Promise<number | null>, what: string) {
   return async ({ ip }: FastifyRequest): Promise<void> => {
-    const seconds = await countRegistration(ip);
+    const seconds = await count(ip);
     if (seconds === null) return;
     throw new SoukError('TOO_MANY_ATTEMPTS', {
-      message: `This address has registered too many clients in an hour. Wait ${seconds} s.`,
+      message: `Programs of this address have ${what} too often in an hour. Wait ${seconds} s.`,
       retryAfterSeconds: seconds,
     });
   };

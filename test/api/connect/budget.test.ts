@@ -7,7 +7,9 @@ import { test } from '../../support/souk-test.ts';
 const CAP = 500;
 const CALLS = 10_000;
 
-test('10,000 calls at the same time on a connection with a cap of 500 units spend exactly 500', async ({ souk }) => {
+test('10,000 calls at the same time on a connection with a cap of 500 units spend exactly 500', async ({
+  souk,
+}) => {
   const { baseUrl } = souk.clientOf('');
   const { visitor, accountId } = await signedIn(souk);
   const program = await registerProgram(baseUrl);

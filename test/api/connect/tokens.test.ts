@@ -1,10 +1,17 @@
 import { describe, expect } from 'vitest';
 import { revokeKeys } from '../../../src/accounts/account-keys.ts';
-import type { Visitor } from '../../support/visitor.ts';
 import { type Customer, signedIn } from '../../support/customer.ts';
-import { ALLOWED, ask, type Program, REDIRECT_URI, registerProgram, type Tokens } from '../../support/oauth-program.ts';
+import {
+  ALLOWED,
+  ask,
+  type Program,
+  REDIRECT_URI,
+  registerProgram,
+  type Tokens,
+} from '../../support/oauth-program.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
+import type { Visitor } from '../../support/visitor.ts';
 
 interface Connected {
   customer: Customer;
@@ -15,7 +22,11 @@ interface Connected {
   quota(token?: string): ReturnType<typeof ask>;
 }
 
-async function connected(souk: Souk, fields: Record<string, string> = {}, scope?: string): Promise<Connected> {
+async function connected(
+  souk: Souk,
+  fields: Record<string, string> = {},
+  scope?: string,
+): Promise<Connected> {
   const { baseUrl } = souk.clientOf('');
   const customer = await signedIn(souk);
   const program = await registerProgram(baseUrl);
@@ -39,11 +50,18 @@ const test = base;
 
 /** Returns the code that a person has allowed. */
 async function codeOf(program: Program, visitor: Visitor, account: number): Promise<string> {
-  const address = await program.decide(visitor, await program.begin(visitor), { ...ALLOWED, account: String(account) });
+  const address = await program.decide(visitor, await program.begin(visitor), {
+    ...ALLOWED,
+    account: String(account),
+  });
   return address.searchParams.get('code') ?? '';
 }
 
-function redeeming(program: Program, code: string, others: Record<string, string> = {}): Record<string, string> {
+function redeeming(
+  program: Program,
+  code: string,
+  others: Record<string, string> = {},
+): Record<string, string> {
   return {
     grant_type: 'authorization_code',
     code,
@@ -62,7 +80,9 @@ describe('a code', () => {
     const first = await program.redeem(redeeming(program, code));
     const second = await program.redeem(redeeming(program, code));
     expect([first.status, second.status, second.body.error]).toEqual([200, 400, 'invalid_grant']);
-    const { status } = await ask(`${baseUrl}/api/quota`, undefined, { authorization: `Bearer ${first.body.access_token}` });
+    const { status } = await ask(`${baseUrl}/api/quota`, undefined, {
+      authorization: `Bearer ${first.body.access_token}`,
+    });
     expect(status).toBe(401);
   });
 
@@ -70,7 +90,9 @@ describe('a code', () => {
     const { visitor, accountId } = await signedIn(souk);
     const program = await registerProgram(souk.clientOf('').baseUrl);
     const code = await codeOf(program, visitor, accountId);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => program.redeem(redeeming(program, code))));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => program.redeem(redeeming(program, code))),
+    );
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
     expect(new Set(answers.map(({ status }) => status))).not.toContain(500);
   });
@@ -80,7 +102,10 @@ describe('a code', () => {
     const program = await registerProgram(souk.clientOf('').baseUrl);
     const code = await codeOf(program, visitor, accountId);
     souk.clock.advance(60_001);
-    expect(await program.redeem(redeeming(program, code))).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await program.redeem(redeeming(program, code))).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
   });
 
   test.for([
@@ -108,19 +133,35 @@ describe('a request to connect', () => {
     ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['the resource of another service', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
-  ] as const)('with %s returns to the program with the error and the issuer', async ([, parameters, error], { souk }) => {
-    const { visitor } = await signedIn(souk);
-    const { baseUrl } = souk.clientOf('');
-    const program = await registerProgram(baseUrl);
-    const sent = { client_id: program.clientId, redirect_uri: REDIRECT_URI, response_type: 'code', state: 's' };
-    const challenge = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' };
-    const all = Object.entries({ ...sent, ...challenge, ...parameters } as Record<string, string | undefined>);
-    const given = all.filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const { status, headers } = await visitor.open(`/oauth/authorize?${new URLSearchParams(given)}`);
-    const address = new URL(String(headers.location));
-    const returned = address.hash ? new URLSearchParams(address.hash.slice(1)) : address.searchParams;
-    expect([status, returned.get('error'), returned.get('iss'), returned.get('state')]).toEqual([303, error, baseUrl, 's']);
-  });
+  ] as const)(
+    'with %s returns to the program with the error and the issuer',
+    async ([, parameters, error], { souk }) => {
+      const { visitor } = await signedIn(souk);
+      const { baseUrl } = souk.clientOf('');
+      const program = await registerProgram(baseUrl);
+      const sent = {
+        client_id: program.clientId,
+        redirect_uri: REDIRECT_URI,
+        response_type: 'code',
+        state: 's',
+      };
+      const challenge = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' };
+      const all = Object.entries({ ...sent, ...challenge, ...parameters } as Record<
+        string,
+        string | undefined
+      >);
+      const given = all.filter((pair): pair is [string, string] => pair[1] !== undefined);
+      const { status, headers } = await visitor.open(`/oauth/authorize?${new URLSearchParams(given)}`);
+      const address = new URL(String(headers.location));
+      const returned = address.hash ? new URLSearchParams(address.hash.slice(1)) : address.searchParams;
+      expect([status, returned.get('error'), returned.get('iss'), returned.get('state')]).toEqual([
+        303,
+        error,
+        baseUrl,
+        's',
+      ]);
+    },
+  );
 
   test.for([
     ['an address that was not registered', 'http://127.0.0.1:33418/other', 400],
@@ -148,7 +189,10 @@ describe('a request to connect', () => {
     ['a script', 'javascript:alert(1)'],
   ] as const)('cannot come from a program that registers %s', async ([, address], { souk }) => {
     const { baseUrl } = souk.clientOf('');
-    const { status, body } = await ask(`${baseUrl}/oauth/register`, { client_name: 'x', redirect_uris: [address] });
+    const { status, body } = await ask(`${baseUrl}/oauth/register`, {
+      client_name: 'x',
+      redirect_uris: [address],
+    });
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
   });
 });
@@ -169,7 +213,20 @@ describe('an access token', () => {
     expect((await quota()).status).toBe(200);
     souk.clock.advance(3_600_001);
     const { status, headers } = await quota();
-    expect([status, headers['www-authenticate']]).toEqual([401, expect.stringContaining('error="invalid_token"')]);
+    expect([status, headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringContaining('error="invalid_token"'),
+    ]);
+  });
+
+  test('that was issued for another service is refused', async ({ souk }) => {
+    const { customer, quota } = await connected(souk);
+    await souk.database.query(
+      `update oauth_records r set payload = payload || '{"aud": "https://other.example"}' from connections c join api_keys k
+         on k.id = c.key_id where r.kind = 'AccessToken' and r.grant_id = c.grant_id and k.account_id = $1`,
+      [customer.accountId],
+    );
+    expect((await quota()).status).toBe(401);
   });
 
   test('of a connection that was revoked is refused at its next call', async ({ souk }) => {
@@ -177,10 +234,17 @@ describe('an access token', () => {
     expect((await quota()).status).toBe(200);
     await revokeKeys(souk.database, customer.accountId, String(keyId), souk.clock.now());
     const { status, headers } = await quota();
-    expect([status, headers['www-authenticate']]).toEqual([401, expect.stringContaining('error="invalid_token"')]);
+    expect([status, headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringContaining('error="invalid_token"'),
+    ]);
   });
 
-  test('is stored as its digest only, and is absent from the log, Redis and the provider', async ({ souk, redis, upstream }) => {
+  test('is stored as its digest only, and is absent from the log, Redis and the provider', async ({
+    souk,
+    redis,
+    upstream,
+  }) => {
     const { tokens, program, customer } = await connected(souk);
     const { baseUrl } = souk.clientOf('');
     const code = await codeOf(program, customer.visitor, customer.accountId);
@@ -192,11 +256,20 @@ describe('an access token', () => {
     );
     const keys = await redis.keys('*');
     const contents = await Promise.all(keys.map((key) => redis.dump(key).then(String)));
-    const seen = [rows[0]?.text, souk.logLines.join(' '), keys.join(' '), ...contents, JSON.stringify(upstream.calls)].join(' ');
-    for (const secret of [tokens.access_token, tokens.refresh_token, code]) expect(seen).not.toContain(secret);
+    const seen = [
+      rows[0]?.text,
+      souk.logLines.join(' '),
+      keys.join(' '),
+      ...contents,
+      JSON.stringify(upstream.calls),
+    ].join(' ');
+    for (const secret of [tokens.access_token, tokens.refresh_token, code])
+      expect(seen).not.toContain(secret);
   });
 
-  test('lacks the scopes that the person has not given, and the refusal names those to ask for', async ({ souk }) => {
+  test('lacks the scopes that the person has not given, and the refusal names those to ask for', async ({
+    souk,
+  }) => {
     const { tokens } = await connected(souk, {}, 'read products');
     const { baseUrl } = souk.clientOf('');
     const headers = { authorization: `Bearer ${tokens.access_token}` };
@@ -205,17 +278,29 @@ describe('an access token', () => {
     const rank = await ask(`${baseUrl}/api/webtrends/daily-trends`, undefined, headers);
     expect([rank.status, rank.headers['www-authenticate']]).toEqual([
       403,
-      expect.stringMatching(/^Bearer error="insufficient_scope", scope="read products trends", resource_metadata="/),
+      expect.stringMatching(
+        /^Bearer error="insufficient_scope", scope="read products trends", resource_metadata="/,
+      ),
     ]);
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'web_trends_daily_trends', arguments: {} } };
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'web_trends_daily_trends', arguments: {} },
+    };
     const accept = { accept: 'application/json, text/event-stream' };
     const tool = await ask(`${baseUrl}/mcp`, message, { ...headers, ...accept });
-    expect([tool.status, tool.headers['www-authenticate']]).toEqual([403, expect.stringContaining('insufficient_scope')]);
+    expect([tool.status, tool.headers['www-authenticate']]).toEqual([
+      403,
+      expect.stringContaining('insufficient_scope'),
+    ]);
   });
 
   test('that nobody has issued is refused like an unknown key', async ({ souk }) => {
     const { baseUrl } = souk.clientOf('');
-    const answer = await ask(`${baseUrl}/api/quota`, undefined, { authorization: `Bearer ${'a'.repeat(43)}` });
+    const answer = await ask(`${baseUrl}/api/quota`, undefined, {
+      authorization: `Bearer ${'a'.repeat(43)}`,
+    });
     expect([answer.status, answer.body.code]).toEqual([401, '4001']);
   });
 });

@@ -2,6 +2,7 @@ import type { OwnServers } from '../own-servers.ts';
 import { openTarget } from '../target.ts';
 import type { Answers, AttackCase, PreparedAttack, Scene, Verdict } from './attack-case.ts';
 import { startAttacker } from './attacker.ts';
+import { connections } from './cases/connections.ts';
 import { freeCalls } from './cases/free-calls.ts';
 import { refusedRuns, replays, webhookTests } from './cases/free-rows.ts';
 import { fields, unknownKeys } from './cases/keys.ts';
@@ -24,6 +25,7 @@ export const ATTACK_CASES: readonly AttackCase[] = [
   quotaReads,
   pages,
   signUps,
+  connections,
   purchases,
   lockedAccount,
   webhooks,
