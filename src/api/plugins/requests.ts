@@ -16,6 +16,9 @@ declare module 'fastify' {
   }
 }
 
+/** Parameters that are not logged: keys, tokens, codes of devices, and addresses of webhooks, which are often secret. */
+const SECRETS = new Set(['key', 'webhook', 'token', 'access_token', 'user_code']);
+
 /** Adds `request.startedAt`, and logs requests at level `debug`. */
 export function registerRequestContext(app: FastifyInstance, log: Logger): void {
   app.decorateRequest('startedAt', 0);
@@ -27,11 +30,16 @@ export function registerRequestContext(app: FastifyInstance, log: Logger): void 
   if (!log.isLevelEnabled('debug')) return;
   app.addHook('onResponse', async (request, reply) => {
     const { method, url, id: requestId } = request;
-    // The raw address is not logged, because it may contain the key. Webhook addresses are often secret, too.
-    const { key: _, webhook: __, token: ___, ...query } = request.query as Record<string, unknown>;
+    // The raw address is not logged, because it may contain the key.
+    const query = Object.entries(request.query as Record<string, unknown>).filter(
+      ([name]) => !SECRETS.has(name),
+    );
     const [path] = url.split('?', 1);
     const { statusCode: status, elapsedTime } = reply;
-    log.debug({ requestId, method, path, query, status, ms: Math.round(elapsedTime) }, 'request');
+    log.debug(
+      { requestId, method, path, query: Object.fromEntries(query), status, ms: Math.round(elapsedTime) },
+      'request',
+    );
   });
 }
 
