@@ -15,7 +15,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
+import { isStoreDown } from '../../platform/outage.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
+import { OUTAGE_RETRY_SECONDS } from '../plugins/errors.ts';
 import { createMetadataFetch } from './metadata-fetch.ts';
 import { isLoopback, isOwnResource } from './resources.ts';
 
@@ -92,11 +94,25 @@ export function createProvider(issuer: string, deps: ConnectDeps): Provider {
   provider.use(async (ctx, next) => {
     ctx.set(deps.pages.headers);
     await next();
+    // A client may ask for its reply as a form, which a page of the library posts to the client.
+    if (ctx.path.startsWith(`${CONNECT_ROUTES.authorization}/`)) ctx.remove('content-security-policy');
     // The library lists only the scopes that are not those of a resource.
     const body = ctx.body as { scopes_supported?: unknown } | undefined;
     if (body?.scopes_supported) body.scopes_supported = CONNECTION_SCOPES;
   });
-  provider.on('server_error', (_ctx, error) => deps.log.error({ err: error }, 'authorization server failed'));
+  provider.on('server_error', (ctx, error) => {
+    if (isStoreDown(error)) {
+      ctx.status = 503;
+      ctx.set('retry-after', String(OUTAGE_RETRY_SECONDS));
+      ctx.body = {
+        error: 'temporarily_unavailable',
+        error_description: 'a part of the service is unavailable; retry later',
+      };
+    } else deps.log.error({ err: error }, 'authorization server failed');
+  });
+  // Errors of connections: without a listener, the library prints them.
+  const application: NodeJS.EventEmitter = provider;
+  application.on('error', (error: Error) => deps.log.debug({ err: error }, 'connection of a client failed'));
   return provider;
 }
 

@@ -108,7 +108,8 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
 /** A client that names no scope asks for those that clients are told to ask for. */
 function addScope({ raw, query }: FastifyRequest): void {
   if ((query as { scope?: string }).scope) return;
-  raw.url = `${raw.url}&scope=${encodeURIComponent(BASE_SCOPES.join(' '))}`;
+  const { url = '' } = raw;
+  raw.url = `${url}${url.includes('?') ? '&' : '?'}scope=${encodeURIComponent(BASE_SCOPES.join(' '))}`;
 }
 
 /** Makes a hook that limits the requests of a network. @param count returns the seconds to wait; null: the request is allowed. */

@@ -20,7 +20,7 @@ import { keepPrivate, PRIVATE_ANSWER, tooSlow } from './requests.ts';
 export const HEADER_LIMIT_BYTES = 65_536;
 
 /** Approximate duration of a restart or a failover of a store. */
-const OUTAGE_RETRY_SECONDS = 5;
+export const OUTAGE_RETRY_SECONDS = 5;
 
 export interface ErrorReplyDeps {
   log: Logger;

@@ -1,6 +1,12 @@
+import { fastify } from 'fastify';
 import { expect } from 'vitest';
+import { createConnect } from '../../../src/api/connect/register.ts';
+import { openDatabase } from '../../../src/platform/db/pool.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { createSecretBox } from '../../../src/platform/secret-box.ts';
+import { CONNECT_PAGES } from '../../../src/site/visitor/connect-pages.tsx';
 import { signedIn } from '../../support/customer.ts';
-import { ask, registerProgram } from '../../support/oauth-program.ts';
+import { ask, programOf, registerProgram } from '../../support/oauth-program.ts';
 import { test } from '../../support/souk-test.ts';
 
 test('a program that knows only the address of the tools finds where to sign in', async ({ souk }) => {
@@ -30,4 +36,39 @@ test('a program that a person has allowed makes calls', async ({ souk }) => {
     authorization: `Bearer ${tokens.access_token}`,
   });
   expect([answer.status, answer.body.code]).toEqual([200, '0000']);
+});
+
+test('a request for a connection without any parameter is refused by a page', async ({ souk }) => {
+  const { visitor } = await signedIn(souk);
+  const page = await visitor.open('/oauth/authorize');
+  expect([page.status, page.headers.location]).toEqual([400, undefined]);
+  expect(page.text).toContain('client_id');
+  expect(page.headers['x-frame-options']).toBe('DENY');
+});
+
+test('the token endpoint answers 503 while PostgreSQL cannot be reached', async () => {
+  const app = fastify();
+  const log = createLogger('silent');
+  const database = openDatabase('postgresql://souk@127.0.0.1:1/souk', log);
+  const connect = createConnect({
+    database,
+    clock: { now: () => 0 },
+    log,
+    secretBox: createSecretBox(),
+    pages: CONNECT_PAGES,
+    attempts: { countClient: async () => null, countAuthorization: async () => null },
+    settings: { allowPrivate: false },
+    publicUrl: undefined,
+    limits: { openPages: { limit() {} } },
+  });
+  connect.register(app);
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  const answer = await programOf(baseUrl, 'souk-command').refresh('a'.repeat(43));
+  await app.close();
+  await database.end();
+  expect([answer.status, answer.body.error, answer.headers['retry-after']]).toEqual([
+    503,
+    'temporarily_unavailable',
+    '5',
+  ]);
 });
