@@ -124,5 +124,7 @@ async function moveSlot(masters: readonly ClusterNode[], hashTag: string, passwo
     const { port } = new URL(to.server.url);
     await from.redis.call('MIGRATE', '127.0.0.1', port, '', 0, 5_000, 'AUTH', password, 'KEYS', ...keys);
   }
-  for (const node of [to, from, ...masters]) await node.redis.cluster('SETSLOT', slot, 'NODE', to.id);
+  // Once for each: a node that hears it again ends the subscriptions that clients have renewed on it.
+  for (const node of new Set([to, from, ...masters]))
+    await node.redis.cluster('SETSLOT', slot, 'NODE', to.id);
 }
