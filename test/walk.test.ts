@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { systemClock } from '../src/platform/clock.ts';
 import { projectFile } from '../src/platform/project.ts';
 import type { Client } from './support/client.ts';
 import { asins } from './support/parameters.ts';
@@ -14,6 +15,14 @@ const MOST_ROUNDS = 5;
 
 /** Files that a reader has to open at most. */
 const MOST = { cached: 35, uncached: 70 } as const;
+
+// What runs every second of the machine does not run: on a busy one, it would run as often as the calls do.
+beforeAll(() => {
+  vi.spyOn(systemClock, 'after').mockReturnValue(() => {});
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
 
 /** Runs the calls, and returns the files of which a function ran at least once for each of them. */
 async function filesOf(calls: readonly (() => Promise<void>)[]): Promise<string[]> {
@@ -48,7 +57,7 @@ test.for([
 ] as const)(
   '%s of a product runs the files that CONTRIBUTING.md lists, and no more than its limit',
   async ([heading, kind], { souk }) => {
-    const asked = asins((MOST_ROUNDS + 1) * CALLS);
+    const asked = asins(MOST_ROUNDS * CALLS);
     const ask = async (client: Client, asin: string) => {
       const reply = await client.get(`/api/market/product?country=us&asin=${asin}`);
       expect(reply.status).toBe(200);
@@ -57,17 +66,17 @@ test.for([
     const client = await souk.client();
     // The first call of a process does what no later one does.
     await ask(client, 'B0FIRSTONE');
-    const [mine, expected] = kind === 'cached' ? [asked.slice(-CALLS), 'HIT'] : [asked, 'MISS'];
-    if (kind === 'cached') for (const asin of mine) await ask(await souk.client(), asin);
-    const walk =
-      kind === 'cached' ? listed(heading) : [...listed('A cached call'), ...listed(heading)].sort();
+    const isCached = kind === 'cached';
+    const walk = isCached ? listed(heading) : [...listed('A cached call'), ...listed(heading)].sort();
     let files: string[] = [];
     for (let round = 0; round < MOST_ROUNDS && files.join() !== walk.join(); round += 1) {
+      // Of products that were asked for once: an address that comes a third time is not parsed.
+      const these = asked.slice(round * CALLS, (round + 1) * CALLS);
+      if (isCached) for (const asin of these) await ask(client, asin);
       // A cached call of the same customer would be answered by the call before.
-      const caller = kind === 'cached' ? await souk.client() : client;
-      const these = kind === 'cached' ? mine : mine.slice(round * CALLS, (round + 1) * CALLS);
+      const caller = isCached ? await souk.client() : client;
       const found = await filesOf(
-        these.map((asin) => async () => expect(await ask(caller, asin)).toBe(expected)),
+        these.map((asin) => async () => expect(await ask(caller, asin)).toBe(isCached ? 'HIT' : 'MISS')),
       );
       files = round === 0 ? found : files.filter((file) => found.includes(file));
     }

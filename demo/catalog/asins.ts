@@ -48,9 +48,11 @@ export function factsOf(asin: string): AsinFacts {
   if (asin.startsWith('ZX')) return { ...base, kind: 'unknown', family: null, familySeed: asin };
   const size = familySize(key);
   const run = isParent ? pair(asin, 8) : Math.floor(pair(asin, 8) / size);
-  if (size === 1) return { ...base, kind: isParent ? 'gone' : 'product', family: null, familySeed: asin };
   const first = run * size;
-  if (first >= PAIR) return { ...base, kind: 'gone', family: null, familySeed: asin };
+  // The last range has what is left of the positions.
+  const count = Math.min(size, PAIR - first);
+  if (count <= 1)
+    return { ...base, kind: isParent ? 'gone' : 'product', family: null, familySeed: asin };
   return {
     ...base,
     kind: isParent ? 'parent' : 'product',
@@ -59,7 +61,7 @@ export function factsOf(asin: string): AsinFacts {
       parent: `BP${key.slice(2)}${base36(run)}`,
       // Created on demand, because families may be large and are rarely needed.
       get members() {
-        return Array.from({ length: Math.min(size, PAIR - first) }, (_, i) => key + base36(first + i));
+        return Array.from({ length: count }, (_, i) => key + base36(first + i));
       },
     },
     familySeed: `${key}/${run}`,

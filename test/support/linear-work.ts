@@ -19,8 +19,7 @@ const SQUARE_SHARE = 0.2;
 const HARMLESS: Work = { blocks: 10_000, bytes: 5_000_000, reads: 20_000 };
 
 /**
- * Expects that the work of a task is linear in its size. Work that seems to grow faster is measured again: what else happens in
- * the process only adds to it.
+ * Expects that the work of a task is linear in its size. Work that seems to grow faster is measured again.
  */
 export async function expectLinearWork(meter: WorkMeter, taskOf: TaskOf): Promise<void> {
   expect(await squareWork(meter, taskOf)).toBe('');
@@ -48,10 +47,13 @@ async function squareWork(meter: WorkMeter, taskOf: TaskOf, measurements = MEASU
   const tasks = SIZES.map(taskOf);
   // The first run compiles.
   await tasks.at(-1)?.();
-  let works = await meter.measure([...tasks]);
-  for (let i = 1; i < measurements && tooMuch(works).length > 0; i += 1)
-    works = least(works, await meter.measure([...tasks]));
-  return tooMuch(works).join('; ');
+  const measured: Work[][] = [];
+  let found: string[];
+  do {
+    measured.push(await meter.measure([...tasks]));
+    found = tooMuch(SIZES.map((_, i) => workOf(measured.flatMap((works) => works[i] ?? []))));
+  } while (found.length > 0 && measured.length < measurements);
+  return found.join('; ');
 }
 
 /** Returns what grows with the square of the size, with its counts. */
@@ -67,15 +69,17 @@ function tooMuch(works: readonly Work[]): string[] {
   });
 }
 
-function least(some: readonly Work[], others: readonly Work[]): Work[] {
-  return some.map((work, i) => {
-    const other = others[i] ?? work;
-    return {
-      blocks: Math.min(work.blocks, other.blocks),
-      bytes: Math.min(work.bytes, other.bytes),
-      reads: Math.min(work.reads, other.reads),
-    };
-  });
+/**
+ * Returns the work of a task that was measured several times. What else happens in the process only adds blocks and reads, so the
+ * least is right; a collection of older garbage can take away bytes, so their median is.
+ */
+function workOf(measured: readonly Work[]): Work {
+  const sorted = (kind: keyof Work) => measured.map((work) => work[kind]).toSorted((a, b) => a - b);
+  return {
+    blocks: sorted('blocks')[0] ?? 0,
+    reads: sorted('reads')[0] ?? 0,
+    bytes: sorted('bytes')[Math.floor((measured.length - 1) / 2)] ?? 0,
+  };
 }
 
 /** Returns c·4² of the curve a + b·size + c·size² through the work at the sizes 1, 2 and 4. */

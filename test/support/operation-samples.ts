@@ -1,4 +1,6 @@
+import { OPERATIONS } from '../../src/operations/index.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import type { Client, Reply } from './client.ts';
 import { csvReport, load, type TestTerm } from './reports.ts';
 
 /** The newest week that `loadKeywords` loads, and the id of a term in it: the first of the site US. */
@@ -94,4 +96,17 @@ export function sampleOf(operation: string): Record<string, unknown> {
   const [first] = OPERATION_SAMPLES[operation] ?? [];
   if (!first) throw new Error(`test/support/operation-samples.ts has nothing for ${operation}`);
   return first;
+}
+
+/** Sends the first sample of an operation to its first address, with something added to the query. */
+export function sendSample(client: Client, operation: string, option = ''): Promise<Reply> {
+  const sample = sampleOf(operation);
+  const route = OPERATIONS.find(({ name }) => name === operation)?.routes[0];
+  if (!route) throw new Error(`there is no operation ${operation}`);
+  const path = route.path.replace(/:(\w+)/g, (_, field: string) => String(sample[field]));
+  if (route.method === 'POST') return client.post(`${path}?${option}`, sample);
+  const fields = route.jsonParameter
+    ? [[route.jsonParameter, JSON.stringify(sample)]]
+    : Object.entries(sample).map(([field, value]) => [field, String(value)]);
+  return client.get(`${path}?${new URLSearchParams(fields).toString()}&${option}`);
 }

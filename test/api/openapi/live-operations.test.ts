@@ -180,7 +180,9 @@ describe.each([
       await souk.upstream.received(1);
       souk.clock.advance(timeoutMsOf(address.names[0] ?? '', sample));
     }
-    expect((await reply).status).toBe(status);
+    const { headers } = await reply;
+    expect([(await reply).status, headers['x-units-consumed']]).toEqual([status, '0']);
+    if (status === 504) await souk.upstream.abandoned(1);
     // Upstreams that pause after a refusal are asked again.
     souk.clock.advance(3_600_000);
   });

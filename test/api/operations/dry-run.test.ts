@@ -1,23 +1,13 @@
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
-import { LOCAL, OPERATIONS, QUEUED } from '../../../src/operations/index.ts';
+import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
 import { holdProducts, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
-import { EXAMPLES, loadExampleReport, send } from '../../support/examples.ts';
-import { type AccountOptions, openSouk, type Souk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
+import { test } from '../../support/demo-souk-test.ts';
+import { sendSample } from '../../support/operation-samples.ts';
+import type { AccountOptions, Souk } from '../../support/souk.ts';
 import { endOf } from '../../support/time.ts';
 import { stopWorkers } from '../../support/workers.ts';
-
-/** `demoSouk`: a service whose upstream is the demo provider, which has an answer for each example. */
-const test = base
-  .extend('demoSettings', { scope: 'file' }, { DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '50' })
-  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
-    const demoSouk = await openSouk({ upstreamUrl: demo.url });
-    onCleanup(() => demoSouk.close());
-    await loadExampleReport(demoSouk.database);
-    return demoSouk;
-  });
 
 /** Returns all rows of the tables of accounts and billing. */
 async function billingRows({ database }: Souk): Promise<unknown> {
@@ -37,17 +27,12 @@ const dryRun = async (client: Client, path: string) => {
   return reply.json.data;
 };
 
-test('every operation has an example', () => {
-  expect(Object.keys(EXAMPLES).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
-});
-
-describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
-  const example = EXAMPLES[name] ?? { path: '', wrong: { path: '' } };
-
-  test('returns the price, changes nothing, and the call costs no more', async ({ demoSouk }) => {
+test.for(QUEUED.map(({ name }) => name))(
+  'a dry run of %s returns the price, changes nothing, and the call costs no more',
+  async (name, { demoSouk }) => {
     const client = await demoSouk.client();
     const before = await billingRows(demoSouk);
-    const quote = (await send(client, example, 'dryRun=1')).json.data;
+    const quote = (await sendSample(client, name, 'dryRun=1')).json.data;
     expect(quote).toEqual({
       dryRun: true,
       operation: name,
@@ -61,32 +46,30 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
     });
     expect(await billingRows(demoSouk)).toEqual(before);
     // Some upstreams need a pause between two requests.
-    const { status, headers } = await endOf(demoSouk.clock, send(client, example), 100);
+    const { status, headers } = await endOf(demoSouk.clock, sendSample(client, name), 100);
     expect(status).toBe(200);
     expect(Number(headers['x-units-consumed'])).toBeGreaterThan(0);
     expect(Number(headers['x-units-consumed'])).toBeLessThanOrEqual(quote.units);
-    expect((await send(client, example, 'dryRun=1')).json.data).toEqual({
+    expect((await sendSample(client, name, 'dryRun=1')).json.data).toEqual({
       ...quote,
       billing: null,
       billingTrack: null,
       deduplicated: true,
     });
-  });
+  },
+);
 
-  test('is refused if the call would be refused for its parameters or key', async ({ demoSouk }) => {
-    const client = await demoSouk.client();
-    const { wrong } = example;
-    const [dry, real] = [await send(client, wrong, 'dryRun=1'), await send(client, wrong)];
-    expect(dry.status).toBe(400);
-    expect(dry.json).toEqual(real.json);
-    expect((await send(demoSouk.clientOf('no key'), example, 'dryRun=1')).status).toBe(401);
-  });
+test('a dry run is refused if the call would be refused for its parameters or key', async ({ souk, client }) => {
+  const wrong = '/api/market/product?domain=17&asins=B0';
+  const [dry, real] = [await client.get(`${wrong}&dryRun=1`), await client.get(wrong)];
+  expect([dry.status, dry.json]).toEqual([400, real.json]);
+  expect((await souk.clientOf('no key').get(`${pathOf(newAsin())}&dryRun=1`)).status).toBe(401);
 });
 
 test.for(LOCAL.map(({ name }) => name))('a dry run of %s returns 0 units', async (name, { souk }) => {
   const client = await souk.client({ plan: null });
   const before = await billingRows(souk);
-  const reply = await send(client, EXAMPLES[name] ?? { path: '' }, 'dryRun=1');
+  const reply = await sendSample(client, name, 'dryRun=1');
   expect(reply.json.data).toMatchObject({
     operation: name,
     units: 0,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bestSellers, topSellers } from '../../../src/operations/market/best-sellers.ts';
 import { category, categorySearch } from '../../../src/operations/market/category.ts';
 import { deal } from '../../../src/operations/market/deal.ts';
+import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { productSearch } from '../../../src/operations/market/product-search.ts';
 import { seller } from '../../../src/operations/market/seller.ts';
@@ -107,6 +108,22 @@ const TABLE: Record<string, Bounds> = {
     defaults: { domain: 1 },
     good: paging.good,
     bad: { domain: [12, undefined], ...paging.bad },
+  },
+  lightningDeal: {
+    operation: lightningDeal,
+    least: { domain: 2, asin: ' b00000000a ' },
+    defaults: { domain: 2, asin: 'B00000000A' },
+    good: {
+      asin: [undefined],
+      state: ['AVAILABLE', 'UPCOMING', 'WAITLIST', 'SUSPENDED', 'CANCELED', 'EXPIRED', 'SOLDOUT'],
+    },
+    bad: {
+      // The whole site is not read instead, which costs 500 units.
+      asin: ['', ' ', 'B00000001', 'B0000000011', 'B00000000-', 'B000000001,B000000002', 1234567890, null, {}],
+      state: ['available', 'SUPPRESSED', 'CANCELLED', '', 1],
+      // The provider names none.
+      type: ['BEST_DEAL', '', 5],
+    },
   },
   deal: {
     operation: post(deal),

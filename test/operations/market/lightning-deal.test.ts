@@ -2,66 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { type LightningDeal, lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
 import { toKeepaMinutes } from '../../../src/operations/products/history.ts';
-import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
+import { canonical } from '../../support/parameters.ts';
 
 const read = (sent: object = {}) => canonical(lightningDeal, { domain: 2, ...sent });
-const faults = (sent: object) => faultsOf(lightningDeal, { domain: 2, ...sent });
-
-const STATES = ['AVAILABLE', 'UPCOMING', 'WAITLIST', 'SUSPENDED', 'CANCELED', 'EXPIRED', 'SOLDOUT'];
-
-describe('parameters of lightning deals', () => {
-  test('require only the site', () => {
-    expect(read()).toEqual({ domain: 2 });
-  });
-
-  test('convert the ASIN to upper case', () => {
-    expect(read({ asin: ' b00000000a ' }).asin).toBe('B00000000A');
-  });
-
-  test.each([
-    '',
-    ' ',
-    'B00000001',
-    'B0000000011',
-    'B00000000-',
-    'B000000001,B000000002',
-    1234567890,
-    null,
-    {},
-  ])('refuse %j as an ASIN instead of reading the whole site', (asin) => {
-    expect(faults({ asin }).asin).toMatch(/must be one ASIN \(10 letters or digits\), got /);
-  });
-
-  test('refuse two ASINs', () => {
-    expect(faults({ asin: ['B000000001', 'B000000001'] }).asin).toMatch(/^was given more than once/);
-  });
-
-  test.each(STATES)('accept the state %s', (state) => {
-    expect(read({ state }).state).toBe(state);
-  });
-
-  test.each(['available', 'SUPPRESSED', 'CANCELLED', '', 1])(
-    'refuse the state %j, and list the states',
-    (state) => {
-      expect(faults({ state })).toEqual({ state: withValue(`must be one of ${STATES.join(', ')}`) });
-    },
-  );
-
-  test.each(['BEST_DEAL', '', 5])('refuse the type %j, because the provider names none', (type) => {
-    expect(faults({ type })).toEqual({
-      type: 'must not be sent: the provider does not name the type of a deal',
-    });
-  });
-
-  test('are all named if they are invalid', () => {
-    const found = faultsOf(lightningDeal, { domain: 0, asin: 'x', state: 'x', type: '' });
-    expect(Object.keys(found).sort()).toEqual(['asin', 'domain', 'state', 'type']);
-  });
-
-  test('are ignored if they are unknown', () => {
-    expect(read({ page: 'x', asins: '?', states: 1 })).toEqual(read());
-  });
-});
 
 describe('a call for lightning deals', () => {
   test('costs 1 unit and has 60 seconds for one ASIN, and 500 units and 120 seconds for a site', () => {

@@ -95,18 +95,6 @@ describe('parameters of a product look-up', () => {
     for (const detailLevel of ['lite', 'full']) expect(faults({ detailLevel, days: 7 })).toEqual({});
   });
 
-  test('are ignored if they are unknown', () => {
-    const unknown = {
-      colour: 'red',
-      key: 'k',
-      async: '1',
-      domain_id: '2',
-      constructor: 'x',
-      dateRangeFrom: 1,
-    };
-    expect(read(unknown)).toEqual(read());
-  });
-
   test('are all named if they are invalid, with the allowed values', () => {
     const bad = {
       stats: 0,
@@ -135,10 +123,6 @@ describe('a product look-up', () => {
     expect(product.price.quote(read({ asins: 'B000000001,b000000001' }))).toBe(1);
     const extras = { offers: 100, rating: 1, buybox: 1, stock: 1, update: 0, days: 1, detailLevel: 'full' };
     expect(product.price.quote(read({ asins: asins(3), ...extras }))).toBe(3);
-  });
-
-  test('runs in the market pool', () => {
-    expect(product.queue(read({ asins: asins(100), offers: 100 }))).toBe('market');
   });
 
   test('accepts answers up to one hour old, up to update hours old, and none with update=0', () => {
