@@ -117,14 +117,3 @@ test('answers to an account without a minute limit have no rate limit headers', 
   expect(reply.headers).not.toHaveProperty('ratelimit');
   expect(reply.headers).not.toHaveProperty('ratelimit-policy');
 });
-
-test('returns 503 with Retry-After immediately, and charges nothing, when no worker runs', async ({
-  openAnother,
-}) => {
-  const idle = await openAnother({ workers: 0 });
-  const client = await idle.client();
-  const reply = await client.get('/api/market/product?domain=1&asins=B00NOWORK0');
-  expect([reply.status, reply.json.code, reply.json.data]).toEqual([503, 'BUSY', null]);
-  expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
-  expect(await unitsUsed(client)).toBe(0);
-});

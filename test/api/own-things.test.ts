@@ -5,6 +5,8 @@ import { ENDPOINTS } from '../../src/api/endpoints/index.ts';
 import { newAsin } from '../support/answers.ts';
 import { asinsFrom, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
+import { signedIn } from '../support/customer.ts';
+import { servedPaths } from '../support/routes.ts';
 import { createSchedule, productsHourly } from '../support/schedules.ts';
 import type { Souk, TestAccount } from '../support/souk.ts';
 import { testWithHeldProducts as test } from '../support/souk-test.ts';
@@ -14,6 +16,8 @@ import { enqueueEvent } from '../support/webhooks.ts';
 /** What an account makes, and no other account can read or change. */
 interface Kind {
   path: string;
+  /** The beginning of its pages; none for keys, which are on the page of all keys. */
+  page?: string;
   /** The name of the id in a view. */
   id: string;
   code: string;
@@ -26,6 +30,7 @@ interface Kind {
 const KINDS: Kind[] = [
   {
     path: '/api/jobs',
+    page: '/account/jobs',
     id: 'jobId',
     code: 'JOB_NOT_FOUND',
     unchanged: { error: null, finishedAt: null },
@@ -34,6 +39,7 @@ const KINDS: Kind[] = [
   },
   {
     path: '/api/batches',
+    page: '/account/batches',
     id: 'batchId',
     code: 'BATCH_NOT_FOUND',
     unchanged: { finishedAt: null, counts: { cancelled: 0 } },
@@ -44,6 +50,7 @@ const KINDS: Kind[] = [
   },
   {
     path: '/api/schedules',
+    page: '/account/schedules',
     id: 'scheduleId',
     code: 'SCHEDULE_NOT_FOUND',
     unchanged: { name: 'Every hour' },
@@ -52,6 +59,7 @@ const KINDS: Kind[] = [
   },
   {
     path: '/api/trackers',
+    page: '/account/trackers',
     id: 'trackerId',
     code: 'TRACKER_NOT_FOUND',
     unchanged: { name: 'Cheap things', lastRun: null },
@@ -59,6 +67,7 @@ const KINDS: Kind[] = [
   },
   {
     path: '/api/webhooks/deliveries',
+    page: '/account/webhooks/deliveries',
     id: 'deliveryId',
     code: 'DELIVERY_NOT_FOUND',
     unchanged: { state: 'pending', attempts: 0 },
@@ -114,6 +123,23 @@ describe.each(KINDS)('$path', ({ path, code, unchanged, make }) => {
     expect((await own.get(`${path}/${id}`)).json.data).toMatchObject(unchanged);
   });
 });
+
+test.for(KINDS.filter(({ page }) => page !== undefined))(
+  'the pages $page return 404 for what another customer has made, and do not list it',
+  async ({ page = '', make }, { souk, account, client }) => {
+    const id = await make({ souk, account, client });
+    const { visitor } = await signedIn(souk);
+    expect((await visitor.get(page.replace('/deliveries', ''))).html).not.toContain(id);
+    const pages = servedPaths(souk.gateways[0]?.app).filter(({ path }) => path.startsWith(`${page}/:`));
+    expect(pages.length).toBeGreaterThan(1);
+    for (const { path, methods } of pages)
+      for (const method of methods.filter((one) => one === 'GET' || one === 'POST')) {
+        const address = path.replace(':format', 'ndjson').replace(/:\w+/g, id);
+        const { status } = await (method === 'GET' ? visitor.get(address) : visitor.post(address, {}));
+        expect([method, address, status]).toEqual([method, address, 404]);
+      }
+  },
+);
 
 const LISTED = KINDS.filter(({ path }) => path !== '/api/keys');
 

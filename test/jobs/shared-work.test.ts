@@ -18,20 +18,6 @@ test("two accounts never join each other's calls, and share fetched data", async
   expect([await unitsUsed(one), await unitsUsed(two)]).toEqual([1, 1]);
 });
 
-test('concurrent calls of two accounts are each charged and share one upstream call', async ({
-  souk,
-  upstream,
-}) => {
-  const open = holdProducts(upstream);
-  const path = '/api/market/product?domain=1&asins=B0SHARED02';
-  const clients = [await souk.client(), await souk.client({ gateway: 1 })];
-  const replies = clients.map((client) => client.get(path));
-  await souk.events.until('source.followed');
-  open();
-  for (const { headers } of await Promise.all(replies)) expect(headers['x-units-consumed']).toBe('1');
-  expect(upstream.callsTo('product')).toHaveLength(1);
-});
-
 test('a hundred identical calls of five accounts over three gateways cause one upstream call and one charge per account', async ({
   souk,
   upstream,

@@ -48,22 +48,6 @@ describe('the answer of a product look-up', () => {
     expect(errors).toEqual([{ asin: 'B000000002', errorId: 'PRODUCT_NOT_FOUND' }]);
   });
 
-  test('has an error for a product without data that upstream marks as unknown or unavailable', () => {
-    const found = [
-      { asin: 'B000000001', productType: 4, title: null },
-      { asin: 'B000000002', productType: 3 },
-      { asin: 'B000000003', productType: 4, title: 'Last seen alive' },
-      { asin: 'B000000004', productType: 5 },
-    ];
-    const { products, errors } = answer({ asins: found.map(({ asin }) => asin) }, found);
-    expect(products.map(({ asin }) => asin)).toEqual(['B000000003', 'B000000004']);
-    expect(errors.map(({ errorId }) => errorId)).toEqual(['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE']);
-  });
-
-  test('is a success without products if every ASIN is missing', () => {
-    expect(answer({}, [])).toMatchObject({ count: 0, products: [], errors: [{ asin: 'B000000001' }] });
-  });
-
   test.each(['summary', 'lite', 'full'])(
     'states its site and its detail level %s, with a hint',
     (detailLevel) => {

@@ -10,45 +10,6 @@ const PRODUCT = '/api/market/product';
 
 const asinsOf = ({ json }: Reply) => json.data.products.map(({ asin }: { asin: string }) => asin);
 
-test('charges once for the same ASINs as a list, a repeated parameter and a body', async ({ souk }) => {
-  const client = await souk.client();
-  const replies = [
-    await client.get(`${PRODUCT}?domain=1&asins=b00same002,B00SAME001,B00SAME002`),
-    await client.get(`${PRODUCT}?country=US&asins=B00SAME001&asins=B00SAME002&rating=false`),
-    await client.get(`${PRODUCT}?domainId=1&asin=B00SAME001&asins=B00SAME002&detailLevel=lite`),
-    await client.post(PRODUCT, { domain: 1, asins: ['B00SAME002', 'B00SAME001'] }),
-    await client.post(PRODUCT, { country: 'us', asin: 'B00SAME001,B00SAME002', history: 1 }),
-  ];
-  expect(replies.map(({ headers }) => headers['x-units-consumed'])).toEqual(['2', '0', '0', '0', '0']);
-  expect(replies.map(asinsOf)).toEqual(Array(5).fill(['B00SAME001', 'B00SAME002']));
-  expect(await unitsUsed(client)).toBe(2);
-  expect(souk.upstream.callsTo('product')).toHaveLength(1);
-});
-
-test('joins a running call, also through another gateway', async ({ souk }) => {
-  await souk.addGateway();
-  const { key } = await souk.account();
-  const path = `${PRODUCT}?domain=1&asins=B00ATONCE1`;
-  const replies = await Promise.all(
-    [0, 1, 0, 1, 0, 1].map((gateway) => souk.clientOf(key, gateway).get(path)),
-  );
-  expect(new Set(replies.map(({ headers }) => headers['x-job-id'])).size).toBe(1);
-  const units = replies.map(({ headers }) => Number(headers['x-units-consumed']));
-  expect(units.sort((a, b) => a - b)).toEqual([0, 0, 0, 0, 0, 1]);
-  expect(await unitsUsed(souk.clientOf(key))).toBe(1);
-});
-
-test('fetches each ASIN once an hour, for all accounts and combinations', async ({ souk }) => {
-  const [one, two] = await Promise.all([souk.client(), souk.client()]);
-  const before = souk.upstream.calls.length;
-  await one.get(`${PRODUCT}?domain=1&asins=B00OVERLP1,B00OVERLP2`);
-  const overlapping = await two.get(`${PRODUCT}?domain=1&asins=B00OVERLP2,B00OVERLP3`);
-  expect(asinsOf(overlapping)).toEqual(['B00OVERLP2', 'B00OVERLP3']);
-  expect(overlapping.json.data.fromCache).toBe(false);
-  const asked = souk.upstream.calls.slice(before).map(({ params }) => params.asin);
-  expect(asked).toEqual(['B00OVERLP1,B00OVERLP2', 'B00OVERLP3']);
-});
-
 describe('an ASIN without data upstream', () => {
   /** The form in which the provider returns an unknown ASIN. */
   const nothing = {
@@ -225,19 +186,6 @@ test.for([
   const { key: _, ...params } = souk.upstream.calls.at(-1)?.params ?? {};
   expect(params).toEqual({ domain: '6', asin, ...expected });
 });
-
-test.for(['summary', 'lite', 'full'])(
-  'states detail level %s in the answer, and describes the other levels',
-  async (level, { souk }) => {
-    const client = await souk.client();
-    const reply = await client.get(`${PRODUCT}?domain=1&asins=B00LEVELS1&detailLevel=${level}`);
-    expect(reply.json.data).toMatchObject({
-      country: 'us',
-      domainId: 1,
-      responseShape: { detailLevel: level, hint: expect.stringMatching(/detailLevel=/) },
-    });
-  },
-);
 
 describe('decode=1', () => {
   const decoded = {

@@ -176,31 +176,6 @@ describe.each([
     expect(fresh.json.metadata).toBeUndefined();
   });
 
-  test('returns 502 and releases the unit if upstream refuses, none stored', async ({ client, upstream }) => {
-    refuse(upstream, EXPLORE);
-    const { status, json, headers } = await post(client, name, { keyword: 'kettle' });
-    expect(status).toBe(502);
-    expect(json).toMatchObject({ code: 'UPSTREAM_ERROR', metadata: { errorId: expect.any(String) } });
-    expect(headers['x-units-consumed']).toBe('0');
-    const closed = await post(client, name, { keyword: 'pot' });
-    expect([closed.status, closed.headers['retry-after']]).toEqual([502, '600']);
-    expect(upstream.callsTo(EXPLORE)).toHaveLength(1);
-    expect(await unitsUsed(client)).toBe(0);
-  });
-
-  test('returns 504, closes the upstream connection and releases the unit if upstream never answers', async ({
-    souk,
-    client,
-    upstream,
-  }) => {
-    upstream.on(EXPLORE, () => new Promise<never>(() => {}));
-    const reply = post(client, name, { keyword: 'kettle' });
-    await upstream.received(1, EXPLORE);
-    souk.clock.advance(60_000);
-    expect([(await reply).status, (await reply).json.code]).toEqual([504, 'UPSTREAM_TIMEOUT']);
-    await upstream.abandoned(1);
-    expect(await unitsUsed(client)).toBe(0);
-  });
 });
 
 test('explores keywords and window once a day for all operations', async ({ souk, client, upstream }) => {

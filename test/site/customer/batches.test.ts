@@ -163,19 +163,3 @@ test('offers results as CSV only if they form a table', async () => {
   expect(selected.text).toContain('Download NDJSON');
   expect(selected.text).not.toContain('Download CSV');
 });
-
-test('does not list a batch of another customer, and returns 404 for it', async () => {
-  const page = await sendForm({
-    intent: 'start',
-    name: 'Mine alone',
-    items: 'MINE000001',
-    params: 'domain=1',
-  });
-  const other = await signedIn(souk);
-  expect((await other.visitor.get('/account/batches')).text).not.toContain('Mine alone');
-  for (const path of ['', '/results.ndjson', '/results.csv'])
-    expect((await other.visitor.get(`${page.path}${path}`)).status).toBe(404);
-  await other.visitor.get('/account/batches');
-  for (const path of ['/retry', '/cancel'])
-    expect((await other.visitor.post(`${page.path}${path}`, {})).status).toBe(404);
-});

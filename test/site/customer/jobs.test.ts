@@ -126,16 +126,6 @@ test('shows the progress of a job, and cancels it', async () => {
   expect((await customer.visitor.get(`${address}/result`)).status).toBe(409);
 });
 
-test('does not list a job of another customer, and returns 404 for it', async () => {
-  const job = await called();
-  const other = await signedIn(souk);
-  await other.visitor.get('/account/jobs');
-  for (const path of [`/account/jobs/${job}`, `/account/jobs/${job}/result`])
-    expect((await other.visitor.get(path)).status).toBe(404);
-  expect((await other.visitor.post(`/account/jobs/${job}/cancel`, {})).status).toBe(404);
-  expect((await other.visitor.get('/account/jobs')).html).not.toContain(job);
-});
-
 /** Makes the answers of all calls expire. */
 async function expireAnswers(): Promise<void> {
   const names = await redis.keys(`${souk.redisNamespace}:answer:*`);

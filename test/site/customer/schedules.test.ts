@@ -94,15 +94,3 @@ test('shows the next runs of a pattern although another field is invalid', async
   expect(page.text).toContain('Monday');
   expect(page.text).toContain('Correct the errors below.');
 });
-
-test('does not list a schedule of another customer, and returns 404 for it', async () => {
-  const { path } = await sendForm({ intent: 'save', name: 'Mine alone' });
-  const other = await signedIn(souk);
-  const { text } = await other.visitor.get('/account/schedules');
-  expect(text).not.toContain('Mine alone');
-  expect((await other.visitor.get(path)).status).toBe(404);
-  expect((await other.visitor.get(`${path}/edit`)).status).toBe(404);
-  for (const action of ['edit', 'pause', 'resume', 'run', 'delete'])
-    expect((await other.visitor.post(`${path}/${action}`, WEEKLY)).status).toBe(404);
-  expect((await customer.visitor.get(path)).status).toBe(200);
-});

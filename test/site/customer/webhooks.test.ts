@@ -66,11 +66,3 @@ test.each(['', 'nonsense', 'ftp://example.com'])('shows an error for the address
   expect(page.status).toBe(400);
   expect(page.html).toContain('id="field-url-fault"');
 });
-
-test('does not list a delivery of another customer, and returns 404 for it', async () => {
-  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
-  const other = await signedIn(souk);
-  expect((await other.visitor.get(PAGE)).html).not.toContain(id);
-  expect((await other.visitor.get(`${PAGE}/deliveries/${id}`)).status).toBe(404);
-  expect((await other.visitor.post(`${PAGE}/deliveries/${id}/replay`, {})).status).toBe(404);
-});
