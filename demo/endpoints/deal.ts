@@ -49,7 +49,7 @@ export const deal: Endpoint = (request) => {
   const names = [...counts.keys()].map((root) => pathOfLeaf(leavesBelow(root)[0] ?? 0)[0]?.name);
   // Like upstream's, the answer contains the blank category; its id is written as digits to keep its value.
   const payloadText = [
-    `"dealsCached":false,"deals":{"dr":${JSON.stringify(shown.map((found) => dealRecord(found.product, nowMinutes)))}`,
+    `"dealsCached":false,"deals":{"dr":[${shown.map(({ product }) => recordText(product, domain, nowMinutes)).join(',')}]`,
     `"drDateIndex":[]`,
     `"categoryIds":[${[...counts.keys(), BLANK_CATEGORY].join(',')}]`,
     `"categoryNames":${JSON.stringify([...names, '?'])}`,
@@ -172,6 +172,16 @@ function orderOf(sortType: number): (a: Candidate, b: Candidate) => number {
     default:
       return (a, b) => sign * (b.percent - a.percent);
   }
+}
+
+/** The records that were shown last, as JSON, by site, product and minute: a record reads the history of a year. */
+const records = new LRUCache<string, string>({ max: 1_000 });
+
+function recordText(product: ProductSketch, domain: number, now: number): string {
+  const name = [domain, product.asin, now].join();
+  const text = records.get(name) ?? JSON.stringify(dealRecord(product, now));
+  records.set(name, text);
+  return text;
 }
 
 function dealRecord(product: ProductSketch, now: number): Record<string, unknown> {

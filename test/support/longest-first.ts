@@ -2,10 +2,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Short files that run for long, so that the sizes of files do not show it. */
 const LONG =
-  /\/test\/(soak|start|postgresql|redis)\/|\/test\/(jobs\/(stop-without-redis|frozen-stores)|client\/package)\.test/;
+  /\/test\/(soak|start|postgresql|redis)\/|\/test\/(jobs\/(stop-without-redis|frozen-stores)|client\/package|api\/limits\/stalled-downloads|walk)\.test/;
 
 /** Files that count the work of their process. Each count visits all code that the process has loaded, so they run before others. */
-const COUNTING = /\/test\/(api\/linear-parsing|workers\/background\/feeding-order)\.test/;
+const COUNTING = /\/test\/(api\/linear-parsing|batches\/feeding-order)\.test/;
 
 /** Runs files that take long first: at the end they would run alone, and leave a processor idle. */
 export class LongestFirst extends BaseSequencer {
