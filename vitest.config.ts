@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { temporaryFolder } from './test/support/temporary-folder.ts';
@@ -8,6 +9,7 @@ process.env.TMPDIR = temporaryFolder();
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    alias: { '@node-rs/argon2': resolve('test/support/cheap-argon2.ts') },
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/setup-file.ts'],
     // The files of a process share its modules: importing them anew for each file took a third of a run.

@@ -21,6 +21,7 @@ import {
   PasswordChanged,
 } from '../../src/accounts/sessions.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { COSTLY } from '../support/cheap-argon2.ts';
 import { test } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
@@ -129,6 +130,10 @@ test('refuses passwords with BUSY while the queue of verifications is full, and 
   await expect(isPassword(null, 'one too many')).rejects.toMatchObject({ kind: 'BUSY' });
   await Promise.all(hashes);
   expect(await hashPassword('some password')).toMatch(/^\$argon2id\$/);
+});
+
+test('a password is hashed at the cost that OWASP recommends', async () => {
+  expect(await hashPassword(`${COSTLY} password`)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
 });
 
 test('passwords from one network wait for each other, and are refused with BUSY before passwords from other networks', async () => {

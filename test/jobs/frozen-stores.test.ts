@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { expect } from 'vitest';
 import { databaseClock } from '../../src/platform/db/pool.ts';
 import { balancesFromLedger, keptBalances } from '../support/balances.ts';

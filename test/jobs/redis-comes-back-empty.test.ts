@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { expect } from 'vitest';
 import { countAlive, reportAlive } from '../../jobs/backlog.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';

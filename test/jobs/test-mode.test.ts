@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { describe, expect } from 'vitest';
 import { testAccountOf } from '../../src/accounts/authentication.ts';
 import { TEST_RESULTS_LIFETIME_MS } from '../../src/batches/batch.ts';

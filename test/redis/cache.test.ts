@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { everyProductWith, newAsin } from '../support/answers.ts';

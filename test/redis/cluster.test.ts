@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { expect } from 'vitest';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
 import { redisContents } from '../../src/operator/redis-contents.ts';

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { createPasswordReset, findPassword } from '../../src/accounts/passwords.ts';
+import { COSTLY } from '../support/cheap-argon2.ts';
 import { PAGES, staffOf } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -29,11 +30,11 @@ function browser(souk: Souk, address = newAddress(), gateway = 0): Visitor {
   return createVisitor(souk.clientOf('', gateway).baseUrl, { 'x-forwarded-for': address });
 }
 
-async function signUp(souk: Souk, address?: string, email?: string, gateway = 0) {
+async function signUp(souk: Souk, address?: string, email?: string, gateway = 0, password = PASSWORD) {
   const visitor = browser(souk, address, gateway);
   await visitor.get('/sign-up');
   numbers += 1;
-  const fields = { email: email ?? `visitor-${numbers}@test.example`, name: 'Visitor', password: PASSWORD };
+  const fields = { email: email ?? `visitor-${numbers}@test.example`, name: 'Visitor', password };
   return { visitor, email: fields.email, page: await visitor.post('/sign-up', fields) };
 }
 
@@ -96,9 +97,10 @@ test('signs in a customer while another network sends more correct passwords tha
   souk,
 }) => {
   const address = newAddress();
+  const password = `${COSTLY} password`;
   const known: { visitor: Visitor; email: string }[] = [];
   for (let n = 0; n < 4; n += 1) {
-    const { visitor, email } = await signUp(souk, address);
+    const { visitor, email } = await signUp(souk, address, undefined, 0, password);
     known.push({ visitor, email });
   }
   let isOver = false;
@@ -106,7 +108,7 @@ test('signs in a customer while another network sends more correct passwords tha
     Array.from({ length: 12 }, async () => {
       let status = 0;
       while (!isOver && status !== 429)
-        status = (await visitor.post('/sign-in', { email, password: PASSWORD })).status;
+        status = (await visitor.post('/sign-in', { email, password })).status;
     }),
   );
   const { email } = await signUp(souk);

@@ -1,6 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
-
 import { readFile } from 'node:fs/promises';
 import { request } from 'undici';
 import { describe, expect } from 'vitest';

@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { atFileStart } from './file-start.ts';
 import { createSharedSouk } from './shared-souk.ts';
 import { test as ownTest } from './souk-test.ts';

@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { Redis } from 'ioredis';
 import { test as base } from 'vitest';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';

@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { describe, expect } from 'vitest';
 import { addKey, changeKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
 import { testAccountOf } from '../../../src/accounts/authentication.ts';

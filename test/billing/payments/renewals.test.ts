@@ -1,6 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
-
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';

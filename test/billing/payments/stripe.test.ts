@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import type { Souk } from '../../support/souk.ts';

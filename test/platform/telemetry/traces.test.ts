@@ -1,5 +1,3 @@
-// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
-// oxlint-disable no-empty-pattern -- for the same reason
 import { createRequire } from 'node:module';
 import { beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { openTracing, type Tracing } from '../../../src/platform/telemetry/tracing.ts';
