@@ -1,13 +1,9 @@
 import { describe, expect } from 'vitest';
 import { readFeed, readTrending, trendingCall } from '../../src/upstream/trends/trending-client.ts';
 import { guardedText } from '../../src/upstream/trends/widgets.ts';
-import type { Client } from '../support/client.ts';
 import type { Demo, DemoReply } from '../support/demo-provider.ts';
-import { showLogOnFailure } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { words } from '../support/words.ts';
-
-test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, clock: demo.clock }));
 
 const COOKIE = { cookie: 'NID=511=any' };
 
@@ -231,50 +227,5 @@ describe('trends', () => {
     }
     const starts = fed.map(({ startedAt }) => startedAt);
     expect(starts).toEqual([...starts].sort((a, b) => b - a));
-  });
-});
-
-describe('through Souk', () => {
-  test.beforeEach(({ souk }) => showLogOnFailure(souk));
-
-  const post = async (client: Client, name: string, body: object) => {
-    const { status, json } = await client.post(`/api/webtrends/${name}`, body);
-    expect(status, JSON.stringify(json)).toBe(200);
-    return json.data;
-  };
-
-  test('all six endpoints return data', async ({ client }) => {
-    const keyword = ['Kettle & pot', 'やかん'];
-    const time = await post(client, 'interest-over-time', { keyword, hl: 'ja', timezone: 540 });
-    expect(time.timelineData.length).toBeGreaterThanOrEqual(53);
-    expect(time.averages).toHaveLength(2);
-    const states = await post(client, 'interest-by-region', { keyword, geo: 'US' });
-    expect(states).toMatchObject({ resolution: 'REGION', valueMode: 'percentage' });
-    expect(states.regions).toHaveLength(51);
-    const metros = await post(client, 'interest-by-region', { keyword: 'kettle', geo: 'US-CA' });
-    expect(metros.resolution).toBe('DMA');
-    const world = await post(client, 'interest-by-region', { keyword: 'kettle' });
-    expect(world.regions.length).toBeGreaterThan(30);
-    const queries = await post(client, 'related-queries', { keyword });
-    for (const { top, rising } of queries.results)
-      expect([top.length > 0, rising.length > 0]).toEqual([true, true]);
-    await post(client, 'related-topics', { keyword });
-    for (const path of [
-      'daily-trends?geo=JP',
-      'daily-trends?trendDate=2026-02-28',
-      'real-time-trends?category=s',
-    ]) {
-      const { status, json } = await client.get(`/api/webtrends/${path}`);
-      expect(status).toBe(200);
-      expect(json.data.trends.length).toBeGreaterThan(0);
-    }
-  });
-
-  test('returns 400 for an unknown state, and names it', async ({ client }) => {
-    const { status, json } = await client.post('/api/webtrends/related-topics', {
-      keyword: 'a',
-      geo: 'US-QQ',
-    });
-    expect([status, json.msg]).toEqual([400, 'geo: US-QQ is not a region with search trends']);
   });
 });

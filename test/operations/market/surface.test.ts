@@ -58,3 +58,27 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, f
     expect(json.data.fromCache).toBe(true);
   });
 });
+
+test('returns the subcategories of a category for two units, ten for a token, and shares them with later calls', async ({
+  client,
+  demo,
+}) => {
+  const root = (await demo.get('category', { domain: 1, category: 0 })).json.categories;
+  const [parent] = Object.values(root) as { catId: number; children: number[] }[];
+  const { catId = 0, children = [] } = parent ?? {};
+  const path = `/api/market/category?domain=1&category=${catId}&children=1`;
+  const { headers, json } = await client.get(path);
+  const unitsOf = (subcategories: number) => String(1 + Math.ceil(subcategories / 10));
+  expect(headers['x-units-consumed']).toBe(unitsOf(children.length));
+  expect(Object.keys(json.data.categories).sort()).toEqual([catId, ...children].map(String).sort());
+  for (const { name } of Object.values(json.data.categories) as { name: string }[])
+    expect(name).toMatch(/[a-z]/i);
+  const left = async () => (await demo.get('token')).json.tokensLeft;
+  const before = await left();
+  const [child = 0] = children;
+  const shared = await client.get(`/api/market/category?domain=1&category=${child}&children=1`);
+  // A leaf has none.
+  const { children: below } = shared.json.data.categories[child];
+  expect(shared.headers['x-units-consumed']).toBe(unitsOf(below?.length ?? 0));
+  expect(before - (await left())).toBe(Math.ceil((below?.length ?? 0) / 10));
+});

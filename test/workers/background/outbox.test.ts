@@ -176,16 +176,6 @@ test('signs the events of each account with its own secret', async () => {
   expect(receiver.received).toHaveLength(2);
 });
 
-test('sends each delivery once from two processes', async () => {
-  const ids = await Promise.all(
-    Array.from({ length: 40 }, () => enqueueEvent(souk, customer.accountId, receiver.url)),
-  );
-  const processes = [startSending(souk), startSending(souk)];
-  for (const id of ids) await deliveryIs(id, 'delivered');
-  await Promise.all(processes.map((sending) => sending.close()));
-  expect(receiver.ids().sort()).toEqual([...ids].sort());
-});
-
 test('finishes the delivery in progress and starts no other when closed', async () => {
   const { arrived, answer } = holdAnswers();
   const limits = { atOnce: 1, perHost: 1, perAccount: 1, hostsPerAccount: 9 };
