@@ -78,19 +78,6 @@ test('if several requests in one round trip repeat a partial call, one continues
   expect(ids).not.toContain(partial);
 });
 
-test('if requests through several gateways repeat a partial call, one continues it and the others join', async ({
-  billing,
-  payer,
-  partial,
-}) => {
-  const gateways = Array.from({ length: 4 }, () => billing.anotherGateway());
-  const all = await Promise.all(gateways.map((admissions) => again(billing, payer, admissions)));
-  expect(kindsOf(all)).toEqual(['joined', 'joined', 'joined', 'started']);
-  const ids = new Set(all.map(({ admission }) => admission.callId));
-  expect(ids.size).toBe(1);
-  expect(ids).not.toContain(partial);
-});
-
 test.for<[string, AnswerRef | null, object]>([
   ['is still open', null, { kind: 'joined', finished: false }],
   ['has ended', OWN_ANSWER, { kind: 'joined', finished: true, answer: OWN_ANSWER }],

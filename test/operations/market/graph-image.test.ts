@@ -27,26 +27,6 @@ describe('parameters of a price-history picture', () => {
     });
   });
 
-  test('are accepted in upper and lower case', () => {
-    const shouted = {
-      DOMAIN: 1,
-      Asin: 'b00000000a',
-      sAlEsRaNk: 1,
-      RANGE: 7,
-      cBackground: 'FFFFFF',
-      yZoom: '0',
-    };
-    expect(canonical(graphImage, shouted)).toMatchObject({
-      asin: 'B00000000A',
-      salesrank: true,
-      range: 7,
-      cbackground: 'ffffff',
-      yzoom: false,
-    });
-    expect(canonical(graphImage, { domainID: 5, asin: 'B000000001' }).domain).toBe(5);
-    expect(canonical(graphImage, { COUNTRY: 'JP', asin: 'B000000001' }).domain).toBe(5);
-  });
-
   test.each([...CURVES, 'yzoom'] as const)('accept 0 or 1 for %s', (name) => {
     expect(['1', 1, 'true'].map((on) => read({ [name]: on })[name])).toEqual([true, true, true]);
     expect(['0', 0, 'false'].map((off) => read({ [name]: off })[name])).toEqual([false, false, false]);
@@ -82,28 +62,6 @@ describe('parameters of a price-history picture', () => {
       height: withValue('must be an integer of at least 1'),
     });
     expect(faults({ range: 10_001 })).toHaveProperty('range');
-  });
-
-  test('require an ASIN', () => {
-    expect(faultsOf(graphImage, { domain: 1 })).toEqual({
-      asin: 'is required: it must be one ASIN (10 letters or digits)',
-    });
-    expect(faults({ asin: 'B00' }).asin).toMatch(/^must be one ASIN .*, got "B00"$/);
-  });
-
-  test('are dropped if they are unknown, also names of other curves and of object properties', () => {
-    const unknown = { key: 'k', title: '0', bbu: 1, pe: 1, amazon: 1, cAmazon: 'zz', cPE: '1', asins: 'x' };
-    const odd = JSON.parse('{"__proto__": {"range": 7}, "constructor": "x", "toString": "x"}') as object;
-    expect(read({ ...unknown, ...odd })).toEqual(read());
-    expect(
-      canonical(graphImage, JSON.parse('{"__proto__": "7", "domain": 1, "asin": "B000000001"}')),
-    ).toEqual(read());
-  });
-
-  test('are refused if they are sent in two spellings', () => {
-    expect(faults({ range: '7', Range: '7' }).range).toMatch(/^was given more than once/);
-    expect(faults({ ASIN: 'B000000002' }).asin).toMatch(/^was given more than once/);
-    expect(faults({ Domain: 1 }).domain).toBe('was given more than once');
   });
 
 });

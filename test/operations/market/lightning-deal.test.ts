@@ -84,9 +84,4 @@ describe('the answer for lightning deals', () => {
     expect(shown({ asin: 'B000000099' })).toEqual([]);
   });
 
-  test('is an empty list if upstream has no data', () => {
-    const { respond } = lightningDeal;
-    const found = respond.type === 'json' && respond.present(new Map(), read(), { now: NOW });
-    expect(found).toMatchObject({ data: { lightningDeals: [] } });
-  });
 });

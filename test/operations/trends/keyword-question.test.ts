@@ -41,12 +41,6 @@ test.each(ALL)('$name has the defaults of the specification', (operation) => {
   });
 });
 
-test.each(ALL)('$name costs one unit in its own pool', (operation) => {
-  const asked = canonical(operation as typeof interestOverTime, { keyword: 'a,b,c,d,e' });
-  expect(operation.price.quote(asked as never)).toBe(1);
-  expect(operation.queue(asked as never)).toBe('trends');
-});
-
 describe('keywords', () => {
   test.each([
     ['kettle', ['kettle']],
