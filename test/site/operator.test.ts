@@ -4,7 +4,8 @@ import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { accountOf, signedIn, staffOf, visitorOf } from '../support/customer.ts';
 import type { Souk, SoukOptions } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor, type Visitor } from '../support/visitor.ts';
+import { createVisitor, type VisitedPage, type Visitor } from '../support/visitor.ts';
+import { words } from '../support/words.ts';
 
 const TOKEN = 'only-for-the-operator';
 const HOSTILE = '<script>alert("x")</script>';
@@ -24,6 +25,10 @@ async function operator(): Promise<Visitor> {
   const overview = await signedIn.get('/admin');
   expect([overview.status, overview.path]).toEqual([200, '/admin']);
   return signedIn;
+}
+
+function expectPage({ status, text }: VisitedPage, expected: number, part: string): void {
+  expect([status, text]).toEqual([expected, expect.stringContaining(part)]);
 }
 
 const SIGN_IN = { password: 'correct horse battery' };
@@ -52,24 +57,12 @@ async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<
 
 const idOf = (email: string) => accountOf(souk.database, email);
 
-const PAGES = [
-  '',
-  '/accounts',
-  '/accounts/new',
-  '/orders',
-  '/offers',
-  '/offers/plan',
-  '/offers/pack',
-  '/upstream',
-  '/errors',
-  '/reports',
-  '/storage',
-  '/mails',
-  '/audit',
-  '/announcements',
-  '/incidents',
-  '/staff',
-].map((path) => `/admin${path}`);
+const PAGES = words(`
+  accounts accounts/new orders offers offers/plan offers/pack upstream errors reports storage mails
+  audit announcements incidents staff
+`)
+  .map((path) => `/admin/${path}`)
+  .concat('/admin');
 
 describe('access to the console', () => {
   test.each(PAGES)('%s redirects visitors to the sign-in, and opens for an operator', async (path) => {
@@ -97,10 +90,7 @@ describe('access to the console', () => {
   test('returns 403 to a person without a role, with a sentence', async () => {
     await operator();
     const page = await (await customer('no-role@in.example')).get('/admin/accounts');
-    expect([page.status, page.text]).toEqual([
-      403,
-      expect.stringContaining('You have no role in this installation. An operator can give you one.'),
-    ]);
+    expectPage(page, 403, 'You have no role in this installation. An operator can give you one.');
   });
 
   test('signing in like a customer leads back to the page of the console', async () => {
@@ -173,15 +163,9 @@ describe('access to the console', () => {
     await customer('colleague@in.example');
     await who.get('/admin/staff');
     const own = await who.post('/admin/staff', { email, role: 'observer' });
-    expect([own.status, own.text]).toEqual([
-      409,
-      expect.stringContaining('another operator changes your role'),
-    ]);
+    expectPage(own, 409, 'another operator changes your role');
     const unknown = await who.post('/admin/staff', { email: 'unknown@in.example', role: 'observer' });
-    expect([unknown.status, unknown.text]).toEqual([
-      404,
-      expect.stringContaining('the person signs up first'),
-    ]);
+    expectPage(unknown, 404, 'the person signs up first');
     const list = await who.post('/admin/staff', { email: 'colleague@in.example', role: 'finance' });
     expect(list.text).toContain('colleague@in.example A customer Finance');
   });
@@ -201,7 +185,7 @@ describe('the first operator', () => {
     // The console leads there while there is no operator.
     expect((await first.get('/admin/audit')).path).toBe('/admin/claim');
     const wrong = await first.post('/admin/claim', { token: 'a guess' });
-    expect([wrong.status, wrong.text]).toEqual([401, expect.stringContaining('Incorrect operator token')]);
+    expectPage(wrong, 401, 'Incorrect operator token');
     await second.get('/admin/claim');
     const claimed = await first.post('/admin/claim', { token: TOKEN });
     expect([claimed.status, claimed.path]).toEqual([200, '/admin']);
@@ -244,7 +228,7 @@ describe('the first operator', () => {
       statuses.push((await guesser.post('/admin/claim', { token: `guess-${i}` })).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
     const right = await guesser.post('/admin/claim', { token: TOKEN });
-    expect([right.status, right.text]).toEqual([429, expect.stringContaining('Too many attempts')]);
+    expectPage(right, 429, 'Too many attempts');
   });
 });
 
@@ -259,17 +243,7 @@ const ACTIONS = [
   '/admin/claim',
   '/admin/staff',
   '/sign-out',
-  ...[
-    'disable',
-    'enable',
-    'confirm-email',
-    'export',
-    'erase',
-    'keep',
-    'password',
-    'subscription',
-    'pack',
-  ].map((act) => `/admin/accounts/1/${act}`),
+  ...words('disable enable confirm-email export erase keep password subscription pack').map((act) => `/admin/accounts/1/${act}`),
   ...['confirm', 'cancel'].map((act) => `/admin/orders/0198a2b0-0000-7000-8000-000000000000/${act}`),
   '/admin/offers/plan',
   '/admin/offers/pack',
@@ -280,7 +254,7 @@ test.each(ACTIONS)('%s returns 403 without the CSRF token of its form', async (p
   const who = await operator();
   for (const fields of [{}, { _csrf: 'guessed' }] as Record<string, string>[]) {
     const refused = await who.send(path, { ...fields, token: TOKEN });
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('Form expired')]);
+    expectPage(refused, 403, 'Form expired');
   }
   const withHeader = await souk.clientOf('').raw(path, {
     method: 'POST',
@@ -351,7 +325,7 @@ describe('accounts', () => {
     expect(page.text).toContain('created@find.example');
     await who.get('/admin/accounts/new');
     const again = await who.post('/admin/accounts/new', { email: 'created@find.example', name: 'Again' });
-    expect([again.status, again.text]).toEqual([409, expect.stringContaining('already has an account')]);
+    expectPage(again, 409, 'already has an account');
   });
 
   test('disabling an account ends its session and refuses its key, until it is enabled', async () => {
@@ -392,20 +366,17 @@ describe('accounts', () => {
     const given = await who.post(`/admin/accounts/${id}/subscription`, gift);
     expect(given.text).toContain('Pro × 2');
     const overlapping = await who.post(`/admin/accounts/${id}/subscription`, gift);
-    expect([overlapping.status, overlapping.text]).toEqual([
-      409,
-      expect.stringContaining('the new one would overlap it'),
-    ]);
+    expectPage(overlapping, 409, 'the new one would overlap it');
     const bad = await who.post(`/admin/accounts/${id}/pack`, {
       units: '-1',
       wallet: 'general',
       rate: 'x',
       validDays: '1',
     });
-    expect([bad.status, bad.text]).toEqual([400, expect.stringContaining('must be a whole number from 1')]);
+    expectPage(bad, 400, 'must be a whole number from 1');
     const pack = { units: '50', rate: '60', validDays: '9', window: '22:00-06:00 Europe/Berlin' };
     const general = await who.post(`/admin/accounts/${id}/pack`, { ...pack, wallet: 'general' });
-    expect([general.status, general.text]).toEqual([400, expect.stringContaining('off-peak wallet only')]);
+    expectPage(general, 400, 'off-peak wallet only');
     const { rows } = await souk.database.query('select 1 from packs where account_id = $1', [id]);
     expect(rows).toEqual([]);
     const own = await who.post(`/admin/accounts/${id}/pack`, { ...pack, wallet: 'off_peak' });
@@ -431,10 +402,7 @@ describe('accounts', () => {
       expect(await viewed()).toEqual([]);
       for (const path of ['', '/plans', '/keys', '/settings', '/team', '/explore']) {
         const page = await who.get(`/account/${id}${path}`);
-        expect([page.status, page.text]).toEqual([
-          200,
-          expect.stringContaining('You are viewing the pages of Seen & shown for the operator.'),
-        ]);
+        expectPage(page, 200, 'You are viewing the pages of Seen & shown for the operator.');
       }
       expect(await viewed()).toEqual([{ account_id: id }]);
       for (const path of [
@@ -445,10 +413,7 @@ describe('accounts', () => {
         '/settings/keep',
       ]) {
         const refused = await who.post(`/account/${id}${path}`, { name: 'Changed' });
-        expect([refused.status, refused.text]).toEqual([
-          403,
-          expect.stringContaining('Changes are not allowed here'),
-        ]);
+        expectPage(refused, 403, 'Changes are not allowed here');
       }
       expect((await who.get(`/account/${id + 1_000_000}`)).status).toBe(404);
     },
@@ -537,12 +502,7 @@ describe('people with the role support', () => {
     await who.get(`/admin/accounts/${accountId}`);
     const gift = { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' };
     const refused = await who.post(`/admin/accounts/${accountId}/subscription`, gift);
-    expect([refused.status, refused.text]).toEqual([
-      403,
-      expect.stringContaining(
-        'Your role in this installation is support. This requires the role finance or operator.',
-      ),
-    ]);
+    expectPage(refused, 403, 'Your role in this installation is support. This requires the role finance or operator.');
   });
 
   test('create no link that sets the password of somebody with a role in the installation', async () => {
@@ -553,10 +513,7 @@ describe('people with the role support', () => {
       return who.post(`/admin/accounts/${accountId}/password`, {});
     };
     const refused = await ask((await staffOf(souk, 'support')).visitor);
-    expect([refused.status, refused.text]).toEqual([
-      403,
-      expect.stringContaining('The owner of this account has a role in this installation.'),
-    ]);
+    expectPage(refused, 403, 'The owner of this account has a role in this installation.');
     expect((await ask(await operator())).text).toContain('Password reset link');
   });
 });
@@ -704,10 +661,7 @@ describe('offers', () => {
       isOffered: '1',
     };
     const taken = await who.post('/admin/offers/plan', { ...plan, code: 'basic' });
-    expect([taken.status, taken.text]).toEqual([
-      409,
-      expect.stringContaining('is already the code of another'),
-    ]);
+    expectPage(taken, 409, 'is already the code of another');
     const made = await who.post('/admin/offers/plan', { ...plan, code: 'tiny' });
     expect(made.text).toContain(`Tiny ${HOSTILE} tiny`);
     expect(made.html).not.toContain('<script>alert');
