@@ -15,6 +15,7 @@ import { staffOf } from '../support/customer.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
+import { words } from '../support/words.ts';
 
 const PASSWORD = 'correct horse battery';
 /** How many pixels of a table are outside its visible part. */
@@ -114,23 +115,14 @@ describeInBrowser('the operator console in a browser', () => {
       await signIn(page);
     });
 
-    test.each([
-      '',
-      '/accounts',
-      '/accounts/ID',
-      '/orders',
-      '/offers',
-      '/offers/plan?code=pro',
-      '/offers/pack',
-      '/upstream',
-      '/errors',
-      '/reports',
-      '/storage',
-      '/audit',
-      '/announcements',
-      '/incidents',
-      '/staff',
-    ])('/admin%s is accessible and as wide as the window', async (path) => {
+    test.each(
+      words(`
+      accounts accounts/ID orders offers offers/plan?code=pro offers/pack upstream errors reports storage
+      audit announcements incidents staff
+    `)
+        .map((path) => `/${path}`)
+        .concat(''),
+    )('/admin%s is accessible and as wide as the window', async (path) => {
       await page.goto(`/admin${path.replace('ID', String(accountId))}`);
       await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);
     });

@@ -197,22 +197,6 @@ test.for<[string, string | Buffer, object, number, string]>([
   expect(await batchesOf(client)).toEqual([]);
 });
 
-test('an operation refuses a body of NDJSON', async ({ client }) => {
-  const reply = await client.post('/api/market/product', JSON.stringify(itemOf('B0NOLINES1')), NDJSON);
-  expect(reply.status).toBe(415);
-});
-
-test('refuses a bad key before it reads the body', async ({ client }) => {
-  const headers = { 'content-type': 'application/json', 'x-api-key': `km_${'x'.repeat(32)}` };
-  const large = Buffer.alloc(16 * 1024 * 1024 + 1, 32);
-  for (const body of ['{"operation":', large]) {
-    const reply = await client.raw('/api/batches', { method: 'POST', headers, body });
-    expect([reply.status, reply.json.code]).toEqual([401, '4001']);
-  }
-  const { headers: without, status } = await client.raw('/api/batches', { method: 'POST', body: {} });
-  expect([status, without['x-units-consumed']]).toEqual([401, '0']);
-});
-
 test('stores no key in the query nor unknown query parameters in Redis', async ({ souk, redis, client }) => {
   await stopWorkers(souk);
   const { raw, key } = client;
