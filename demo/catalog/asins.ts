@@ -51,8 +51,7 @@ export function factsOf(asin: string): AsinFacts {
   const first = run * size;
   // The last range has what is left of the positions.
   const count = Math.min(size, PAIR - first);
-  if (count <= 1)
-    return { ...base, kind: isParent ? 'gone' : 'product', family: null, familySeed: asin };
+  if (count <= 1) return { ...base, kind: isParent ? 'gone' : 'product', family: null, familySeed: asin };
   return {
     ...base,
     kind: isParent ? 'parent' : 'product',

@@ -107,8 +107,7 @@ test('signs in a customer while another network sends more correct passwords tha
   const flood = known.flatMap(({ visitor, email }) =>
     Array.from({ length: 12 }, async () => {
       let status = 0;
-      while (!isOver && status !== 429)
-        status = (await visitor.post('/sign-in', { email, password })).status;
+      while (!isOver && status !== 429) status = (await visitor.post('/sign-in', { email, password })).status;
     }),
   );
   const { email } = await signUp(souk);

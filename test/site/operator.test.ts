@@ -243,7 +243,9 @@ const ACTIONS = [
   '/admin/claim',
   '/admin/staff',
   '/sign-out',
-  ...words('disable enable confirm-email export erase keep password subscription pack').map((act) => `/admin/accounts/1/${act}`),
+  ...words('disable enable confirm-email export erase keep password subscription pack').map(
+    (act) => `/admin/accounts/1/${act}`,
+  ),
   ...['confirm', 'cancel'].map((act) => `/admin/orders/0198a2b0-0000-7000-8000-000000000000/${act}`),
   '/admin/offers/plan',
   '/admin/offers/pack',
@@ -502,7 +504,11 @@ describe('people with the role support', () => {
     await who.get(`/admin/accounts/${accountId}`);
     const gift = { plan: 'basic', wallet: 'general', quantity: '1', months: '1', starts: '' };
     const refused = await who.post(`/admin/accounts/${accountId}/subscription`, gift);
-    expectPage(refused, 403, 'Your role in this installation is support. This requires the role finance or operator.');
+    expectPage(
+      refused,
+      403,
+      'Your role in this installation is support. This requires the role finance or operator.',
+    );
   });
 
   test('create no link that sets the password of somebody with a role in the installation', async () => {

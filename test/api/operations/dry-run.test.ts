@@ -59,7 +59,10 @@ test.for(QUEUED.map(({ name }) => name))(
   },
 );
 
-test('a dry run is refused if the call would be refused for its parameters or key', async ({ souk, client }) => {
+test('a dry run is refused if the call would be refused for its parameters or key', async ({
+  souk,
+  client,
+}) => {
   const wrong = '/api/market/product?domain=17&asins=B0';
   const [dry, real] = [await client.get(`${wrong}&dryRun=1`), await client.get(wrong)];
   expect([dry.status, dry.json]).toEqual([400, real.json]);

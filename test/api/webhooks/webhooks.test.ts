@@ -15,7 +15,6 @@ test.afterEach(({ souk }) => souk.database.query('delete from outbox'));
 const now = (souk: Souk) => new Date(souk.clock.now()).toISOString();
 const inHours = (souk: Souk, hours: number) => new Date(souk.clock.now() + hours * 3_600_000).toISOString();
 const DELIVERIES = '/api/webhooks/deliveries';
-const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
 
 describe('the signing secret', () => {
   test('is absent at first, shown when it is created, and never again', async ({ souk }) => {

@@ -119,7 +119,17 @@ const TABLE: Record<string, Bounds> = {
     },
     bad: {
       // The whole site is not read instead, which costs 500 units.
-      asin: ['', ' ', 'B00000001', 'B0000000011', 'B00000000-', 'B000000001,B000000002', 1234567890, null, {}],
+      asin: [
+        '',
+        ' ',
+        'B00000001',
+        'B0000000011',
+        'B00000000-',
+        'B000000001,B000000002',
+        1234567890,
+        null,
+        {},
+      ],
       state: ['available', 'SUPPRESSED', 'CANCELLED', '', 1],
       // The provider names none.
       type: ['BEST_DEAL', '', 5],

@@ -63,7 +63,6 @@ describe('parameters of a price-history picture', () => {
     });
     expect(faults({ range: 10_001 })).toHaveProperty('range');
   });
-
 });
 
 describe('a call for a picture', () => {

@@ -83,5 +83,4 @@ describe('the answer for lightning deals', () => {
     expect(shown({ asin: 'B000000007' })).toEqual([7]);
     expect(shown({ asin: 'B000000099' })).toEqual([]);
   });
-
 });

@@ -110,7 +110,11 @@ describe('image links', () => {
     ['no name', '', 'is required: it must be 1 to 1000 file names'],
     ['an empty name', '&images=', 'is empty'],
     ['a long name', `&image=${'x'.repeat(300)}.jpg`, 'item 1 must contain only letters'],
-    ['more than 1,000 names', `&image=a.jpg&images=${Array.from({ length: 1000 }, (_, i) => `${i}.jpg`).join()}`, 'must be 1 to 1000 file names, got 1001'],
+    [
+      'more than 1,000 names',
+      `&image=a.jpg&images=${Array.from({ length: 1000 }, (_, i) => `${i}.jpg`).join()}`,
+      'must be 1 to 1000 file names, got 1001',
+    ],
   ] as const)('are refused for %s', async ([_what, query, problem], { client }) => {
     const { status, json } = await client.get(`${IMAGE}?domain=1${query}`);
     expect([status, json.msg]).toEqual([400, expect.stringContaining(`images: ${problem}`)]);

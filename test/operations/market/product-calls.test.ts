@@ -4,7 +4,6 @@ import { finished, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Reply } from '../../support/client.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/souk-test.ts';
-import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product';
 

@@ -175,7 +175,6 @@ describe.each([
     expect(fresh.headers['x-cache']).toBe('MISS');
     expect(fresh.json.metadata).toBeUndefined();
   });
-
 });
 
 test('explores keywords and window once a day for all operations', async ({ souk, client, upstream }) => {

@@ -3,7 +3,7 @@ import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
-import { enqueueEvent, sendDue } from '../../support/webhooks.ts';
+import { sendDue } from '../../support/webhooks.ts';
 
 const PAGE = '/account/webhooks';
 
