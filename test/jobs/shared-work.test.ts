@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { holdProducts } from '../support/answers.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
