@@ -57,7 +57,9 @@ test.for([
 ] as const)(
   '%s of a product runs the files that CONTRIBUTING.md lists, and no more than its limit',
   async ([heading, kind], { souk }) => {
-    const asked = asins(MOST_ROUNDS * CALLS);
+    const isCached = kind === 'cached';
+    const most = MOST_ROUNDS * CALLS;
+    const asked = asins(2 * most).slice(isCached ? 0 : most);
     const ask = async (client: Client, asin: string) => {
       const reply = await client.get(`/api/market/product?country=us&asin=${asin}`);
       expect(reply.status).toBe(200);
@@ -66,7 +68,6 @@ test.for([
     const client = await souk.client();
     // The first call of a process does what no later one does.
     await ask(client, 'B0FIRSTONE');
-    const isCached = kind === 'cached';
     const walk = isCached ? listed(heading) : [...listed('A cached call'), ...listed(heading)].sort();
     let files: string[] = [];
     for (let round = 0; round < MOST_ROUNDS && files.join() !== walk.join(); round += 1) {

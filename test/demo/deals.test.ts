@@ -72,7 +72,7 @@ test.for([
 test('returns pages of 150 without gaps, up to the last deal', async ({ demo }) => {
   const seen = new Set<string>();
   for (let page = 0; ; page += 1) {
-    const { dr } = await ask(demo, { page, isRangeEnabled: true, deltaPercentRange: [20, -1] });
+    const { dr } = await ask(demo, { page, isRangeEnabled: true, deltaPercentRange: [15, -1] });
     for (const { asin } of dr) {
       expect(seen.has(asin)).toBe(false);
       seen.add(asin);

@@ -5,10 +5,11 @@ import { Redis } from 'ioredis';
 import { expect, inject } from 'vitest';
 import { databaseClock } from '../../src/platform/db/pool.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
-import { holdProducts } from '../support/answers.ts';
+import { knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import { type OwnServers, openOwnServers } from '../support/own-servers.ts';
 import { asins } from '../support/parameters.ts';
+import { gate } from '../support/scripted-upstream.ts';
 import { type Program, startProgram } from '../support/soak/program.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
@@ -80,7 +81,11 @@ test.concurrent.for([
     ];
     await souk.gateways[0]?.sampleBacklog();
     const { accountId, key } = await souk.account();
-    const release = holdProducts(souk.upstream);
+    const { reached, open: release } = gate();
+    souk.upstream.on('product', async (...call) => {
+      await reached;
+      return knowsEveryProduct(...call);
+    });
     const units = PRODUCTS[job];
     const path = `/api/market/product?domain=1&asins=${asins(units).join()}`;
     const reply = souk.clientOf(key).get(path);
