@@ -1,13 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect } from 'vitest';
+import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { Product } from '../../../src/operations/products/product.ts';
 import { DAY_MS } from '../../../src/platform/durations.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
 import type { Reply } from '../../support/client.ts';
 import { TestClock } from '../../support/clock.ts';
+import { conforming, createConformance } from '../../support/conformance.ts';
 import { modelCut } from '../../support/history.ts';
-import { test } from '../../support/souk-test.ts';
+import { test as base } from '../../support/souk-test.ts';
 
 /** Answers recorded from the real provider. They are not ours to keep here, so without them these tests are skipped. */
 const FOLDER = resolve('../shared/fixtures/keepa');
@@ -43,7 +45,11 @@ const WINDOWS = [
   { query: '&dateRangeStart=0&dateRangeEnd=1', window: { startMs: 0, endMs: 1 } },
 ];
 
-test.override('soukOptions', { clock: new TestClock(NOW) });
+/** Each answer to the client is compared with the document. */
+const conformance = createConformance(openApiDocument());
+const test = base
+  .extend('soukOptions', { scope: 'file' }, { clock: new TestClock(NOW) })
+  .extend('client', ({ souk, account, upstream: _ }) => conforming(souk.clientOf(account.key), conformance));
 
 describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keepa exists)', () => {
   test('exist for more than one site', () => {
@@ -53,8 +59,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
 
   test.for(recordings)(
     '$file is returned at every detail level and in every history window',
-    async ({ wire, product }, { souk }) => {
-      const client = await souk.client();
+    async ({ wire, product }, { souk, client }) => {
       souk.upstream.on('product', () => ({ raw: wire }));
       const before = souk.upstream.calls.length;
       for (const { query, window } of WINDOWS) {
@@ -74,8 +79,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     },
   );
 
-  test.for([1, 5])('of site %i are returned by one batch in any order', async (site, { souk }) => {
-    const client = await souk.client();
+  test.for([1, 5])('of site %i are returned by one batch in any order', async (site, { souk, client }) => {
     const ofSite = recordings.map(({ product }) => product).filter(({ domainId }) => domainId === site);
     const sorted = ofSite.map(({ asin }) => asin).sort();
     souk.upstream.on('product', () => ({ raw: stringifyJson({ products: ofSite.toReversed() }) }));
@@ -105,8 +109,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     ['error-200-in-body.json', 200],
   ] as const)(
     '%s, sent with %i, is an upstream error and costs nothing',
-    async ([file, status], { souk }) => {
-      const client = await souk.client();
+    async ([file, status], { souk, client }) => {
       const raw = readFileSync(join(FOLDER, file), 'utf8');
       souk.upstream.on('product', () => ({ status, raw }));
       const reply = await client.get('/api/market/product?domain=1&asins=B0000000ER&rating=1');
@@ -117,8 +120,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     },
   );
 
-  test('of lightning deals are returned whole', async ({ souk }) => {
-    const client = await souk.client();
+  test('of lightning deals are returned whole', async ({ souk, client }) => {
     const raw = readFileSync(join(FOLDER, 'handwritten', 'lightning-deals.json'), 'utf8');
     const { lightningDeals } = JSON.parse(raw) as { lightningDeals: { asin: string }[] };
     souk.upstream.on('lightningdeal', () => ({ raw }));
@@ -127,6 +129,48 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     const { asin } = lightningDeals[0] ?? {};
     const one = await client.get(`/api/market/lightningdeal?domain=1&asin=${asin}`);
     expect(one.json.data.lightningDeals).toEqual(lightningDeals.filter((deal) => deal.asin === asin));
+  });
+
+  test.for(recordings)(
+    '$file has its whole family, and offers and ratings',
+    async ({ product }, { souk, client }) => {
+      souk.upstream.on('product', ({ params }) => ({
+        raw: stringifyJson({
+          timestamp: 1,
+          products: (params.asin ?? '').split(',').map((asin) => ({ ...product, asin })),
+        }),
+      }));
+      const { domainId, asin } = product;
+      const members = (product.variations as { asin: string }[] | null | undefined) ?? [{ asin }];
+      for (const level of LEVELS) {
+        const options = `detailLevel=${level}&stats=90&offers=20&rating=1`;
+        const found = await client.get(`/api/market/product?domain=${domainId}&asins=${asin}&${options}`);
+        expect(found.status).toBe(200);
+        const address = `/api/market/variations?domain=${domainId}&asin=${asin}&detailLevel=${level}`;
+        const { variations } = (await client.get(address)).json.data;
+        expect(variations.map((member: { asin: string }) => member.asin)).toEqual(
+          members.map((one) => one.asin),
+        );
+        if (level === 'full')
+          expect(variations[0].csv?.slice(0, product.csv?.length) ?? null).toEqual(product.csv ?? null);
+      }
+    },
+  );
+
+  test('of 150 deals are returned unchanged, also ids beyond 2^53', async ({ souk, client }) => {
+    const wire = readFileSync(join(FOLDER, 'deal-us-150-2025-04-30.json'), 'utf8');
+    souk.upstream.on('deal', () => ({ raw: wire }));
+    const { body } = await client.post('/api/market/deal', { domainId: 1 });
+    const { data } = parseJson(body.toString()) as {
+      data: { deals: { dr: unknown[]; categoryIds: unknown[] } };
+    };
+    const sent = parseJson(wire) as { deals: typeof data.deals };
+    expect(data.deals.dr).toHaveLength(150);
+    expect(stringifyJson(data.deals)).toBe(stringifyJson(sent.deals));
+    expect(data.deals.categoryIds).toContain(9223372036854775807n);
+    expect(souk.upstream.callsTo('deal')[0]).toMatchObject({
+      body: '{"domainId":1,"priceTypes":[0],"sortType":4,"dateRange":1,"page":0}',
+    });
   });
 });
 
