@@ -159,15 +159,6 @@ test("completes two calls that each follow the other's source", async () => {
   for (const found of both) expect([...found.keys()].sort((x, y) => x.localeCompare(y))).toHaveLength(2);
 });
 
-test('remembers for a minute that upstream has no data', async () => {
-  const a = name();
-  expect((await obtain(here, [a], () => undefined)).size).toBe(0);
-  expect((await obtain(there, [a], unexpected)).size).toBe(0);
-  const lifetimeMs = await redis.pttl(keys.source(`test/${a}`));
-  expect(lifetimeMs).toBeGreaterThan(0);
-  expect(lifetimeMs).toBeLessThanOrEqual(60_000);
-});
-
 test('keeps a source for an hour', async () => {
   const a = name();
   await obtain(here, [a], () => 'thing');

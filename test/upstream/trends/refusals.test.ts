@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TrendsContext } from '../../../src/upstream/trends/trends.ts';
-import type { UpstreamAnswer, UpstreamCall } from '../../support/scripted-upstream.ts';
+import type { UpstreamAnswer } from '../../support/scripted-upstream.ts';
 import {
   guarded,
   openTrendsClient,
@@ -235,22 +235,6 @@ test('reports a 400 as an unknown region if the request has a region, and otherw
   ).rejects.toMatchObject({ kind: 'VALIDATION_FAILED', metadata: { errors: [{ parameter: 'geo' }] } });
   await expect(ask()).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   expect(times(EXPLORE)).toBe(2);
-});
-
-test('an aborted call closes its connection and fails as a timeout', async () => {
-  client.upstream.on(SERIES, () => new Promise<never>(() => {}));
-  const context = client.context();
-  const reply = ask(context);
-  const seen: { error?: unknown } = {};
-  const settled = reply.catch((error: unknown) => {
-    seen.error = error;
-  });
-  await expect.poll(() => times(SERIES)).toBe(1);
-  context.abort(new Error('deadline'));
-  await settled;
-  expect(seen.error).toMatchObject({ kind: 'UPSTREAM_TIMEOUT' });
-  const [call] = client.upstream.callsTo(SERIES) as [UpstreamCall];
-  await expect.poll(() => call.aborted).toBe(true);
 });
 
 test('an aborted call stops waiting for its slot', async () => {
