@@ -357,7 +357,7 @@ describe('somebody who is not signed in', () => {
 test('a device is allowed on the same page, without an address of return', async ({ souk }) => {
   const { baseUrl } = souk.clientOf('');
   const { visitor, accountId } = await signedIn(souk);
-  const form = new URLSearchParams({ client_id: 'souk-command' });
+  const form = new URLSearchParams({ client_id: 'souk-command', scope: 'read products' });
   const { body: begun } = await ask(`${baseUrl}/oauth/device`, form);
   const code = await visitor.get('/device');
   const send = (page: VisitedPage, fields: Record<string, string>) => {

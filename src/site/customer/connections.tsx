@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { AccountKey } from '../../accounts/account-keys.ts';
 import { scopesInWords } from '../../accounts/key-settings.ts';
+import { isLoopback } from '../../api/connect/resources.ts';
 import type { KeyUnits } from '../../billing/key-warning.ts';
 import { Facts, ToneTag } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
@@ -48,20 +49,29 @@ export function Connections(props: {
         columns={[
           [
             'Program',
-            ({ id, connection: { clientName, host } }) => (
+            ({ id, createdByPerson, connection: { clientName, host } }) => (
               <>
                 <a href={`${KEYS_PATH}/${id}`}>{clientName}</a>
                 <br />
-                <small>{hostText(host)}</small>
+                <small>
+                  {hostText(host)}, connected by {personText(createdByPerson)}
+                </small>
               </>
             ),
             'row',
           ],
           ['State', ({ state }) => <ToneTag of={KEY_STATES[state]} />],
-          ['Connected by', ({ createdByPerson }) => personText(createdByPerson)],
           ['May', ({ scopes }) => scopesInWords(scopes)],
-          ['Units today', (one) => ofCap(usedBy(one).day, one.capDay), 'number'],
-          ['Units this month', (one) => ofCap(usedBy(one).month, one.capMonth), 'number'],
+          [
+            'Units',
+            (one) => (
+              <>
+                {ofCap(usedBy(one).day, one.capDay)} today
+                <br />
+                {ofCap(usedBy(one).month, one.capMonth)} this month
+              </>
+            ),
+          ],
           ['Last used', ({ lastUsedAt }) => lastUse(lastUsedAt)],
           ['Valid until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
           ['Action', (one) => mayChange(one) && <RevokeConnection connection={one} />],
@@ -115,8 +125,11 @@ export function ofCap(used: number, cap: number | null): string {
   return cap === null ? count(used) : `${count(used)} of ${count(cap)}`;
 }
 
+/** Ports of loopback addresses say nothing: programs choose a new one each time. */
 function hostText(host: string | null): string {
-  return host ?? 'a device';
+  if (host === null) return 'a device';
+  const url = new URL(`http://${host}`);
+  return isLoopback(url) ? url.hostname : host;
 }
 
 function personText(person: AccountKey['createdByPerson']): string {

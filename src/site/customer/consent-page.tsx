@@ -65,7 +65,7 @@ export function ConsentPage(props: ConsentProps): VNode {
           </PostForm>
         </>
       )}
-      <div class="row hint">
+      <div class="signed-in hint">
         <span>
           Signed in as <strong>{email}</strong>
         </span>
@@ -167,8 +167,8 @@ function DataChoice({ accounts: { chosen } }: { accounts: ConsentAccounts }): VN
       name="data"
       label="Data"
       options={[
-        ['live', 'Live data, which spends units of the account'],
-        ['test', 'Test data, which is generated and free'],
+        ['live', 'Live data, for units of the account'],
+        ['test', 'Test data: generated, free'],
       ]}
       hint={
         chosen?.hasUnits ? undefined : <>Calls for live data are refused until the account has {plans}.</>
