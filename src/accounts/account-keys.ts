@@ -1,10 +1,11 @@
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
-import { SoukError } from '../platform/errors.ts';
+import { invalidParameters, SoukError } from '../platform/errors.ts';
 import { lockAccount } from './accounts.ts';
 import { createKey, hashKey, insertKey, isWellFormed } from './authentication.ts';
-import type { KeySettings } from './key-settings.ts';
+import { connectionFaults, type KeySettings } from './key-settings.ts';
+import { keepClient } from './oauth-records.ts';
 
 /** How long the previous keys of an account still work after a reset. */
 export const ROTATION_MS = 30 * 60_000;
@@ -21,6 +22,9 @@ const DAY_MS = 86_400_000;
 
 /** Of a row of `api_keys`, at the time $2. */
 const WORKS = '(revoked_at is null and coalesce(expires_at > $2, true))';
+
+/** Of a row of `api_keys`. */
+const NO_CONNECTION = 'not exists (select from connections c where c.key_id = api_keys.id)';
 
 /** `rotated`: works until `expiresAt`, because a newer key has replaced it. */
 type KeyState = 'active' | 'rotated' | 'expired' | 'revoked';
@@ -40,6 +44,8 @@ export interface AccountKey extends KeySettings {
   /** When a newer key replaced it. */
   rotatedAt: Date | null;
   revokedAt: Date | null;
+  /** The client that uses the key; null: it is no connection. `host`: where its person was sent back to; null: a device. */
+  connection: { clientName: string; host: string | null } | null;
 }
 
 /** Returns the keys of an account that work, and the newest of those that do not; the oldest first. */
@@ -87,7 +93,7 @@ export function addKey(
     const working = await requireNewKey(client, accountId, now);
     if (working >= MOST_KEYS)
       throw new SoukError('LIMIT_REACHED', {
-        message: `The account has ${working} keys that work; at most ${MOST_KEYS} are allowed. Revoke one first.`,
+        message: `The account has ${working} keys that work, connections included; at most ${MOST_KEYS} are allowed. Revoke one first.`,
       });
     return insertKey(client, accountId, about);
   });
@@ -128,7 +134,10 @@ export function changeKey(
       throw new SoukError('KEY_NOT_FOUND', {
         message: `This key is ${present.state} and cannot be changed.`,
       });
-    const { name, scopes, capDay, capMonth, expiresAt, networks } = await change(present, client);
+    const settings = await change(present, client);
+    const { name, scopes, capDay, capMonth, expiresAt, networks } = settings;
+    const faults = present.connection ? connectionFaults(settings, present.createdAt) : [];
+    if (faults.length > 0) throw invalidParameters(faults);
     if (
       present.rotatedAt &&
       (expiresAt === null || expiresAt.getTime() > (present.expiresAt?.getTime() ?? 0))
@@ -145,13 +154,14 @@ export function changeKey(
     // Before it had a cap, nothing was counted.
     if (capDay !== null || capMonth !== null)
       await client.query('select souk_recount_key($1, $2, $3)', [accountId, keyId, new Date(now)]);
+    if (present.connection) await keepClient(client, keyId);
     return findKey(client, accountId, keyId, now);
   });
 }
 
 /**
  * Creates a key that works immediately, and limits every other key of the account to another 30 minutes, so that its
- * programs can be updated without an interruption.
+ * programs can be updated without an interruption. Connections go on: nobody has the secrets of their keys.
  * @returns the new key, which is not stored, and when the last of the other keys expires. @throws SoukError LIMIT_REACHED.
  */
 export async function resetKey(
@@ -167,7 +177,7 @@ export async function resetKey(
     await requireNewKey(client, accountId, now);
     await client.query(
       `update api_keys set expires_at = least(coalesce(expires_at, $2), $2), rotated_at = coalesce(rotated_at, $3)
-       where account_id = $1 and revoked_at is null and purpose = 'customer'`,
+       where account_id = $1 and revoked_at is null and purpose = 'customer' and ${NO_CONNECTION}`,
       [accountId, olderKeysUntil, new Date(now)],
     );
     return insertKey(client, accountId, { personId, now });
@@ -221,9 +231,11 @@ const COLUMNS = `id, prefix, name, scopes, cap_day as "capDay", cap_month as "ca
   created_at as "createdAt", created_by as "createdBy",
   (select json_build_object('id', p.id, 'email', p.email) from people p where p.id = person_id) as "createdByPerson",
   last_used_at as "lastUsedAt", expires_at as "expiresAt",
-  rotated_at as "rotatedAt", revoked_at as "revokedAt"`;
+  rotated_at as "rotatedAt", revoked_at as "revokedAt",
+  (select json_build_object('clientName', c.client_name, 'host', c.redirect_host)
+   from connections c where c.key_id = api_keys.id) as connection`;
 
-/** Whether an account has a grant and has never had a key. */
+/** Whether an account has a grant and has never had a key other than those of connections. */
 export async function isKeyDue(database: Database, accountId: number): Promise<boolean> {
   const { rows } = await database.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
   return rows[0]?.due ?? false;
@@ -247,5 +259,5 @@ export function createFirstKey(
   });
 }
 
-const IS_DUE = `not exists (select 1 from api_keys where account_id = $1 and purpose = 'customer') and
+const IS_DUE = `not exists (select 1 from api_keys where account_id = $1 and purpose = 'customer' and ${NO_CONNECTION}) and
   (exists (select 1 from subscriptions where account_id = $1) or exists (select 1 from packs where account_id = $1))`;

@@ -1,8 +1,12 @@
+import type { ClientBase } from 'pg';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
-import { digestOf } from '../platform/fingerprint.ts';
+import { SoukError } from '../platform/errors.ts';
 import { addKey } from './account-keys.ts';
+import { lockAccount } from './accounts.ts';
+import { liveAccountOf } from './authentication.ts';
 import type { KeySettings } from './key-settings.ts';
-import { CLIENT_KEPT_DAYS } from './oauth-records.ts';
+import { isAble, type Membership, membershipsOf } from './members.ts';
+import { keepClient } from './oauth-records.ts';
 
 /** Who uses a connection. */
 export interface ConnectionClient {
@@ -16,9 +20,14 @@ export interface ConnectionClient {
 /** What a connection may do. It always ends. */
 export type ConnectionSettings = KeySettings & { expiresAt: Date };
 
+/** Whether a member may connect programs to an account. @param mayLackSso whether it may require a session by OpenID Connect. */
+export function mayConnect({ role, isActive, requiresSso }: Membership, mayLackSso: boolean): boolean {
+  return isActive && isAble(role, 'keys') && (mayLackSso || !requiresSso);
+}
+
 /**
  * Creates a connection: a key of the account whose secret nobody has. Access tokens of the grant lead to it.
- * @returns the id of the key. @throws SoukError LIMIT_REACHED.
+ * @returns the id of the key. @throws SoukError KEY_FORBIDDEN if the person may not connect the account; LIMIT_REACHED.
  */
 export function createConnection(
   database: Transactable,
@@ -26,6 +35,7 @@ export function createConnection(
   about: {
     settings: ConnectionSettings;
     personId: number;
+    mayLackSso: boolean;
     grantId: string;
     client: ConnectionClient;
     now: number;
@@ -33,18 +43,27 @@ export function createConnection(
 ): Promise<number> {
   const { settings, personId, grantId, client, now } = about;
   return inTransaction(database, async (transaction) => {
+    await requireMembership(transaction, liveAccountOf(accountId), about);
     const { id } = await addKey(transaction, accountId, { settings, createdBy: null, personId, now });
     await transaction.query(
       `insert into connections (key_id, grant_id, client_id, client_name, redirect_host)
        values ($1, $2, $3, $4, $5)`,
       [id, grantId, client.id, client.name, client.redirectHost],
     );
-    // A registered client is kept for as long as its connections.
-    await transaction.query(
-      `update oauth_records set expires_at = greatest(expires_at, $2::timestamptz + make_interval(days => $3))
-       where kind = 'Client' and id = $1`,
-      [digestOf(client.id), settings.expiresAt, CLIENT_KEPT_DAYS],
-    );
+    await keepClient(transaction, id);
     return id;
   });
+}
+
+/** The account stays locked, so that no member is removed or gets another role meanwhile. */
+async function requireMembership(
+  client: ClientBase,
+  liveAccountId: number,
+  { personId, mayLackSso }: { personId: number; mayLackSso: boolean },
+): Promise<void> {
+  await lockAccount(client, liveAccountId);
+  const memberships = await membershipsOf(client, personId);
+  const found = memberships.find(({ accountId }) => accountId === liveAccountId);
+  if (!found || !mayConnect(found, mayLackSso))
+    throw new SoukError('KEY_FORBIDDEN', { message: 'You may not connect programs to this account.' });
 }

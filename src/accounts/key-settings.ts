@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { integer, listProblem, oneOf, text } from '../operations/params/scalars.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { invalidParameters, type ParameterFault, SoukError } from '../platform/errors.ts';
 import { areInNetworks, networksOf, normalNetwork } from './networks.ts';
 
@@ -45,6 +46,43 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   webhooks: 'Change the signing secret, test and replay webhooks',
   keys: 'Create, change and revoke API keys',
 };
+
+/** Scopes of what runs without a person. */
+export const AUTOMATION_SCOPES = ['batches', 'schedules', 'trackers'] as const;
+
+/** What calls of a scope look up, in words. */
+const SUBJECTS: Readonly<Record<(typeof OPERATION_SCOPES)[number], string>> = {
+  products: 'products',
+  categories: 'categories',
+  sellers: 'sellers',
+  deals: 'deals',
+  visuals: 'charts and pictures',
+  aba: 'Brand Analytics',
+  trends: 'search trends',
+};
+
+/** Returns what scopes allow, in words: "read data; look up products and deals; create batches". */
+export function scopesInWords(scopes: KeyScopes): string {
+  const allowed = scopes ?? SCOPES.filter((scope) => scope !== 'keys');
+  const subjects = OPERATION_SCOPES.filter((scope) => allowed.includes(scope));
+  const isAll = subjects.length === OPERATION_SCOPES.length;
+  const automation = AUTOMATION_SCOPES.filter((scope) => allowed.includes(scope));
+  return [
+    allowed.includes('read') && 'read data',
+    subjects.length > 0 && `look up ${isAll ? 'data' : listInWords(subjects.map((one) => SUBJECTS[one]))}`,
+    automation.length > 0 && `create ${listInWords(automation)}`,
+    allowed.includes('webhooks') && 'change webhook settings',
+    allowed.includes('keys') && 'manage keys',
+  ]
+    .filter(Boolean)
+    .join('; ');
+}
+
+/** a, b and c */
+export function listInWords(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${last}` : last;
+}
 
 /** Returns whether a key has one of some scopes. An empty list requires none. */
 export function isInScope(scopes: KeyScopes, anyOf: readonly Scope[]): boolean {
@@ -199,6 +237,31 @@ function faultsOf(
       parameter: 'scopes',
       problem: 'must not have keys with a cap: the key could use more units by the keys that it creates',
     });
+  return faults;
+}
+
+/** A connection ends at most this time after it was created. */
+export const LONGEST_CONNECTION_DAYS = 366;
+
+/** Returns the faults of the settings of a connection: it never manages keys, and always has caps and an end. */
+export function connectionFaults(
+  { scopes, capDay, capMonth, expiresAt }: KeySettings,
+  createdAt: Date,
+): ParameterFault[] {
+  const latest = new Date(createdAt.getTime() + LONGEST_CONNECTION_DAYS * DAY_MS);
+  const faults: ParameterFault[] = [];
+  const refuse = (parameter: keyof KeySettings, problem: string) => faults.push({ parameter, problem });
+  if (scopes === null) refuse('scopes', 'must not be null for a connection');
+  if (scopes?.includes('keys')) refuse('scopes', 'must not have keys for a connection');
+  if (capDay === null) refuse('capDay', 'must not be null for a connection');
+  if (capMonth === null) refuse('capMonth', 'must not be null for a connection');
+  if (capDay !== null && capMonth !== null && capDay > capMonth)
+    refuse('capDay', `must not be more than the ${capMonth} units of a month, got ${capDay}`);
+  if (expiresAt === null || expiresAt.getTime() > latest.getTime())
+    refuse(
+      'expiresAt',
+      `must be at most ${LONGEST_CONNECTION_DAYS} days after the connection was created: not later than ${latest.toISOString()}`,
+    );
   return faults;
 }
 

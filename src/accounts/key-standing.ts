@@ -3,7 +3,8 @@ import { revokedKey } from './authentication.ts';
 import { isInScope, type KeyScopes, requireScope, scopeNamed } from './key-settings.ts';
 
 interface Standing {
-  prefix: string;
+  /** "API key km_abcd…", or "connection Notebook". */
+  called: string;
   /** It was revoked or has expired. */
   isOver: boolean;
   /** It has scopes, networks, a cap, or a time of expiry that is not that of a reset. */
@@ -15,7 +16,8 @@ interface Standing {
 async function standingOf(database: Queryable, keyId: number | null, now: number): Promise<Standing | null> {
   if (keyId === null) return null;
   const { rows } = await database.query<Standing>(
-    `select prefix, scopes, revoked_at is not null or coalesce(expires_at <= $2, false) as "isOver",
+    `select coalesce((select 'connection ' || client_name from connections where key_id = id), 'API key ' || prefix || '…') as called,
+       scopes, revoked_at is not null or coalesce(expires_at <= $2, false) as "isOver",
        scopes is not null or networks is not null or cap_day is not null or cap_month is not null
          or (expires_at is not null and rotated_at is null) as "isLimited"
      from api_keys where id = $1`,
@@ -53,7 +55,7 @@ export async function obstacleOfKey(
 ): Promise<string | null> {
   const key = await standingOf(database, keyId, now);
   if (!key) return null;
-  const named = `The API key ${key.prefix}… to which it belongs`;
+  const named = `The ${key.called} to which it belongs`;
   if (key.isOver && key.isLimited) return `${named} was revoked or has expired.`;
   const scope = operation && scopeNamed(operation.toolset);
   return !scope || isInScope(key.scopes, [scope]) ? null : `${named} lacks the scope ${scope}.`;

@@ -74,6 +74,8 @@ export interface Membership {
   accountName: string;
   role: Role;
   isActive: boolean;
+  /** Whether its pages require a session by OpenID Connect. */
+  requiresSso: boolean;
 }
 
 /** Returns the members of a live account, the first first. */
@@ -89,7 +91,8 @@ export async function listMembers(database: Queryable, accountId: number): Promi
 /** Returns the accounts of a person, the first first. */
 export async function membershipsOf(database: Queryable, personId: number): Promise<Membership[]> {
   const { rows } = await database.query<Membership>(
-    `select a.id as "accountId", a.name as "accountName", m.role, a.state = 'active' as "isActive"
+    `select a.id as "accountId", a.name as "accountName", m.role, a.state = 'active' as "isActive",
+       a.sso_required as "requiresSso"
      from members m join accounts a on a.id = m.account_id where m.person_id = $1 order by a.id`,
     [personId],
   );

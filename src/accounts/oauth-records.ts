@@ -29,7 +29,7 @@ interface RecordDeps {
 
 /** How long a client stays registered without a connection, and after the end of its last connection. */
 const UNUSED_CLIENT_SECONDS = 86_400;
-export const CLIENT_KEPT_DAYS = 30;
+const CLIENT_KEPT_DAYS = 30;
 
 const SEALED = ['client_secret', 'deviceCode'] as const;
 
@@ -147,6 +147,16 @@ export async function findTokenKey(
     values: [tokenHash, new Date(now), audience],
   });
   return rows[0] ?? null;
+}
+
+/** Keeps the registered client of a connection until some time after the end of the connection. */
+export async function keepClient(database: Queryable, keyId: number): Promise<void> {
+  await database.query(
+    `update oauth_records r set expires_at = greatest(r.expires_at, k.expires_at + make_interval(days => $2))
+     from connections c join api_keys k on k.id = c.key_id
+     where c.key_id = $1 and r.kind = 'Client' and r.id = sha256(convert_to(c.client_id, 'UTF8'))`,
+    [keyId, CLIENT_KEPT_DAYS],
+  );
 }
 
 /** How long a refresh token that was used is remembered, so that its reuse ends the connection. */

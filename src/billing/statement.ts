@@ -1,5 +1,5 @@
 import { unixMs } from '../platform/db/columns.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 export interface Usage {
@@ -159,4 +159,19 @@ export async function walletBalances(
     ),
   ]);
   return { subscriptions: subscriptions.rows, packs: packs.rows };
+}
+
+/** Returns which of some accounts have a plan, or a pack with units, that can be used at a time. */
+export async function accountsWithUnits(
+  database: Queryable,
+  accountIds: readonly number[],
+  now: number,
+): Promise<ReadonlySet<number>> {
+  const { rows } = await database.query<{ id: number }>(
+    `select id from unnest($1::bigint[]) as a(id)
+     where exists (select from subscriptions s where s.account_id = a.id and s.starts_at <= $2 and s.ends_at > $2)
+       or exists (select from packs p where p.account_id = a.id and p.remaining_units > 0 and p.valid_from <= $2 and p.valid_until > $2)`,
+    [accountIds, new Date(now)],
+  );
+  return new Set(rows.map(({ id }) => id));
 }

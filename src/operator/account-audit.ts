@@ -70,7 +70,7 @@ export interface AccountLine {
   id: number;
   at: Date;
   action: AccountAction;
-  /** The address of a person, the start of a key and its name, or `operator`. */
+  /** The address of a person, the start of a key and its name, the name of the program of a connection, or `operator`. */
   actor: string;
   /** The person who acted on the pages. */
   personId: number | null;
@@ -96,12 +96,13 @@ const lines = (where: string) => `
   select * from (
     select l.id, l.at, l.action, l.account_id,
       case when l.channel in ('console', 'command') then 'operator'
-        else coalesce(p.email, k.prefix || coalesce(' (' || k.name || ')', ''), l.operator) end as actor,
+        else coalesce(p.email, c.client_name || ' (connection)', k.prefix || coalesce(' (' || k.name || ')', ''), l.operator) end as actor,
       case when l.channel = 'page' then l.person_id end as "personId", l.key_id as "keyId",
       coalesce(t.email || substring(l.target from '^person \\d+(.*)$'), l.target) as target
     from audit_log l
     left join people p on p.id = l.person_id
     left join api_keys k on k.id = l.key_id
+    left join connections c on c.key_id = k.id
     left join people t on t.id = substring(l.target from '^person (\\d{1,15})')::bigint
     where ${where}) as line
   where ($3::text is null or action = $3) and ($4::timestamptz is null or at >= $4)

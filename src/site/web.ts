@@ -3,6 +3,7 @@ import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { accountNamed, addressFor } from '../accounts/account-address.ts';
 import { type Ability, isAble, rolesAble } from '../accounts/members.ts';
+import { CONSENT_PATH } from '../api/connect/provider.ts';
 import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -196,7 +197,8 @@ function requireAbility(request: FastifyRequest, ability: Ability | null): void 
 function registerPerson(scope: FastifyInstance, pages: Pages): void {
   scope.addHook('preHandler', async (request, reply) => {
     if (request.session) return undefined;
-    return reply.redirect(`/sign-in${isReading(request) ? returnQuery(request.originalUrl) : ''}`, 303);
+    const isToReturn = isReading(request) || request.routeOptions.url?.startsWith(CONSENT_PATH);
+    return reply.redirect(`/sign-in${isToReturn ? returnQuery(request.originalUrl) : ''}`, 303);
   });
   writePageActs(scope, pages);
   for (const register of PERSON_PAGES) register(scope, pages);

@@ -91,6 +91,8 @@ test('every table with an account, and every table that belongs to one of these,
        select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'
        where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        union select 'accounts'::regclass::oid
+       -- Its records belong to connections by their grant.
+       union select 'oauth_records'::regclass::oid
        union select k.conrelid from own join pg_constraint k on k.confrelid = own.oid and k.contype = 'f'
          join pg_class c on c.oid = k.conrelid and not c.relispartition)
      select oid::regclass::text as name from own order by 1`,
@@ -103,7 +105,7 @@ test('every table with a person has a rule', async () => {
   const rows = (await rowsOf(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'person_id'
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     union select 'people'
+     union select 'people' union select 'connections' union select 'oauth_records'
      union select conrelid::regclass::text from pg_constraint where confrelid = 'people'::regclass and contype = 'f'
      order by 1`,
   )) as { name: string }[];

@@ -2,9 +2,11 @@ import { afterAll, beforeEach, describe, expect } from 'vitest';
 import { setMember } from '../../src/accounts/members.ts';
 import { createOpenId, OpenIdFailed, type OpenIdSettings } from '../../src/accounts/openid.ts';
 import { confirmEmail, findPersonByEmail } from '../../src/accounts/people.ts';
+import { beginSession, SESSION_COOKIE } from '../../src/accounts/sessions.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { ownerOf, PAGES, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import { ALLOWED, registerProgram } from '../support/oauth-program.ts';
 import { CLIENT, ID_TOKEN_SECONDS, openOpenIdProvider } from '../support/openid-provider.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -502,5 +504,47 @@ describe('a claim that gives roles in the installation', () => {
     const { subject, email } = newcomer({ groups: ['operator'] });
     await signIn(stranger(souk), subject);
     expect(await roleOf(souk, email)).toBeNull();
+  });
+});
+
+describe('a program that asks for a connection', () => {
+  /** Opens its consent. The address of this service is that of its settings. */
+  async function begin(souk: Souk, visitor: Visitor): Promise<VisitedPage> {
+    const { baseUrl } = souk.clientOf('');
+    const program = await registerProgram(baseUrl);
+    return program.begin(visitor, { resource: undefined });
+  }
+
+  test('is decided on after a sign-in through the provider', async ({ souk }) => {
+    const { subject, email } = newcomer();
+    const visitor = stranger(souk);
+    const page = await begin(souk, visitor);
+    const [, to = ''] = /name="to" value="([^"]+)"/.exec(page.html) ?? [];
+    expect(to).toMatch(/^\/connect\//);
+    const [, start = ''] = /href="(\/sign-in\/openid[^"]+)"/.exec(page.html) ?? [];
+    const consent = await signIn(visitor, subject, start);
+    expect(consent.path).toBe(to);
+    expect(consent.text).toContain(`Signed in as ${email}`);
+  });
+
+  test('gets an account that requires single sign-on only from such a session', async ({ souk }) => {
+    setClock(souk);
+    const { accountId, personId, visitor } = await signedIn(souk);
+    await souk.database.query('update accounts set sso_required = true where id = $1', [accountId]);
+    const page = await begin(souk, visitor);
+    expect(page.text).toContain('requires single sign-on. Sign in by it to connect a program there.');
+    expect(page.html).toContain(`href="/sign-in/openid?to=${encodeURIComponent(page.path)}"`);
+    expect(page.html).not.toContain('name="account"');
+    const decide = (by: Visitor, { path, html }: VisitedPage) => {
+      const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+      return by.send(path, { _csrf, ...ALLOWED, account: String(accountId) });
+    };
+    expect((await decide(visitor, page)).status).toBe(403);
+    const token = await beginSession(souk.database, { personId, isSso: true }, souk.clock.now());
+    const other = createVisitor(souk.clientOf('').baseUrl);
+    other.cookies.set(SESSION_COOKIE, token);
+    const consent = await begin(souk, other);
+    expect(consent.html).toContain(`value="${accountId}"`);
+    expect((await decide(other, consent)).status).toBe(303);
   });
 });

@@ -10,6 +10,7 @@ import {
 } from '../../src/accounts/two-factor.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { ownerOf, PAGES } from '../support/customer.ts';
+import { registerProgram } from '../support/oauth-program.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
@@ -197,4 +198,17 @@ test('people with a role in the installation sign in with it, too', async ({ sou
   await visitor.get(asked.path);
   const signedIn = await visitor.post('/sign-in/code', { code: codeNow(), to: '/admin/storage' });
   expect([signedIn.status, signedIn.path]).toEqual([200, '/admin/storage']);
+});
+
+test('the consent for a program opens after the code', async ({ souk }) => {
+  const { email, codeNow } = await enrolled(souk);
+  const program = await registerProgram(souk.clientOf('').baseUrl);
+  const visitor = stranger(souk);
+  const page = await program.begin(visitor);
+  const [, to = ''] = /name="to" value="([^"]+)"/.exec(page.html) ?? [];
+  const code = await visitor.post('/sign-in', { email, password: PASSWORD, to });
+  const [, kept = ''] = /name="to" value="([^"]+)"/.exec(code.html) ?? [];
+  expect([code.path.split('?')[0], kept]).toEqual(['/sign-in/code', to]);
+  const consent = await visitor.post('/sign-in/code', { code: codeNow(), to: kept });
+  expect([consent.path, consent.text]).toEqual([to, expect.stringContaining('Notebook asks to use')]);
 });

@@ -127,10 +127,11 @@ export function programOf(baseUrl: string, clientId: string, redirectUri = REDIR
   return program;
 }
 
-/** A decision that lets a program read data. */
+/** A decision that lets a program look up data. */
 export const ALLOWED = {
   decision: 'allow',
   data: 'live',
+  calls: '1',
   capDay: '100',
   capMonth: '1000',
   days: '30',

@@ -18,6 +18,8 @@ export interface Exchange {
 export interface ConnectionRequest {
   /** As the client calls itself. */
   clientName: string;
+  /** The host that publishes the description of the client; null: the client has registered itself. */
+  publishedAt: string | null;
   /** The origin to which the browser returns, and its host; null: a device. */
   returnsTo: { origin: string; host: string } | null;
   scopes: readonly Scope[];
@@ -26,6 +28,8 @@ export interface ConnectionRequest {
 /** What a person allows. */
 export interface Decision {
   personId: number;
+  /** Whether the account may require a session by OpenID Connect. */
+  mayLackSso: boolean;
   accountId: number;
   settings: ConnectionSettings & { scopes: readonly Scope[] };
 }
@@ -36,11 +40,12 @@ export interface Consent {
   requestOf(exchange: Exchange): Promise<ConnectionRequest | null>;
   /**
    * Creates the connection.
-   * @returns the address to which the browser goes on, and the id of the key. @throws SoukError LIMIT_REACHED.
+   * @returns the address to which the browser goes on, and the id of the key.
+   * @throws SoukError KEY_FORBIDDEN if the person may not connect the account; LIMIT_REACHED.
    */
   allow(exchange: Exchange, decision: Decision): Promise<{ address: string; keyId: number } | null>;
-  /** @returns the address to which the browser goes on; null as above. */
-  deny(exchange: Exchange): Promise<string | null>;
+  /** @param reason for the client. @returns the address to which the browser goes on; null as above. */
+  deny(exchange: Exchange, reason?: string): Promise<string | null>;
 }
 
 export function createConsent(
@@ -50,9 +55,9 @@ export function createConsent(
   return {
     async requestOf(exchange) {
       const found = await interactionOf(provider(), exchange);
-      return found && found.request;
+      return found?.request ?? null;
     },
-    async allow(exchange, { personId, accountId, settings }) {
+    async allow(exchange, { personId, mayLackSso, accountId, settings }) {
       const found = await interactionOf(provider(), exchange);
       if (!found) return null;
       const now = clock.now();
@@ -68,14 +73,18 @@ export function createConsent(
       const grantId = await grant.save();
       const { clientName: name, returnsTo } = request;
       const client = { id: clientId, name, redirectHost: returnsTo?.host ?? null };
-      const keyId = await createConnection(database, accountId, { settings, personId, grantId, client, now });
+      const about = { settings, personId, mayLackSso, grantId, client, now };
+      const keyId = await createConnection(database, accountId, about).catch(async (error: unknown) => {
+        await grant.destroy();
+        throw error;
+      });
       const result = { login: { accountId: String(personId), remember: false }, consent: { grantId } };
       const address = await provider().interactionResult(exchange.request, exchange.reply, result);
       return { address, keyId };
     },
-    async deny(exchange) {
+    async deny(exchange, reason = 'The person has refused.') {
       if (!(await interactionOf(provider(), exchange))) return null;
-      const result = { error: 'access_denied', error_description: 'The person has refused.' };
+      const result = { error: 'access_denied', error_description: reason };
       return provider().interactionResult(exchange.request, exchange.reply, result, {
         mergeWithLastSubmission: false,
       });
@@ -96,6 +105,7 @@ async function interactionOf(provider: Provider, { request, reply }: Exchange) {
     const scopes = CONNECTION_SCOPES.filter((scope) => asked.includes(scope));
     const found: ConnectionRequest = {
       clientName: nameOf(client),
+      publishedAt: URL.canParse(clientId) ? new URL(clientId).host : null,
       returnsTo: redirect && { origin: redirect.origin, host: redirect.host },
       scopes: scopes.length > 0 ? scopes : BASE_SCOPES,
     };

@@ -245,9 +245,10 @@ function xsrfIn(form: string): string {
   return /name="xsrf" value="([\w-]+)"/.exec(form)?.[1] ?? '';
 }
 
-/** Returns the name of a client for people. */
-export function nameOf({ clientName, clientId }: Pick<Client, 'clientName' | 'clientId'>): string {
-  return (clientName?.trim() || clientId).slice(0, 60);
+/** Returns the name of a client for people, without characters that show nothing or turn the text around. */
+export function nameOf({ clientName = '', clientId }: Pick<Client, 'clientName' | 'clientId'>): string {
+  const shown = clientName.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  return [...(shown || clientId)].slice(0, 60).join('');
 }
 
 /** Each authorization asks the person, who is the one that has signed in to the pages. */

@@ -38,7 +38,7 @@ const moment = z.iso.datetime();
 /** A key as its account sees it. */
 const keyShape = {
   id: z.int(),
-  prefix: z.string().describe('The start of the key'),
+  prefix: z.string().describe('The start of the key; of a connection, that of a key which nobody has'),
   name: z.string().nullable(),
   state: z
     .enum(['active', 'rotated', 'expired', 'revoked'])
@@ -62,6 +62,15 @@ const keyShape = {
     .describe('The person who created it on the pages'),
   lastUsedAt: moment.nullable().describe('Accurate to about a minute'),
   revokedAt: moment.nullable(),
+  connection: z
+    .object({
+      clientName: z.string().describe('As the program calls itself'),
+      host: z.string().nullable().describe('Where its person was sent back to; null: a device'),
+    })
+    .nullable()
+    .describe(
+      'The program that a person has connected, which uses the key by access tokens; null: an API key',
+    ),
 };
 
 const keySchema = z.object(keyShape).register(SCHEMA_NAMES, { id: 'ApiKey' });
@@ -70,6 +79,7 @@ const NOTHING_USED: KeyUnits = { day: 0, month: 0 };
 
 function keyView(key: AccountKey, used: KeyUnits = NOTHING_USED): z.output<typeof keySchema> {
   const { id, prefix, name, state, scopes, capDay, capMonth, networks, createdBy, createdByPerson } = key;
+  const { connection } = key;
   const at = (time: Date | null) => time?.toISOString() ?? null;
   return {
     id,
@@ -80,6 +90,7 @@ function keyView(key: AccountKey, used: KeyUnits = NOTHING_USED): z.output<typeo
     capMonth,
     createdBy,
     createdByPerson,
+    connection,
     scopes: scopes && [...scopes],
     used,
     networks: networks && [...networks],
@@ -154,8 +165,8 @@ const listApiKeys = endpoint({
   method: 'get',
   path: '/api/keys',
   scopes: ['keys'],
-  summary: 'Lists the API keys of the account, newest first.',
-  description: `Lists the API keys of the account, newest first: all that work, and the last ${MOST_ENDED_KEYS} that do not. No key is shown.`,
+  summary: 'Lists the API keys and connections of the account, newest first.',
+  description: `Lists the API keys and connections of the account, newest first: all that work, and the last ${MOST_ENDED_KEYS} that do not. No key is shown.`,
   answers: { 200: enveloped('The keys', answer) },
 
   async handle({ database, clock }: KeyDeps, { account: { accountId }, reply }) {
@@ -192,7 +203,7 @@ const updateApiKey = endpoint({
   scopes: ['keys'],
   summary: 'Updates the given settings of an API key.',
   description:
-    'Updates the given settings of an API key; null removes a limit. They apply from the next request on. A key can give only rights that it has itself, also to itself.',
+    'Updates the given settings of an API key; null removes a limit. They apply from the next request on. A key can give only rights that it has itself, also to itself. A connection keeps scopes, caps and an end, which is at most 366 days after it was created, and never has the scope keys.',
   id: keyId,
   body: { description: 'Settings to update', schema: keySettingsSchema, example: { capDay: 1_000 } },
   answers: { 200: enveloped('The key', keySchema) },
@@ -206,6 +217,7 @@ const updateApiKey = endpoint({
       await requireRights(client, account, settings, now);
       return settings;
     });
+    if (changed.connection) reply.request.act = 'connection.changed';
     return sendEnvelope(reply, 200, await usedKeyView(deps, accountId, changed));
   },
 });
@@ -216,9 +228,9 @@ const revokeApiKey = endpoint({
   path: '/api/keys/{id}',
   act: 'key.revoked',
   scopes: ['keys'],
-  summary: 'Revokes an API key.',
+  summary: 'Revokes an API key or a connection.',
   description:
-    'Revokes an API key: every gateway refuses it from the next request on. Its batches run to their end; schedules and trackers that it has created are skipped if it had limits.',
+    'Revokes an API key or a connection: every gateway refuses it from the next request on. Its batches run to their end; schedules and trackers that it has created are skipped if it had limits.',
   id: keyId,
   answers: { 200: enveloped('The key', keySchema) },
 
@@ -226,6 +238,7 @@ const revokeApiKey = endpoint({
     const { database, clock } = deps;
     await revokeKeys(database, accountId, id, clock.now());
     const revoked = await findKey(database, accountId, Number(id), clock.now());
+    if (revoked.connection) reply.request.act = 'connection.revoked';
     return sendEnvelope(reply, 200, await usedKeyView(deps, accountId, revoked));
   },
 });

@@ -8,12 +8,17 @@ declare module 'fastify' {
     /** The action of the line that a request leaves in the audit log. */
     act?: AccountAction | null | undefined;
   }
+  interface FastifyRequest {
+    /** The action of a request that is another one than that of its route. */
+    act: AccountAction | null;
+  }
 }
 
 /** Writes a line of the audit log for each request that has changed something, before its answer is sent. */
 export function writeActs(scope: FastifyInstance, database: Database): void {
-  scope.addHook('onSend', async ({ routeOptions, account, params, query }, reply) => {
-    const { act: action } = routeOptions.config;
+  scope.decorateRequest('act', null);
+  scope.addHook('onSend', async ({ routeOptions, account, params, query, act }, reply) => {
+    const action = act ?? routeOptions.config.act;
     if (!action || !account || reply.statusCode >= 400) return;
     if (dryRunQuery.safeParse(query).data?.dryRun) return;
     const { id = lastSegment(reply.getHeader('location')) } = params as { id?: string };

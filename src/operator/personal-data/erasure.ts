@@ -179,10 +179,11 @@ async function eraseRows(client: ClientBase, accountId: number, now: number): Pr
   ]);
   if (rowCount)
     throw new Error(`account ${accountId} still has open calls; its erasure continues in a minute`);
-  await client.query('delete from api_keys where account_id = $1', [accountId]);
   for (const [name, table] of Object.entries(ACCOUNT_TABLES))
     if (table.erasure === 'deleted' && name !== 'members')
       await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
+  // Those of pages, too.
+  await client.query('delete from api_keys where account_id = $1', [accountId]);
   if (!isTestAccount(accountId)) await eraseMembers(client, accountId, now);
   await client.query(
     `update accounts set state = 'unavailable', name = 'Erased account', erased_at = $2 where id = $1`,
@@ -210,11 +211,18 @@ async function eraseMembers(client: ClientBase, accountId: number, now: number):
 }
 
 /**
- * Erases a person: address, name, password, second factor, sessions, memberships, mails. Lines of the audit log keep the number
- * of the person.
+ * Erases a person: address, name, password, second factor, sessions, memberships, mails. The connections of the person end. Lines
+ * of the audit log keep the number of the person.
  * @returns false if the person does not exist.
  */
 export async function erasePerson(client: ClientBase, personId: number): Promise<boolean> {
+  await client.query(
+    `with ended as (
+       update api_keys k set revoked_at = coalesce(k.revoked_at, now()) from connections c
+       where c.key_id = k.id and k.person_id = $1 returning c.grant_id)
+     delete from oauth_records where grant_id in (select grant_id from ended)`,
+    [personId],
+  );
   const { rows } = await client.query<{ email: string }>('delete from people where id = $1 returning email', [
     personId,
   ]);

@@ -19,6 +19,14 @@ const BOOKS = 'book-keeping: numbers and dates, under the number of the account'
 
 const OF_SCHEDULES = 'select id from schedules where account_id = $1';
 const OF_PERSON = 'person_id = $1';
+const OF_KEYS = (owner: string) =>
+  `key_id in (select id from api_keys where ${owner} and purpose = 'customer')`;
+/** Secrets of the authorization server, and what it needs to continue. */
+const TOKENS = ['id', 'payload', 'grant_id', 'user_code', 'uid'];
+const TOKEN_KEY = [
+  ['kind', 'text'],
+  ['id', 'bytea'],
+] as const;
 const OF_MESSAGES = 'select id from outbox where account_id = $1';
 
 /**
@@ -56,6 +64,18 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
       ['starts_at', 'timestamptz'],
     ],
     where: 'key_id in (select id from api_keys where account_id = $1)',
+  },
+  oauth_records: {
+    exported: { section: 'connectionTokens', omit: TOKENS },
+    erasure: 'deleted',
+    key: TOKEN_KEY,
+    where: `grant_id in (select grant_id from connections where ${OF_KEYS('account_id = $1')})`,
+  },
+  connections: {
+    exported: { section: 'connections', omit: ['grant_id'] },
+    erasure: 'deleted',
+    key: [['key_id', 'bigint']],
+    where: OF_KEYS('account_id = $1'),
   },
   api_keys: {
     exported: { section: 'keys', omit: ['hash', 'session'] },
@@ -230,6 +250,20 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: ID,
     where: 'email = (select email from people where id = $1)',
+  },
+  oauth_records: {
+    exported: { section: 'connectionTokens', omit: TOKENS },
+    erasure: 'deleted',
+    key: TOKEN_KEY,
+    where: `grant_id in (select grant_id from connections where ${OF_KEYS(OF_PERSON)})`,
+  },
+  connections: {
+    exported: { section: 'connections', omit: ['grant_id'] },
+    erasure: {
+      kept: 'connections belong to their account; they are revoked, and who connected is forgotten',
+    },
+    key: [['key_id', 'bigint']],
+    where: OF_KEYS(OF_PERSON),
   },
   api_keys: {
     exported: { section: 'createdKeys', omit: ['hash', 'session'] },

@@ -6,7 +6,7 @@ const MOST_AT_ONCE = 500;
 
 /**
  * Queues the notices that have become due, each once for its cause. Only live and active accounts get notices, and where mails
- * are sent, only those with a member who has confirmed the address. Mails about new keys go to each address.
+ * are sent, only those with a member who has confirmed the address. Mails about new keys and connections go to each address.
  * @returns how many.
  */
 export async function queueDueNotices(
@@ -18,7 +18,7 @@ export async function queueDueNotices(
     const { rows } = await database.query<AccountNotice>({
       name: `due-notices-${name}`,
       text: `select d.account_id as "accountId", d.kind, d.facts from (${query}) as d join accounts a on a.id = d.account_id
-        where $1::timestamptz is not null and a.state = 'active' and a.live_account_id is null and (not $2 or d.kind = 'key_created' or exists (
+        where $1::timestamptz is not null and a.state = 'active' and a.live_account_id is null and (not $2 or d.kind in ('key_created', 'connection_created') or exists (
             select from members m join people p on p.id = m.person_id where m.account_id = a.id and p.email_confirmed_at is not null))
           and not exists (select from outbox m where m.cause = d.kind || ' ' || d.account_id || ' ' || d.cause)
         limit $3`,
@@ -82,15 +82,30 @@ const KEY_CREATED = `
     select account_id, prefix, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at
     from api_keys
     where purpose = 'customer' and created_at between $1::timestamptz - interval '1 day' and $1::timestamptz
+      and not exists (select from connections c where c.key_id = api_keys.id)
   ) as k`;
+
+/** Connections that were created within a day. */
+const CONNECTION_CREATED = `
+  select account_id, 'connection_created' as kind, id || ' ' || at as cause,
+    json_build_object('at', at, 'keyId', id, 'client', client_name, 'host', redirect_host, 'person', person, 'scopes', scopes,
+      'capDay', cap_day, 'capMonth', cap_month, 'endsAt', ends_at) as facts
+  from (
+    select k.id, k.account_id, c.client_name, c.redirect_host, p.email as person, k.scopes, k.cap_day, k.cap_month,
+      to_char(k.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at,
+      to_char(k.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ends_at
+    from connections c join api_keys k on k.id = c.key_id left join people p on p.id = k.person_id
+    where k.created_at between $1::timestamptz - interval '1 day' and $1::timestamptz
+  ) as n`;
 
 /** Valid keys whose last use, or creation, was 90 days ago. Older ones are left out, so that mails begin without a flood. */
 const KEY_UNUSED = `
   select account_id, 'key_unused' as kind, id || ' ' || since as cause,
-    json_build_object('keyId', id, 'prefix', prefix, 'since', since, 'lastUsedAt',
+    json_build_object('keyId', id, 'prefix', prefix, 'client', client, 'since', since, 'lastUsedAt',
       to_char(last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) as facts
   from (
     select id, account_id, prefix, last_used_at,
+      (select client_name from connections c where c.key_id = api_keys.id) as client,
       to_char(coalesce(last_used_at, created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
     from api_keys
     where purpose = 'customer' and revoked_at is null and (expires_at is null or expires_at > $1::timestamptz)
@@ -161,6 +176,7 @@ const QUERIES = {
   PLAN_UNITS,
   PLAN_ENDS,
   KEY_CREATED,
+  CONNECTION_CREATED,
   KEY_UNUSED,
   SCHEDULE_FAILING,
   SCHEDULE_WAITS,

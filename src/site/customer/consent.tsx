@@ -1,21 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { testAccountOf } from '../../accounts/authentication.ts';
-import { OPERATION_SCOPES, type Scope } from '../../accounts/key-settings.ts';
-import { isAble, type Membership, membershipsOf } from '../../accounts/members.ts';
+import { mayConnect } from '../../accounts/connections.ts';
+import { AUTOMATION_SCOPES, OPERATION_SCOPES, type Scope } from '../../accounts/key-settings.ts';
+import { membershipsOf } from '../../accounts/members.ts';
 import type { ConnectionRequest, Decision } from '../../api/connect/consent.ts';
 import { CONSENT_PATH } from '../../api/connect/provider.ts';
+import { accountsWithUnits } from '../../billing/statement.ts';
 import { openTestAccount } from '../../billing/test-wallet.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { Choice, Field, PostForm, Submit } from '../kit/form.tsx';
-import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
-import { NarrowPage } from '../kit/layout.tsx';
+import {
+  type Form,
+  FormRefused,
+  type FormState,
+  type FormValues,
+  onSubmit,
+  readForm,
+  readValues,
+} from '../kit/form-request.ts';
 import { pageHeaders, sendPage } from '../kit/render.tsx';
 import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { personOf } from '../session.ts';
+import { type ConsentAccounts, ConsentPage, type Offered } from './consent-page.tsx';
 
 const cap = z.coerce
   .number('must be a number')
@@ -23,137 +32,184 @@ const cap = z.coerce
   .min(1, 'must be at least 1')
   .max(1_000_000_000, 'must be at most 1,000,000,000');
 
-const consentForm = z.object({
-  decision: z.enum(['allow', 'deny']),
-  account: z.coerce.number().int(),
-  data: z.enum(['live', 'test']),
-  capDay: cap,
-  capMonth: cap,
-  automation: z.literal('1').optional(),
-  days: z.coerce.number().pipe(z.literal([1, 7, 30, 90, 365])),
-});
+const ticked = z.literal('1').optional();
+
+const consentForm = z
+  .object({
+    decision: z.literal('allow', 'select Allow or Cancel'),
+    account: z.coerce.number('must be one of your accounts').int('must be one of your accounts'),
+    data: z.enum(['live', 'test'], 'must be live or test'),
+    calls: ticked,
+    automation: ticked,
+    webhooks: ticked,
+    capDay: cap,
+    capMonth: cap,
+    days: z.coerce.number().pipe(z.literal([1, 7, 30, 90, 365], 'must be 1, 7, 30, 90 or 365')),
+  })
+  .refine(({ capDay, capMonth }) => capDay <= capMonth, {
+    path: ['capDay'],
+    message: 'must not be more than the units of a month',
+  })
+  .refine(({ calls, automation }) => calls === '1' || automation === undefined, {
+    path: ['automation'],
+    message: 'requires looking up data',
+  });
 
 type ConsentInput = z.output<typeof consentForm>;
+
+/** Reads a decision; null: the person refuses, whatever the other fields are. */
+function readDecision(body: unknown): Form<ConsentInput | null> {
+  const values = readValues(body);
+  if (values.decision === 'deny') return { ok: true, input: null, values, faults: {} };
+  return readForm(consentForm, body);
+}
 
 /** Registers the page on which a person decides what a program may do that wants to sign in. */
 export function registerConsent(scope: FastifyInstance, pages: Pages): void {
   const path = `${CONSENT_PATH}/:uid`;
   const { consent, clock } = pages;
 
-  scope.get(path, (_request, reply) => show(reply, { values: DEFAULTS, faults: {} }));
-  scope.post(path, onSubmit(consentForm, show, decide));
+  scope.get(path, (_request, reply) => show(reply, null));
+  scope.post(path, onSubmit(readDecision, show, decide));
 
-  async function decide(input: ConsentInput, request: FastifyRequest, reply: FastifyReply): Promise<string> {
+  async function decide(
+    input: ConsentInput | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
     const exchange = { request: request.raw, reply: reply.raw };
     const asked = await consent.requestOf(exchange);
     if (!asked) throw expired();
-    if (input.decision === 'deny') {
+    const scopes = input ? grantedOf(asked, input) : [];
+    if (!input || !asked.scopes.some((one) => scopes.includes(one))) {
       noteActs(request);
-      return (await consent.deny(exchange)) ?? '/account';
+      const reason = input ? 'The person has allowed nothing of what was asked for.' : undefined;
+      return (await consent.deny(exchange, reason)) ?? '/account';
     }
     const { personId } = personOf(request);
-    const account = (await ableAccounts(pages, personId)).find(
-      ({ accountId }) => accountId === input.account,
-    );
-    if (!account) throw new FormRefused(403, { account: 'must be an account in which you may create keys' });
-    const accountId = await accountOf(pages, account.accountId, input.data);
-    const decision: Decision = { personId, accountId, settings: settingsOf(asked, input, clock.now()) };
-    const allowed = await consent.allow(exchange, decision);
+    const { open } = await accountsOf(pages, request);
+    if (!open.some(({ accountId }) => accountId === input.account)) throw notYours();
+    const accountId = await accountOfData(pages, input);
+    const { capDay, capMonth, days } = input;
+    const expiresAt = new Date(clock.now() + days * DAY_MS);
+    const settings = { name: asked.clientName, scopes, capDay, capMonth, networks: null, expiresAt };
+    const decision: Decision = { personId, mayLackSso: mayLackSso(pages, request), accountId, settings };
+    const allowed = await consent.allow(exchange, decision).catch(refuseForm);
     if (!allowed) throw expired();
     noteActs(request, { action: 'connection.created', target: String(allowed.keyId), accountId });
     return allowed.address;
   }
 
-  async function show(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
+  /** @param form null: with what the program asks for. */
+  async function show(reply: FastifyReply, form: FormState | null, status?: number): Promise<FastifyReply> {
     const { request } = reply;
     const asked = await consent.requestOf({ request: request.raw, reply: reply.raw });
     if (!asked) throw expired();
-    const accounts = await ableAccounts(pages, personOf(request).personId);
-    reply.headers(pageHeaders(asked.returnsTo ? [asked.returnsTo.origin] : []));
+    const accounts = await accountsOf(pages, request);
+    const { returnsTo } = asked;
+    reply.headers(pageHeaders(returnsTo ? [formTarget(returnsTo.origin)] : []));
     return sendPage(
       reply,
-      <ConsentPage asked={asked} accounts={accounts} form={form} action={request.url} />,
+      <ConsentPage
+        asked={asked}
+        offered={offeredTo(asked)}
+        accounts={accounts}
+        hasTestData={pages.testMode !== null}
+        email={personOf(request).email}
+        form={form ?? { values: defaultsOf(pages, asked, accounts), faults: {} }}
+        path={`${CONSENT_PATH}/${(request.params as { uid: string }).uid}`}
+      />,
       status,
     );
   }
 }
 
-const DEFAULTS = { data: 'test', capDay: '100', capMonth: '1000', days: '30' };
-
-async function ableAccounts({ database }: Pages, personId: number): Promise<Membership[]> {
-  const memberships = await membershipsOf(database, personId);
-  return memberships.filter(({ role, isActive }) => isActive && isAble(role, 'keys'));
-}
-
-/** Returns the account whose data a connection gets. */
-function accountOf(
-  { database, clock, testMode }: Pages,
-  liveAccountId: number,
-  data: 'live' | 'test',
-): Promise<number> {
-  if (data === 'live') return Promise.resolve(liveAccountId);
-  if (!testMode) throw new FormRefused(400, { data: 'must be live: this service has no test data' });
-  return inTransaction(database, (client) =>
-    openTestAccount(client, liveAccountId, clock.now(), testMode.unitsPerDay),
-  ).then(() => testAccountOf(liveAccountId));
-}
-
-const AUTOMATION: readonly Scope[] = ['batches', 'schedules', 'trackers'];
-
-function settingsOf(asked: ConnectionRequest, input: ConsentInput, now: number): Decision['settings'] {
-  const data = OPERATION_SCOPES.filter((scope) => asked.scopes.includes(scope));
-  const scopes: Scope[] = ['read', ...data, ...(input.automation ? AUTOMATION : [])];
-  const { capDay, capMonth, days } = input;
+function offeredTo({ scopes }: ConnectionRequest): Offered {
+  const offered = (group: readonly Scope[]) => {
+    const asked = group.filter((scope) => scopes.includes(scope));
+    return asked.length > 0 ? asked : group;
+  };
   return {
-    name: asked.clientName,
-    scopes,
-    capDay,
-    capMonth,
-    networks: null,
-    expiresAt: new Date(now + days * DAY_MS),
+    calls: offered(OPERATION_SCOPES),
+    automation: offered(AUTOMATION_SCOPES),
+    webhooks: scopes.includes('webhooks') ? ['webhooks'] : [],
   };
 }
 
-function ConsentPage(props: {
-  asked: ConnectionRequest;
-  accounts: readonly Membership[];
-  form: FormState;
-  action: string;
-}) {
-  const { asked, accounts, form, action } = props;
-  return (
-    <NarrowPage title={`Connect ${asked.clientName}`}>
-      <PostForm action={action} form={form}>
-        <Choice
-          name="account"
-          label="Account"
-          options={accounts.map(({ accountId, accountName }) => [String(accountId), accountName])}
-        />
-        <Choice
-          name="data"
-          label="Data"
-          options={[
-            ['test', 'Test data'],
-            ['live', 'Live data'],
-          ]}
-        />
-        <Field name="capDay" label="Units a day" />
-        <Field name="capMonth" label="Units a month" />
-        <Choice
-          name="days"
-          label="Ends after"
-          options={[
-            ['1', '1 day'],
-            ['7', '7 days'],
-            ['30', '30 days'],
-            ['90', '90 days'],
-            ['365', '1 year'],
-          ]}
-        />
-        <Submit>Allow</Submit>
-      </PostForm>
-    </NarrowPage>
+function grantedOf(asked: ConnectionRequest, input: ConsentInput): Scope[] {
+  const offered = offeredTo(asked);
+  return [
+    'read',
+    ...(input.calls ? offered.calls : []),
+    ...(input.automation ? offered.automation : []),
+    ...(input.webhooks ? offered.webhooks : []),
+  ];
+}
+
+function defaultsOf({ testMode }: Pages, asked: ConnectionRequest, { chosen }: ConsentAccounts): FormValues {
+  const isAsked = (group: readonly Scope[]) => (group.some((one) => asked.scopes.includes(one)) ? '1' : '');
+  return {
+    account: chosen ? String(chosen.accountId) : '',
+    data: chosen?.hasUnits || !testMode ? 'live' : 'test',
+    calls: isAsked(OPERATION_SCOPES),
+    automation: isAsked(AUTOMATION_SCOPES),
+    webhooks: isAsked(['webhooks']),
+    capDay: '100',
+    capMonth: '1000',
+    days: '30',
+  };
+}
+
+function mayLackSso({ openId }: Pages, request: FastifyRequest): boolean {
+  return personOf(request).isSso || openId === null;
+}
+
+/** Returns the accounts that the person may connect now, and those only after a sign-in by OpenID Connect. */
+async function accountsOf(pages: Pages, request: FastifyRequest): Promise<ConsentAccounts> {
+  const { database, clock } = pages;
+  const { personId, lastAccountId } = personOf(request);
+  const able = (await membershipsOf(database, personId)).filter((one) => mayConnect(one, true));
+  const isOpen = mayLackSso(pages, request);
+  const found = able.filter((one) => mayConnect(one, isOpen));
+  const ids = found.map(({ accountId }) => accountId);
+  const withUnits = await accountsWithUnits(database, ids, clock.now());
+  const open = found.map((one) => ({ ...one, hasUnits: withUnits.has(one.accountId) }));
+  return {
+    open,
+    chosen: open.find(({ accountId }) => accountId === lastAccountId) ?? open[0] ?? null,
+    closed: able.filter((one) => !found.includes(one)),
+  };
+}
+
+/** Returns the account whose data a connection gets. */
+async function accountOfData(
+  { database, clock, testMode }: Pages,
+  { account, data }: ConsentInput,
+): Promise<number> {
+  if (data === 'live') return account;
+  if (!testMode) throw new FormRefused(400, { data: 'must be live: this service has no test data' });
+  await inTransaction(database, (client) =>
+    openTestAccount(client, account, clock.now(), testMode.unitsPerDay),
   );
+  return testAccountOf(account);
+}
+
+/** The source of the content policy that allows a form to lead to an address. Policies know no IPv6 addresses. */
+function formTarget(origin: string): string {
+  const { protocol, hostname } = new URL(origin);
+  return hostname.startsWith('[') ? protocol : origin;
+}
+
+/** Shows why a connection was not created on its form. */
+function refuseForm(error: unknown): never {
+  if (!(error instanceof SoukError)) throw error;
+  if (error.kind === 'KEY_FORBIDDEN') throw notYours();
+  if (error.kind === 'LIMIT_REACHED') throw new FormRefused(409, { '': error.message });
+  throw error;
+}
+
+function notYours(): FormRefused {
+  return new FormRefused(403, { account: 'must be an account to which you may connect programs' });
 }
 
 function expired(): SoukError {

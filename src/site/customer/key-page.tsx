@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { type AccountKey, addKey, changeKey, findKey, listKeys } from '../../accounts/account-keys.ts';
 import {
   type KeySettings,
+  LONGEST_CONNECTION_DAYS,
   readKeySettings,
   SCOPE_TEXTS,
   SCOPES,
@@ -11,7 +12,7 @@ import {
 } from '../../accounts/key-settings.ts';
 import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
-import { SoukError } from '../../platform/errors.ts';
+import { type ParameterFault, SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
 import { Field, PostButton, PostForm, Submit, TextArea } from '../kit/form.tsx';
 import { type Form, type FormState, type FormValues, NO_INPUT, readValues } from '../kit/form-request.ts';
@@ -22,9 +23,16 @@ import { Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
+import {
+  ConnectionFacts,
+  isConnection,
+  KEY_STATES,
+  KEYS_PATH,
+  ofCap,
+  RevokeConnection,
+} from './connections.tsx';
 import { KeyShown } from './first-key.tsx';
 
-export const KEYS_PATH = '/account/keys';
 const NEW_PATH = `${KEYS_PATH}/new`;
 
 /** Registers the pages that create a key with a name and limits, and that show and change one. */
@@ -39,7 +47,7 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
   async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { accountId, personId } = customerOf(request);
     const now = clock.now();
-    if ((await listKeys(database, accountId, now)).length === 0) throw withoutKey();
+    if ((await listKeys(database, accountId, now)).every(isConnection)) throw withoutKey();
     const form = readKeyForm(WITHOUT_LIMITS, request, now);
     if (!form.ok) return sendNew(reply, form, 400);
     const { key, id } = await addKey(database, accountId, {
@@ -62,8 +70,9 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
       await changeKey(database, customerOf(request).accountId, key.id, now, () => form.input);
     } catch (error) {
       if (!(error instanceof SoukError) || error.kind !== 'VALIDATION_FAILED') throw error;
-      return sendKey(reply, key, { values: form.values, faults: { '': error.message } }, { status: 400 });
+      return sendKey(reply, key, { values: form.values, faults: faultsOf(error) }, { status: 400 });
     }
+    if (key.connection) noteActs(request, { action: 'connection.changed', target: String(key.id) });
     return reply.redirect(`${KEYS_PATH}/${key.id}?changed=1`, 303);
   }
 
@@ -109,6 +118,12 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
   }
 }
 
+/** Returns the faults of a refused change by field. */
+function faultsOf({ message, metadata }: SoukError): FormState['faults'] {
+  const { errors } = metadata as { errors?: ParameterFault[] };
+  return errors ? Object.fromEntries(errors.map((one) => [one.parameter, one.problem])) : { '': message };
+}
+
 function KeyPage(props: {
   apiKey: AccountKey;
   used: KeyUnits;
@@ -118,10 +133,11 @@ function KeyPage(props: {
   mayChange: boolean;
 }): VNode {
   const { apiKey, used, form, shown, isChanged, mayChange } = props;
-  const { id, name, prefix, state, capDay, capMonth, createdAt, lastUsedAt } = apiKey;
+  const { id, name, prefix, state } = apiKey;
   const works = state === 'active' || state === 'rotated';
+  const clientName = apiKey.connection?.clientName;
   return (
-    <Page title={name ?? `Key ${prefix}…`} path={KEYS_PATH}>
+    <Page title={clientName ?? name ?? `Key ${prefix}…`} path={KEYS_PATH} back={[KEYS_PATH, 'All keys']}>
       {shown && (
         <section class="notice good">
           <h2>Your new API key</h2>
@@ -130,21 +146,16 @@ function KeyPage(props: {
       )}
       {isChanged && (
         <Notice tone="good" role="status">
-          The key has been changed. The change applies from the next request on.
+          The {clientName ? 'connection' : 'key'} has been changed. The change applies from the next request
+          on.
         </Notice>
       )}
       <Card>
-        <Facts
-          facts={[
-            ['Key', <code key="prefix">{prefix}…</code>],
-            ['State', <ToneTag key="state" of={KEY_STATES[state]} />],
-            ['Units today', ofCap(used.day, capDay)],
-            ['Units this month', ofCap(used.month, capMonth)],
-            ['Created', <Time key="created" at={createdAt} />],
-            ['Created by', creatorOf(apiKey)],
-            ['Last used', lastUsedAt ? <Time key="used" at={lastUsedAt} /> : 'never'],
-          ]}
-        />
+        {isConnection(apiKey) ? (
+          <ConnectionFacts connection={apiKey} used={used} />
+        ) : (
+          <KeyFacts apiKey={apiKey} used={used} />
+        )}
         {mayChange && <Revoke apiKey={apiKey} />}
       </Card>
       {works && mayChange && (
@@ -153,6 +164,7 @@ function KeyPage(props: {
             action={`${KEYS_PATH}/${id}`}
             form={form ?? { values: valuesOfKey(apiKey), faults: {} }}
             button="Save"
+            isConnection={isConnection(apiKey)}
           />
         </Card>
       )}
@@ -160,9 +172,21 @@ function KeyPage(props: {
   );
 }
 
-function ofCap(used: number, cap: number | null): string {
-  const text = used.toLocaleString('en');
-  return cap === null ? text : `${text} of ${cap.toLocaleString('en')}`;
+function KeyFacts({ apiKey, used }: { apiKey: AccountKey; used: KeyUnits }): VNode {
+  const { prefix, state, capDay, capMonth, createdAt, lastUsedAt } = apiKey;
+  return (
+    <Facts
+      facts={[
+        ['Key', <code key="prefix">{prefix}…</code>],
+        ['State', <ToneTag key="state" of={KEY_STATES[state]} />],
+        ['Units today', ofCap(used.day, capDay)],
+        ['Units this month', ofCap(used.month, capMonth)],
+        ['Created', <Time key="created" at={createdAt} />],
+        ['Created by', creatorOf(apiKey)],
+        ['Last used', lastUsedAt ? <Time key="used" at={lastUsedAt} /> : 'never'],
+      ]}
+    />
+  );
 }
 
 function withoutKey(): SoukError {
@@ -173,9 +197,14 @@ function withoutKey(): SoukError {
 
 const fieldOf = (scope: string) => `scope_${scope}`;
 
-/** Reads the form of a key. Without a chosen scope, the key may make every call. */
-function readKeyForm(present: KeySettings, request: FastifyRequest, now: number): Form<KeySettings> {
+/** Reads the form of a key. Without a chosen scope, a key may make every call, and a connection reads. */
+function readKeyForm(
+  present: KeySettings & Partial<Pick<AccountKey, 'connection'>>,
+  request: FastifyRequest,
+  now: number,
+): Form<KeySettings> {
   const values = readValues(request.body);
+  if (present.connection) values[fieldOf('read')] = '1';
   const scopes = SCOPES.filter((scope) => values[fieldOf(scope)] === '1').join(' ');
   const { name = '', capDay = '', capMonth = '', expiresAt = '', networks = '' } = values;
   const read = readKeySettings(present, { name, scopes, capDay, capMonth, expiresAt, networks }, now);
@@ -195,35 +224,29 @@ function valuesOfKey(settings: KeySettings): FormValues {
   return { ...texts, ...Object.fromEntries((settings.scopes ?? []).map((scope) => [fieldOf(scope), '1'])) };
 }
 
-/** The form of a new key, or of a key that is changed. */
-function KeyForm(props: { action: string; form: FormState; button: string }): VNode {
-  const { action, form, button } = props;
+/** The form of a new key, or of a key or connection that is changed. */
+function KeyForm(props: { action: string; form: FormState; button: string; isConnection?: boolean }): VNode {
+  const { action, form, button, isConnection: ofConnection = false } = props;
+  const none = (text: string) => (ofConnection ? '' : ` Empty: ${text}`);
   return (
     <PostForm action={action} form={form}>
       <Field name="name" label="Name" maxLength={60} hint="For lists, such as “Dashboard”" />
-      <fieldset>
-        <legend>Scopes</legend>
-        <p class="hint">Without a chosen scope, the key may do everything but manage keys.</p>
-        {SCOPES.map((scope) => (
-          <label key={scope} class="check">
-            <input
-              type="checkbox"
-              name={fieldOf(scope)}
-              value="1"
-              checked={form.values[fieldOf(scope)] === '1'}
-            />{' '}
-            <code>{scope}</code> {SCOPE_TEXTS[scope]}
-          </label>
-        ))}
-        {form.faults.scopes && <p class="fault">{form.faults.scopes}</p>}
-      </fieldset>
-      <Field name="capDay" label="Units a day" hint="Resets at 00:00 UTC. Empty: no cap" />
-      <Field name="capMonth" label="Units a month" hint="Resets on the first, at 00:00 UTC. Empty: no cap" />
+      <ScopeBoxes form={form} ofConnection={ofConnection} />
+      <Field name="capDay" label="Units a day" hint={`Resets at 00:00 UTC.${none('no cap')}`} />
+      <Field
+        name="capMonth"
+        label="Units a month"
+        hint={`Resets on the first, at 00:00 UTC.${none('no cap')}`}
+      />
       <Field
         name="expiresAt"
         label="Expires at"
         placeholder="2027-01-31"
-        hint="A day (00:00 UTC) or a time such as 2027-01-31T12:00:00Z. Empty: never"
+        hint={`A day (00:00 UTC) or a time such as 2027-01-31T12:00:00Z.${
+          ofConnection
+            ? ` At most ${LONGEST_CONNECTION_DAYS} days after the program was connected`
+            : none('never')
+        }`}
       />
       <TextArea
         name="networks"
@@ -237,14 +260,34 @@ function KeyForm(props: { action: string; form: FormState; button: string }): VN
   );
 }
 
-const EMPTY_KEY_FORM: FormState = { values: valuesOfKey(WITHOUT_LIMITS), faults: {} };
+function ScopeBoxes({ form, ofConnection }: { form: FormState; ofConnection: boolean }): VNode {
+  const scopes = ofConnection ? SCOPES.filter((scope) => scope !== 'keys') : SCOPES;
+  return (
+    <fieldset>
+      <legend>Scopes</legend>
+      {!ofConnection && (
+        <p class="hint">Without a chosen scope, the key may do everything but manage keys.</p>
+      )}
+      {scopes.map((scope) => (
+        <label key={scope} class="check">
+          <input
+            type="checkbox"
+            name={fieldOf(scope)}
+            value="1"
+            checked={form.values[fieldOf(scope)] === '1'}
+            disabled={ofConnection && scope === 'read'}
+          />
+          <span>
+            <code>{scope}</code> {SCOPE_TEXTS[scope]}
+          </span>
+        </label>
+      ))}
+      {form.faults.scopes && <p class="fault">{form.faults.scopes}</p>}
+    </fieldset>
+  );
+}
 
-const KEY_STATES = {
-  active: ['good', 'Active'],
-  rotated: ['warn', 'Expiring'],
-  expired: ['', 'Expired'],
-  revoked: ['bad', 'Revoked'],
-} as const;
+const EMPTY_KEY_FORM: FormState = { values: valuesOfKey(WITHOUT_LIMITS), faults: {} };
 
 /** Who created a key. */
 function creatorOf({ createdByPerson, createdBy }: AccountKey): string {
@@ -307,7 +350,9 @@ function lastTime(at: Date | null): VNode | string {
 }
 
 /** The button that revokes a key; none for a key that does not work. */
-function Revoke({ apiKey: { id, prefix, state } }: { apiKey: AccountKey }): VNode | null {
+function Revoke({ apiKey }: { apiKey: AccountKey }): VNode | null {
+  if (isConnection(apiKey)) return <RevokeConnection connection={apiKey} />;
+  const { id, prefix, state } = apiKey;
   if (state !== 'active' && state !== 'rotated') return null;
   return (
     <PostButton

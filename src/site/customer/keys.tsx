@@ -25,8 +25,9 @@ import { count, Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf, enter } from '../session.ts';
+import { Connections, isConnection, KEYS_PATH } from './connections.tsx';
 import { FirstCall, FirstKey, firstKeyActs, KeyShown, ShowFirstKey } from './first-key.tsx';
-import { KEYS_PATH, KeyTable, mayChangeKey, registerKeyPages, requireOwnKey } from './key-page.tsx';
+import { KeyTable, mayChangeKey, registerKeyPages, requireOwnKey } from './key-page.tsx';
 
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
@@ -54,7 +55,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
       throw new SoukError('KEY_FORBIDDEN', {
         message: `A reset ends the keys of everybody, so it requires ${rolesAble('people')}.`,
       });
-    if ((await listKeys(database, accountId, clock.now())).length === 0)
+    if ((await listKeys(database, accountId, clock.now())).every(isConnection))
       throw new SoukError('NOT_FOUND', {
         message: 'This account has no key yet. Its first key is created with the first purchase.',
       });
@@ -67,21 +68,24 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
     const form = readForm(revocation, request.body);
     const { accountId } = customerOf(request);
     const id = form.ok ? Number(form.input.id) : 0;
-    requireOwnKey(request, await findKey(database, accountId, id, clock.now()));
-    const revoked = await revokeKeys(database, accountId, String(id), clock.now());
-    if (revoked.length === 0) throw new SoukError('NOT_FOUND', { message: 'This account has no such key.' });
+    const key = await findKey(database, accountId, id, clock.now());
+    requireOwnKey(request, key);
+    await revokeKeys(database, accountId, String(id), clock.now());
+    if (key.connection) noteActs(request, { action: 'connection.revoked', target: String(id) });
     return reply.redirect(KEYS_PATH, 303);
   }
 
   /** @param shown a new key, which is shown only once. */
   async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
     const { accountId } = customerOf(reply.request);
-    const [keys, isDue, used, testKeys] = await Promise.all([
+    const [all, isDue, used, testKeys] = await Promise.all([
       listKeys(database, accountId, clock.now()),
       isKeyDue(database, accountId),
       unitsByKey(database, accountId, clock.now()),
       testKeysCard(pages, reply.request),
     ]);
+    const keys = all.filter((key) => !isConnection(key));
+    const mayChange = (key: AccountKey) => mayChangeKey(reply.request, key);
     return sendPage(
       reply,
       <Page title="Keys" heading="API keys" path={KEYS_PATH}>
@@ -95,6 +99,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
         ) : (
           <Keys keys={keys} used={used} request={reply.request} />
         )}
+        <Connections connections={all.filter(isConnection)} used={used} mayChange={mayChange} />
         {testKeys}
       </Page>,
     );
@@ -154,7 +159,7 @@ function Reset(): VNode {
     <Card title="Reset your keys">
       <p>
         Creates a new key without limits, which works immediately. All other keys work for another{' '}
-        {ROTATION_MS / 60_000} minutes.
+        {ROTATION_MS / 60_000} minutes. Connections go on: revoke them one by one.
       </p>
       <PostButton
         action={`${KEYS_PATH}/reset`}

@@ -200,7 +200,8 @@ export function PersonData(props: { accounts: readonly Membership[]; form: FormS
         <summary>Delete my profile</summary>
         <p>
           Your address, name, password, sessions and memberships are deleted immediately. Accounts and their
-          keys stay with their other members{accounts.length > 0 && ', so each needs another owner'}.
+          keys stay with their other members{accounts.length > 0 && ', so each needs another owner'}. Programs
+          that you have connected are refused.
         </p>
         <PostForm action="/profile/erase" form={form}>
           <Field

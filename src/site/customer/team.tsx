@@ -241,7 +241,7 @@ function RemoveForm({ member }: { member: Member }): VNode {
     >
       <HiddenFields fields={{ person: String(member.personId) }} />
       <label>
-        <input type="checkbox" name="keys" checked /> Revoke their keys
+        <input type="checkbox" name="keys" checked /> Revoke their keys and connections
       </label>
       <button type="submit" class="small danger">
         Remove

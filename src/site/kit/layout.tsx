@@ -55,6 +55,8 @@ interface PageProps {
   styles?: readonly string[];
   /** Uses the full width, for charts and tables. */
   wide?: boolean;
+  /** Leaves out the navigation: the page asks for a decision, after which the browser returns to another site. */
+  isDecision?: boolean;
   children: ComponentChildren;
 }
 
@@ -104,7 +106,8 @@ const LINKS = { visitor: VISITOR_LINKS, customer: CUSTOMER_LINKS, operator: OPER
 export function Page(props: PageProps): VNode {
   const page = useContext(CurrentPage);
   const { title, viewer = page.viewer, path = page.path } = props;
-  const { heading = title, back, scripts = [], libraries = [], styles = [], wide = false, children } = props;
+  const { heading = title, back, scripts = [], libraries = [], styles = [], wide = false } = props;
+  const { isDecision = false, children } = props;
   return (
     <html lang="en">
       <head>
@@ -133,8 +136,8 @@ export function Page(props: PageProps): VNode {
             Souk
             {kindOf(viewer) === 'operator' && <span class="tag">Operator</span>}
           </a>
-          <Navigation viewer={viewer} path={path} />
-          <Session viewer={viewer} path={path} />
+          {!isDecision && <Navigation viewer={viewer} path={path} />}
+          {!isDecision && <Session viewer={viewer} path={path} />}
         </header>
         {viewer.kind === 'customer' && viewer.account?.isStaff && <StaffBanner account={viewer.account} />}
         <Announcements shown={page.announcements} />
@@ -166,10 +169,12 @@ export function Page(props: PageProps): VNode {
 }
 
 /** A page with one narrow card, for visitors. */
-export function NarrowPage(props: { title: string; heading?: string; children: ComponentChildren }): VNode {
-  const { title, heading = title, children } = props;
+export function NarrowPage(
+  props: { heading?: string } & Pick<PageProps, 'title' | 'isDecision' | 'children'>,
+): VNode {
+  const { title, heading = title, isDecision, children } = props;
   return (
-    <Page title={title} heading={null} viewer={VISITOR}>
+    <Page title={title} heading={null} viewer={VISITOR} {...(isDecision ? { isDecision } : {})}>
       <div class="card narrow">
         <h1>{heading}</h1>
         {children}

@@ -18,6 +18,7 @@ import { recentCalls, subscriptionsOf } from '../../operator/account-facts.ts';
 import { type Erasure, erasureOf } from '../../operator/personal-data/erasure.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
+import { isConnection } from '../customer/connections.tsx';
 import { ButtonLink, Card, Facts } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
@@ -28,6 +29,7 @@ import type { Pages } from '../pages.ts';
 import {
   AccountTag,
   CallTable,
+  ConnectionTable,
   KeyTable,
   LedgerTable,
   PackTable,
@@ -133,7 +135,9 @@ function Records({ records, now }: { records: Records; now: number }): VNode {
       <h2>Packs</h2>
       <PackTable rows={balances.packs} />
       <h2>Keys</h2>
-      <KeyTable rows={keys.toReversed()} />
+      <KeyTable rows={keys.filter((key) => !isConnection(key)).toReversed()} />
+      <h2>Connections</h2>
+      <ConnectionTable rows={keys.filter(isConnection).toReversed()} />
       <h2>Purchases</h2>
       <PurchaseTable rows={purchases} />
       <h2>Recent calls</h2>

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { AccountKey } from '../../accounts/account-keys.ts';
 import type { AccountState } from '../../accounts/accounts.ts';
+import { scopesInWords } from '../../accounts/key-settings.ts';
 import type { LedgerLine } from '../../billing/ledger-lines.ts';
 import type { Purchase } from '../../billing/payments/purchases.ts';
 import type { RenewingPlan } from '../../billing/payments/sync-renewal.ts';
@@ -8,6 +9,7 @@ import type { WalletBalances } from '../../billing/statement.ts';
 import { windowText } from '../../billing/wallets.ts';
 import type { RecentCall, SubscriptionFacts } from '../../operator/account-facts.ts';
 import { ERRORS } from '../../platform/errors.ts';
+import type { Connection } from '../customer/connections.tsx';
 import { PurchaseTag, purchaseText } from '../customer/purchases.tsx';
 import { RenewalTag } from '../customer/renewals.tsx';
 import { Tag, ToneTag } from '../kit/elements.tsx';
@@ -76,6 +78,19 @@ export const PackTable = tableOf<WalletBalances['packs'][number]>('Packs', 'None
 export const KeyTable = tableOf<AccountKey>('Keys', 'None.', [
   ['Key', ({ prefix }) => <code>{prefix}…</code>],
   ['State', ({ state }) => <Tag tone={state === 'active' ? 'good' : ''}>{state}</Tag>],
+  ['Created', ({ createdAt }) => <Time at={createdAt} />],
+  ['Last used', ({ lastUsedAt }) => <Time at={lastUsedAt} />],
+  ['Valid until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
+]);
+
+export const ConnectionTable = tableOf<Connection>('Connections', 'None.', [
+  ['Program', ({ connection }) => connection.clientName],
+  ['Returned to', ({ connection }) => connection.host ?? 'a device'],
+  ['State', ({ state }) => <Tag tone={state === 'active' ? 'good' : ''}>{state}</Tag>],
+  ['Connected by', ({ createdByPerson }) => createdByPerson?.email ?? <Dash />],
+  ['May', ({ scopes }) => scopesInWords(scopes), 'long'],
+  ['Units a day', ({ capDay }) => count(capDay), 'number'],
+  ['Units a month', ({ capMonth }) => count(capMonth), 'number'],
   ['Created', ({ createdAt }) => <Time at={createdAt} />],
   ['Last used', ({ lastUsedAt }) => <Time at={lastUsedAt} />],
   ['Valid until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],

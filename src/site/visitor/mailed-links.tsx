@@ -9,12 +9,12 @@ import { TOPICS } from '../../outbox/mail/kinds/content.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';
-import { type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
+import { type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { notify, type Pages } from '../pages.ts';
-import { clearSessionCookie } from '../session.ts';
-import { EmailField, emailField, refuseTooMany } from './sign-in.tsx';
+import { COOKIE_OPTIONS, clearSessionCookie, returnQuery } from '../session.ts';
+import { accountPath, EmailField, emailField, refuseTooMany } from './sign-in.tsx';
 
 const CONFIRM_PATH = '/confirm-email';
 
@@ -70,7 +70,11 @@ function confirmationSpent(): SoukError {
 
 const FORGOT_PATH = '/forgot-password';
 
-const forgotForm = z.object({ email: emailField });
+const forgotForm = z.object({ email: emailField, to: z.string().optional() });
+
+/** The cookie with the path to which a browser returns that has asked for a link to a new password. */
+const RETURN_COOKIE = 'souk_return';
+const RETURN_SECONDS = 3_600;
 
 /**
  * Registers the page that requests a link to a new password. Its answer is the same for an address without an account, and
@@ -80,14 +84,16 @@ export function registerForgotPassword(scope: FastifyInstance, pages: Pages): vo
   const { database, clock, attempts } = pages;
   if (pages.mail === 'none') return;
 
-  scope.get(FORGOT_PATH, async (request, reply) =>
-    (request.query as { sent?: string }).sent === '1' ? showSent(reply) : sendForgotForm(reply, NO_INPUT),
+  scope.get<{ Querystring: { sent?: string; to?: string } }>(FORGOT_PATH, async (request, reply) =>
+    request.query.sent === '1'
+      ? showSent(reply)
+      : sendForgotForm(reply, { values: { to: request.query.to }, faults: {} }),
   );
 
   scope.post(FORGOT_PATH, onSubmit(forgotForm, sendForgotForm, request));
 
   async function request(
-    { email }: z.output<typeof forgotForm>,
+    { email, to }: z.output<typeof forgotForm>,
     { ip }: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
@@ -95,6 +101,8 @@ export function registerForgotPassword(scope: FastifyInstance, pages: Pages): vo
     const facts = { requestId: uuid() };
     const mail = { accountId: null, kind: 'reset_password', to: email, facts } as const;
     await queueMail(database, mail, clock.now());
+    const options = { ...COOKIE_OPTIONS, maxAge: RETURN_SECONDS };
+    if (to !== undefined) reply.setCookie(RETURN_COOKIE, accountPath(to), options);
     return `${FORGOT_PATH}?sent=1`;
   }
 }
@@ -105,6 +113,7 @@ function sendForgotForm(reply: FastifyReply, form: FormState, status?: number): 
     <NarrowPage title="Forgot password">
       <p>Enter your e-mail address. You receive a link that sets a new password.</p>
       <PostForm action={FORGOT_PATH} form={form}>
+        <HiddenFields fields={{ to: form.values.to }} />
         <EmailField autocomplete="username" />
         <Submit>Send the link</Submit>
       </PostForm>
@@ -155,7 +164,9 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     });
     if (!isSet) throw resetSpent();
     clearSessionCookie(reply);
-    return '/sign-in';
+    reply.clearCookie(RETURN_COOKIE, COOKIE_OPTIONS);
+    const to = accountPath(request.cookies[RETURN_COOKIE]);
+    return to === '/account' ? '/sign-in' : `/sign-in${returnQuery(to)}`;
   }
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {

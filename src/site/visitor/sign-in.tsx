@@ -21,6 +21,7 @@ import {
   hasTwoFactor,
   verifyCode,
 } from '../../accounts/two-factor.ts';
+import { CONSENT_PATH } from '../../api/connect/provider.ts';
 import { writeAct } from '../../operator/account-audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { ButtonLink } from '../kit/elements.tsx';
@@ -33,7 +34,7 @@ import {
   presentPassword,
   Submit,
 } from '../kit/form.tsx';
-import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
+import { FormRefused, type FormState, onSubmit, readValues } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { CodeField, codeInput } from '../kit/two-factor.tsx';
@@ -99,10 +100,11 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     return accountPath(to);
   }
 
-  scope.post('/sign-out', async ({ session }, reply) => {
+  scope.post('/sign-out', async ({ session, body }, reply) => {
     if (session) await endSession(pages.database, session.tokenHash);
     clearSessionCookie(reply);
-    return reply.redirect('/', 303);
+    const { to } = readValues(body);
+    return reply.redirect(to === undefined ? '/' : `/sign-in${returnQuery(accountPath(to))}`, 303);
   });
 }
 
@@ -139,6 +141,12 @@ export function SingleSignOn({ openId, to }: Pick<Pages, 'openId'> & { to: strin
   );
 }
 
+/** Tells somebody whom a program has sent what comes next. */
+function BeforeConsent({ to }: { to: string }): VNode | null {
+  if (!to.startsWith(`${CONSENT_PATH}/`)) return null;
+  return <p>A program asks to use your Souk account. Afterwards, you decide what it may do.</p>;
+}
+
 export function sendSignIn(
   { mail, openId }: Pick<Pages, 'mail' | 'openId'>,
   reply: FastifyReply,
@@ -149,6 +157,7 @@ export function sendSignIn(
   return sendPage(
     reply,
     <NarrowPage title="Sign in">
+      <BeforeConsent to={to} />
       <PostForm action="/sign-in" form={form}>
         <HiddenFields fields={{ to }} />
         <EmailField autocomplete="username" />
@@ -161,7 +170,7 @@ export function sendSignIn(
       </p>
       {mail !== 'none' ? (
         <p>
-          <a href="/forgot-password">Forgot your password?</a>
+          <a href={`/forgot-password${returnQuery(to)}`}>Forgot your password?</a>
         </p>
       ) : (
         <p class="hint">
@@ -183,7 +192,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
 
   scope.get<{ Querystring: { to?: string } }>(CODE_PATH, async (request, reply) =>
     (await pendingOf(request)) === null
-      ? reply.redirect('/sign-in', 303)
+      ? reply.redirect(`/sign-in${returnQuery(accountPath(request.query.to))}`, 303)
       : sendCodeForm(reply, { values: { to: request.query.to }, faults: {} }),
   );
   scope.post(CODE_PATH, onSubmit(codeForm, sendCodeForm, submitCode));
@@ -194,7 +203,8 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
     reply: FastifyReply,
   ): Promise<string> {
     const pending = await pendingOf(request);
-    if (pending === null) return '/sign-in';
+    const signInPath = `/sign-in${returnQuery(accountPath(to))}`;
+    if (pending === null) return signInPath;
     const { personId } = pending;
     // Counted for the person from everywhere: the visitor knows the password.
     const attempt = { address: request.ip, email: `code of person ${personId}`, isKnownDevice: true };
@@ -207,7 +217,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
     try {
       await finishSignIn(pages, request, reply, pending);
     } catch (error) {
-      if (error instanceof PasswordChanged) return '/sign-in';
+      if (error instanceof PasswordChanged) return signInPath;
       throw error;
     }
     return accountPath(to);
@@ -280,7 +290,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     sendSignUp(pages, reply, form, status);
 
   scope.get<{ Querystring: { to?: string } }>('/sign-up', async (request, reply) => {
-    if (request.session) return reply.redirect('/account', 303);
+    if (request.session) return reply.redirect(accountPath(request.query.to), 303);
     return showForm(reply, { values: { to: request.query.to }, faults: {} });
   });
 
@@ -314,6 +324,7 @@ function sendSignUp({ openId }: Pages, reply: FastifyReply, form: FormState, sta
   return sendPage(
     reply,
     <NarrowPage title="Sign up" heading="Create an account">
+      <BeforeConsent to={to} />
       <PostForm action="/sign-up" form={form}>
         <HiddenFields fields={{ to }} />
         <EmailField autocomplete="email" />

@@ -1,4 +1,5 @@
-import { ADMINS, type Block, kind, OWNERS, timeText } from './content.ts';
+import { type KeyScopes, scopesInWords } from '../../../accounts/key-settings.ts';
+import { ADMINS, type Block, kind, numberText, OWNERS, timeText } from './content.ts';
 
 const NOT_YOU: readonly Block[] = [
   'If this was not you, set a new password now. All your sessions end with it.',
@@ -49,6 +50,42 @@ export const keyCreated = kind<{ at: string; prefix: string }>({
       `The API key that begins with ${prefix} was created at ${timeText(at)}.`,
       'If this was not you, revoke the key, and set a new password.',
       { link: 'Your keys', path: '/account/keys' },
+    ],
+  }),
+});
+
+export const connectionCreated = kind<{
+  at: string;
+  keyId: number;
+  client: string;
+  /** Where the person was sent back to; null: a device. */
+  host: string | null;
+  person: string | null;
+  scopes: KeyScopes;
+  capDay: number | null;
+  capMonth: number | null;
+  endsAt: string;
+}>({
+  name: 'Program connected',
+  roles: ADMINS,
+  topic: null,
+  causeOf: ({ at, keyId }) => `${keyId} ${at}`,
+  content: ({ at, keyId, client, host, person, scopes, capDay, capMonth, endsAt }) => ({
+    subject: 'A program was connected to your account',
+    blocks: [
+      `A program was connected to your account at ${timeText(at)}${person === null ? '' : ` by ${person}`}.`,
+      {
+        rows: [
+          ['It calls itself', client],
+          ['Returned to', host ?? 'a device'],
+          ['May', scopesInWords(scopes)],
+          ['Units a day', capDay === null ? 'no cap' : `at most ${numberText(capDay)}`],
+          ['Units a month', capMonth === null ? 'no cap' : `at most ${numberText(capMonth)}`],
+          ['Ends', timeText(endsAt)],
+        ],
+      },
+      'If you do not know it, revoke the connection: the program is refused immediately.',
+      { link: 'Change or revoke the connection', path: `/account/keys/${keyId}` },
     ],
   }),
 });

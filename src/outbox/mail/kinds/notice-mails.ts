@@ -84,21 +84,32 @@ export const paymentFailed = kind<{
   }),
 });
 
-export const keyUnused = kind<{ keyId: number; prefix: string; lastUsedAt: string | null; since: string }>({
+export const keyUnused = kind<{
+  keyId: number;
+  prefix: string;
+  /** Of a connection, the name of its program. */
+  client?: string | null;
+  lastUsedAt: string | null;
+  since: string;
+}>({
   name: 'Key unused',
   roles: ADMINS,
   topic: 'key',
   causeOf: ({ keyId, since }) => `${keyId} ${since}`,
-  content: ({ prefix, lastUsedAt }) => ({
-    subject: 'An API key was unused for 90 days',
-    blocks: [
-      lastUsedAt
-        ? `The API key that begins with ${prefix} was last used at ${timeText(lastUsedAt)}.`
-        : `The API key that begins with ${prefix} has not been used.`,
-      'Revoke a key that you no longer need.',
-      { link: 'Your keys', path: '/account/keys' },
-    ],
-  }),
+  content: ({ prefix, client, lastUsedAt }) => {
+    const named = client
+      ? `The connection of the program “${client}”`
+      : `The API key that begins with ${prefix}`;
+    const word = client ? 'connection' : 'key';
+    return {
+      subject: `${client ? 'A connection' : 'An API key'} was unused for 90 days`,
+      blocks: [
+        lastUsedAt ? `${named} was last used at ${timeText(lastUsedAt)}.` : `${named} has not been used.`,
+        `Revoke a ${word} that you no longer need.`,
+        { link: 'Your keys', path: '/account/keys' },
+      ],
+    };
+  },
 });
 
 interface ScheduleFacts {
