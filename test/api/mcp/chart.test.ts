@@ -4,7 +4,7 @@ import { expectAccessible } from '../../support/accessibility.ts';
 import { openView, type View } from '../../support/app-host.ts';
 import { describeInBrowser, openBrowser, screenshot, type TestBrowser } from '../../support/browser.ts';
 import { test as base } from '../../support/demo-souk-test.ts';
-import { type Agent, openAgent } from '../../support/mcp-client.ts';
+import { type Agent, connectAgent, ERAS, openAgent } from '../../support/mcp-client.ts';
 import { KNOWN_WORD } from '../../support/operation-samples.ts';
 
 const URI = 'ui://souk/chart.html';
@@ -45,17 +45,21 @@ describe('the page of a chart', () => {
     for (const { _meta } of named) expect(_meta).toEqual({ ui: { resourceUri: URI } });
   });
 
-  test('is declared, listed and read as the extension prescribes', async ({ agent }) => {
-    const ui = { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true };
-    expect(agent.client.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/ui': {} });
-    const { resources } = await agent.client.listResources();
-    expect(resources).toContainEqual(
-      expect.objectContaining({ uri: URI, mimeType: MIME_TYPE, _meta: { ui } }),
-    );
-    const { contents } = await agent.client.readResource({ uri: URI });
-    expect(contents).toEqual([{ uri: URI, mimeType: MIME_TYPE, text: expect.any(String), _meta: { ui } }]);
-    await expect(agent.client.readResource({ uri: 'ui://souk/other.html' })).rejects.toThrow(/not found/i);
-  });
+  test.for(ERAS)(
+    'is declared, listed and read as the extension prescribes (%s)',
+    async (era, { demoSouk }) => {
+      const { client } = await connectAgent(await demoSouk.client(), { era });
+      const ui = { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true };
+      expect(client.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/ui': {} });
+      const { resources } = await client.listResources();
+      expect(resources).toEqual([
+        { uri: URI, name: 'Chart', description: expect.any(String), mimeType: MIME_TYPE, _meta: { ui } },
+      ]);
+      const { contents } = await client.readResource({ uri: URI });
+      expect(contents).toEqual([{ uri: URI, mimeType: MIME_TYPE, text: expect.any(String), _meta: { ui } }]);
+      await expect(client.readResource({ uri: 'ui://souk/other.html' })).rejects.toThrow(/not found/i);
+    },
+  );
 
   test('has everything in it, and a limited size', async ({ agent }) => {
     const html = await pageOf(agent);
@@ -313,6 +317,47 @@ describeInBrowser('a chart in a program that supports MCP Apps', () => {
     expect(await view.drawnNumbers()).toEqual([2]);
     expect(await view.frame.locator('h1').innerText()).toBe(`${title} · B1`);
     expect(await view.frame.locator('output').innerText()).toBe('¥3');
+    await view.close();
+  });
+
+  test('adds shipping to a price, and shows a series that is not usually shown if there is no other', async ({
+    agent,
+  }) => {
+    const view = await open(agent);
+    const history = {
+      warehouse: [
+        ['time', 'value', 'shipping'],
+        ['2026-01-01', 10, 4.99],
+        ['2026-01-02', null, null],
+        ['2026-01-03', 12, null],
+      ],
+      buyBoxSeller: [
+        ['time', 'sellerId'],
+        ['2026-01-01', 'A1'],
+      ],
+    };
+    await view.show({ content: [], structuredContent: { domainId: 3, products: [{ asin: 'B1', history }] } });
+    expect(await view.drawnNumbers()).toEqual([2]);
+    expect(await view.frame.evaluate('plots.at(-1).data[1]')).toEqual([14.99, null, 12]);
+    expect(await view.frame.locator('label').innerText()).toMatch(/^Warehouse\s+€12\.00$/);
+    await view.close();
+  });
+
+  test('has a gap where a keyword has no data, and times for periods shorter than a day', async ({
+    agent,
+  }) => {
+    const view = await open(agent);
+    const at = (hour: number, value: number, hasData = true) => ({
+      timestamp: Date.UTC(2026, 0, 1, hour) / 1000,
+      date: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
+      values: [{ query: 'kettle', value, hasData }],
+    });
+    const timelineData = [at(1, 40), at(2, 0, false), at(3, 50)];
+    await view.show({ content: [], structuredContent: { geo: '', timelineData } });
+    expect(await view.drawnNumbers()).toEqual([2]);
+    expect(await view.frame.evaluate('plots.at(-1).data[1]')).toEqual([40, null, 50]);
+    expect(await view.frame.locator('.time-chart-at').innerText()).toBe('2026-01-01 03:00 UTC');
+    expect(await view.frame.locator('h1').innerText()).toBe('kettle · worldwide');
     await view.close();
   });
 
