@@ -69,7 +69,7 @@ function researchText({ keyword = '' }: Values, { code, domain, geo, hasReports 
   const steps = [
     ...(hasReports
       ? [
-          `Call aba_search_keywords with country=${code}, keyword=${term} and limit=10. If an item is the term or nearly so, call aba_get_word_detail with its wordId: latest and best rank, the ranks of 52 weeks, and the three most-clicked products with their shares. Without such an item, the weekly reports do not have the term: say so.`,
+          `Call aba_search_keywords with country=${code}, keyword=${term} and limit=10. If an item is the term or nearly so, call aba_get_word_detail with its wordId: latest and best rank, the ranks of 52 weeks, and the three most-clicked products with their shares. Without such an item, or if no week of the site is loaded, say that the weekly reports lack the term, and go on.`,
         ]
       : []),
     `Call web_trends_interest_over_time with keyword=[${term}] and geo=${geo}. State whether interest grows, and in which months it is highest. 100 is the highest value of the period, not a number of searches.`,
@@ -79,7 +79,7 @@ function researchText({ keyword = '' }: Values, { code, domain, geo, hasReports 
   ];
   return `Research the keyword ${term} on the site ${code}.
 ${steps.map((step, i) => `${i + 1}. ${step}`).join('\n')}
-${hasReports ? '' : `The site ${code} has no brand analytics. `}The calls cost ${hasReports ? 9 : 7} units.`;
+${hasReports ? '' : `The site ${code} has no brand analytics. `}The calls cost up to ${hasReports ? 9 : 7} units.`;
 }
 
 /** Returns a list as the arguments of tools have it. */

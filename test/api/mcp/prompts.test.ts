@@ -152,7 +152,7 @@ test('researching a keyword finds its ranks, interest and competitors, for the u
     price: expect.any(Number),
     bsr: expect.any(Number),
   });
-  expect(text).toContain(`The calls cost ${unitsSpent(answers)} units.`);
+  expect(text).toContain(`The calls cost up to ${unitsSpent(answers)} units.`);
 });
 
 test('researching a keyword leaves out brand analytics on a site without them', async ({ demoSouk }) => {
@@ -164,7 +164,9 @@ test('researching a keyword leaves out brand analytics on a site without them', 
   );
   expect(Object.keys(answers).filter((tool) => tool.startsWith('aba_'))).toEqual([]);
   expect(answers.web_trends_interest_over_time).toMatchObject({ geo: 'BR' });
-  expect(text).toContain(`The site br has no brand analytics. The calls cost ${unitsSpent(answers)} units.`);
+  expect(text).toContain(
+    `The site br has no brand analytics. The calls cost up to ${unitsSpent(answers)} units.`,
+  );
 });
 
 test('comparing sellers returns what the table of the prompt needs, for 1 unit each', async ({
