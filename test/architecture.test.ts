@@ -14,6 +14,7 @@ const LONGEST_FILE = 400;
 const ROOMS = [
   ['platform', 'src/platform'],
   ['operations', 'src/operations'],
+  ['charts', 'src/charts'],
   ['accounts', 'src/accounts'],
   ['billing', 'src/billing'],
   ['outbox', 'src/outbox'],

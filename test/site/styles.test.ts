@@ -5,8 +5,11 @@ import { expect, test } from 'vitest';
 // Pages are checked in light colors on a wide screen, and in dark colors on a narrow one (LOOKS in support/browser.ts). A fault in
 // only one of the other two appearances needs a style that depends on both.
 
-const FOLDER = 'src/site/assets';
-const STYLES = readdirSync(FOLDER).filter((name) => name.endsWith('.css'));
+const STYLES = ['src/site/assets', 'src/charts'].flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.css'))
+    .map((name) => join(folder, name)),
+);
 
 interface MediaQuery {
   condition: string;
@@ -25,10 +28,10 @@ function mediaQueries(css: string): MediaQuery[] {
   }));
 }
 
-const QUERIES = STYLES.flatMap((name) => mediaQueries(readFileSync(join(FOLDER, name), 'utf8')));
+const QUERIES = STYLES.flatMap((name) => mediaQueries(readFileSync(name, 'utf8')));
 
 test('each media query stands at the top level, so that none is inside another', () => {
-  const queries = STYLES.map((name) => readFileSync(join(FOLDER, name), 'utf8')).join('\n');
+  const queries = STYLES.map((name) => readFileSync(name, 'utf8')).join('\n');
   expect(QUERIES).toHaveLength(queries.match(/@media/g)?.length ?? 0);
   expect(QUERIES.length).toBeGreaterThan(5);
 });

@@ -61,7 +61,10 @@ const MARK_TEXTS = `((measured) => {
   return [...counts];
 })`;
 /** The looks of texts with enough contrast, which were measured on the same page at earlier addresses, with their numbers. */
-const measuredLooks = new WeakMap<Page, [look: string, count: number][]>();
+const measuredLooks = new WeakMap<Document, [look: string, count: number][]>();
+
+/** A page, or a frame of it. */
+type Document = Pick<Page, 'evaluate'>;
 
 export interface AccessibilityOptions {
   /** Parts of the page that are not checked, as CSS selectors. */
@@ -98,7 +101,7 @@ export async function expectUsable(
 }
 
 /** Fails with what axe finds on the page as it is now, where its impact is serious or critical. */
-export async function expectAccessible(page: Page, options: AccessibilityOptions = {}): Promise<void> {
+export async function expectAccessible(page: Document, options: AccessibilityOptions = {}): Promise<void> {
   const { except = [], withoutRules = [], rules = 'all' } = options;
   // The debugger evaluates it, so that the page's policy does not apply.
   if (await page.evaluate("typeof axe === 'undefined'")) {

@@ -1,4 +1,9 @@
-import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  type CallToolResult,
+  Client,
+  type ClientCapabilities,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
 
 /** The generations of the protocol: with a handshake, and with everything in each request. */
@@ -8,6 +13,7 @@ export interface McpOptions {
   era?: (typeof ERAS)[number];
   /** As in `market,aba`. */
   toolsets?: string;
+  capabilities?: ClientCapabilities;
 }
 
 /** The result of a tool. */
@@ -35,19 +41,19 @@ export async function connectAgent(...[account, options]: Parameters<typeof open
 
 export async function openAgent(
   { baseUrl, key }: { baseUrl: string; key: string },
-  { era = 'legacy', toolsets }: McpOptions = {},
+  { era = 'legacy', toolsets, capabilities }: McpOptions = {},
 ): Promise<Agent> {
   const url = new URL('/mcp', baseUrl);
   if (toolsets) url.searchParams.set('toolsets', toolsets);
-  const client = newClient(era);
+  const client = newClient(era, capabilities);
   await client.connect(
     new StreamableHTTPClientTransport(url, { requestInit: { headers: { 'x-api-key': key } } }),
   );
   return agentOf(client);
 }
 
-export function newClient(era: McpOptions['era'] = 'legacy'): Client {
-  return new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: era } });
+export function newClient(era: McpOptions['era'] = 'legacy', capabilities: ClientCapabilities = {}): Client {
+  return new Client({ name: 'test', version: '1.0.0' }, { capabilities, versionNegotiation: { mode: era } });
 }
 
 export function agentOf(client: Client): Agent {

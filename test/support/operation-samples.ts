@@ -5,7 +5,7 @@ import { csvReport, load, type TestTerm } from './reports.ts';
 
 /** The newest week that `loadKeywords` loads, and the id of a term in it: the first of the site US. */
 const KEYWORD_WEEK = '2026-04-11';
-const KNOWN_WORD = 33;
+export const KNOWN_WORD = 33;
 
 /**
  * Valid requests to every operation, in the form of a body; tests convert them to a query if needed. The demo provider has

@@ -11,6 +11,7 @@ import { limitFreeRequest, type RequestLimits } from '../limits/limits.ts';
 import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
 import { requestsTo, type SendRequest } from '../self-client.ts';
 import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
+import { APPS_EXTENSION, CHART_RESOURCE, readChart, withChart } from './chart.ts';
 import { mountProtocol } from './mount.ts';
 import { PROMPTS, promptText } from './prompts.ts';
 import type { Served } from './protocol.ts';
@@ -110,18 +111,23 @@ function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
   return {
     info: { name: 'souk', title: 'Souk', version: packageVersion() },
     instructions: INSTRUCTIONS,
-    listTools: ({ toolsets, scopes }) => listedTools(toolsets, scopes),
+    extensions: { [APPS_EXTENSION]: {} },
+    listTools: ({ toolsets, scopes }) => listedTools(toolsets, scopes).map(withChart),
     async callTool(caller, name, args, context) {
       const tool = TOOLS.get(name);
       if (!tool || !isIn(tool, caller.toolsets)) return null;
       if (!isInScope(caller.scopes, tool.scopes)) return refusalResult(scopeMissing(tool.scopes));
       return callTool({ ...deps, send, budgetTokens: resultTokens }, caller, tool, args, context);
     },
-    listResources: (caller) => listResources(send, caller, (jobIds) => areKept(deps, jobIds)),
+    listResources: async (caller) => [
+      ...(await listResources(send, caller, (jobIds) => areKept(deps, jobIds))),
+      CHART_RESOURCE,
+    ],
     prompts: PROMPTS,
     promptText,
     resourceTemplates: RESOURCE_TEMPLATES,
-    readResource: (caller, uri) => readResource(send, caller, uri, budgetBytes(resultTokens)),
+    readResource: async (caller, uri) =>
+      readChart(uri) ?? (await readResource(send, caller, uri, budgetBytes(resultTokens))),
   };
 }
 

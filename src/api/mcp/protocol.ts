@@ -21,12 +21,14 @@ import type { Arguments, ListedTool } from './tool.ts';
 export interface Served<Caller> {
   info: { name: string; title: string; version: string };
   instructions: string;
+  /** Extensions of the protocol by name, with their settings. */
+  extensions?: Record<string, Record<string, never>>;
   listTools(caller: Caller): readonly ListedTool[];
   /** @returns null if the caller has no such tool. */
   callTool(caller: Caller, name: string, args: Arguments, context: CallContext): Promise<ToolResult | null>;
   prompts: readonly ListedPrompt[];
-  /** Returns the text of a prompt, or the argument that it lacks; null if it does not exist. */
-  promptText(name: string, values: Record<string, string>): { text: string } | { missing: string } | null;
+  /** Returns the text of a prompt, or what is wrong with its arguments; null if it does not exist. */
+  promptText(name: string, values: Record<string, string>): { text: string } | { problem: string } | null;
   listResources(caller: Caller): Promise<readonly ListedResource[]>;
   resourceTemplates: readonly ResourceTemplate[];
   /** @returns an empty list if the resource does not exist. @throws Error whose message is public. */
@@ -65,6 +67,7 @@ export interface ListedResource {
   mimeType?: string;
   /** Bytes. */
   size?: number;
+  _meta?: Record<string, unknown>;
 }
 
 interface ListedPrompt {
@@ -146,13 +149,14 @@ class StrictServer extends Server {
 }
 
 function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
-  const { info, instructions } = served;
+  const { info, instructions, extensions } = served;
   const kept = { ttlMs: LIST_LIFETIME_MS, cacheScope: 'private' } as const;
   const server = new StrictServer(info, {
     capabilities: {
       tools: { listChanged: false },
       resources: { listChanged: false, subscribe: false },
       prompts: { listChanged: false },
+      ...(extensions ? { extensions } : {}),
     },
     instructions,
     cacheHints: {
@@ -180,7 +184,7 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }) => {
     const found = served.promptText(name, values);
     if (!found) throw invalidParams(`Unknown prompt: ${name.slice(0, 100)}.`);
-    if ('missing' in found) throw invalidParams(`The argument ${found.missing} is required.`);
+    if ('problem' in found) throw invalidParams(found.problem);
     return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text: found.text } }] };
   });
   server.setRequestHandler('resources/list', async () => ({

@@ -41,6 +41,8 @@ export interface ListedTool {
   inputSchema: ObjectSchema;
   outputSchema?: ObjectSchema;
   annotations: ToolAnnotations;
+  /** Facts for programs, which agents do not read. */
+  _meta?: Record<string, unknown>;
 }
 
 export type ObjectSchema = JsonSchema & { type: 'object' };

@@ -6,18 +6,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import { CHART_PATHS } from '../../charts/files.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { projectFile } from '../../platform/project.ts';
 
 const FOLDER = fileURLToPath(projectFile('src/site/assets'));
 
-/** The files of packages: of the API reference, and of charts. */
-const OF_PACKAGES = [
-  'swagger-ui-dist/swagger-ui-bundle.js',
-  'swagger-ui-dist/swagger-ui.css',
-  'uplot/dist/uPlot.iife.min.js',
-  'uplot/dist/uPlot.min.css',
-].map((name) => createRequire(import.meta.url).resolve(name));
+/** The files of the API reference. */
+const OF_REFERENCE = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'].map((name) =>
+  createRequire(import.meta.url).resolve(name),
+);
 
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -43,7 +41,7 @@ type Encoding = keyof typeof ENCODINGS;
 
 /** All assets, read once when the process starts. */
 const ASSETS = new Map<string, Asset>(
-  [...readdirSync(FOLDER).map((name) => join(FOLDER, name)), ...OF_PACKAGES]
+  [...readdirSync(FOLDER).map((name) => join(FOLDER, name)), ...OF_REFERENCE, ...Object.values(CHART_PATHS)]
     .filter((path) => extname(path) in CONTENT_TYPES)
     .map((path) => {
       const bytes = readFileSync(path);

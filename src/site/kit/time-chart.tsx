@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
+import type { ChartScale } from '../../charts/product-series.ts';
 import { type Column, Table } from './table.tsx';
 import { formatterOf } from './words.tsx';
 
 /** A series of values over time, in the order of time. */
 export interface ChartSeries {
   name: string;
-  /** Series of one scale share an axis. A scale `rank` has its lowest value at the top. */
-  scale: 'price' | 'rank' | 'stars' | 'count' | 'percent' | 'index';
+  scale: ChartScale;
   format?: Intl.NumberFormatOptions;
   /** Unix milliseconds and a value; null: no data from this time on. */
   points: readonly (readonly [at: number, value: number | null])[];

@@ -237,7 +237,8 @@ test('lists only results that are still stored', async ({ souk, redis }) => {
   const [lost = '', kept = ''] = jobIds;
   await redis.del(answerKey(souk, lost));
   const { resources } = await agent.client.listResources();
-  expect(resources).toMatchObject([{ uri: `souk://jobs/${kept}/result` }]);
+  const results = resources.map(({ uri }) => uri).filter((uri) => uri.startsWith('souk://'));
+  expect(results).toEqual([`souk://jobs/${kept}/result`]);
 });
 
 test('returns the error of the HTTP endpoint if the list fails', async () => {

@@ -1,4 +1,5 @@
-// Draws charts over time: <figure class="time-chart" data-chart="JSON">, as kit/time-chart.tsx writes it.
+// Draws charts over time: <figure class="time-chart" data-chart="JSON">, as src/site/kit/time-chart.tsx and src/api/mcp/chart/view.js
+// write it.
 
 /** Minutes. */
 const DAY = 1440;
@@ -11,6 +12,12 @@ const NARROW = 480;
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500]
   .flatMap((step) => [step, step * 1e3, step * 1e6])
   .sort((a, b) => a - b);
+/** The same of an axis of days, in seconds: uPlot's own, without parts of a day. */
+const BY_DAY = [
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15],
+  ...[1, 2, 3, 4, 6].map((months) => months * 30),
+  ...[1, 2, 5, 10].map((years) => years * 365),
+].map((days) => days * DAY * 60);
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const NAMES = {
   price: 'Price',
@@ -38,7 +45,8 @@ function read({ series, ...chart }) {
   const last = Math.max(...ends.map(([, one]) => one));
   // A single time is shown in the middle of a week.
   const room = first === last ? 3.5 * DAY : 0;
-  return { ...chart, series: all, from: first - room, to: last + room, last };
+  const isByDay = all.every(({ times }) => times.every((time) => time % DAY === 0));
+  return { ...chart, series: all, from: first - room, to: last + room, last, isByDay };
 }
 
 /** A chart in its figure, with its view and the time that is pointed at. */
@@ -198,7 +206,12 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
       ),
     },
     axes: [
-      { ...axis, grid: { stroke: () => color('--line'), width: 1 }, space: 70 },
+      {
+        ...axis,
+        grid: { stroke: () => color('--line'), width: 1 },
+        space: 70,
+        ...(chart.isByDay ? { incrs: BY_DAY } : {}),
+      },
       ...scales.map((scale, i) => ({
         ...axis,
         scale,
