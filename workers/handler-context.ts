@@ -5,7 +5,7 @@ import {
   type QueuedOperation,
   type Source,
 } from '../src/operations/define.ts';
-import { type Providers, providerOf } from '../src/operations/pools.ts';
+import { type Providers, providerOfSource } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { SoukError } from '../src/platform/errors.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
@@ -86,12 +86,12 @@ export function createHandlerContext(
 type Fetch<Raw> = (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>;
 
 /** Adds the provider to the identity of a source. */
-function ofProvider<Identified extends { identity: string }>(
+function ofProvider<Identified extends Pick<Source, 'identity' | 'provider'>>(
   { providers }: HandlerContextDeps,
   { operation }: HandledJob,
   source: Identified,
 ): Identified {
-  return { ...source, identity: `${providerOf(providers, operation)}/${source.identity}` };
+  return { ...source, identity: `${providerOfSource(providers, operation, source.provider)}/${source.identity}` };
 }
 
 /** Obtains sources of the answer; see `HandlerContext.obtain`. */

@@ -4,7 +4,7 @@ import type { ErrorKind } from '../platform/errors.ts';
 import type { FieldsOf, Records } from './answer-fields.ts';
 import type { ReportsNeeded } from './brand-analytics/keywords.ts';
 import { formOf, withFields, withoutForm } from './params/answer-form.ts';
-import type { PoolName } from './pools.ts';
+import type { PoolName, ProviderKind } from './pools.ts';
 import type { Toolset } from './toolsets.ts';
 
 /** The parts of a request that can carry parameters. */
@@ -61,6 +61,8 @@ export interface Source {
   key: string;
   /** Identifies the upstream request completely: calls with the same identity share one fetch for an hour. */
   identity: string;
+  /** The kind of its data, if the operation joins several. Default: the kind of the operation. */
+  provider?: ProviderKind;
   /** How long its data is kept. Default: one hour. */
   keptForMs?: number;
   /** When upstream refuses, data up to this age is returned as stale, with its age. Default: no data. */

@@ -1,0 +1,3 @@
+import type { HandlersOf } from '../handler.ts';
+
+export const RESEARCH_HANDLERS: HandlersOf<'research'> = {};
