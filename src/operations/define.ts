@@ -74,6 +74,8 @@ export interface Source {
 /** A request that must precede the data request, for a token for example. Its age does not count as the data's age. */
 export interface Preliminary {
   identity: string;
+  /** See `Source.provider`. */
+  provider?: ProviderKind;
   freshForMs: number;
 }
 
@@ -122,10 +124,10 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   /** How long a cached answer stays fresh, if less than an hour. */
   freshForMs?: number;
   /**
-   * The imported reports that the answer uses. The call is refused before units are reserved when a needed week is not
-   * loaded. An answer is shared until one of these reports is imported again.
+   * The imported reports that the answer uses; null if this input needs none. The call is refused before units are
+   * reserved when a needed week is not loaded. An answer is shared until one of these reports is imported again.
    */
-  reports?(input: Input): ReportsNeeded;
+  reports?(input: Input): ReportsNeeded | null;
   /** For an operation whose answer may lack sources that could not be fetched. Other operations need all sources. */
   partial?: PartialAnswer;
   respond: Responder<Input, Raw>;

@@ -86,7 +86,11 @@ function kindsOf({ name }: { name: string }): readonly [ProviderKind, ...Provide
  */
 export function providerOf(providers: Providers, operation: { name: string }): string {
   const [only, ...others] = kindsOf(operation);
-  return others.length === 0 ? providers[only] : kindsOf(operation).map((kind) => providers[kind]).join('+');
+  return others.length === 0
+    ? providers[only]
+    : kindsOf(operation)
+        .map((kind) => providers[kind])
+        .join('+');
 }
 
 /** Returns the provider of one source of an operation. @param kind the kind of its data; default: the first of the operation. */

@@ -21,7 +21,7 @@ const OPTION_NAMES = new Set(Object.keys(OPTIONS));
 const SERIES_NAMES = new Set(Object.keys(SERIES_ARGUMENTS));
 
 /** Groups whose data comes from upstream, not from our own database. */
-const OPEN_GROUPS = new Set(['market', 'trends']);
+const OPEN_GROUPS = new Set(['market', 'trends', 'research']);
 
 /** Parameters that make an answer smaller, the most effective first. */
 const NARROWING = [

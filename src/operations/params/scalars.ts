@@ -87,6 +87,14 @@ export function integer(bounds: { min?: number; max?: number } = {}) {
   return z.preprocess(fromDigits, whole.min(min, fault).max(max, fault));
 }
 
+/** An amount of money of at least 0, as a JSON number or in digits. */
+export function money(max: number) {
+  const fault = problem(`must be an amount from 0 to ${max}`);
+  const decimal = (value: unknown) =>
+    typeof value === 'string' && /^\s*\d{1,16}(\.\d{1,16})?\s*$/.test(value) ? Number(value) : value;
+  return z.preprocess(decimal, z.number(fault).min(0, fault).max(max, fault));
+}
+
 /** 0/1 or true/false. */
 export function boolean() {
   return z.preprocess(fromSwitch, z.boolean(problem('must be 0, 1, true or false')));

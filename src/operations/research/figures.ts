@@ -28,3 +28,40 @@ export const figures = z
     }),
   )
   .describe('Where the figures of the answer come from, by their names');
+
+/** The source and the formula of each figure of an operation, by its name in the answer. */
+export type Formulas = Readonly<Record<string, readonly [source: string, formula: string]>>;
+
+/**
+ * Returns the figures of an answer.
+ * @param dates by source. A figure of several sources has the date of the first of them.
+ * @param own the dates of single figures, by name.
+ */
+export function figuresOf(
+  formulas: Formulas,
+  dates: Readonly<Record<string, string | null>>,
+  own: Readonly<Record<string, string | null>> = {},
+): Figures {
+  const described = Object.entries(formulas).map(([name, [source, formula]]) => {
+    const [first = ''] = source.split(' + ');
+    return [name, { source, date: name in own ? (own[name] ?? null) : (dates[first] ?? null), formula }];
+  });
+  return Object.fromEntries(described) as Figures;
+}
+
+/** Returns the schema of a figure, whose description is its formula. */
+export function figure(formulas: Formulas, name: string) {
+  const formula = formulas[name]?.[1];
+  if (formula === undefined) throw new Error(`${name} has no formula`);
+  return z.number().nullable().describe(formula);
+}
+
+/** Rounds to two digits after the decimal point. */
+export function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** Returns a ratio, rounded to two digits after the decimal point. One division of whole numbers rounds ties exactly. */
+export function ratio(part: number, whole: number): number {
+  return Math.round((100 * part) / whole) / 100;
+}
