@@ -61,6 +61,7 @@ const SUBJECTS: Readonly<Record<(typeof OPERATION_SCOPES)[number], string>> = {
   visuals: 'charts and pictures',
   aba: 'Brand Analytics',
   trends: 'search trends',
+  research: 'joined answers',
 };
 
 /** Returns what scopes allow, in words: "read data; look up products and deals; create batches". */

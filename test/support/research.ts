@@ -48,3 +48,13 @@ export function answersInterest(
       }),
   );
 }
+
+/** Returns the names of the numbers in an answer, such as `products.price`. Entries of lists count as one. */
+export function numbersIn(value: unknown, name = ''): string[] {
+  if (typeof value === 'number') return [name];
+  if (typeof value !== 'object' || value === null) return [];
+  const names = Object.entries(value).flatMap(([field, inner]) =>
+    numbersIn(inner, Array.isArray(value) ? name : name === '' ? field : `${name}.${field}`),
+  );
+  return [...new Set(names)];
+}

@@ -1,9 +1,11 @@
 import { describe, expect } from 'vitest';
+import { queuedOperation } from '../../../src/operations/index.ts';
+import { PART_UNITS } from '../../../src/operations/research/parts.ts';
 import { DAY_MS } from '../../../src/platform/durations.ts';
 import { everyProductWith, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { csvReport, load } from '../../support/reports.ts';
-import { answersInterest, historyBefore, rejecting } from '../../support/research.ts';
+import { answersInterest, historyBefore, numbersIn, rejecting } from '../../support/research.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -123,7 +125,9 @@ test('shares are summed, and products that came or left are named only between t
 
 test('every figure names its source, date and formula', async ({ client, upstream }) => {
   answersInterest(upstream, [[1_772_323_200, 100]]);
-  const { figures } = await dataOf(client, '&trends=1');
+  const data = await dataOf(client, '&trends=1');
+  const { figures } = data;
+  expect(numbersIn(data).filter((name) => !(name in figures))).toEqual([]);
   expect(figures['rank.best']).toEqual({
     source: 'reports',
     date: '2026-03-28',
@@ -169,6 +173,16 @@ test('a keyword that no report has is answered without ranks and products, for o
 });
 
 describe('the parts', () => {
+  test.for([
+    ['aba.word', { wordId: 33 }, PART_UNITS.reports],
+    ['aba.asinreverse', { asins: [A] }, PART_UNITS.reports],
+    ['market.product', { country: 'us', asins: [A] }, PART_UNITS.products],
+    ['trends.interest-over-time', { keyword: 'desk lamp' }, PART_UNITS.trends],
+  ] as const)('have the price of %s', ([name, sent, units]) => {
+    const operation = queuedOperation(name);
+    expect(operation?.price.quote(operation.params.parse(sent))).toBe(units);
+  });
+
   test('cost as much as single calls, and the sum is stated before', async ({ client, upstream }) => {
     answersInterest(upstream, [[1_772_323_200, 100]]);
     const path = `${KEYWORD}?country=us&keyword=desk+lamp&trends=1`;
@@ -258,10 +272,10 @@ test.for([
   ['country=us&keyword=x&weeks=105', 'weeks', 'must be an integer from 1 to 104, got 105'],
   ['country=us&keyword=x&trends=maybe', 'trends', 'must be 0, 1, true or false'],
   [`country=us&keyword=${'x'.repeat(101)}&trends=1`, 'trends', 'more than 100 characters'],
-])('%s is refused by the name %s', async ([query, parameter, problem], { client }) => {
+] as const)('%s is refused by the name %s', async ([query, parameter, problem], { client }) => {
   const { status, json } = await client.get(`${KEYWORD}?${query}`);
   expect([status, json.code]).toEqual([400, 'VALIDATION_FAILED']);
-  expect(json.metadata.errors).toEqual([{ parameter, problem: expect.stringContaining(problem) }]);
+  expect(json.metadata?.errors).toEqual([{ parameter, problem: expect.stringContaining(problem) }]);
   expect(await unitsUsed(client)).toBe(0);
 });
 
@@ -270,7 +284,7 @@ test('an unknown field of a body is refused with the nearest known one, and one 
 }) => {
   const { status, json } = await client.post(KEYWORD, { country: 'us', keyword: 'desk lamp', week: 3 });
   expect(status).toBe(400);
-  expect(json.metadata.errors).toEqual([
+  expect(json.metadata?.errors).toEqual([
     { parameter: 'week', problem: expect.stringContaining('did you mean weeks?') },
   ]);
   expect((await client.get(`${KEYWORD}?country=us&keyword=desk+lamp&week=3`)).status).toBe(200);

@@ -31,6 +31,9 @@ export const OPERATION_NAMES = [
   'aba.wordhistory',
   'aba.wordgoods',
   'aba.asinreverse',
+  'research.keyword',
+  'research.product',
+  'research.compare',
 ] as const;
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
@@ -143,6 +146,14 @@ export interface Methods {
     /** Lists the sites that have brand analytics, with their loaded weeks. Free. */
     countries: FreeWithoutParams<Schemas['AbaCountriesParams'], Schemas['AbaCountriesData']>;
   };
+  research: {
+    /** Joins the weekly ranks of a keyword, its most-clicked products with their present values, and its search trend. Units: 1 for the reports, 1 for each of the three products, 1 with trends. */
+    keyword: Call<Schemas['ResearchKeywordParams'], Schemas['ResearchKeywordData']>;
+    /** Joins price, sales rank, keywords, fees and profit of a product. Units: 1 for the product, 1 for the reports of a site that has them. */
+    product: Call<Schemas['ResearchProductParams'] & Schemas['Site'], Schemas['ResearchProductData']>;
+    /** Compares price, sales rank, offers and rating of 2 to 10 products day by day. Units: 1 per ASIN. */
+    compare: Call<Schemas['ResearchCompareParams'] & Schemas['Site'], Schemas['ResearchCompareData']>;
+  };
   account: {
     /** Returns the account's quota and the wallet of the next call. Free. */
     quota: FreeWithoutParams<Schemas['AccountQuotaParams'], Schemas['AccountQuotaData']>;
@@ -234,7 +245,7 @@ export interface Methods {
     ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
   };
   keys: {
-    /** Lists the API keys of the account, newest first. */
+    /** Lists the API keys and connections of the account, newest first. */
     list: Plain<Schemas['ApiKeys']>;
     /** Creates an API key, and returns it this once. */
     create: FreeWithoutParams<Schemas['KeysCreateParams'], Schemas['NewApiKey']>;
@@ -242,7 +253,7 @@ export interface Methods {
     get: OfId<Schemas['ApiKey']>;
     /** Updates the given settings of an API key. */
     update: OfIdWith<Schemas['KeysUpdateParams'], Schemas['ApiKey']>;
-    /** Revokes an API key. */
+    /** Revokes an API key or a connection. */
     revoke: OfId<Schemas['ApiKey']>;
   };
   audit: {
@@ -278,6 +289,9 @@ export interface OperationData {
   'aba.wordhistory': Schemas['AbaWordhistoryData'];
   'aba.wordgoods': Schemas['AbaWordgoodsData'];
   'aba.asinreverse': Schemas['AbaAsinreverseData'];
+  'research.keyword': Schemas['ResearchKeywordData'];
+  'research.product': Schemas['ResearchProductData'];
+  'research.compare': Schemas['ResearchCompareData'];
 }
 
 /** How a method is called; `takes` says whether it has parameters, `entries` is the field with the entries of a list. */
@@ -309,6 +323,9 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'aba.wordHistory': ['GET', '/api/aba/word/{wordId}/history', 45, 'charged', 'params'],
   'aba.wordGoods': ['GET', '/api/aba/word/{wordId}/goods', 45, 'charged', 'params'],
   'aba.asinReverse': ['POST', '/api/aba/asin-reverse', 45, 'charged', 'params'],
+  'research.keyword': ['POST', '/api/research/keyword', 75, 'charged', 'params'],
+  'research.product': ['POST', '/api/research/product', 75, 'charged', 'params'],
+  'research.compare': ['POST', '/api/research/compare', 75, 'charged', 'params'],
   'account.quota': ['GET', '/api/quota', 30, 'always', 'params'],
   'market.chartUrl': ['GET', '/api/market/charturl', 30, 'always', 'params'],
   'retail.imageUrl': ['GET', '/api/retail/imageurl', 30, 'always', 'params'],
