@@ -174,6 +174,7 @@ function boughtWith(leaf: number, asin: string): string[] {
   return neighbours.map((near, i) => asinOfLeaf(near, hash('with', asin, i) % 60));
 }
 
+/** Returns the videos of a product. */
 export function videosOf({ asin, title, brand, imageName }: ProductSketch): Record<string, unknown>[] {
   return Array.from({ length: hash('videos', asin) % 3 }, (_, i) => ({
     title: `${title}, part ${i + 1}`,

@@ -13,8 +13,8 @@ import {
   timesBetween,
 } from './beats.ts';
 import { type Leaf, leafAt } from './categories.ts';
-import { demandAt } from './popularity.ts';
 import { curveAt, fraction, fractionOf, hashOf, plus, stateAfter } from './random.ts';
+import { demandAt } from './seasons.ts';
 import { SELLER_COUNT } from './sellers.ts';
 
 /** Index time begins with a year. */

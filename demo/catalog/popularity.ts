@@ -1,9 +1,9 @@
 import { DAY } from '../minutes.ts';
 import type { AsinFacts } from './asins.ts';
 import { type Beat, beatOf, lastBeat, timeOf } from './beats.ts';
-import type { Season } from './categories.ts';
 import { type Market, marketOf, priceAt, YEAR_MINUTES } from './market.ts';
 import { curveAt, fractionOf, hash, plus, stateAfter } from './random.ts';
+import { demandAt } from './seasons.ts';
 
 const MONTH = 30 * DAY;
 /** The families are first seen after this index time. */
@@ -119,18 +119,4 @@ export function monthlySoldAt(popularity: Popularity, minutes: number): number |
 /** Returns the sales of a month. */
 function salesOf(rank: number): number {
   return 200_000 / rank ** 0.8;
-}
-
-/** The share of the year at which a season's demand is highest, and how much it swings. */
-const SEASONS: Record<Season, { peak: number; swing: number }> = {
-  even: { peak: 0, swing: 0 },
-  summer: { peak: 0.52, swing: 0.5 },
-  winter: { peak: 0.02, swing: 0.35 },
-  gifts: { peak: 0.94, swing: 0.45 },
-};
-
-/** Returns the demand, around 1. @param years since the beginning of a year. */
-export function demandAt(season: Season, years: number): number {
-  const { peak, swing } = SEASONS[season];
-  return 1 + swing * Math.cos(2 * Math.PI * (years - peak));
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { allLeaves, type Leaf } from '../catalog/categories.ts';
-import { demandAt } from '../catalog/popularity.ts';
 import { fraction, hash } from '../catalog/random.ts';
+import { demandAt } from '../catalog/seasons.ts';
 
 const YEAR_SECONDS = 31_557_600;
 const WEEK_SECONDS = 604_800;

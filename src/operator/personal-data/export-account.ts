@@ -23,10 +23,7 @@ const OF_KEYS = (owner: string) =>
   `key_id in (select id from api_keys where ${owner} and purpose = 'customer')`;
 /** Secrets of the authorization server, and what it needs to continue. */
 const TOKENS = ['id', 'payload', 'grant_id', 'user_code', 'uid'];
-const TOKEN_KEY = [
-  ['kind', 'text'],
-  ['id', 'bytea'],
-] as const;
+const TOKEN_KEY = { kind: 'text', id: 'bytea' };
 const OF_MESSAGES = 'select id from outbox where account_id = $1';
 
 /**
@@ -62,7 +59,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   connections: {
     exported: { section: 'connections', omit: ['grant_id'] },
     erasure: 'deleted',
-    key: [['key_id', 'bigint']],
+    key: { key_id: 'bigint' },
     where: OF_KEYS('account_id = $1'),
   },
   api_keys: {
@@ -226,7 +223,7 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: {
       kept: 'connections belong to their account; they are revoked, and who connected is forgotten',
     },
-    key: [['key_id', 'bigint']],
+    key: { key_id: 'bigint' },
     where: OF_KEYS(OF_PERSON),
   },
   api_keys: {
