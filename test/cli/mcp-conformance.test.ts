@@ -6,7 +6,7 @@ import {
   expectPassed,
   REVISIONS,
   scenariosOf,
-} from '../support/conformance.ts';
+} from '../support/protocol-suite.ts';
 import { words } from '../support/words.ts';
 
 // Results of the client scenarios of the public conformance suite, with a host that starts the command `mcp`.

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { freePort } from '../../../src/platform/embedded/server-process.ts';
-import { checksOf, expectComplete, expectPassed, REVISIONS } from '../../support/conformance.ts';
+import { checksOf, expectComplete, expectPassed, REVISIONS } from '../../support/protocol-suite.ts';
 import { signedIn } from '../../support/customer.ts';
 import { ALLOWED, ask, registerProgram } from '../../support/oauth-program.ts';
 import { test } from '../../support/souk-test.ts';

@@ -10,7 +10,7 @@ import {
   REVISIONS,
   type Revision,
   scenariosOf,
-} from '../../support/conformance.ts';
+} from '../../support/protocol-suite.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { words } from '../../support/words.ts';

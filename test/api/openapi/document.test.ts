@@ -66,6 +66,10 @@ test('three paths need no key, and a key has three places', () => {
     keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
     bearer: { type: 'http', scheme: 'bearer' },
     keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
+    oauth: {
+      type: 'oauth2',
+      flows: { authorizationCode: { tokenUrl: '/oauth/token', scopes: { read: expect.any(String) } } },
+    },
   });
 });
 
