@@ -54,7 +54,7 @@ async function callWithMcpc(folder: string, { url }: Service, { env }: Person): 
   await mcpc('connect', `${url}/mcp`, '@souk');
   try {
     expectIn(await mcpc('--json', '@souk', 'tools-list'), LISTED);
-    expectIn(await mcpc('--json', '@souk', 'tools-call', CALLED), IN_ANSWER);
+    expectIn(await mcpc('--json', '@souk', 'tools-call', CALLED, '{}'), IN_ANSWER);
   } finally {
     await mcpc('@souk', 'close');
   }
@@ -127,6 +127,7 @@ function createOAuthProvider(): OAuthClientProvider & { opened: string } {
   const kept: {
     client?: ReturnType<OAuthClientProvider['clientInformation']>;
     tokens?: ReturnType<OAuthClientProvider['tokens']>;
+    discovery?: ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>;
     verifier?: string;
   } = {};
   return {
@@ -145,6 +146,8 @@ function createOAuthProvider(): OAuthClientProvider & { opened: string } {
     redirectToAuthorization(address) {
       this.opened = address.href;
     },
+    saveDiscoveryState: (discovery) => void (kept.discovery = discovery),
+    discoveryState: () => kept.discovery,
     saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
     codeVerifier: () => kept.verifier ?? '',
   };
