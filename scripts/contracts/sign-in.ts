@@ -31,9 +31,7 @@ const IN_ANSWER = 'nextCallRejectReason';
 /** npx may have to fetch the program first. */
 const CONNECT_MS = 300_000;
 
-function signedIn(
-  use: (folder: string, service: Service, person: Person) => Promise<void>,
-): Contract {
+function signedIn(use: (folder: string, service: Service, person: Person) => Promise<void>): Contract {
   return async (folder, service) => {
     const person = await openPerson(folder, service);
     try {
@@ -140,15 +138,23 @@ function createOAuthProvider(): OAuthClientProvider & { opened: string } {
       grant_types: ['authorization_code', 'refresh_token'],
     },
     clientInformation: () => kept.client,
-    saveClientInformation: (client) => void (kept.client = client),
+    saveClientInformation(client) {
+      kept.client = client;
+    },
     tokens: () => kept.tokens,
-    saveTokens: (tokens) => void (kept.tokens = tokens),
+    saveTokens(tokens) {
+      kept.tokens = tokens;
+    },
     redirectToAuthorization(address) {
       this.opened = address.href;
     },
-    saveDiscoveryState: (discovery) => void (kept.discovery = discovery),
+    saveDiscoveryState(discovery) {
+      kept.discovery = discovery;
+    },
     discoveryState: () => kept.discovery,
-    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
+    saveCodeVerifier(verifier) {
+      kept.verifier = verifier;
+    },
     codeVerifier: () => kept.verifier ?? '',
   };
 }

@@ -1,12 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import {
-  checksOf,
-  expectComplete,
-  expectPassed,
-  REVISIONS,
-  scenariosOf,
-} from '../support/protocol-suite.ts';
+import { checksOf, expectComplete, expectPassed, REVISIONS, scenariosOf } from '../support/protocol-suite.ts';
 import { words } from '../support/words.ts';
 
 // Results of the client scenarios of the public conformance suite, with a host that starts the command `mcp`.

@@ -264,7 +264,10 @@ test.for([
   ['of two apps', ['cursor://anysphere.cursor-mcp/oauth/callback', 'grokbot://mcp/oauth/callback']],
   ['with a script', ['javascript:alert(1)']],
   ['without TLS elsewhere', ['http://notebook.example/callback']],
-  ['without TLS elsewhere, next to one that is fit', ['https://notebook.example/a', 'http://notebook.example/b']],
+  [
+    'without TLS elsewhere, next to one that is fit',
+    ['https://notebook.example/a', 'http://notebook.example/b'],
+  ],
   ['that is none', ['callback']],
 ] as const)('a registration with an address of return %s is refused', async ([_, addresses], { baseUrl }) => {
   const { status, body } = await register(baseUrl, { client_name: 'Notebook', redirect_uris: addresses });

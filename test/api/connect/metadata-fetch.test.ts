@@ -1,4 +1,4 @@
-import { onTestFinished, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { KNOWN_CLIENTS } from '../../../src/api/connect/known-clients.ts';
 import { createMetadataFetch } from '../../../src/api/connect/metadata-fetch.ts';
 import { createAddressGuard } from '../../../src/outbox/webhooks/address-guard.ts';
@@ -10,17 +10,22 @@ const withoutNames = createMetadataFetch(
   }),
 );
 
-test.each(Object.keys(KNOWN_CLIENTS))('the document %s that cannot be fetched is the known one', async (address) => {
-  const document = (await (await withoutNames(address)).json()) as { client_id: string };
-  expect(document).toEqual(KNOWN_CLIENTS[address]);
-  expect(document.client_id).toBe(address);
-});
+test.each(Object.keys(KNOWN_CLIENTS))(
+  'the document %s that cannot be fetched is the known one',
+  async (address) => {
+    const document = (await (await withoutNames(address)).json()) as { client_id: string };
+    expect(document).toEqual(KNOWN_CLIENTS[address]);
+    expect(document.client_id).toBe(address);
+  },
+);
 
 test('the copies of documents lead only to their vendors and to the machine of the person', () => {
   for (const [address, document] of Object.entries(KNOWN_CLIENTS)) {
     const { redirect_uris: addresses } = document as { redirect_uris: readonly string[] };
     for (const one of addresses)
-      expect([new URL(address).host, 'localhost', '127.0.0.1', '127.0.0.1:33418']).toContain(new URL(one).host);
+      expect([new URL(address).host, 'localhost', '127.0.0.1', '127.0.0.1:33418']).toContain(
+        new URL(one).host,
+      );
   }
 });
 

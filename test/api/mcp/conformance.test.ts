@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { mountProtocol } from '../../../src/api/mcp/mount.ts';
+import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import {
   type Check,
   checksOf,
@@ -11,7 +12,6 @@ import {
   type Revision,
   scenariosOf,
 } from '../../support/protocol-suite.ts';
-import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { words } from '../../support/words.ts';
 
@@ -90,7 +90,15 @@ test('the lists here have every server scenario of the suite', () =>
 async function run(url: string): Promise<Record<Revision, Map<string, Check[]>>> {
   const results = {} as Record<Revision, Map<string, Check[]>>;
   for (const revision of REVISIONS)
-    results[revision] = await checksOf(['server', '--suite', 'all', '--spec-version', revision, '--url', url]);
+    results[revision] = await checksOf([
+      'server',
+      '--suite',
+      'all',
+      '--spec-version',
+      revision,
+      '--url',
+      url,
+    ]);
   return results;
 }
 

@@ -93,7 +93,10 @@ async function renewed(env: NodeJS.ProcessEnv, used: SignedIn): Promise<SignedIn
   try {
     const stored = readLogin(env);
     const isRenewed =
-      stored && 'accessToken' in stored && stored.baseUrl === used.baseUrl && stored.accessToken !== used.accessToken;
+      stored &&
+      'accessToken' in stored &&
+      stored.baseUrl === used.baseUrl &&
+      stored.accessToken !== used.accessToken;
     if (isRenewed) return stored;
     const login = { baseUrl: used.baseUrl, ...(await renewTokens(used.baseUrl, used.refreshToken)) };
     writeLogin(env, login);

@@ -39,14 +39,12 @@ export async function signIn(baseUrl: string, { say, sleep, signal }: Waiting): 
   let intervalMs = (body.interval ?? USUAL_INTERVAL_SECONDS) * 1000;
   for (let leftMs = (body.expires_in ?? 0) * 1000; leftMs > 0; leftMs -= intervalMs) {
     await sleep(intervalMs, signal);
-    const answer = await post(
-      server.token_endpoint,
-      { grant_type: DEVICE_CODE, device_code },
-      signal,
-    ).catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      return null;
-    });
+    const answer = await post(server.token_endpoint, { grant_type: DEVICE_CODE, device_code }, signal).catch(
+      (error: unknown) => {
+        if (signal.aborted) throw error;
+        return null;
+      },
+    );
     if (answer?.status === 200) return tokensOf(answer.body);
     const { error = '' } = answer?.body ?? {};
     // A server that does not answer is asked less often.
@@ -65,7 +63,8 @@ export async function renewTokens(baseUrl: string, refreshToken: string): Promis
     refresh_token: refreshToken,
   });
   if (status === 200) return tokensOf(body);
-  if (body.error === 'invalid_grant') throw new AuthenticationError(SIGN_IN_AGAIN, { code: '4001', status: 401 });
+  if (body.error === 'invalid_grant')
+    throw new AuthenticationError(SIGN_IN_AGAIN, { code: '4001', status: 401 });
   throw refusedBy(baseUrl, body);
 }
 
@@ -99,7 +98,9 @@ interface Answers {
 }
 
 async function serverOf(baseUrl: string, signal?: AbortSignal): Promise<Answers> {
-  const { status, body } = await send(`${baseUrl}/.well-known/oauth-authorization-server`, { ...(signal && { signal }) });
+  const { status, body } = await send(`${baseUrl}/.well-known/oauth-authorization-server`, {
+    ...(signal && { signal }),
+  });
   if (status === 200 && typeof body.device_authorization_endpoint === 'string') return body as Answers;
   throw new Error(
     `${baseUrl} does not let commands sign in${body.msg ? `: ${body.msg}` : '.'} Run "souk-client login --key" to store a key.`,
