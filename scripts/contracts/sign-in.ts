@@ -99,7 +99,7 @@ async function expectCalls(client: Client): Promise<void> {
 
 async function callWithSdk(_folder: string, { url }: Service, person: Person): Promise<void> {
   const provider = createOAuthProvider();
-  for (const mode of ['legacy', 'auto'] as const) {
+  for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
     const connect = async () => {
       const client = new Client({ name: 'contracts', version: '1.0.0' }, { versionNegotiation: { mode } });
       const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider: provider });
