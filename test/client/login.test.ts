@@ -91,7 +91,7 @@ test('a person who refuses leaves the command without a login', async ({ souk, b
   await expect(user.run('quota')).rejects.toThrow('Run "souk-client login"');
 });
 
-test('a code that nobody enters in time expires', async ({ ownSouk, user }) => {
+test('a code that is not entered in time expires', async ({ ownSouk, user }) => {
   const { baseUrl } = ownSouk.clientOf('');
   const waiting = user.run(`login --url ${baseUrl}`, async () => ownSouk.clock.advance(60_000));
   await expect(waiting).rejects.toThrow('The code has expired. Run the same command again.');

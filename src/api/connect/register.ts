@@ -105,7 +105,7 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
   scope.get(jwks, handOver);
 }
 
-/** A client that names no scope of this service asks for those that clients are told to ask for. Claude may name one of its own. */
+/** A client that names no scope of this service asks for those of its metadata. Claude may name a scope of its own. */
 function addScope({ raw, query }: FastifyRequest): void {
   const { scope = '' } = query as { scope?: string | string[] };
   // The authorization server refuses repeated parameters.

@@ -148,7 +148,8 @@ export function openApiDocument() {
           type: 'oauth2',
           description:
             'The access token of a connection, which a person has allowed. `/.well-known/oauth-authorization-server` describes the ' +
-            'server: programs register there or by a client id metadata document, with PKCE (S256) and without a secret',
+            'server: programs register there or by a client id metadata document, with PKCE (S256) and without a secret. Tokens are opaque: ' +
+            'they are no JSON Web Tokens, to which RFC8725 applies',
           flows: {
             authorizationCode: {
               authorizationUrl: CONNECT_ROUTES.authorization,

@@ -268,7 +268,7 @@ test.for([
     'without TLS elsewhere, next to one that is fit',
     ['https://notebook.example/a', 'http://notebook.example/b'],
   ],
-  ['that is none', ['callback']],
+  ['without a scheme', ['callback']],
 ] as const)('a registration with an address of return %s is refused', async ([_, addresses], { baseUrl }) => {
   const { status, body } = await register(baseUrl, { client_name: 'Notebook', redirect_uris: addresses });
   expect([status, body]).toEqual([
@@ -277,7 +277,7 @@ test.for([
   ]);
 });
 
-test('the address of an app is left out of a registration that has others, and nobody is sent there', async ({
+test('the address of an app is left out of a registration that has others, and the browser is never sent there', async ({
   souk,
   baseUrl,
 }) => {
