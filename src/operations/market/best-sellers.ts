@@ -3,6 +3,7 @@ import { indexTime, largeId, pagination, SCHEMA_NAMES, site } from '../answers.t
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/lists.ts';
+import { isoTimes } from '../products/decode-product.ts';
 import { isRecord, request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, integerOf, oneOfNumbers } from '../params/scalars.ts';
 
@@ -76,6 +77,10 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
       `bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`,
       bestSellersIn,
     ),
+  toolData(data) {
+    const list = data.bestSellersList as BestSellersList;
+    return { ...data, bestSellersList: { ...list, ...isoTimes(list, ['lastUpdate']) } };
+  },
   table: {
     columns: () => ['asin'],
     rows: ({ bestSellersList }) => (bestSellersList as BestSellersList).asinList.map((asin) => ({ asin })),
