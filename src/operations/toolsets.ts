@@ -31,12 +31,11 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'research_screen',
   'market_get_product',
   'market_search_products',
-  'market_get_best_sellers',
   'market_get_seller',
   'aba_search_keywords',
   'aba_get_word_detail',
-  'aba_reverse_asin',
   'web_trends_interest_over_time',
+  'web_trends_related_queries',
   'market_get_quota',
   'jobs_get_result',
 ];

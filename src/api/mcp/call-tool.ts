@@ -136,7 +136,8 @@ async function called(
     answer = last;
   }
   if (answer.status === 202 && tool.follows === 'job') return jobResult(await dataOf(answer), call);
-  const answered = answer.status === 200 ? await answeredBy(deps, caller, tool, args, request.parameters) : null;
+  const answered =
+    answer.status === 200 ? await answeredBy(deps, caller, tool, args, request.parameters) : null;
   return resultOf(
     answer,
     contextOf(deps, caller, tool, {

@@ -121,7 +121,13 @@ function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
         const tool = TOOLS.get(called.name);
         if (!tool) return null;
         if (!isInScope(caller.scopes, tool.scopes)) throw scopeMissing(tool.scopes);
-        return await callTool({ ...deps, send, budgetTokens: resultTokens }, caller, tool, called.args, context);
+        return await callTool(
+          { ...deps, send, budgetTokens: resultTokens },
+          caller,
+          tool,
+          called.args,
+          context,
+        );
       } catch (error) {
         if (error instanceof SoukError) return refusalResult(error);
         throw error;

@@ -1,8 +1,8 @@
+import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords.ts';
 import { jsonAnswerOf, type Operation, type Route } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
-import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords.ts';
-import type { JsonSchema } from '../../operations/params/request.ts';
 import { SITES } from '../../operations/params/domain.ts';
+import type { JsonSchema } from '../../operations/params/request.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { type DocumentedParameter, isAlwaysRequired, isStrict, parametersOf } from '../openapi/parameters.ts';
 import { scopesOfOperation } from '../plugins/authentication.ts';
@@ -88,7 +88,10 @@ function toolOf(operation: Operation): Tool {
       const sent = withSite(withoutNulls(args), site);
       // These operations refuse unknown fields themselves.
       if (!isStrict(params) && !hasFilters) refuseUnknown(sent, known, shown);
-      return requestOf(route, names.includes('decode') ? withDecode(sent, operation) : withoutDecode(sent, operation));
+      return requestOf(
+        route,
+        names.includes('decode') ? withDecode(sent, operation) : withoutDecode(sent, operation),
+      );
     },
     pricedBy: 'address',
   };
@@ -107,7 +110,10 @@ function withDecode(args: Arguments, { toolDefaults = {} }: Operation): Argument
   }
   const level = sent.detailLevel ?? detailLevel;
   // Tools decode the few values of this level themselves, so that they keep their names.
-  const isNamed = level === 'summary' && sent.decode === undefined && !/\b(?:statistics|history)\b/.test(String(sent.fields));
+  const isNamed =
+    level === 'summary' &&
+    sent.decode === undefined &&
+    !/\b(?:statistics|history)\b/.test(String(sent.fields));
   return { ...toolDefaults, ...(isNamed ? {} : { decode: decodes }), ...sent };
 }
 
@@ -125,7 +131,8 @@ function inputOf(operation: Operation, parameters: readonly DocumentedParameter[
   const site = siteParameterIn(parameters.map(({ name }) => name));
   for (const parameter of parameters) {
     const { name, description, schema, spread } = parameter;
-    if (name === 'decode') continue;
+    // Tools have `from` and `to` instead of a range in Unix milliseconds, which they accept, too.
+    if (name === 'decode' || name === 'dateRange') continue;
     const shown = name === site && site !== 'geo' ? 'country' : name;
     if (isAlwaysRequired(parameter) && !spread) required.push(shown);
     if (spread) Object.assign(properties, compactFilters(schema));

@@ -20,12 +20,8 @@ export const PARSED_BYTES = 2_097_152;
 export const DIVISIBLE_BYTES = 67_108_864;
 
 const partSchema = z.object({
-  path: text({ maxLength: 300 })
-    .default('')
-    .describe('Part of the answer, such as products.0.offers'),
-  offset: integer({ min: 0 })
-    .default(0)
-    .describe('First entry of the list at path'),
+  path: text({ maxLength: 300 }).default('').describe('Part of the answer, such as products.0.offers'),
+  offset: integer({ min: 0 }).default(0).describe('First entry of the list at path'),
   fields: z
     .array(text({ maxLength: 100 }), 'must be a list of names')
     .max(50)

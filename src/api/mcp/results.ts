@@ -1,5 +1,5 @@
-import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
 import { isRecord } from '../../operations/params/request.ts';
+import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
 import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { errorBody } from '../../results/envelope.ts';
@@ -50,12 +50,12 @@ export interface Form {
   series: SeriesLimits;
 }
 
-/** The fewest bytes of JSON in a token: answers full of numbers have as few. */
-const BYTES_PER_TOKEN = 2;
+/** The fewest bytes of JSON in a token: lists of ids and times have as few. */
+const BYTES_PER_TOKEN = 1.5;
 
 /** Returns the bytes of a slice that has at most so many tokens. */
 export function sliceBytes(tokens: number): number {
-  return tokens * BYTES_PER_TOKEN;
+  return Math.floor(tokens * BYTES_PER_TOKEN);
 }
 
 /** Converts an answer of the gateway to a tool's result: the data, or an outline with a link to the complete answer. */
@@ -87,7 +87,8 @@ function fits({ content: [first] }: ToolResult, { budgetTokens }: ResultContext)
 
 /** Returns the largest answer that is parsed. It is larger if the data become much shorter: some points of histories, or other units. */
 function readableBytes({ form }: ResultContext): number {
-  const isShortened = form && (form.toolData || Object.values(form.series).some((limit) => limit !== undefined));
+  const isShortened =
+    form && (form.toolData || Object.values(form.series).some((limit) => limit !== undefined));
   return isShortened ? PARSED_BYTES : INLINE_LIMIT_BYTES;
 }
 
@@ -156,7 +157,8 @@ async function outlined(data: unknown, bytes: number | null, context: ResultCont
   const outline = parseJson(outlineOf(data, (text) => tokensIn(text) <= budgetTokens / 2));
   const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
   const hasParts = jobId !== undefined && (bytes === null || bytes <= DIVISIBLE_BYTES);
-  const less = tool.narrowing.length > 0 ? `request less with ${tool.narrowing.join(', ')}` : 'request fewer items';
+  const less =
+    tool.narrowing.length > 0 ? `request less with ${tool.narrowing.join(', ')}` : 'request fewer items';
   const cost = tool.price === '0' ? 'free' : `a new call, units: ${tool.price}`;
   const parts = hasParts ? 'nextStep returns parts by path, offset and fields, free of charge. Or ' : '';
   const slices = resource ? `, or read ${resource} in slices` : '';

@@ -58,7 +58,9 @@ function readersOf(records: readonly Row[]): readonly Reader[] | null {
 }
 
 function readersOfField(name: string, records: readonly Row[]): readonly Reader[] {
-  const values = records.map((record) => record[name]).filter((value) => value !== null && value !== undefined);
+  const values = records
+    .map((record) => record[name])
+    .filter((value) => value !== null && value !== undefined);
   const inner = values.length > 0 && values.every(isRecord) ? readersOf(values) : null;
   if (inner) {
     return inner.map(({ column, cell }) => ({
@@ -72,7 +74,8 @@ function readersOfField(name: string, records: readonly Row[]): readonly Reader[
     return [
       {
         column: { [name]: columns.map(({ column }) => column) },
-        cell: (record) => (record[name] as Row[] | null | undefined)?.map((entry) => cellsOf(entry, columns)) ?? null,
+        cell: (record) =>
+          (record[name] as Row[] | null | undefined)?.map((entry) => cellsOf(entry, columns)) ?? null,
       },
     ];
   }

@@ -86,16 +86,25 @@ export function searchTools(scopes: KeyScopes, args: Arguments, budgetTokens: nu
     .map((tool) => ({ tool, score: scoreOf(tool, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
+  const least = (found[0]?.score ?? 0) * NEAR;
   const tools: object[] = [];
   let left = budgetTokens - ABOUT_SEARCH_TOKENS;
-  for (const { tool } of found.slice(0, limit)) {
+  for (const { tool } of found.slice(0, limit).filter(({ score }) => score >= least)) {
     const entry = entryOf(tool);
     left -= tokensIn(JSON.stringify(entry));
     if (left >= 0) tools.push(entry);
   }
-  const others = (found.length > 0 ? found.map(({ tool }) => tool) : allowed).map(({ listed }) => listed.name);
-  return structured({ tools, others: others.slice(tools.length, found.length > 0 ? tools.length + MOST_FOUND : undefined) });
+  const others = (found.length > 0 ? found.map(({ tool }) => tool) : allowed).map(
+    ({ listed }) => listed.name,
+  );
+  return structured({
+    tools,
+    others: others.slice(tools.length, found.length > 0 ? tools.length + MOST_FOUND : undefined),
+  });
 }
+
+/** A tool is shown with its schema if its score is at least this part of the best one. */
+const NEAR = 0.6;
 
 /** Tokens of a result beside its tools. */
 const ABOUT_SEARCH_TOKENS = 1_000;
@@ -129,16 +138,22 @@ function weightsOf({ listed: { name, inputSchema }, summary, toolset }: Tool): R
 }
 
 function scoreOf(tool: Tool, words: readonly string[]): number {
-  const weights = WORDS.get(tool);
-  return words.reduce((sum, word) => {
+  const found = words.flatMap((word) => {
+    const weight = WORDS.get(tool)?.get(word);
     const rarity = Math.log(1 + WORDS.size / (FREQUENCIES.get(word) ?? WORDS.size));
-    return sum + (weights?.get(word) ?? 0) * rarity;
-  }, 0);
+    return weight === undefined ? [] : [weight * rarity];
+  });
+  // A tool with all words is better than one with a single word in its name.
+  return (found.reduce((sum, score) => sum + score, 0) * found.length) / words.length;
 }
 
 /** Returns the stems of the words of a text, each once: `bestSellers` has two. */
 function wordsOf(source: string): string[] {
-  const words = source.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const words =
+    source
+      .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+      .toLowerCase()
+      .match(/[a-z0-9]{3,}/g) ?? [];
   return [...new Set(words.map((word) => stemmer(word)))];
 }
 
@@ -156,8 +171,13 @@ export function calledTool(scopes: KeyScopes, given: Arguments): { name: string;
   const { name: _, arguments: __, ...options } = given;
   if (TOOLS.has(name)) return { name, args: { ...options, ...own } };
   const known = [...TOOLS.values()].filter((tool) => isInScope(scopes, tool.scopes));
-  const near = didYouMean(name, known.map(({ listed }) => listed.name));
-  throw invalidParameters([{ parameter: 'name', problem: `is not a tool${near || '; tools_search finds tools'}` }]);
+  const near = didYouMean(
+    name,
+    known.map(({ listed }) => listed.name),
+  );
+  throw invalidParameters([
+    { parameter: 'name', problem: `is not a tool${near || '; tools_search finds tools'}` },
+  ]);
 }
 
 /** Parses the arguments of one of these tools. @throws SoukError VALIDATION_FAILED. */

@@ -116,7 +116,10 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
   toolData(data, input) {
     if (formOf(input).fields) return data;
-    const rows = (data.rows as Row[]).map(({ goods, ...row }) => ({ ...row, asins: goods.map(({ asin }) => asin) }));
+    const rows = (data.rows as Row[]).map(({ goods, ...row }) => ({
+      ...row,
+      asins: goods.map(({ asin }) => asin),
+    }));
     return { ...data, rows };
   },
   table: {

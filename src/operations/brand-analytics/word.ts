@@ -46,7 +46,7 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId }) => oneSource(`aba/word/${wordId}`),
   toolData({ current, ...data }) {
-    if (!isRecord(current)) return data;
+    if (!isRecord(current)) return { ...data, current };
     // The products of the latest week are in goods, with their titles.
     const { goods: _, wordId: __, keyword: ___, ...own } = current;
     return { ...data, current: own };

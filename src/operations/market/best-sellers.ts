@@ -3,9 +3,9 @@ import { indexTime, largeId, pagination, SCHEMA_NAMES, site } from '../answers.t
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/lists.ts';
-import { isoTimes } from '../products/decode-product.ts';
 import { isRecord, request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, integerOf, oneOfNumbers } from '../params/scalars.ts';
+import { isoTimes } from '../products/decode-product.ts';
 
 const RANK_DAYS = [0, 30, 90, 180] as const;
 
@@ -78,7 +78,8 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
       bestSellersIn,
     ),
   toolData(data) {
-    const list = data.bestSellersList as BestSellersList;
+    const list = data.bestSellersList;
+    if (!isRecord(list)) return data;
     return { ...data, bestSellersList: { ...list, ...isoTimes(list, ['lastUpdate']) } };
   },
   table: {

@@ -67,7 +67,9 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
   toolData(data, input) {
     const all = Object.values(data.categories as Record<string, Category>);
     const isSelected = formOf(input).fields !== undefined;
-    const categories = all.map((one) => readableCategory(one, data.domainId as Domain, isSelected || all.length === 1));
+    const categories = all.map((one) =>
+      readableCategory(one, data.domainId as Domain, isSelected || all.length === 1),
+    );
     return { ...data, categories };
   },
   table: {

@@ -100,7 +100,9 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
     const { dr } = (data.deals ?? {}) as Deals;
     if (!Array.isArray(dr)) return data;
     const domain = data.domainId as Domain;
-    const rows = dr.map((one) => readableDeal(dealRow(one, { priceTypes, dateRange }), domain, priceTypes[0]));
+    const rows = dr.map((one) =>
+      readableDeal(dealRow(one, { priceTypes, dateRange }), domain, priceTypes[0]),
+    );
     return { ...data, deals: { dr: formOf(input).fields ? rows : rows.map(withColumns) } };
   },
   table: {

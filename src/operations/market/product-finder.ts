@@ -63,7 +63,8 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   pools: ['market'],
   queue: () => 'market',
   source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
-  toolData({ searchInsights, ...data }) {
+  toolData(data) {
+    const { searchInsights } = data;
     if (!isRecord(searchInsights)) return data;
     const readable = readableAverages(searchInsights, data.domainId as Domain);
     return { ...data, searchInsights: { ...searchInsights, ...readable } };

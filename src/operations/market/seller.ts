@@ -171,7 +171,9 @@ function readableSeller({ csv, asinListLastSeen, ...record }: Seller): Record<st
   return {
     ...known,
     ...isoTimes(known, ['trackedSince', 'trackingSince', 'lastUpdate', 'lastRatingUpdate']),
-    ...(asinListLastSeen ? { asinListLastSeen: asinListLastSeen.map((time) => isoTime(time).slice(0, 10)) } : {}),
+    ...(asinListLastSeen
+      ? { asinListLastSeen: asinListLastSeen.map((time) => isoTime(time).slice(0, 10)) }
+      : {}),
     ...(csv ? { history: { ...(rating ? { rating } : {}), ...(ratingCount ? { ratingCount } : {}) } } : {}),
   };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REPORT_SITE_CODES } from '../brand-analytics/keywords.ts';
 import { didYouMean } from '../faults.ts';
 import { Fault, type Group, type GroupDocumentation, grouped } from './request.ts';
-import { fromDigits, got, problem, wordProblem } from './scalars.ts';
+import { fromDigits, got, wordProblem } from './scalars.ts';
 
 /** Site codes by the provider's domain number, which skips 7. */
 export const SITES = {

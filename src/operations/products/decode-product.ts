@@ -252,7 +252,14 @@ export function reader(kind: SeriesKind, digits: number): Read {
 }
 
 /** Times of a product outside its series. */
-const TIMES = ['lastUpdate', 'trackingSince', 'listedSince', 'lastPriceChange', 'lastRatingUpdate', 'lastSoldUpdate'];
+const TIMES = [
+  'lastUpdate',
+  'trackingSince',
+  'listedSince',
+  'lastPriceChange',
+  'lastRatingUpdate',
+  'lastSoldUpdate',
+];
 
 /** Returns a product of an answer as tools show it: the named values of the level `summary` in common units, and ISO times. */
 export function readableProduct(record: Record<string, unknown>, domain: number): Record<string, unknown> {
@@ -269,7 +276,9 @@ export function readableProduct(record: Record<string, unknown>, domain: number)
 
 function namedValues(owner: Record<string, unknown>, digits: number): Record<string, unknown> {
   const found = Object.entries(SUMMARY_SERIES).filter(([field]) => typeof owner[field] === 'number');
-  return Object.fromEntries(found.map(([field, name]) => [field, reader(kindOf(name), digits)(owner[field])]));
+  return Object.fromEntries(
+    found.map(([field, name]) => [field, reader(kindOf(name), digits)(owner[field])]),
+  );
 }
 
 function kindOf(series: string): SeriesKind {

@@ -181,7 +181,9 @@ export function tableByKeyword(
   if (!Array.isArray(list) || !list.every(({ values }) => Array.isArray(values))) return null;
   const rows = list.map((record) => [
     ...places.map((name) => record[name] ?? null),
-    ...record.values.map(({ value, hasData }: { value: number; hasData: boolean }) => (hasData ? value : null)),
+    ...record.values.map(({ value, hasData }: { value: number; hasData: boolean }) =>
+      hasData ? value : null,
+    ),
   ]);
   return { columns: [...places, ...(keywords as string[])], rows };
 }
