@@ -105,7 +105,7 @@ async function pageOf<Source>(
   const counts = { total, offset, next: next ? end : null };
   if (items.length > 0 || !next) return { ...counts, items: compactTables(items) };
   const at = [...(path === '' ? [] : [path]), String(offset)].join('.');
-  const outline = 'outline' in next ? next.outline : parseJson(outlineOf(next.value));
+  const outline = 'outline' in next ? next.outline : outlineWithin(next.value, limitTokens);
   return { ...counts, next: offset + 1, outline, hint: deeper(at) };
 }
 
@@ -126,7 +126,12 @@ async function* entriesOf(answer: Buffer, start: number): AsyncGenerator<Entry> 
 function fitting(value: unknown, limitTokens: number): Record<string, unknown> {
   const shown = compactTables(value);
   if (tokensIn(stringifyJson(shown)) <= limitTokens) return { value: shown };
-  return { outline: parseJson(outlineOf(value)), hint: deeper('the outline') };
+  return { outline: outlineWithin(value, limitTokens), hint: deeper('the outline') };
+}
+
+/** Returns an outline that leaves room for what is said about it. */
+export function outlineWithin(value: unknown, limitTokens: number): unknown {
+  return parseJson(outlineOf(value, (text) => tokensIn(text) <= limitTokens / 2));
 }
 
 /** The most names that an outline by sizes or an error has. */

@@ -3,10 +3,10 @@ import { ERRORS, type ParameterFault, type SoukError } from '../../platform/erro
 import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { errorBody } from '../../results/envelope.ts';
-import { outlineOf, shortened } from '../../results/outline.ts';
+import { shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
-import { DIVISIBLE_BYTES, PARSED_BYTES, type Part, takePart } from './parts.ts';
+import { DIVISIBLE_BYTES, outlineWithin, PARSED_BYTES, type Part, takePart } from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 import { compactTables } from './tables.ts';
 import { tokensIn } from './token-bound.ts';
@@ -101,7 +101,9 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
   const data = form ? await compactSeries(form.toolData?.(whole) ?? whole, form.series) : whole;
   const shown = (form ? compactTables(data) : data) as typeof whole;
   const result = structured({ ...shown, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
-  return fits(result, context) ? result : outlined(data, bytes.length, context);
+  return fits(result, context)
+    ? result
+    : outlined(outlineWithin(data, context.budgetTokens), bytes.length, context);
 }
 
 /** Returns a part of an answer. Parts of large answers are read one after the other, so that only one large answer is in memory. */
@@ -146,15 +148,15 @@ async function largeResult(
   context: ResultContext,
 ): Promise<ToolResult> {
   const outline = await context.findOutline();
-  if (outline !== null) return outlined(parseJson(outline), size, context);
+  if (outline !== null)
+    return outlined(outlineWithin(parseJson(outline), context.budgetTokens), size, context);
   const preview = beginning.subarray(0, PREVIEW_BYTES).toString('utf8');
   return outlined({ beginning: preview }, size, context);
 }
 
 /** Returns the outline of an answer beyond the budget, with the next step and its price, and the link to the complete answer. */
-async function outlined(data: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
+async function outlined(outline: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
   const { tool, resource, budgetTokens, call } = context;
-  const outline = parseJson(outlineOf(data, (text) => tokensIn(text) <= budgetTokens / 2));
   const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
   const hasParts = jobId !== undefined && (bytes === null || bytes <= DIVISIBLE_BYTES);
   const less =
@@ -206,6 +208,7 @@ async function pictureResult(
 const LONGEST_MESSAGE = 500;
 const LONGEST_PROBLEM = 300;
 const MOST_ERRORS = 10;
+const LONGEST_METADATA = 8_000;
 
 interface ErrorEnvelope {
   code: string;
@@ -236,11 +239,18 @@ function errorResult(
     code: code === ERRORS.SELECTION_INVALID.code ? ERRORS.VALIDATION_FAILED.code : code,
     message: shortened(msg, LONGEST_MESSAGE),
     status: answer.status,
-    ...(metadata ? { metadata: { ...metadata, ...fewErrors(metadata.errors) } } : {}),
+    ...(metadata ? { metadata: shortMetadata(metadata) } : {}),
     ...(retryAfter ? { retryAfterSeconds: Number(retryAfter) } : {}),
     ...(jobId ? { jobId } : {}),
   };
   return { ...structured({ error }), isError: true };
+}
+
+/** Returns the metadata of an error with its first faults, and nothing else if it is very long. */
+function shortMetadata(metadata: Record<string, unknown>): Record<string, unknown> {
+  const few = fewErrors(metadata.errors);
+  const short = { ...metadata, ...few };
+  return stringifyJson(short).length <= LONGEST_METADATA ? short : { ...few };
 }
 
 /** Returns the first faults; if there are more, also their number. */

@@ -200,7 +200,7 @@ test('returns the beginning of a large answer without a job', async ({ souk }) =
   const agent = await connectAgent(await souk.client(), { toolsets: 'visuals' });
   const images = Array.from({ length: 1_000 }, (_, i) => `51abcDEFgh${i}.jpg`);
   const { data } = await agent.call('retail_get_image_url', { domain: 1, images });
-  expect(data.outline.beginning).toContain('"image":"51abcDEFgh0.jpg"');
+  expect(data.outline.beginning).toContain('https://images.test/images/I/51abcDEFgh0.jpg');
   expect(data.nextStep).toMatchObject({ tool: 'retail_get_image_url', units: '0' });
   expect(data).not.toHaveProperty('resource');
 });

@@ -131,7 +131,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     question: 'Which of these products has the best rank?',
     async facts(http) {
-      const { products } = await http(`/api/market/product?domain=1&asins=${THREE}`);
+      const { products } = await http(`/api/market/product?domain=1&asins=${THREE.join()}`);
       return smallest(products, ({ stats }) => stats.current[RANK]).asin;
     },
     async ask({ call }) {
@@ -262,7 +262,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     question: 'Which of these sellers is rated better?',
     async facts(http) {
-      const { sellers } = await http(`/api/market/seller?domain=1&seller=${SELLERS}`);
+      const { sellers } = await http(`/api/market/seller?domain=1&seller=${SELLERS.join()}`);
       return smallest(Object.values(sellers), ({ currentRating }) => -currentRating).sellerName;
     },
     async ask({ call }) {

@@ -88,6 +88,15 @@ describe('the site', () => {
     ['aba_search_keywords', { keyword: 'lamp' }],
     ['aba_reverse_asin', { asins: ['B0C3CDEF01'] }],
     ['web_trends_daily_trends', {}],
+    [
+      'trackers_create',
+      {
+        name: 'a',
+        cron: '0 6 * * 1',
+        asins: [ASIN],
+        conditions: [{ type: 'price_below', price: 'new', value: 9 }],
+      },
+    ],
     ['batches_create', { operation: 'market.product', split: { asins: [ASIN] } }],
     ['batches_create', { operation: 'market.deal' }],
     ['batches_create', { operation: 'aba.search' }],
