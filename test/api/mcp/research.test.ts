@@ -2,6 +2,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect } from 'vitest';
 import { csvOf } from '../../../demo/reports/formats.ts';
 import { rankingOf } from '../../../demo/reports/ranking.ts';
+import { withChart } from '../../../src/api/mcp/chart.ts';
 import { listedTools } from '../../../src/api/mcp/tool-directory.ts';
 import { TOOLSETS } from '../../../src/operations/toolsets.ts';
 import { addDays } from '../../../src/platform/calendar.ts';
@@ -55,9 +56,9 @@ const test = base
   });
 
 const tokensOf = (text: string) => encode(text).length;
-const LIST = listedTools(['default'], null);
+const LIST = listedTools(['default'], null).map(withChart);
 const LIST_TOKENS = tokensOf(JSON.stringify(LIST));
-const FULL_LIST_TOKENS = tokensOf(JSON.stringify(listedTools(TOOLSETS, null)));
+const FULL_LIST_TOKENS = tokensOf(JSON.stringify(listedTools(TOOLSETS, null).map(withChart)));
 
 const all: Spent[] = [];
 

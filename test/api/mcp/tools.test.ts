@@ -6,6 +6,7 @@ import { BILLING_ENDPOINTS } from '../../../src/api/endpoints/billing.ts';
 import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs.ts';
 import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules.ts';
 import { TRACKER_ENDPOINTS } from '../../../src/api/endpoints/trackers.ts';
+import { withChart } from '../../../src/api/mcp/chart.ts';
 import { listedTools, TOOLS_CALL, TOOLS_SEARCH } from '../../../src/api/mcp/tool-directory.ts';
 import { isIn, TOOLS } from '../../../src/api/mcp/tools.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
@@ -50,7 +51,7 @@ test('every tool of the specification exists', () => {
 });
 
 describe('the default list', () => {
-  const list = listedTools(['default'], null);
+  const list = listedTools(['default'], null).map(withChart);
   const tokens = tokensOf(list);
 
   test('takes at most 4,000 tokens, and leaves 900 of them for research tools that do not exist yet', () => {
@@ -74,7 +75,7 @@ describe('the default list', () => {
   });
 
   test('has the size that the guide states, rounded up to hundreds', () => {
-    const all = tokensOf(listedTools(TOOLSETS, null));
+    const all = tokensOf(listedTools(TOOLSETS, null).map(withChart));
     const inWords = (count: number) => (Math.ceil(count / 100) * 100).toLocaleString('en');
     expect(guide).toContain(`about ${inWords(tokens)} tokens`);
     expect(guide).toContain(`about ${inWords(all)} tokens`);

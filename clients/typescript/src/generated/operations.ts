@@ -234,7 +234,7 @@ export interface Methods {
     ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
   };
   keys: {
-    /** Lists the API keys of the account, newest first. */
+    /** Lists the API keys and connections of the account, newest first. */
     list: Plain<Schemas['ApiKeys']>;
     /** Creates an API key, and returns it this once. */
     create: FreeWithoutParams<Schemas['KeysCreateParams'], Schemas['NewApiKey']>;
@@ -242,7 +242,7 @@ export interface Methods {
     get: OfId<Schemas['ApiKey']>;
     /** Updates the given settings of an API key. */
     update: OfIdWith<Schemas['KeysUpdateParams'], Schemas['ApiKey']>;
-    /** Revokes an API key. */
+    /** Revokes an API key or a connection. */
     revoke: OfId<Schemas['ApiKey']>;
   };
   audit: {
