@@ -58,15 +58,12 @@ test('objects within records become dotted columns, and lists of records rows wi
 });
 
 test('a value that a record lacks is null', () => {
-  const rows = [{ a: 1, name: 'one' }, { a: 2, name: 'two' }, { a: 3, name: 'three' }, { name: 'four' }];
+  const rows = Array.from({ length: 5 }, (_, n) =>
+    n === 4 ? { keyword: 'four' } : { wordId: n, keyword: 'x' },
+  );
   expect(compactTables(rows)).toMatchObject({
-    columns: ['a', 'name'],
-    rows: [
-      [1, 'one'],
-      [2, 'two'],
-      [3, 'three'],
-      [null, 'four'],
-    ],
+    columns: ['wordId', 'keyword'],
+    rows: { 3: [3, 'x'], 4: [null, 'four'] },
   });
 });
 
