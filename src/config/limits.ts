@@ -86,8 +86,8 @@ export const LIMITS = {
   SUPPORT_GRANT_UNITS: whole(SUPPORT_GRANT_UNITS, 0, 1_000_000_000).describe(
     'Units that a person with the role support may grant in packs in a UTC day together',
   ),
-  MCP_RESULT_TOKENS: whole(10_000, 2_000, 16_000).describe(
-    'Largest tool result returned whole, in tokens of 4 bytes; larger results are returned as an outline with a link',
+  MCP_RESULT_TOKENS: whole(6_000, 2_000, 16_000).describe(
+    'Largest result of an MCP tool, in tokens, estimated from above; larger results are returned as an outline with the next step',
   ),
   CALLS_KEPT_MONTHS: whole(RETENTION.callMonths, 2, 1_200).describe(
     'Months for which finished calls are kept, after the month in which they were accepted',

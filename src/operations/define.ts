@@ -131,6 +131,11 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   /** For an operation whose answer may lack sources that could not be fetched. Other operations need all sources. */
   partial?: PartialAnswer;
   respond: Responder<Input, Raw>;
+  /**
+   * Returns the data of a JSON answer as tools show them: in common units (currency, stars, ISO times), and without what
+   * repeats. Without the input, if it is not known any more.
+   */
+  toolData?(data: Record<string, unknown>, input: Partial<Input>): Record<string, unknown>;
   /** Batch items that differ only in this list are combined into one call. */
   bundle?: Bundle<Input>;
   /** The answer as a table, if it is a list of flat records. */

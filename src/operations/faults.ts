@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import type { ParameterFault } from '../platform/errors.ts';
 
-/** The most corrections of a misspelt name, and the longest name that is compared. */
+/** The most corrections of a misspelt name. */
 const MOST_CORRECTIONS = 4;
+
+/** The names that are compared: any two codes of two letters are near. */
+const SHORTEST_NAME = 3;
 const LONGEST_NAME = 60;
 
 /** The most names that a suggestion has: `current_NEW` is as near to its minimum as to its maximum. */
@@ -10,7 +13,7 @@ const MOST_SUGGESTED = 2;
 
 /** Returns the known names that are nearest to a misspelt one as `; did you mean a or b?`, or '' if none is near. */
 export function didYouMean(name: string, known: Iterable<string>): string {
-  if (name.length > LONGEST_NAME) return '';
+  if (name.length < SHORTEST_NAME || name.length > LONGEST_NAME) return '';
   let least = Math.min(MOST_CORRECTIONS, Math.max(1, Math.floor(name.length * 0.4)));
   let nearest: string[] = [];
   for (const other of known) {

@@ -26,11 +26,12 @@ const LONGEST = 4_000;
 /**
  * Returns the outline of a large answer, a JSON text of a few kilobytes: the same structure, with lists cut to their first
  * items and the number of omitted items.
+ * @param fits returns whether a text that is short enough is also small enough for its reader.
  */
-export function outlineOf(data: unknown): string {
+export function outlineOf(data: unknown, fits: (text: string) => boolean = () => true): string {
   for (const measure of MEASURES) {
     const text = stringifyJson(cut(data, measure, measure.depth));
-    if (text.length <= LONGEST) return text;
+    if (text.length <= LONGEST && fits(text)) return text;
   }
   return '{}';
 }

@@ -71,12 +71,11 @@ export async function conformanceFixtures(): Promise<Served<null>> {
     listTools: () =>
       Object.keys(results).map((name) => ({
         name,
-        title: name,
         description: `Fixture ${name}`,
         inputSchema: (name === 'json_schema_2020_12_tool'
           ? DIALECT
           : { type: 'object', properties: {} }) as ListedTool['inputSchema'],
-        annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+        annotations: { title: name, readOnlyHint: true, destructiveHint: false, openWorldHint: false },
       })),
     async callTool(_caller, name, _args, { onProgress }) {
       if (name === 'test_tool_with_progress')

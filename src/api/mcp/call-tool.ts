@@ -1,5 +1,7 @@
 import { checkMaxUnits } from '../../billing/admission.ts';
 import { findCall, notePolled } from '../../billing/calls.ts';
+import { inputOn, type QueuedOperation } from '../../operations/define.ts';
+import { queuedOperation } from '../../operations/index.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -14,8 +16,15 @@ import { type FollowDeps, followBatch, followJob } from './follow.ts';
 import { partOf } from './parts.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
 import { resourceOf } from './resources.ts';
-import { type CallSummary, type ResultContext, refusalResult, resultOf, structured } from './results.ts';
-import type { Arguments, Tool } from './tool.ts';
+import {
+  type CallSummary,
+  type Form,
+  type ResultContext,
+  refusalResult,
+  resultOf,
+  structured,
+} from './results.ts';
+import { type Arguments, isDecoded, type Tool } from './tool.ts';
 
 /** How long a tool waits for a call. Clients give up after a minute by default. */
 export const PATIENCE_SECONDS = 40;
@@ -56,9 +65,10 @@ const optionsSchema = callOptionsSchema.pick({ dryRun: true, maxUnits: true });
 async function priced(
   deps: ToolCallDeps,
   caller: ToolCaller,
-  { pricedBy, requestOf, listed: { name } }: Tool,
+  tool: Tool,
   args: Arguments,
 ): Promise<ToolResult | null> {
+  const { pricedBy, requestOf, listed } = tool;
   if (pricedBy === 'address') return null;
   const { dryRun, maxUnits } = parseAs(optionsSchema, {
     dryRun: args.dryRun ?? undefined,
@@ -70,20 +80,14 @@ async function priced(
   let units = 0;
   if (pricedBy !== 'free') {
     const answer = await deps.send(caller, pricedBy.requestOf(args));
-    if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, NOTHING_CALLED));
+    if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, tool, NOTHING_CALLED));
     units = pricedBy.unitsOf(await dataOf(answer));
   }
   checkMaxUnits('The call costs', units, maxUnits);
-  return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
+  return dryRun ? structured({ dryRun: true, operation: listed.name, units, admitted: true }) : null;
 }
 
-const NOTHING_CALLED = {
-  narrowing: [],
-  call: { unitsConsumed: 0 },
-  resource: null,
-  part: null,
-  series: null,
-};
+const NOTHING_CALLED = { call: { unitsConsumed: 0 }, resource: null, part: null, form: null, input: null };
 
 async function called(
   deps: ToolCallDeps,
@@ -96,7 +100,8 @@ async function called(
   // Invalid arguments are refused before any progress is reported.
   let request = tool.requestOf(args);
   const part = tool.hasParts ? partOf(args) : null;
-  const series = tool.hasSeries(args) ? seriesLimitsOf(args) : null;
+  const isInForm = isDecoded(args);
+  const series = (tool.operation ?? tool.hasParts) ? seriesLimitsOf(args) : {};
   const following = onProgress && {
     ...deps,
     caller,
@@ -131,16 +136,46 @@ async function called(
     answer = last;
   }
   if (answer.status === 202 && tool.follows === 'job') return jobResult(await dataOf(answer), call);
+  const answered =
+    answer.status === 200 ? await answeredBy(deps, caller, tool, args, request.parameters) : null;
   return resultOf(
     answer,
-    contextOf(deps, caller, {
-      narrowing: tool.narrowing,
+    contextOf(deps, caller, tool, {
       call,
       resource: resourceOf(request.url, call.jobId),
       part,
-      series,
+      input: tool.operation ? (answered?.input ?? null) : null,
+      form: isInForm ? { series, toolData: answered && toolDataOf(answered) } : null,
     }),
   );
+}
+
+/** An operation with the canonical input of a call. */
+interface Answered {
+  operation: QueuedOperation;
+  input: unknown;
+}
+
+/** Returns what a tool has answered: its own operation, or that of a stored answer. */
+async function answeredBy(
+  { clock, database }: ToolCallDeps,
+  { accountId }: ToolCaller,
+  { operation, hasParts }: Tool,
+  args: Arguments,
+  parameters: Arguments = {},
+): Promise<Answered | null> {
+  if (operation?.kind === 'queued') {
+    // The address has read texts, from which some other values can be read, too.
+    const { data } = operation.params.safeParse(parameters);
+    return { operation, input: data === undefined ? null : inputOn(operation, data, clock.now()) };
+  }
+  const call = hasParts ? await findCall(database, accountId, String(args.id)) : null;
+  const stored = call && queuedOperation(call.operation);
+  return call && stored ? { operation: stored, input: call.input } : null;
+}
+
+function toolDataOf({ operation: { toolData }, input }: Answered): Form['toolData'] {
+  return toolData ? (data) => (data.dryRun ? data : toolData(data, input ?? {})) : null;
 }
 
 /** Returns the result for a job that has not ended. */
@@ -205,11 +240,13 @@ function summaryOf({ header }: GatewayAnswer): CallSummary {
 function contextOf(
   { database, answers, log, budgetTokens }: ToolCallDeps,
   { accountId }: ToolCaller,
-  about: Pick<ResultContext, 'narrowing' | 'call' | 'resource' | 'part' | 'series'>,
+  { price, narrowing, listed: { name } }: Tool,
+  { input, ...about }: Pick<ResultContext, 'call' | 'resource' | 'part' | 'form'> & { input: unknown },
 ): ResultContext {
   const { jobId } = about.call;
   return {
     ...about,
+    tool: { name, price, narrowing },
     budgetTokens,
     async findOutline() {
       const call = jobId ? await findCall(database, accountId, jobId) : null;
@@ -220,7 +257,7 @@ function contextOf(
       if (!jobId) return;
       try {
         const call = await findCall(database, accountId, jobId);
-        await notePolled(database, { accountId, callId: jobId }, null);
+        await notePolled(database, { accountId, callId: jobId }, input);
         await answers.keepGiven({ accountId, callId: jobId }, call?.answer ?? null);
       } catch (error) {
         // The call has succeeded and is charged; if the answer is lost, reading its link runs the call again.

@@ -16,11 +16,11 @@ const limitsSchema = z.object({
 /** Limits the points of each series to a period and to a number. */
 export type SeriesLimits = z.output<typeof limitsSchema>;
 
-/** Arguments of tools that return series. The instructions of the server explain them once for all tools. */
+/** Arguments of tools that return series. */
 export const SERIES_ARGUMENTS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  points: { type: 'integer' },
+  from: { type: 'string', description: 'First day of histories' },
+  to: { type: 'string', description: 'Last day' },
+  points: { type: 'integer', description: 'Most points of a history' },
 } as const;
 
 /** @throws SoukError VALIDATION_FAILED. */

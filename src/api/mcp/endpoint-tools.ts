@@ -3,19 +3,18 @@ import { TOOLSETS } from '../../operations/toolsets.ts';
 import type { EndpointDescription } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { parametersOf } from '../openapi/parameters.ts';
-import { bodySchemaOf, componentSchemas } from '../openapi/schemas.ts';
+import { bodySchemaOf } from '../openapi/schemas.ts';
 import { scopesOfEndpoint } from '../plugins/authentication.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
-import { OPTIONS } from './operation-tools.ts';
 import { partSchema } from './parts.ts';
-import { type Arguments, type Tool, type ToolRequest, titleOf } from './tool.ts';
+import { SITE_NAMES, siteParameterIn, withSite, withSitesOfCalls } from './site-arguments.ts';
+import { type Arguments, OPTIONS, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
-import { compactInput, compactOutput } from './tool-schemas.ts';
+import { compactInput } from './tool-schemas.ts';
 
 /** A tool for each endpoint that declares one. */
 export function endpointTools(): Tool[] {
-  const schemas = componentSchemas();
-  return ENDPOINTS.flatMap((endpoint) => toolOf(endpoint, schemas) ?? []);
+  return ENDPOINTS.flatMap((endpoint) => toolOf(endpoint) ?? []);
 }
 
 interface Parts {
@@ -26,7 +25,14 @@ interface Parts {
   required: readonly string[];
 }
 
-function toolOf(endpoint: EndpointDescription, schemas: Readonly<Record<string, JsonSchema>>): Tool | null {
+/** Arguments of the tool for stored answers: a part, and its form. */
+const PART_ARGUMENTS = {
+  ...compactInput(bodySchemaOf(partSchema)).properties,
+  ...SERIES_ARGUMENTS,
+  decode: { type: 'boolean', description: 'false: raw values' },
+} as Record<string, JsonSchema>;
+
+function toolOf(endpoint: EndpointDescription): Tool | null {
   const { method, tag, tool: name, summary, follows = null } = endpoint;
   const toolset = TOOLSETS.find((one) => one === tag);
   if (!name || !toolset) return null;
@@ -36,41 +42,43 @@ function toolOf(endpoint: EndpointDescription, schemas: Readonly<Record<string, 
     ...parts.id,
     ...parts.body,
     ...parts.query,
-    ...(hasParts ? { ...compactInput(bodySchemaOf(partSchema)).properties, ...SERIES_ARGUMENTS } : {}),
+    ...(hasParts ? PART_ARGUMENTS : {}),
     ...optionsOf(parts),
   } as Record<string, JsonSchema>;
   const shown = Object.keys(properties);
-  const known = new Set(shown);
+  const site = siteParameterIn(Object.keys(parts.body));
+  const known = new Set([...shown, ...(site ? SITE_NAMES : [])]);
   const reads = method === 'get';
+  const price = endpoint.startsCalls ? 'those of the calls it starts' : '0';
   return {
     toolset,
     scopes: scopesOfEndpoint(endpoint),
+    summary,
+    price,
     listed: {
       name,
-      title: titleOf(name),
-      description: `${summary} Units: ${endpoint.startsCalls ? 'those of the calls it starts' : '0'}.`,
+      description: `${summary} Units: ${price}.`,
       inputSchema: {
         type: 'object',
         properties,
         ...(parts.required.length > 0 ? { required: [...parts.required] } : {}),
-        additionalProperties: false,
       },
-      outputSchema: compactOutput(...dataOf(endpoint, schemas)),
       annotations: {
+        title: titleOf(name),
         readOnlyHint: reads,
+        destructiveHint: method === 'delete',
         openWorldHint: false,
-        ...(reads ? {} : { idempotentHint: method !== 'post', destructiveHint: method === 'delete' }),
+        ...(reads ? {} : { idempotentHint: method !== 'post' }),
       },
     },
+    operation: null,
     isJob: false,
     follows,
-    // A stored answer that is not decoded has no histories with these arguments.
-    hasSeries: () => hasParts,
     ...(hasParts ? { hasParts } : {}),
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),
     requestOf(args) {
       refuseUnknown(args, known, shown);
-      return requestOf(parts, args);
+      return requestOf(parts, withSitesOfCalls(withSite(args, site)));
     },
     pricedBy: pricedBy(parts),
   };
@@ -138,18 +146,4 @@ function pricedBy(parts: Parts): Tool['pricedBy'] {
     requestOf: (args) => requestOf(parts, { ...args, dryRun: true }),
     unitsOf: ({ units }) => units as number,
   };
-}
-
-/** Returns the schemas of the data that an address may return; none if one of them has no name. */
-function dataOf({ answers }: EndpointDescription, schemas: Record<string, JsonSchema>): JsonSchema[] {
-  const data = Object.values(answers).flatMap(({ content }): JsonSchema[] => {
-    const envelope = content?.['application/json']?.schema as JsonSchema | undefined;
-    const inner = envelope?.properties?.data;
-    return typeof inner === 'object' ? [inner] : [];
-  });
-  if (data.some(({ anyOf }) => anyOf)) return [];
-  return data.flatMap(({ $ref = '' }): JsonSchema[] => {
-    const schema = schemas[String($ref).split('/').at(-1) ?? ''];
-    return schema ? [schema] : [];
-  });
 }

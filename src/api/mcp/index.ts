@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isInScope, type KeyScopes, requireScope, scopeMissing } from '../../accounts/key-settings.ts';
 import { quota } from '../../operations/account/quota.ts';
-import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
-import { invalidParameters } from '../../platform/errors.ts';
+import { type Listing, readToolsets, TOOLSET_NAMES } from '../../operations/toolsets.ts';
+import { invalidParameters, SoukError } from '../../platform/errors.ts';
 import { packageVersion } from '../../platform/project.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
@@ -16,11 +16,12 @@ import { mountProtocol } from './mount.ts';
 import { PROMPTS, promptText } from './prompts.ts';
 import type { Served } from './protocol.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
-import { budgetBytes, refusalResult } from './results.ts';
-import { isIn, listedTools, TOOLS } from './tools.ts';
+import { refusalResult, sliceBytes } from './results.ts';
+import { calledTool, listedTools, searchTools, TOOLS_CALL, TOOLS_SEARCH } from './tool-directory.ts';
+import { TOOLS } from './tools.ts';
 
 interface Caller extends ToolCaller {
-  toolsets: readonly Toolset[];
+  listing: Listing;
   scopes: KeyScopes;
 }
 
@@ -33,7 +34,7 @@ export interface McpDeps extends AuthenticationDeps, Omit<ToolCallDeps, 'send' |
 
 export interface McpSettings {
   /** The setting MCP_TOOLSETS. */
-  toolsets: readonly Toolset[];
+  toolsets: Listing;
   /** The setting MCP_RESULT_TOKENS. */
   resultTokens: number;
   /** Host names of allowed requests, and of the pages that may send them; without ports. */
@@ -58,7 +59,7 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
         key: keyOf(request),
         ip: request.ip,
         traceparent: typeof traceparent === 'string' ? traceparent : undefined,
-        toolsets: toolsetsOf(request) ?? settings.toolsets,
+        listing: listingOf(request) ?? settings.toolsets,
       };
     },
   });
@@ -112,12 +113,25 @@ function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
     info: { name: 'souk', title: 'Souk', version: packageVersion() },
     instructions: INSTRUCTIONS,
     extensions: { [APPS_EXTENSION]: {} },
-    listTools: ({ toolsets, scopes }) => listedTools(toolsets, scopes).map(withChart),
+    listTools: ({ listing, scopes }) => listedTools(listing, scopes).map(withChart),
     async callTool(caller, name, args, context) {
-      const tool = TOOLS.get(name);
-      if (!tool || !isIn(tool, caller.toolsets)) return null;
-      if (!isInScope(caller.scopes, tool.scopes)) return refusalResult(scopeMissing(tool.scopes));
-      return callTool({ ...deps, send, budgetTokens: resultTokens }, caller, tool, args, context);
+      try {
+        if (name === TOOLS_SEARCH.name) return searchTools(caller.scopes, args, resultTokens);
+        const called = name === TOOLS_CALL.name ? calledTool(caller.scopes, args) : { name, args };
+        const tool = TOOLS.get(called.name);
+        if (!tool) return null;
+        if (!isInScope(caller.scopes, tool.scopes)) throw scopeMissing(tool.scopes);
+        return await callTool(
+          { ...deps, send, budgetTokens: resultTokens },
+          caller,
+          tool,
+          called.args,
+          context,
+        );
+      } catch (error) {
+        if (error instanceof SoukError) return refusalResult(error);
+        throw error;
+      }
     },
     listResources: async (caller) => [
       ...(await listResources(send, caller, (jobIds) => areKept(deps, jobIds))),
@@ -127,7 +141,7 @@ function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
     promptText,
     resourceTemplates: RESOURCE_TEMPLATES,
     readResource: async (caller, uri) =>
-      readChart(uri) ?? (await readResource(send, caller, uri, budgetBytes(resultTokens))),
+      readChart(uri) ?? (await readResource(send, caller, uri, sliceBytes(resultTokens))),
   };
 }
 
@@ -137,16 +151,19 @@ async function areKept({ redis, keys }: McpDeps, jobIds: readonly string[]): Pro
 }
 
 const INSTRUCTIONS = `Data about a retail marketplace. Calls cost units: each tool states its price, and market_get_quota returns the units left.
-Every tool accepts maxUnits (refuse the call if it would cost more) and dryRun (return the price without making the call).
-fields selects the fields of each record: "asin,title,stats.current". decode names histories and statistics, in the site's currency and stars. from, to (dates) and points (the most per history) decode too; a history is [["2026-11-01", 19.99], ...], changes only.
-An identical call within five minutes is free. Prices are in cents (whole yen on site 5), ratings are stars x 10, -1 means no data.
-A call that takes longer than ${PATIENCE_SECONDS} seconds returns a jobId for jobs_get_result. An answer that is too large is returned as an outline; jobs_get_result returns its parts by path, offset and fields.`;
+Not every tool is listed: tools_search finds further ones with their arguments, and tools_call calls them.
+Every tool accepts maxUnits (refuse the call if it would cost more) and dryRun (return the price without making the call). The site is country (us, uk, ...) or domain (1, 2, ...).
+Prices are in the currency of the site, ratings in stars, times ISO, null without data; decode=false returns raw values (cents, stars x 10, -1 without data). Arguments are in raw units where they say so.
+fields selects fields of each record: "asin,title,statistics.current". A long list is {columns, rows}. A history is [["2026-11-01", 19.99], ...], changes only; from, to (dates) and points (the most per history) limit it.
+An identical call within five minutes is free.
+A call that takes longer than ${PATIENCE_SECONDS} seconds returns a jobId for jobs_get_result. An answer that is too large is returned as an outline with nextStep; jobs_get_result returns its parts for free.`;
 
-/** Returns the toolsets that a request selects. @throws SoukError VALIDATION_FAILED. */
-function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {
-  const { toolsets } = request.query as Record<string, string | string[] | undefined>;
-  if (toolsets === undefined) return null;
-  const found = readToolsets([toolsets].flat().join(','));
+/** Returns the tools that a request selects, by `toolsets` or `toolset`. @throws SoukError VALIDATION_FAILED. */
+function listingOf(request: FastifyRequest): Listing | null {
+  const { toolsets, toolset } = request.query as Record<string, string | string[] | undefined>;
+  const named = [toolsets ?? [], toolset ?? []].flat();
+  if (named.length === 0) return null;
+  const found = readToolsets(named.join(','));
   if (found) return found;
   const problem = `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`;
   throw invalidParameters([{ parameter: 'toolsets', problem }]);

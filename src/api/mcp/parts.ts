@@ -7,6 +7,8 @@ import { type Entry, entriesAt, kindAt, type ValueKind } from '../../platform/js
 import { outlineOf, shortened } from '../../results/outline.ts';
 import { parseAs } from '../operations/call-options.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
+import { compactTables } from './tables.ts';
+import { tokensIn } from './token-bound.ts';
 import type { Arguments } from './tool.ts';
 
 // Parts of stored answers, for agents whose program cannot read resources.
@@ -18,19 +20,13 @@ export const PARSED_BYTES = 2_097_152;
 export const DIVISIBLE_BYTES = 67_108_864;
 
 const partSchema = z.object({
-  path: text({ maxLength: 300 })
-    .default('')
-    .describe(
-      'Part of the answer, such as products.0.csv.1; with it, offset or fields, large answers come in parts',
-    ),
-  offset: integer({ min: 0 })
-    .default(0)
-    .describe('First entry of the list at path; the last part has its successor as next'),
+  path: text({ maxLength: 300 }).default('').describe('Part of the answer, such as products.0.offers'),
+  offset: integer({ min: 0 }).default(0).describe('First entry of the list at path'),
   fields: z
     .array(text({ maxLength: 100 }), 'must be a list of names')
     .max(50)
     .default([])
-    .describe('Fields to return of each entry'),
+    .describe('Fields of each entry'),
 });
 
 export type Part = z.output<typeof partSchema>;
@@ -52,8 +48,8 @@ export function partOf({ path, offset, fields }: Arguments): Part | null {
  */
 export async function takePart(
   answer: Buffer,
-  { path, offset, fields, series }: Part & { series: SeriesLimits },
-  limitBytes: number,
+  { path, offset, fields, series }: Part & { series: SeriesLimits | null },
+  limitTokens: number,
 ): Promise<Record<string, unknown>> {
   const found = await valueAt(answer, path);
   const about = path === '' ? {} : { path };
@@ -63,12 +59,13 @@ export async function takePart(
         ? await pickedAt(answer, start, fields)
         : parseJson(answer.toString('utf8', start, end));
     if (value === TOO_LARGE) return { outline: await sizesIn(answer, start) };
-    return { value: await compactSeries(picked(value, fields), series) };
+    const chosen = picked(value, fields);
+    return { value: series ? await compactSeries(chosen, series) : chosen };
   };
   if (kindAt(answer, found.start) === 'list')
     return {
       ...about,
-      ...(await pageOf(entriesOf(answer, found.start), itemAt, { path, offset, limitBytes })),
+      ...(await pageOf(entriesOf(answer, found.start), itemAt, { path, offset, limitTokens })),
     };
   const item = await itemAt(found);
   if ('outline' in item) return { ...about, ...item, hint: deeper('the outline') };
@@ -77,9 +74,9 @@ export async function takePart(
   if (Array.isArray(value))
     return {
       ...about,
-      ...(await pageOf(value, async (one) => ({ value: one }), { path, offset, limitBytes })),
+      ...(await pageOf(value, async (one) => ({ value: one }), { path, offset, limitTokens })),
     };
-  return { ...about, ...fitting(value, limitBytes) };
+  return { ...about, ...fitting(value, limitTokens) };
 }
 
 /** A value to show, or the outline of one that is too large to be parsed. */
@@ -89,10 +86,10 @@ type Item = { value: unknown } | { outline: unknown };
 async function pageOf<Source>(
   list: AsyncIterable<Source> | Iterable<Source>,
   itemAt: (source: Source) => Promise<Item>,
-  { path, offset, limitBytes }: { path: string; offset: number; limitBytes: number },
+  { path, offset, limitTokens }: { path: string; offset: number; limitTokens: number },
 ): Promise<Record<string, unknown>> {
   const items: unknown[] = [];
-  let left = limitBytes;
+  let left = limitTokens;
   let total = 0;
   /** The first entry that does not fit. */
   let next: Item | null = null;
@@ -100,16 +97,22 @@ async function pageOf<Source>(
     total += 1;
     if (total <= offset || next) continue;
     const item = await itemAt(source);
-    left -= 'outline' in item ? limitBytes : stringifyJson(item.value).length + 1;
+    left -= 'outline' in item ? limitTokens : costOf(item.value, items[0]);
     if (left < 0 || 'outline' in item) next = item;
     else items.push(item.value);
   }
   const end = offset + items.length;
   const counts = { total, offset, next: next ? end : null };
-  if (items.length > 0 || !next) return { ...counts, items };
+  if (items.length > 0 || !next) return { ...counts, items: compactTables(items) };
   const at = [...(path === '' ? [] : [path]), String(offset)].join('.');
-  const outline = 'outline' in next ? next.outline : parseJson(outlineOf(next.value));
+  const outline = 'outline' in next ? next.outline : outlineWithin(next.value, limitTokens);
   return { ...counts, next: offset + 1, outline, hint: deeper(at) };
+}
+
+/** Returns the tokens of an entry: of its values alone if it becomes a row of a table, because it has the fields of the first entry. */
+function costOf(value: unknown, first: unknown): number {
+  const isRow = isObject(value) && isObject(first) && Object.keys(value).join() === Object.keys(first).join();
+  return tokensIn(stringifyJson(isRow ? Object.values(value) : value)) + 1;
 }
 
 /** Yields the entries of a list or an object. Other work runs after each piece of a long one. */
@@ -120,9 +123,15 @@ async function* entriesOf(answer: Buffer, start: number): AsyncGenerator<Entry> 
   }
 }
 
-function fitting(value: unknown, limitBytes: number): Record<string, unknown> {
-  if (Buffer.byteLength(stringifyJson(value)) <= limitBytes) return { value };
-  return { outline: parseJson(outlineOf(value)), hint: deeper('the outline') };
+function fitting(value: unknown, limitTokens: number): Record<string, unknown> {
+  const shown = compactTables(value);
+  if (tokensIn(stringifyJson(shown)) <= limitTokens) return { value: shown };
+  return { outline: outlineWithin(value, limitTokens), hint: deeper('the outline') };
+}
+
+/** Returns an outline that leaves room for what is said about it. */
+export function outlineWithin(value: unknown, limitTokens: number): unknown {
+  return parseJson(outlineOf(value, (text) => tokensIn(text) <= limitTokens / 2));
 }
 
 /** The most names that an outline by sizes or an error has. */
@@ -139,7 +148,7 @@ async function sizesIn(answer: Buffer, at: number): Promise<Record<string, strin
 }
 
 function deeper(place: string): string {
-  return `The value is too large: request a path below ${place}, or fewer fields.`;
+  return `The value is too large: request a path below ${place}, or fewer fields. Parts are free.`;
 }
 
 /** Instead of a value that is too large to be parsed. */

@@ -15,7 +15,6 @@ interface Prompt {
 /** A site as the tools name it. */
 interface Site {
   code: string;
-  domain: number;
   /** The country of its searches. */
   geo: string;
   hasReports: boolean;
@@ -35,9 +34,9 @@ export const PROMPTS: readonly Prompt[] = [
     title: 'Watch a product',
     description: 'Reports price, rank and offers of a product, and how they changed in 90 days.',
     arguments: [{ name: 'asin', description: 'ASIN of the product', required: true }, COUNTRY],
-    text: ({ asin = '' }, { code, domain }) =>
+    text: ({ asin = '' }, { code }) =>
       `Report on the product ${asin} of the site ${code}.
-1. Call market_get_product with domain=${domain}, asins=${listOf(asin)}, detailLevel=lite, stats=90, rating=true, days=90, points=40 and fields=title,statistics,history.new,history.amazon,history.salesRank.
+1. Call market_get_product with country=${code}, asins=${listOf(asin)}, detailLevel=lite, stats=90, rating=true, days=90, points=40 and fields=title,statistics,history.new,history.amazon,history.salesRank.
 2. State title, current price, lowest and average price of 90 days, sales rank, rating and number of new offers. statistics.current, statistics.avg90 and statistics.minInInterval have them by the names new, salesRank, rating and newOffers, in the site's currency and stars; a name without data is absent.
 3. State how price and sales rank changed: each history is a list of [day, value], changes only. Compare the current price with the average and the lowest one.
 4. If the answer is an outline, get the parts that you need from jobs_get_result, with _call.jobId as id, path and fields.
@@ -55,16 +54,16 @@ The call costs 1 unit.`,
     title: 'Compare sellers',
     description: 'Compares ratings and number of products of sellers.',
     arguments: [{ name: 'sellers', description: 'Seller ids, separated by commas', required: true }, COUNTRY],
-    text: ({ sellers = '' }, { code, domain }) =>
+    text: ({ sellers = '' }, { code }) =>
       `Compare the sellers ${sellers} of the site ${code}.
-1. Call market_get_seller once with domain=${domain}, seller=${listOf(sellers)}, csvDays=0 and fields=sellerName,hasFBA,currentRating,currentRatingCount,ratingCount,positiveRating,totalStorefrontAsins,sellerBrandStatistics,sellerCategoryStatistics. A seller that is absent from the answer is unknown on this site.
+1. Call market_get_seller once with country=${code}, seller=${listOf(sellers)}, csvDays=0 and fields=sellerName,hasFBA,currentRating,currentRatingCount,ratingCount,positiveRating,totalStorefrontAsins,sellerBrandStatistics,sellerCategoryStatistics. A seller that is absent from the answer is unknown on this site.
 2. Make a table: name, positive ratings in percent (currentRating) and number of ratings (currentRatingCount), ratings of the last 30 and 365 days (ratingCount has 30, 90 and 365 days and the total), number of products (the second value of totalStorefrontAsins), and brands and categories if the answer has them.
 3. State who is largest and who is rated best. Brands and categories that are absent come with storefront=true, one seller per call, for 10 units: ask the user before.
 The call costs 1 unit for each seller.`,
   },
 ];
 
-function researchText({ keyword = '' }: Values, { code, domain, geo, hasReports }: Site): string {
+function researchText({ keyword = '' }: Values, { code, geo, hasReports }: Site): string {
   const term = JSON.stringify(keyword);
   const steps = [
     ...(hasReports
@@ -74,7 +73,7 @@ function researchText({ keyword = '' }: Values, { code, domain, geo, hasReports 
       : []),
     `Call web_trends_interest_over_time with keyword=[${term}] and geo=${geo}. State whether interest grows, and in which months it is highest. 100 is the highest value of the period, not a number of searches.`,
     `Call web_trends_related_queries with keyword=[${term}] and geo=${geo}.`,
-    `Call market_search_products with domain=${domain}, term=${term} and fields=asin,title,brand,price,rating,reviewCount,bsr. price is in cents (whole yen on the site jp), rating is stars x 10, bsr is the sales rank, -1 means no data.`,
+    `Call market_search_products with country=${code}, term=${term} and fields=asin,title,brand,price,rating,reviewCount,bsr. price is in the currency of the site, rating in stars, bsr is the sales rank, null means no data.`,
     'Summarize demand, season, price range and the strongest competitors, with the numbers and weeks that you used, and the units spent (_call.unitsConsumed of each result).',
   ];
   return `Research the keyword ${term} on the site ${code}.
@@ -105,7 +104,6 @@ function siteOf(country = ''): Site | null {
   if (!found) return null;
   return {
     code,
-    domain: Number(found[0]),
     geo: code === 'uk' ? 'GB' : code.toUpperCase(),
     hasReports: Object.hasOwn(REPORT_SITES, code),
   };

@@ -1,15 +1,16 @@
+import { isRecord } from '../../operations/params/request.ts';
 import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
 import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { errorBody } from '../../results/envelope.ts';
-import { outlineOf, shortened } from '../../results/outline.ts';
+import { shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
-import { DIVISIBLE_BYTES, PARSED_BYTES, type Part, takePart } from './parts.ts';
+import { DIVISIBLE_BYTES, outlineWithin, PARSED_BYTES, type Part, takePart } from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
-
-/** Approximate bytes of JSON per token. */
-const BYTES_PER_TOKEN = 4;
+import { compactTables } from './tables.ts';
+import { tokensIn } from './token-bound.ts';
+import type { Tool } from './tool.ts';
 
 /** How much is shown of an answer without an outline. */
 const PREVIEW_BYTES = 2_000;
@@ -26,24 +27,35 @@ export interface CallSummary {
 
 export interface ResultContext {
   budgetTokens: number;
-  /** Parameters that make the answer smaller. */
-  narrowing: readonly string[];
+  /** The tool that was called. */
+  tool: Pick<Tool, 'price' | 'narrowing'> & { name: string };
   call: CallSummary;
   /** The resource that has the complete answer. */
   resource: string | null;
   /** The part of the answer to return; null: the whole answer. */
   part: Part | null;
-  /** The points of decoded histories to return; null: the answer is not decoded. */
-  series: SeriesLimits | null;
+  /** How to show the data; null: as the address returns it. */
+  form: Form | null;
   /** Returns the outline that was stored with an answer that is too large for a gateway to parse. */
   findOutline(): Promise<string | null>;
   /** Keeps the answer for the lifetime of jobs, because the agent may follow the link to it. */
   keep(): Promise<void>;
 }
 
-/** Returns the largest answer, in bytes, that is returned in full. */
-export function budgetBytes(tokens: number): number {
-  return Math.min(tokens * BYTES_PER_TOKEN, INLINE_LIMIT_BYTES);
+/** The form of data for agents: common units, and few tokens. */
+export interface Form {
+  /** Converts the data of an operation to common units. */
+  toolData: ((data: Record<string, unknown>) => Record<string, unknown>) | null;
+  /** The points of histories to return. */
+  series: SeriesLimits;
+}
+
+/** The fewest bytes of JSON in a token: lists of ids and times have as few. */
+const BYTES_PER_TOKEN = 1.5;
+
+/** Returns the bytes of a slice that has at most so many tokens. */
+export function sliceBytes(tokens: number): number {
+  return Math.floor(tokens * BYTES_PER_TOKEN);
 }
 
 /** Converts an answer of the gateway to a tool's result: the data, or an outline with a link to the complete answer. */
@@ -52,26 +64,32 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   const type = answer.header('content-type') ?? '';
   if (type.startsWith('image/')) return pictureResult(answer, type, context);
   if (context.part && type.startsWith('application/json')) return partResult(answer, context.part, context);
-  const limit = type.startsWith('application/json')
-    ? readableBytes(context)
-    : budgetBytes(context.budgetTokens);
+  const limit = type.startsWith('application/json') ? readableBytes(context) : INLINE_LIMIT_BYTES;
   // An answer that is known to be too large is not read in full.
   const isTooLarge = answer.size !== null && answer.size > limit;
   const { bytes, isWhole } = await readAtMost(answer, isTooLarge ? PREVIEW_BYTES : limit);
   if (!isWhole) return largeResult(answer, bytes, context);
   if (type.startsWith('application/json')) return dataResult(bytes, context);
-  const text = bytes.toString('utf8');
-  if (!type.startsWith('application/x-ndjson')) return structured({ text, _call: context.call });
-  const lines = text.split('\n').filter((line) => line !== '');
-  const finished = answer.header('x-batch-finished') === 'true';
-  return structured({ results: lines.map(parseJson), finished, _call: context.call });
+  const result = structured({ ...textData(bytes.toString('utf8'), answer, type), _call: context.call });
+  return fits(result, context) ? result : largeResult(answer, bytes, context);
 }
 
-/** Returns the largest answer that is parsed. It is larger if the call requests some points of histories, which are much shorter. */
-function readableBytes({ series }: ResultContext): number {
-  return series && Object.values(series).some((limit) => limit !== undefined)
-    ? PARSED_BYTES
-    : INLINE_LIMIT_BYTES;
+/** Returns a CSV text as it is, and the results of a batch as a list. */
+function textData(text: string, { header }: GatewayAnswer, type: string): Record<string, unknown> {
+  if (!type.startsWith('application/x-ndjson')) return { text };
+  const lines = text.split('\n').filter((line) => line !== '');
+  return { results: compactTables(lines.map(parseJson)), finished: header('x-batch-finished') === 'true' };
+}
+
+function fits({ content: [first] }: ToolResult, { budgetTokens }: ResultContext): boolean {
+  return first?.type !== 'text' || tokensIn(first.text) <= budgetTokens;
+}
+
+/** Returns the largest answer that is parsed. It is larger if the data become much shorter: some points of histories, or other units. */
+function readableBytes({ form }: ResultContext): number {
+  const isShortened =
+    form && (form.toolData || Object.values(form.series).some((limit) => limit !== undefined));
+  return isShortened ? PARSED_BYTES : INLINE_LIMIT_BYTES;
 }
 
 async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolResult> {
@@ -79,11 +97,13 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
     data: Record<string, unknown>;
     metadata?: unknown;
   };
-  const { series, budgetTokens } = context;
-  const data = series ? ((await compactSeries(whole, series)) as typeof whole) : whole;
-  const length = series ? Buffer.byteLength(stringifyJson(data)) : bytes.length;
-  if (length > budgetBytes(budgetTokens)) return outlined(parseJson(outlineOf(data)), bytes.length, context);
-  return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
+  const { form } = context;
+  const data = form ? await compactSeries(form.toolData?.(whole) ?? whole, form.series) : whole;
+  const shown = (form ? compactTables(data) : data) as typeof whole;
+  const result = structured({ ...shown, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
+  return fits(result, context)
+    ? result
+    : outlined(outlineWithin(data, context.budgetTokens), bytes.length, context);
 }
 
 /** Returns a part of an answer. Parts of large answers are read one after the other, so that only one large answer is in memory. */
@@ -103,10 +123,23 @@ let lastLargePart: Promise<void> = Promise.resolve();
 async function takenPart(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
   if (!isWhole) return largeResult(answer, bytes, context);
-  // The result has some fields in addition to the part.
-  const limitBytes = budgetBytes(context.budgetTokens) - 500;
-  const taken = await takePart(bytes, { ...part, series: context.series ?? {} }, limitBytes);
-  return structured({ ...taken, _call: context.call });
+  const { form, budgetTokens, call } = context;
+  const taken = await takePart(
+    inForm(bytes, form),
+    { ...part, series: form?.series ?? null },
+    // The result has some fields in addition to the part.
+    budgetTokens - ABOUT_PART_TOKENS,
+  );
+  return structured({ ...taken, _call: call });
+}
+
+const ABOUT_PART_TOKENS = 300;
+
+/** Returns an answer whose data are in common units, so that its parts are those of the outline. */
+function inForm(bytes: Buffer, form: Form | null): Buffer {
+  if (!form?.toolData || bytes.length > PARSED_BYTES) return bytes;
+  const { data } = parseJson(bytes.toString()) as { data: Record<string, unknown> };
+  return Buffer.from(stringifyJson({ data: form.toolData(data) }));
 }
 
 async function largeResult(
@@ -115,30 +148,48 @@ async function largeResult(
   context: ResultContext,
 ): Promise<ToolResult> {
   const outline = await context.findOutline();
-  if (outline !== null) return outlined(parseJson(outline), size, context);
+  if (outline !== null)
+    return outlined(outlineWithin(parseJson(outline), context.budgetTokens), size, context);
   const preview = beginning.subarray(0, PREVIEW_BYTES).toString('utf8');
   return outlined({ beginning: preview }, size, context);
 }
 
-/** Returns the outline of an answer beyond the budget, the link to the complete answer, and a hint for smaller requests. */
+/** Returns the outline of an answer beyond the budget, with the next step and its price, and the link to the complete answer. */
 async function outlined(outline: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
-  const { narrowing, resource, budgetTokens, call } = context;
-  const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
-  const less =
-    narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items in one call';
+  const { tool, resource, budgetTokens, call } = context;
   const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
-  const hasParts = bytes === null || bytes <= DIVISIBLE_BYTES;
-  const parts =
-    jobId && hasParts ? `, or get parts: jobs_get_result with id ${jobId}, path, offset and fields` : '';
-  const whole = resource ? `${parts}, or read ${resource} in slices` : '';
+  const hasParts = jobId !== undefined && (bytes === null || bytes <= DIVISIBLE_BYTES);
+  const less =
+    tool.narrowing.length > 0 ? `request less with ${tool.narrowing.join(', ')}` : 'request fewer items';
+  const cost = tool.price === '0' ? 'free' : `a new call, units: ${tool.price}`;
+  const parts = hasParts ? 'nextStep returns parts by path, offset and fields, free of charge. Or ' : '';
+  const slices = resource ? `, or read ${resource} in slices` : '';
   const value = {
     outline,
-    size: { bytes, tokens },
-    hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${less}${whole}.`,
+    size: { bytes, tokens: bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN) },
+    hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${parts}${less} (${cost})${slices}.`,
+    nextStep: hasParts
+      ? { tool: 'jobs_get_result', arguments: { id: jobId, path: largestIn(outline) }, units: 0 }
+      : { tool: tool.name, change: tool.narrowing, units: tool.price },
     ...(resource ? { resource } : {}),
     _call: call,
   };
   return structured(value, await linksTo(context, bytes, 'application/json'));
+}
+
+/** Returns the path of the largest list or value of an outline. */
+function largestIn(outline: unknown): string {
+  const path: string[] = [];
+  let value = outline;
+  // A list with one entry is as large as this entry.
+  while (isRecord(value) || (Array.isArray(value) && value.length === 1 && isRecord(value[0]))) {
+    const sizes = Object.entries(value).map(([name, inner]) => [name, stringifyJson(inner).length] as const);
+    const [name] = sizes.reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0]);
+    if (name === '') break;
+    path.push(name);
+    value = (value as Record<string, unknown>)[name];
+  }
+  return path.join('.');
 }
 
 async function pictureResult(
@@ -157,6 +208,7 @@ async function pictureResult(
 const LONGEST_MESSAGE = 500;
 const LONGEST_PROBLEM = 300;
 const MOST_ERRORS = 10;
+const LONGEST_METADATA = 8_000;
 
 interface ErrorEnvelope {
   code: string;
@@ -187,11 +239,18 @@ function errorResult(
     code: code === ERRORS.SELECTION_INVALID.code ? ERRORS.VALIDATION_FAILED.code : code,
     message: shortened(msg, LONGEST_MESSAGE),
     status: answer.status,
-    ...(metadata ? { metadata: { ...metadata, ...fewErrors(metadata.errors) } } : {}),
+    ...(metadata ? { metadata: shortMetadata(metadata) } : {}),
     ...(retryAfter ? { retryAfterSeconds: Number(retryAfter) } : {}),
     ...(jobId ? { jobId } : {}),
   };
   return { ...structured({ error }), isError: true };
+}
+
+/** Returns the metadata of an error with its first faults, and nothing else if it is very long. */
+function shortMetadata(metadata: Record<string, unknown>): Record<string, unknown> {
+  const few = fewErrors(metadata.errors);
+  const short = { ...metadata, ...few };
+  return stringifyJson(short).length <= LONGEST_METADATA ? short : { ...few };
 }
 
 /** Returns the first faults; if there are more, also their number. */

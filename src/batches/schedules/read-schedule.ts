@@ -77,6 +77,8 @@ const batchShape = z.strictObject(
   'must be a JSON object',
 );
 
+const BATCH_TEXT = 'The operation and the items of each run';
+
 export const newScheduleSchema = z.strictObject(
   {
     ...SCHEDULE_FIELDS,
@@ -85,13 +87,13 @@ export const newScheduleSchema = z.strictObject(
     window: SCHEDULE_FIELDS.window.optional(),
     onlyChanges: SCHEDULE_FIELDS.onlyChanges.default(false),
     runHours: SCHEDULE_FIELDS.runHours.default(24),
-    batch: batchShape,
+    batch: batchShape.describe(BATCH_TEXT),
   },
   'must be a JSON object',
 );
 
 export const scheduleChangeSchema = z
-  .strictObject({ ...SCHEDULE_FIELDS, batch: batchShape }, 'must be a JSON object')
+  .strictObject({ ...SCHEDULE_FIELDS, batch: batchShape.describe(BATCH_TEXT) }, 'must be a JSON object')
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { rankRow, reportDate, reportSiteCode } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { date, integer, oneOf, text } from '../params/scalars.ts';
@@ -99,6 +100,7 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   name: 'aba.rank',
   summary: 'Lists the search terms of a week by rank, with filters.',
   tool: 'aba_get_rank_list',
+  toolDefaults: { limit: 50 },
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/rank' }],
   params,
@@ -112,6 +114,14 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
     labels: (['brand', 'category'] as const).filter((label) => input[label] !== undefined),
   }),
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
+  toolData(data, input) {
+    if (formOf(input).fields) return data;
+    const rows = (data.rows as Row[]).map(({ goods, ...row }) => ({
+      ...row,
+      asins: goods.map(({ asin }) => asin),
+    }));
+    return { ...data, rows };
+  },
   table: {
     columns: () => COLUMNS,
     rows: rankTable,

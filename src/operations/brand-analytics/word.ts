@@ -10,7 +10,7 @@ import {
 } from '../answers.ts';
 import { defineQueued, oneSource, type RawRequest } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
-import { request } from '../params/request.ts';
+import { isRecord, request } from '../params/request.ts';
 import { date, integer } from '../params/scalars.ts';
 import { LARGEST_WORD_ID, type ReportSite, siteOfWord } from './keywords.ts';
 
@@ -45,6 +45,12 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
   queue: () => 'keywords',
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId }) => oneSource(`aba/word/${wordId}`),
+  toolData({ current, ...data }) {
+    if (!isRecord(current)) return { ...data, current };
+    // The products of the latest week are in goods, with their titles.
+    const { goods: _, wordId: __, keyword: ___, ...own } = current;
+    return { ...data, current: own };
+  },
   respond: {
     type: 'json',
     answer: z.object({

@@ -5,6 +5,7 @@ import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain
 import { completePaging, type Paging, pageOf, paging } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, integerOf, oneOfNumbers } from '../params/scalars.ts';
+import { isoTimes } from '../products/decode-product.ts';
 
 const RANK_DAYS = [0, 30, 90, 180] as const;
 
@@ -76,6 +77,11 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
       `bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`,
       bestSellersIn,
     ),
+  toolData(data) {
+    const list = data.bestSellersList;
+    if (!isRecord(list)) return data;
+    return { ...data, bestSellersList: { ...list, ...isoTimes(list, ['lastUpdate']) } };
+  },
   table: {
     columns: () => ['asin'],
     rows: ({ bestSellersList }) => (bestSellersList as BestSellersList).asinList.map((asin) => ({ asin })),

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { category as categoryRecord, largeId, site } from '../answers.ts';
 import { defineQueued, oneSource, type Source } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, text } from '../params/scalars.ts';
+import { readableAverages } from '../products/decode-product.ts';
 import { PROVIDER_CATEGORY_FIELDS } from '../products/provider-fields.ts';
 
 interface CategoryInput {
@@ -62,6 +64,14 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
   queue: () => 'market',
   source: ({ domain, category, parents }) =>
     oneSource(`category/${domain}/${category}${parents ? '/parents' : ''}`),
+  toolData(data, input) {
+    const all = Object.values(data.categories as Record<string, Category>);
+    const isSelected = formOf(input).fields !== undefined;
+    const categories = all.map((one) =>
+      readableCategory(one, data.domainId as Domain, isSelected || all.length === 1),
+    );
+    return { ...data, categories };
+  },
   table: {
     columns: () => ['catId', 'name', 'parent', 'productCount', 'highestRank', 'lowestRank'],
     rows: ({ categories }) => Object.values(categories as Record<string, Category>),
@@ -78,6 +88,19 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     }),
   },
 });
+
+/** Returns a category in common units. @param isWhole whether to list its subcategories, or to count them. */
+function readableCategory(
+  { children, ...record }: Category,
+  domain: Domain,
+  isWhole: boolean,
+): Record<string, unknown> {
+  return {
+    ...record,
+    ...readableAverages(record, domain),
+    ...(children ? (isWhole ? { children } : { childrenCount: children.length }) : {}),
+  };
+}
 
 /** Returns one source for each category, the same as a call for this category alone. */
 export function categorySources(domain: Domain, ids: readonly string[]): readonly Source[] {

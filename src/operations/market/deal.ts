@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { SCHEMA_NAMES, site, words } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { type Domain, domainId, SITES } from '../params/domain.ts';
 import { request, selectionRoutes } from '../params/request.ts';
 import {
@@ -13,6 +14,8 @@ import {
   oneOfNumbers,
   text,
 } from '../params/scalars.ts';
+import { isoTimes, reader } from '../products/decode-product.ts';
+import { currencyDigits, NAMED_SERIES } from '../products/history.ts';
 import { PROVIDER_DEAL_FIELDS } from '../products/provider-fields.ts';
 
 const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
@@ -84,6 +87,7 @@ const deals = z
 export const deal = defineQueued<'market.deal', DealInput, Deals>({
   name: 'market.deal',
   summary: 'Lists products with a recent price change, at most 150 per call.',
+  toolHint: 'Filters are in cents and stars x 10.',
   tool: 'market_find_deals',
   toolset: 'deals',
   routes: selectionRoutes('/api/market/deal', '/api/market/deals'),
@@ -92,6 +96,15 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   pools: ['market'],
   queue: () => 'market',
   source: (input) => oneSource(`deal/${fingerprint(input)}`),
+  toolData(data, { priceTypes = [0], dateRange = 1, ...input }) {
+    const { dr } = (data.deals ?? {}) as Deals;
+    if (!Array.isArray(dr)) return data;
+    const domain = data.domainId as Domain;
+    const rows = dr.map((one) =>
+      readableDeal(dealRow(one, { priceTypes, dateRange }), domain, priceTypes[0]),
+    );
+    return { ...data, deals: { dr: formOf(input).fields ? rows : rows.map(withColumns) } };
+  },
   table: {
     columns: () => [
       'asin',
@@ -122,7 +135,7 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
 /** Returns a deal as a flat row, with the values of the requested price type and time range. */
 function dealRow(
   one: Record<string, unknown>,
-  { priceTypes, dateRange }: DealInput,
+  { priceTypes, dateRange }: Pick<DealInput, 'priceTypes' | 'dateRange'>,
 ): Record<string, unknown> {
   const [type = 0] = priceTypes;
   const at = (list: unknown, index: number): unknown => (Array.isArray(list) ? list[index] : undefined);
@@ -130,6 +143,34 @@ function dealRow(
   for (const name of ['current', 'currentSince', 'deltaLast']) row[name] = at(one[name], type);
   for (const name of ['delta', 'deltaPercent', 'avg']) row[name] = at(at(one[name], dateRange), type);
   return row;
+}
+
+/** Returns a row with its values in common units. A delta may be negative. */
+function readableDeal(
+  row: Record<string, unknown>,
+  domain: Domain,
+  type: number = 0,
+): Record<string, unknown> {
+  const kind = NAMED_SERIES[type]?.kind ?? 'count';
+  const digits = currencyDigits(domain);
+  const unit = { price: 10 ** digits, stars: 10, count: 1 }[kind];
+  const read = reader(kind, digits);
+  const decoded = {
+    ...row,
+    ...isoTimes(row, ['currentSince', 'creationDate', 'lastUpdate', 'lightningStart', 'lightningEnd']),
+    ...Object.fromEntries(['current', 'avg'].map((name) => [name, read(row[name])])),
+    ...Object.fromEntries(
+      ['delta', 'deltaLast'].map((name) => [name, typeof row[name] === 'number' ? row[name] / unit : null]),
+    ),
+  };
+  // Fields that were not selected are absent.
+  return Object.fromEntries(Object.entries(decoded).filter(([name]) => row[name] !== undefined));
+}
+
+const TOOL_COLUMNS = ['asin', 'title', 'current', 'delta', 'deltaPercent', 'avg', 'currentSince', 'rootCat'];
+
+function withColumns(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(TOOL_COLUMNS.map((name) => [name, row[name] ?? null]));
 }
 
 /** Returns the body of the upstream request, with all category ids as numbers. */

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { amount, indexTime, price, SCHEMA_NAMES, site, words } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { optionalAsin } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
+import { isoTimes, prices } from '../products/decode-product.ts';
 import { toKeepaMinutes } from '../products/history.ts';
 import { PROVIDER_LIGHTNING_DEAL_FIELDS } from '../products/provider-fields.ts';
 
@@ -91,6 +93,19 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   isLarge: ({ asin }) => asin === undefined,
   // The full list is fetched and filtered here, because fetching each state separately would cost tokens each time.
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`, dealsIn),
+  toolData(data, input) {
+    const deals = data.lightningDeals as LightningDeal[];
+    const isSelected = formOf(input).fields !== undefined;
+    const readable = deals.map((deal) => {
+      const shown = isSelected ? deal : Object.fromEntries(DEAL_COLUMNS.map((name) => [name, deal[name]]));
+      return {
+        ...shown,
+        ...prices(shown, ['dealPrice', 'currentPrice'], data.domainId as Domain),
+        ...isoTimes(shown, ['startTime', 'endTime', 'lastUpdate']),
+      };
+    });
+    return { ...data, lightningDeals: readable };
+  },
   table: {
     columns: () => DEAL_COLUMNS,
     rows: ({ lightningDeals }) => lightningDeals as Record<string, unknown>[],

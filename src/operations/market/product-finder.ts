@@ -3,8 +3,9 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { site } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { request, selectionRoutes } from '../params/request.ts';
+import { isRecord, request, selectionRoutes } from '../params/request.ts';
 import { integer, oneOfNumbers } from '../params/scalars.ts';
+import { readableAverages } from '../products/decode-product.ts';
 import { filters, sortOrder } from './finder-fields.ts';
 
 const LARGEST_RESULT = 10_000;
@@ -52,7 +53,7 @@ export interface FinderPage {
 export const productFinder = defineQueued<'market.productfinder', ProductFinderInput, FinderPage>({
   name: 'market.productfinder',
   summary: 'Finds products that match filters.',
-  toolHint: 'Prices are in cents, ratings stars x 10. Other filters of the provider are accepted.',
+  toolHint: 'Filters are in cents and stars x 10; other filters of the provider are accepted.',
   tool: 'market_find_products',
   toolset: 'products',
   routes: selectionRoutes('/api/market/productfinder', '/api/market/query'),
@@ -62,6 +63,12 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   pools: ['market'],
   queue: () => 'market',
   source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
+  toolData(data) {
+    const { searchInsights } = data;
+    if (!isRecord(searchInsights)) return data;
+    const readable = readableAverages(searchInsights, data.domainId as Domain);
+    return { ...data, searchInsights: { ...searchInsights, ...readable } };
+  },
   table: {
     columns: () => ['asin'],
     rows: ({ asinList }) => (asinList as string[]).map((asin) => ({ asin })),

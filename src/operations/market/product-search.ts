@@ -19,7 +19,7 @@ import {
 import { cutHistory, lastDays } from '../products/history.ts';
 import type { Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
-import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS } from './product.ts';
+import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS, readableRecords } from './product.ts';
 
 interface ProductSearchInput {
   domain: Domain;
@@ -107,6 +107,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   isLarge: ({ asinsOnly }) => !asinsOnly,
   freshness: 'update',
   source: searchSources,
+  toolData: (data) => readableRecords(data, 'products'),
   table: {
     columns: ({ asinsOnly }) => (asinsOnly ? ['asin'] : SUMMARY_FIELDS),
     lacks: ({ history, historyDays }) =>

@@ -7,7 +7,7 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, PRODUCT_CODE_SCHEMA, parseAsin, parseProductCode } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
-import { decodeProduct, productFieldNeeds } from '../products/decode-product.ts';
+import { decodeProduct, productFieldNeeds, readableProduct } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
@@ -246,6 +246,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
     return input.codes ? codeSources(input.codes, options) : productSources(keysOf(input), options);
   },
   bundle: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
+  toolData: (data) => readableRecords(data, 'products'),
   table: {
     columns: ({ codes }) => (codes ? [...SUMMARY_FIELDS, 'codes'] : SUMMARY_FIELDS),
     lacks: ({ days, dateRange }) => (dateRange ? 'dateRange' : days === undefined ? null : 'days'),
@@ -313,6 +314,16 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
     },
   },
 });
+
+/** Returns the data with its products as tools show them. */
+export function readableRecords(
+  data: Record<string, unknown>,
+  name: 'products' | 'variations',
+): Record<string, unknown> {
+  const records = data[name];
+  if (!Array.isArray(records)) return data;
+  return { ...data, [name]: records.map((record) => readableProduct(record, data.domainId as Domain)) };
+}
 
 function isLookedUp(parameter: unknown): boolean {
   return parameter === 'asins' || parameter === 'codes';

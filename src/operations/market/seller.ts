@@ -5,6 +5,7 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { completePaging, list, type Paging, pageOf, paging } from '../params/lists.ts';
 import { Fault, type JsonSchema, request } from '../params/request.ts';
 import { boolean, integer } from '../params/scalars.ts';
+import { amount, columnsOf, isoTime, isoTimes } from '../products/decode-product.ts';
 import { cutSeries, lastDays } from '../products/history.ts';
 import { PROVIDER_SELLER_FIELDS } from '../products/provider-fields.ts';
 
@@ -100,6 +101,10 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   freshness: 'update',
   source: ({ domain, seller, storefront }) =>
     seller.map((id) => ({ key: id, identity: `seller/${domain}/${id}/${Number(storefront)}` })),
+  toolData(data) {
+    const sellers = Object.values(data.sellers as Record<string, Seller>).map(readableSeller);
+    return { ...data, sellers, ratingPeriods: ['30 days', '90 days', '365 days', 'all'] };
+  },
   bundle: {
     fields: ['seller'],
     max: ({ storefront }) => (storefront ? 1 : LARGEST_CALL),
@@ -158,6 +163,20 @@ function shown(record: Seller, input: SellerInput, now: number): Seller {
 }
 
 type Csv = (number[] | null)[] | null;
+
+/** Returns a seller with named histories and ISO times, without the fields that are null. */
+function readableSeller({ csv, asinListLastSeen, ...record }: Seller): Record<string, unknown> {
+  const [rating, ratingCount] = (csv ?? []).map((series) => series && columnsOf(series, [['value', amount]]));
+  const known = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+  return {
+    ...known,
+    ...isoTimes(known, ['trackedSince', 'trackingSince', 'lastUpdate', 'lastRatingUpdate']),
+    ...(asinListLastSeen
+      ? { asinListLastSeen: asinListLastSeen.map((time) => isoTime(time).slice(0, 10)) }
+      : {}),
+    ...(csv ? { history: { ...(rating ? { rating } : {}), ...(ratingCount ? { ratingCount } : {}) } } : {}),
+  };
+}
 
 function cutCsv(csv: Csv, days: number, now: number): Csv {
   if (!csv || days < 0) return csv;

@@ -10,7 +10,13 @@ import { decodedFieldNeeds, decodeProduct } from '../products/decode-product.ts'
 import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
 import { familyOf, type Product } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS, variationRecord, variationRow } from '../products/provider-fields.ts';
-import { DEFAULT_STATS_DAYS, MANY_PRODUCTS, type ProductOptions, productSources } from './product.ts';
+import {
+  DEFAULT_STATS_DAYS,
+  MANY_PRODUCTS,
+  type ProductOptions,
+  productSources,
+  readableRecords,
+} from './product.ts';
 
 interface VariationsInput {
   domain: Domain;
@@ -55,6 +61,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   queue: () => 'market',
   isLarge: ({ perPage }) => perPage > MANY_PRODUCTS,
   source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
+  toolData: (data) => readableRecords(data, 'variations'),
   table: {
     columns: () => [
       'asin',

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { REPORT_SITE_CODES } from '../brand-analytics/keywords.ts';
+import { didYouMean } from '../faults.ts';
 import { Fault, type Group, type GroupDocumentation, grouped } from './request.ts';
-import { fromDigits, got, problem } from './scalars.ts';
+import { fromDigits, got, wordProblem } from './scalars.ts';
 
 /** Site codes by the provider's domain number, which skips 7. */
 export const SITES = {
@@ -31,20 +32,20 @@ const ANY_NAME = `is required: domain or domainId (one of ${NUMBERS}) or country
 /** Reads the site from `domainId` only. */
 export function domainId() {
   return grouped<Domain>(
-    (given) => resolve(given, `is required: it must be one of ${NUMBERS}`),
+    (given) => siteIn(given, `is required: it must be one of ${NUMBERS}`),
     documentation([]),
   );
 }
 
 /** Reads the site from `domain`, `domainId` or `country`. */
 export function domain() {
-  return grouped<Domain>((given) => resolve(given), documentation([]));
+  return grouped<Domain>((given) => siteIn(given), documentation([]));
 }
 
 /** Reads the site for an operation that the provider does not offer on some sites. */
 export function domainExcept(missing: readonly Domain[], reason: string) {
   return grouped<Domain>((given) => {
-    const found = resolve(given);
+    const found = siteIn(given);
     return typeof found === 'number' && missing.includes(found)
       ? new Fault(`${found} (${SITES[found]}) ${reason}`)
       : found;
@@ -69,7 +70,8 @@ function documentation(missing: readonly Domain[]): GroupDocumentation {
   };
 }
 
-function resolve(given: Group, missing = ANY_NAME): Domain | Fault {
+/** Reads the site from the values under its names. */
+export function siteIn(given: Group, missing = ANY_NAME): Domain | Fault {
   const sent = Object.entries(given);
   if (sent.length === 0) return new Fault(missing);
   const values = sent.map(([name, value]) => (name === 'country' ? fromCode(value) : fromNumber(value)));
@@ -94,13 +96,15 @@ function fromCode(value: unknown): Domain | Fault {
   if (Array.isArray(value)) return new Fault('country was given more than once');
   const code = typeof value === 'string' ? value.trim().toLowerCase() : '';
   const found = Object.entries(SITES).find(([, known]) => known === code);
-  return found ? (Number(found[0]) as Domain) : new Fault(got(`country must be one of ${CODES}`, value));
+  if (found) return Number(found[0]) as Domain;
+  const near = didYouMean(code, Object.values(SITES));
+  return new Fault(`${got(`country must be one of ${CODES}`, value)}${near}`);
 }
 
 /** A site with brand analytics, by its code; case is ignored. */
 export function reportSite() {
   return z.preprocess(
     (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
-    z.enum(REPORT_SITE_CODES, problem(`must be one of ${REPORT_SITE_CODES.join(', ')}`)),
+    z.enum(REPORT_SITE_CODES, wordProblem(REPORT_SITE_CODES)),
   );
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { didYouMean } from '../faults.ts';
 import type { JsonSchema } from './request.ts';
 
 /** An integer of at most 64 bits: a number, or decimal digits if a number cannot represent it. */
@@ -105,7 +106,16 @@ export function boolean() {
 
 /** One of the given words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
-  return z.preprocess(trimmed, z.enum(words, problem(`must be one of ${words.join(', ')}`)));
+  return z.preprocess(trimmed, z.enum(words, wordProblem(words)));
+}
+
+/** Returns the error function of the schema of a word, which names the nearest right one. */
+export function wordProblem(words: readonly string[]) {
+  const { error } = problem(`must be one of ${words.join(', ')}`);
+  return {
+    error: (issue: { input?: unknown }) =>
+      `${error(issue)}${typeof issue.input === 'string' ? didYouMean(issue.input, words) : ''}`,
+  };
 }
 
 /** One of the given numbers. */

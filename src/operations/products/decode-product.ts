@@ -171,7 +171,7 @@ function decodeFields(
 }
 
 /** Returns the columns of a flat series, whose points are a time and one entry for each column. */
-function columnsOf(series: readonly unknown[], columns: readonly Column[]): Columns {
+export function columnsOf(series: readonly unknown[], columns: readonly Column[]): Columns {
   const entries = columns.filter(([name]) => !SHARES_ENTRY.has(name)).length;
   const width = 1 + entries;
   const points = Math.floor(series.length / width);
@@ -203,8 +203,7 @@ function decodeNamed(owner: Record<string, unknown>, digits: number): Record<str
   const current: Record<string, unknown> = {};
   const removed: Record<string, undefined> = {};
   for (const [field, name] of Object.entries(SUMMARY_SERIES)) {
-    const kind = NAMED_SERIES.find((one) => one.name === name)?.kind ?? 'count';
-    const value = reader(kind, digits)(owner[field]);
+    const value = reader(kindOf(name), digits)(owner[field]);
     if (value !== null) current[name] = value;
     removed[field] = undefined;
   }
@@ -247,9 +246,69 @@ function byName(values: readonly unknown[], digits: number): Record<string, unkn
   return Object.fromEntries(found);
 }
 
-function reader(kind: SeriesKind, digits: number): Read {
+export function reader(kind: SeriesKind, digits: number): Read {
   if (kind === 'price') return money(digits);
   return kind === 'stars' ? stars : amount;
+}
+
+/** Times of a product outside its series. */
+const TIMES = [
+  'lastUpdate',
+  'trackingSince',
+  'listedSince',
+  'lastPriceChange',
+  'lastRatingUpdate',
+  'lastSoldUpdate',
+];
+
+/** Returns a product of an answer as tools show it: the named values of the level `summary` in common units, and ISO times. */
+export function readableProduct(record: Record<string, unknown>, domain: number): Record<string, unknown> {
+  const digits = currencyDigits(domain);
+  const { stats } = record;
+  return {
+    ...record,
+    ...withoutMinusOne(record),
+    ...isoTimes(record, TIMES),
+    ...namedValues(record, digits),
+    ...(isRecord(stats) ? { stats: { ...stats, ...namedValues(stats, digits) } } : {}),
+  };
+}
+
+function namedValues(owner: Record<string, unknown>, digits: number): Record<string, unknown> {
+  const found = Object.entries(SUMMARY_SERIES).filter(([field]) => typeof owner[field] === 'number');
+  return Object.fromEntries(
+    found.map(([field, name]) => [field, reader(kindOf(name), digits)(owner[field])]),
+  );
+}
+
+function kindOf(series: string): SeriesKind {
+  return NAMED_SERIES.find(({ name }) => name === series)?.kind ?? 'count';
+}
+
+/** Returns the fields of a record that are index times, as ISO times. */
+export function isoTimes(record: Record<string, unknown>, names: readonly string[]): Record<string, string> {
+  const known = names.filter((name) => isAmount(record[name]));
+  return Object.fromEntries(known.map((name) => [name, isoTime(record[name])]));
+}
+
+/** Returns the fields of a record that are prices, in the currency of the site; null without data. */
+export function prices(
+  record: Record<string, unknown>,
+  names: readonly string[],
+  domain: number,
+): Record<string, unknown> {
+  const read = money(currencyDigits(domain));
+  return Object.fromEntries(names.filter((name) => name in record).map((name) => [name, read(record[name])]));
+}
+
+const AVERAGE_PRICES = ['avgBuyBox', 'avgBuyBox90', 'avgBuyBox365', 'avgBuyBoxDeviation'];
+
+/** Returns the averages of a category or of found products in common units. */
+export function readableAverages(record: Record<string, unknown>, domain: number): Record<string, unknown> {
+  return {
+    ...prices(record, AVERAGE_PRICES, domain),
+    ...('avgRating' in record ? { avgRating: stars(record.avgRating) } : {}),
+  };
 }
 
 /** Returns the reader of prices in the smallest unit. Negative numbers mean that the provider has no data. */
@@ -262,7 +321,7 @@ function stars(entry: unknown): number | null {
   return isAmount(entry) ? entry / 10 : null;
 }
 
-function amount(entry: unknown): number | null {
+export function amount(entry: unknown): number | null {
   return isAmount(entry) ? entry : null;
 }
 
@@ -296,6 +355,6 @@ function flag(entry: unknown): boolean | null {
   return value === null ? null : value === 1;
 }
 
-function isoTime(minutes: unknown): string {
+export function isoTime(minutes: unknown): string {
   return new Date(fromKeepaMinutes(Number(minutes))).toISOString().replace('.000Z', 'Z');
 }

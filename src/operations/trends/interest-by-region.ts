@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineQueued } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import {
@@ -12,6 +13,7 @@ import {
   keywordsId,
   scopeOf,
   staleUpTo,
+  tableByKeyword,
   withWindow,
 } from './keyword-question.ts';
 
@@ -72,6 +74,10 @@ export const interestByRegion = defineQueued<
     const resolution = resolutionToAskFor(input) ?? 'own';
     const identity = `trends/region/${scopeOf(input)}/${resolution}/${keywordsId(input.keyword)}`;
     return [{ key: '', identity, ...staleUpTo(input) }];
+  },
+  toolData(data, input) {
+    const table = tableByKeyword(data.regions, data.keywords, ['geoCode', 'geoName']);
+    return table && !formOf(input).fields ? { ...data, regions: table } : data;
   },
   table: {
     columns: () => ['geoCode', 'geoName', 'query', 'value', 'hasData'],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineQueued } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import {
   byValue,
@@ -11,6 +12,7 @@ import {
   keywordsId,
   scopeOf,
   staleUpTo,
+  tableByKeyword,
   withWindow,
 } from './keyword-question.ts';
 
@@ -51,6 +53,12 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
       ...staleUpTo(input),
     },
   ],
+  toolData(data, input) {
+    const points = data.timelineData as { isPartial: boolean }[];
+    const table = formOf(input).fields ? null : tableByKeyword(points, data.keywords, ['date']);
+    if (!table) return data;
+    return { ...data, timelineData: table, lastIsPartial: points.at(-1)?.isPartial ?? false };
+  },
   table: {
     columns: () => ['date', 'query', 'value', 'hasData', 'isPartial'],
     rows: ({ timelineData }) => (timelineData as { values: object[] }[]).flatMap(byValue),

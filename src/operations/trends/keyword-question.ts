@@ -169,6 +169,25 @@ export function staleUpTo({ maxStale }: StaleInput): Pick<Source, 'keptForMs' | 
   return maxStale === undefined ? { keptForMs } : { keptForMs, staleForMs: maxStale * 1000 };
 }
 
+/**
+ * Returns points or regions as a table with a column for each keyword, for tools. A value without data is null.
+ * @param places the columns before the values.
+ */
+export function tableByKeyword(
+  list: unknown,
+  keywords: unknown,
+  places: readonly string[],
+): { columns: unknown[]; rows: unknown[][] } | null {
+  if (!Array.isArray(list) || !list.every(({ values }) => Array.isArray(values))) return null;
+  const rows = list.map((record) => [
+    ...places.map((name) => record[name] ?? null),
+    ...record.values.map(({ value, hasData }: { value: number; hasData: boolean }) =>
+      hasData ? value : null,
+    ),
+  ]);
+  return { columns: [...places, ...(keywords as string[])], rows };
+}
+
 /** Returns one row for each keyword of a point or region. */
 export function byValue({ values, ...place }: { values: object[] }): Record<string, unknown>[] {
   return values.map((value) => ({ ...place, ...value }));

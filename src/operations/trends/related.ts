@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineQueued, type Source } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import {
   echoed,
@@ -63,6 +64,18 @@ function relatedRows(data: Record<string, unknown>): Record<string, unknown>[] {
   );
 }
 
+/** Returns the data without the links and formatted values of the terms, which are most of its size. */
+function withoutLinks(data: Record<string, unknown>, input: object): Record<string, unknown> {
+  if (formOf(input).fields) return data;
+  const bare = ({ link: _, formattedValue: __, ...term }: RelatedFacts) => term;
+  const results = (data.results as Related<object>[]).map((result) => ({
+    ...result,
+    top: result.top.map(bare),
+    rising: result.rising.map(bare),
+  }));
+  return { ...data, results };
+}
+
 /** Schema of `shownRelated`. @param term a query or a topic. */
 function relatedShape(term: z.ZodRawShape) {
   const facts = {
@@ -103,6 +116,7 @@ export const relatedQueries = defineQueued<'trends.related-queries', KeywordInpu
   freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => relatedSources('queries', input),
+  toolData: withoutLinks,
   table: {
     columns: () => ['keyword', 'list', 'query', 'value', 'formattedValue', 'isBreakout', 'link'],
     rows: relatedRows,
@@ -131,6 +145,7 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
   freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => relatedSources('topics', input),
+  toolData: withoutLinks,
   table: {
     columns: () => ['keyword', 'list', 'topic', 'value', 'formattedValue', 'isBreakout', 'link'],
     rows: relatedRows,

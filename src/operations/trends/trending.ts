@@ -3,6 +3,7 @@ import { addDays } from '../../platform/calendar.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { SCHEMA_NAMES } from '../answers.ts';
 import { defineQueued } from '../define.ts';
+import { formOf } from '../params/answer-form.ts';
 import { geoWithinWorld, language } from '../params/geo.ts';
 import { request } from '../params/request.ts';
 import { date, oneOf } from '../params/scalars.ts';
@@ -105,6 +106,16 @@ function shownTrend(trend: Trend, index: number) {
   };
 }
 
+/** Returns the data with the columns of the table of each trend and the names of its topics, without articles. */
+function withTrendColumns(data: Record<string, unknown>, input: object): Record<string, unknown> {
+  if (formOf(input).fields) return data;
+  const trends = (data.trends as ReturnType<typeof shownTrend>[]).map((trend) => ({
+    ...Object.fromEntries(TREND_COLUMNS.map((name) => [name, trend[name]])),
+    topics: trend.categories?.map(({ id, name }) => name ?? id).join(', ') ?? null,
+  }));
+  return { ...data, trends };
+}
+
 const time = z.iso.datetime();
 
 /** Schema of `shownTrend`. */
@@ -193,6 +204,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   source: ({ geo, hl, trendDate, ...stale }) => [
     { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, ...staleUpTo(stale) },
   ],
+  toolData: withTrendColumns,
   table: { columns: () => TREND_COLUMNS, rows: ({ trends }) => trends as Record<string, unknown>[] },
   respond: {
     type: 'json',
@@ -286,6 +298,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       ...staleUpTo(stale),
     },
   ],
+  toolData: withTrendColumns,
   table: { columns: () => TREND_COLUMNS, rows: ({ trends }) => trends as Record<string, unknown>[] },
   respond: {
     type: 'json',

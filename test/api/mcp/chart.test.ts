@@ -18,7 +18,8 @@ const CHARTED = [
   'web_trends_interest_over_time',
 ];
 
-const HISTORY = { domain: 1, points: 200, rating: true, fields: 'asin,title,history' };
+const SERIES = ['new', 'salesRank', 'rating'].map((name) => `history.${name}`).join();
+const HISTORY = { domain: 1, points: 100, rating: true, fields: `asin,title,${SERIES}` };
 
 const test = base.extend('agent', { scope: 'file' }, async ({ demoSouk }, { onCleanup }): Promise<Agent> => {
   const agent = await openAgent(await demoSouk.client());
@@ -38,8 +39,9 @@ async function pageOf({ client }: Agent): Promise<string> {
 }
 
 describe('the page of a chart', () => {
-  test('is named by the tools whose results have histories', async ({ agent }) => {
-    const { tools } = await agent.client.listTools();
+  test('is named by the tools whose results have histories', async ({ demoSouk }) => {
+    const { client } = await connectAgent(await demoSouk.client(), { toolsets: 'all' });
+    const { tools } = await client.listTools();
     const named = tools.filter(({ _meta }) => _meta !== undefined);
     expect(named.map(({ name }) => name).sort()).toEqual(CHARTED);
     for (const { _meta } of named) expect(_meta).toEqual({ ui: { resourceUri: URI } });
@@ -156,8 +158,8 @@ describeInBrowser('a chart in a program that supports MCP Apps', () => {
       tool: 'web_trends_interest_over_time',
       args: { keyword: ['kettle', 'teapot'], geo: 'US' },
       numbers: ({ timelineData }) => ({
-        kettle: (timelineData as unknown[]).length,
-        teapot: (timelineData as unknown[]).length,
+        kettle: (timelineData as { rows: unknown[] }).rows.length,
+        teapot: (timelineData as { rows: unknown[] }).rows.length,
       }),
     },
   ];
@@ -193,6 +195,23 @@ describeInBrowser('a chart in a program that supports MCP Apps', () => {
       await view.close();
     },
   );
+
+  test('reads products from a table', async ({ agent }) => {
+    const view = await open(agent);
+    const asins = ['B1', 'B2', 'B3', 'B4'];
+    const points = [
+      ['2026-01-01', 1],
+      ['2026-02-01', 2],
+    ];
+    const products = {
+      columns: ['asin', 'history.new', { offers: ['sellerId'] }],
+      rows: asins.map((asin) => [asin, points, [['A1']]]),
+    };
+    await view.show({ content: [], structuredContent: { domainId: 1, products } });
+    await view.drawnNumbers();
+    expect(await view.frame.getByLabel('Product').locator('option').allInnerTexts()).toEqual(asins);
+    await view.close();
+  });
 
   test('reports its height, so that the program shows all of it', async ({ agent }) => {
     const view = await open(agent, 390);
@@ -347,12 +366,11 @@ describeInBrowser('a chart in a program that supports MCP Apps', () => {
     agent,
   }) => {
     const view = await open(agent);
-    const at = (hour: number, value: number, hasData = true) => ({
-      timestamp: Date.UTC(2026, 0, 1, hour) / 1000,
-      date: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
-      values: [{ query: 'kettle', value, hasData }],
-    });
-    const timelineData = [at(1, 40), at(2, 0, false), at(3, 50)];
+    const at = (hour: number, value: number | null) => [
+      new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
+      value,
+    ];
+    const timelineData = { columns: ['date', 'kettle'], rows: [at(1, 40), at(2, null), at(3, 50)] };
     await view.show({ content: [], structuredContent: { geo: '', timelineData } });
     expect(await view.drawnNumbers()).toEqual([2]);
     expect(await view.frame.evaluate('plots.at(-1).data[1]')).toEqual([40, null, 50]);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Redis } from 'ioredis';
 import sharp from 'sharp';
 import { expect } from 'vitest';
@@ -17,6 +18,8 @@ const deals = Array.from({ length: 3_000 }, (_, i) => ({
   title: `Größe ${i} 大きさ ${randomBytes(200).toString('hex')}`,
 }));
 test.beforeAll(({ souk }) => souk.upstream.on('lightningdeal', hasDeals(deals)));
+
+const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
 
 /** The Redis key of the answer to a call. */
 const answerKey = (souk: Souk, jobId: string) => redisKeys(souk.redisNamespace).callAnswer(jobId);
@@ -57,8 +60,13 @@ test('returns an outline and a link to the whole answer if it exceeds the budget
     outline: { country: 'us', domainId: 1 },
     resource: uri,
     hint: expect.stringMatching(
-      /larger than 10000 tokens.*Request less with .*asin, or get parts: jobs_get_result.*read souk:/,
+      /larger than 6000 tokens.*nextStep returns parts.*free of charge.*request less with .*asin \(a new call, units: .*\), or read souk:/,
     ),
+    nextStep: {
+      tool: 'jobs_get_result',
+      arguments: { id: data._call.jobId, path: 'lightningDeals' },
+      units: 0,
+    },
     _call: { unitsConsumed: 500, cache: 'MISS' },
   });
   expect(data.outline.lightningDeals.at(-1)).toBe(`... 2997 more of ${deals.length}`);
@@ -91,12 +99,13 @@ test('returns parts of a large answer by path, offset and fields', async ({ souk
   for (let offset: number | null = 0; offset !== null; calls += 1) {
     const { data: page } = await part({ path: 'lightningDeals', fields: ['asin'], offset });
     expect(page).toMatchObject({ total: deals.length, offset, _call: { unitsConsumed: 0 } });
-    expect(JSON.stringify(page).length).toBeLessThan(40_000);
-    asins.push(...page.items.map(({ asin }: { asin: string }) => asin));
+    expect(tokensOf(page)).toBeLessThan(6_000);
+    expect(page.items.columns).toEqual(['asin']);
+    asins.push(...page.items.rows.flat());
     offset = page.next;
   }
   expect(asins).toEqual(deals.map(({ asin }) => asin));
-  expect(calls).toBeLessThan(4);
+  expect(calls).toBeLessThan(8);
   expect((await part({ path: 'lightningDeals.7.asin' })).data.value).toBe(deals[7]?.asin);
   expect((await part({ fields: ['country'] })).data.value).toEqual({ country: 'us' });
   const wrong = await part({ path: 'lightningDeals.7.moon' });
@@ -192,6 +201,7 @@ test('returns the beginning of a large answer without a job', async ({ souk }) =
   const images = Array.from({ length: 1_000 }, (_, i) => `51abcDEFgh${i}.jpg`);
   const { data } = await agent.call('retail_get_image_url', { domain: 1, images });
   expect(data.outline.beginning).toContain('https://images.test/images/I/51abcDEFgh0.jpg');
+  expect(data.nextStep).toMatchObject({ tool: 'retail_get_image_url', units: '0' });
   expect(data).not.toHaveProperty('resource');
 });
 

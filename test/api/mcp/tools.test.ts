@@ -6,10 +6,12 @@ import { BILLING_ENDPOINTS } from '../../../src/api/endpoints/billing.ts';
 import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs.ts';
 import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules.ts';
 import { TRACKER_ENDPOINTS } from '../../../src/api/endpoints/trackers.ts';
-import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
+import { withChart } from '../../../src/api/mcp/chart.ts';
+import { listedTools, TOOLS_CALL, TOOLS_SEARCH } from '../../../src/api/mcp/tool-directory.ts';
+import { isIn, TOOLS } from '../../../src/api/mcp/tools.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { JsonSchema } from '../../../src/operations/params/request.ts';
-import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
+import { DEFAULT_TOOLS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
 
 const guide = readFileSync(new URL('../../../docs/guides/tools-for-agents.md', import.meta.url), 'utf8');
 const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
@@ -44,21 +46,36 @@ test('every operation and every endpoint of jobs, batches, schedules, trackers a
   expect(new Set(named).size).toBe(named.length);
 });
 
-test('the default list has all tools of the specification', () => {
-  const shown = listedTools(DEFAULT_TOOLSETS, null).map(({ name }) => name);
-  expect(SPECIFIED.filter((name) => !shown.includes(name))).toEqual([]);
+test('every tool of the specification exists', () => {
+  expect(SPECIFIED.filter((name) => !TOOLS.has(name))).toEqual([]);
 });
 
 describe('the default list', () => {
-  const tokens = tokensOf(listedTools(DEFAULT_TOOLSETS, null));
+  const list = listedTools(['default'], null).map(withChart);
+  const tokens = tokensOf(list);
 
-  test('takes less than 8,000 tokens', () => {
-    expect(tokens).toBeLessThan(8_000);
+  test('takes at most 4,000 tokens, and leaves 900 of them for research tools that do not exist yet', () => {
+    const isComplete = DEFAULT_TOOLS.every((name) => TOOLS.has(name));
+    expect(tokens).toBeLessThanOrEqual(isComplete ? 4_000 : 3_100);
     expect(tokens).toBeGreaterThan(2_000);
   });
 
+  test('has the tools that agents ask for most, then the two that reach all others', () => {
+    const existing = DEFAULT_TOOLS.filter((name) => TOOLS.has(name));
+    expect(existing.length).toBeGreaterThanOrEqual(8);
+    expect(list.map(({ name }) => name)).toEqual([...existing, 'tools_search', 'tools_call']);
+  });
+
+  test('can be combined with toolsets', () => {
+    const names = listedTools(['default', 'batches'], null).map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['market_get_product', 'batches_create', 'jobs_get', 'tools_call']),
+    );
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   test('has the size that the guide states, rounded up to hundreds', () => {
-    const all = tokensOf(listedTools(TOOLSETS, null));
+    const all = tokensOf(listedTools(TOOLSETS, null).map(withChart));
     const inWords = (count: number) => (Math.ceil(count / 100) * 100).toLocaleString('en');
     expect(guide).toContain(`about ${inWords(tokens)} tokens`);
     expect(guide).toContain(`about ${inWords(all)} tokens`);
@@ -69,36 +86,26 @@ describe('the default list', () => {
   });
 });
 
-describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name, tool) => {
-  const { inputSchema, outputSchema, annotations, description } = tool.listed;
+const LISTED = [...ALL.map(({ listed }) => listed), TOOLS_SEARCH, TOOLS_CALL];
 
-  test('has object schemas without references', () => {
+describe.each(LISTED.map((listed) => [listed.name, listed] as const))('%s', (_name, listed) => {
+  const { name, inputSchema, annotations, description } = listed;
+
+  test('has an object schema without references', () => {
     expect(inputSchema.type).toBe('object');
-    expect(outputSchema?.type ?? 'object').toBe('object');
-    expect(JSON.stringify(tool.listed)).not.toContain('$ref');
+    expect(JSON.stringify(listed)).not.toContain('$ref');
     for (const name of inputSchema.required ?? []) expect(inputSchema.properties).toHaveProperty(name);
   });
 
   test('has one type for each property, so that strict listings have no warnings', () => {
     expect(untyped(inputSchema, 'input')).toEqual([]);
-    expect(untyped(outputSchema ?? { type: 'object' }, 'output')).toEqual([]);
   });
 
-  test('allows a price, a job or an outline as its answer', () => {
-    const _call = { unitsConsumed: 0, jobId: 'x' };
-    for (const other of [
-      { dryRun: true, operation: 'x', units: 1, admitted: true, billing: null, billingTrack: null, _call },
-      { jobId: 'x', operation: 'x', links: {}, hint: 'x', _call },
-      { outline: {}, size: { bytes: 1, tokens: 1 }, hint: 'x', resource: 'x', _call },
-    ]) {
-      for (const [field, value] of Object.entries(other)) {
-        const kind = value === null ? 'null' : typeof value;
-        const allowed = [
-          (outputSchema?.properties?.[field] as { type?: string } | undefined)?.type ?? kind,
-        ].flat();
-        expect(allowed.map((type) => (type === 'integer' ? 'number' : type))).toContain(kind);
-      }
-    }
+  test('describes every argument in a few words', () => {
+    const texts = Object.entries(inputSchema.properties ?? {}).map(
+      ([argument, schema]) => [argument, (schema as JsonSchema).description ?? ''] as const,
+    );
+    expect(texts.filter(([, text]) => text === '' || tokensOf(text) > 40)).toEqual([]);
   });
 
   test('accepts maxUnits and dryRun', () => {
@@ -111,14 +118,12 @@ describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name
   test('states its price and its effects', () => {
     expect(description).toMatch(/Units: \S/);
     expect(annotations).toMatchObject({
+      title: expect.stringMatching(/^[A-Z][a-z]/),
       readOnlyHint: expect.any(Boolean),
       openWorldHint: expect.any(Boolean),
+      destructiveHint: name === 'tools_call' || /_(?:cancel|delete)$/.test(name),
     });
     expect(annotations.idempotentHint).toEqual(annotations.readOnlyHint ? undefined : expect.any(Boolean));
-    expect(tool.listed.title).toMatch(/^[A-Z][a-z]/);
-    expect(annotations.destructiveHint).toBe(
-      annotations.readOnlyHint ? undefined : /_(?:cancel|delete)$/.test(tool.listed.name),
-    );
   });
 });
 
@@ -133,7 +138,8 @@ describe('toolsets', () => {
   test.each([
     ['market', ['products', 'categories', 'sellers', 'deals', 'visuals']],
     [' aba , trends', ['aba', 'trends']],
-    ['default', DEFAULT_TOOLSETS],
+    ['default', ['default']],
+    ['default,batches', ['default', 'batches']],
     ['all', TOOLSETS],
   ])('%s', (text, expected) => {
     expect(readToolsets(text)).toEqual(expected);
@@ -144,7 +150,8 @@ describe('toolsets', () => {
   });
 
   test('the tools of quota and jobs are in every toolset', () => {
-    const always = ALL.filter((tool) => isIn(tool, [])).map(({ listed }) => listed.name);
+    const shown = ALL.filter((tool) => isIn(tool, ['billing']));
+    const always = shown.filter(({ toolset }) => toolset !== 'billing').map(({ listed }) => listed.name);
     expect(always.sort()).toEqual(
       'jobs_cancel jobs_get jobs_get_result jobs_list market_get_quota'.split(' '),
     );

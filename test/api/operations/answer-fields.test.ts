@@ -90,10 +90,17 @@ const WAYS = JSON_OPERATIONS.flatMap((operation) =>
   }),
 );
 
+/** Returns the rows of a table as records, which only tools return; other values unchanged. */
+function listOf(found: unknown): unknown {
+  const { columns, rows } = isRecord(found) ? (found as { columns?: string[]; rows?: unknown[][] }) : {};
+  if (!columns || !rows) return found;
+  return rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])));
+}
+
 /** Returns the records of an answer, or the answer itself. */
 function recordsOf(operation: Operation, data: Sent): Sent[] {
   const path = jsonAnswerOf(operation)?.records?.path.split('.') ?? [];
-  const found = path.reduce<unknown>((value, name) => (value as Sent)[name], data);
+  const found = listOf(path.reduce<unknown>((value, name) => (value as Sent)[name], data));
   // The outline of a long list ends with a text.
   const records = (path.length === 0 ? [data] : Object.values(found as object)).filter(isRecord);
   expect(records.length).toBeGreaterThan(0);

@@ -26,11 +26,32 @@ let result = null;
 
 /** Returns the charts of an answer, one for each product; none if it has no histories. */
 function chartsOf(data) {
-  if (Array.isArray(data.products))
-    return data.products.map((one) => productChart(one, data)).filter(hasPoints);
-  if (Array.isArray(data.timelineData)) return [interestChart(data)].filter(hasPoints);
-  if (Array.isArray(data.history)) return [keywordChart(data)].filter(hasPoints);
+  const { products, timelineData } = data;
+  const history = recordsOf(data.history);
+  if (products)
+    return recordsOf(products)
+      .map((one) => productChart(one, data))
+      .filter(hasPoints);
+  if (timelineData?.rows) return [interestChart(data)].filter(hasPoints);
+  if (Array.isArray(history)) return [keywordChart({ ...data, history })].filter(hasPoints);
   return [];
+}
+
+/** Returns the records of a list, which may be a table: {columns, rows}, where `history.new` is a field of an object. */
+function recordsOf(list) {
+  if (!list?.rows) return list;
+  return list.rows.map((row) => {
+    const record = {};
+    for (const [i, column] of list.columns.entries()) {
+      // A column of lists has no name alone.
+      const path = typeof column === 'string' ? column.split('.') : [];
+      const last = path.pop();
+      let owner = record;
+      for (const name of path) owner = owner[name] ??= {};
+      if (last !== undefined) owner[last] = row[i];
+    }
+    return record;
+  });
 }
 
 function hasPoints({ series }) {
@@ -91,20 +112,17 @@ function keywordChart({ keyword, country, word, history }) {
 }
 
 /** The interest in each keyword, from 0 to 100. */
-function interestChart({ timelineData, geo }) {
-  const keywords = timelineData[0]?.values.map(({ query }) => query) ?? [];
+function interestChart({ timelineData: { columns, rows }, geo }) {
+  const keywords = columns.slice(1);
   const series = keywords.map((name, i) => ({
     name,
     scale: 'index',
     shown: true,
-    points: timelineData.map(({ timestamp, values }) => [
-      timestamp * 1000,
-      values[i]?.hasData ? numberOf(values[i].value) : null,
-    ]),
+    points: rows.map(([date, ...values]) => [Date.parse(date), numberOf(values[i])]),
   }));
   return {
     name: 'Interest over time',
-    hasTimes: timelineData.some(({ date }) => date.length > 'YYYY-MM-DD'.length),
+    hasTimes: rows.some(([date]) => date.length > 'YYYY-MM-DD'.length),
     heading: [keywords.join(', '), geo || 'worldwide'].join(' · '),
     series: series.filter(({ points }) => !isEmpty(points)),
   };
@@ -124,8 +142,9 @@ function reasonOf(data, isError) {
   if (data.outline) return 'The answer is too large for a chart. Ask for fewer points or a shorter period.';
   if (data.dryRun) return `The call would cost ${data.units} units. A price has no chart.`;
   if (data.jobId && data.hint) return 'The call has not ended yet. Its answer follows as text.';
-  if (data.products?.length === 0) return 'No product was found.';
-  if (data.products?.some(({ history }) => history)) return 'The provider has no history of this product.';
+  const products = recordsOf(data.products);
+  if (products?.length === 0) return 'No product was found.';
+  if (products?.some(({ history }) => history)) return 'The provider has no history of this product.';
   if (data.products)
     return 'This answer has no history. Ask for the price history of the product to see a chart.';
   if (data.timelineData) return 'Too few people searched for these words.';

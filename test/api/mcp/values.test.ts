@@ -1,0 +1,125 @@
+import { describe, expect } from 'vitest';
+import { test } from '../../support/demo-souk-test.ts';
+import { connectAgent } from '../../support/mcp-client.ts';
+
+const ASIN = 'B0C3CDEF03';
+
+describe('values', () => {
+  test('of products are in the currency of the site, in stars and in ISO times; decode=false returns raw ones', async ({
+    demoClient,
+  }) => {
+    const agent = await connectAgent(demoClient);
+    const product = async (args: object) =>
+      (await agent.call('market_get_product', { country: 'us', asins: [ASIN], ...args })).data.products[0];
+    const raw = await product({ decode: false });
+    expect(await product({})).toMatchObject({
+      price: raw.price / 100,
+      rating: raw.rating / 10,
+      bsr: raw.bsr,
+      lastUpdate: expect.stringMatching(/^2026-\d\d-\d\dT\d\d:\d\d:00Z$/),
+    });
+    const { statistics } = await product({ detailLevel: 'lite', stats: 90, fields: 'statistics.current' });
+    expect(statistics.current.new).toBe(raw.price / 100);
+    const yen = { country: 'jp', fields: 'price' };
+    expect(await product(yen)).toEqual(await product({ ...yen, decode: false }));
+  });
+
+  test('of deals are those of the price type and the period', async ({ demoClient }) => {
+    const agent = await connectAgent(demoClient);
+    const { data } = await agent.call('market_find_deals', {
+      country: 'us',
+      page: 3,
+      priceTypes: [1],
+      dateRange: 2,
+    });
+    const id = data._call.jobId;
+    expect(data.nextStep).toEqual({ tool: 'jobs_get_result', arguments: { id, path: 'deals.dr' }, units: 0 });
+    // biome-ignore lint/suspicious/noExplicitAny: a raw deal has lists of several depths.
+    const first = (answer: { data: any }) => answer.data.value;
+    const deal = first(await agent.call('jobs_get_result', { id, path: 'deals.dr.0' }));
+    const raw = first(await agent.call('jobs_get_result', { id, path: 'deals.dr.0', decode: false }));
+    expect(deal).toMatchObject({
+      asin: raw.asin,
+      current: raw.current[1] / 100,
+      delta: raw.delta[2][1] / 100,
+      deltaPercent: raw.deltaPercent[2][1],
+      currentSince: expect.stringMatching(/^20\d\d-\d\d-\d\dT/),
+    });
+  });
+
+  test('of lightning deals and sellers have units, and sellers are a list with histories', async ({
+    demoClient,
+  }) => {
+    const agent = await connectAgent(demoClient);
+    const deals = async (decode: boolean) => {
+      const args = { domain: 1, fields: 'dealPrice,endTime', decode };
+      return (await agent.call('market_get_lightning_deals', args)).data.lightningDeals;
+    };
+    const [raw] = await deals(false);
+    const { columns, rows } = await deals(true);
+    expect(columns).toEqual(['dealPrice', 'endTime']);
+    expect(rows[0]).toEqual([raw.dealPrice / 100, expect.stringMatching(/^2026-\d\d-\d\dT/)]);
+    const { data } = await agent.call('market_get_seller', { domain: 1, seller: ['ABWRICYPI40AC8'] });
+    expect(data.sellers[0].history.rating[0]).toEqual([
+      expect.stringMatching(/^20\d\d-\d\d-\d\d$/),
+      expect.any(Number),
+    ]);
+    expect(data.ratingPeriods).toHaveLength(data.sellers[0].ratingCount.length);
+    expect(Object.values(data.sellers[0])).not.toContain(null);
+  });
+
+  test('of trends are a table with a column for each keyword', async ({ demoClient }) => {
+    const agent = await connectAgent(demoClient);
+    const { data } = await agent.call('web_trends_interest_over_time', { keyword: ['kettle', 'teapot'] });
+    expect(data.timelineData.columns).toEqual(['date', 'kettle', 'teapot']);
+    expect(data.timelineData.rows[0]).toEqual([
+      expect.stringMatching(/^2025-/),
+      expect.any(Number),
+      expect.any(Number),
+    ]);
+  });
+});
+
+describe('the site', () => {
+  test.for([
+    ['market_get_product', { asins: [ASIN] }],
+    ['market_find_products', { title: 'a' }],
+    ['market_find_deals', {}],
+    ['aba_search_keywords', { keyword: 'lamp' }],
+    ['aba_reverse_asin', { asins: ['B0C3CDEF01'] }],
+    ['web_trends_daily_trends', {}],
+    [
+      'trackers_create',
+      {
+        name: 'a',
+        cron: '0 6 * * 1',
+        asins: [ASIN],
+        conditions: [{ type: 'price_below', price: 'new', value: 9 }],
+      },
+    ],
+    ['batches_create', { operation: 'market.product', split: { asins: [ASIN] } }],
+    ['batches_create', { operation: 'market.deal' }],
+    ['batches_create', { operation: 'aba.search' }],
+  ] as const)(
+    'of %s %j is accepted as country, domain and domainId',
+    async ([tool, args], { demoClient }) => {
+      const agent = await connectAgent(demoClient);
+      for (const site of [{ country: 'us' }, { domain: 1 }, { domainId: 1 }, { country: 'US', domain: 1 }]) {
+        const batch =
+          'split' in args
+            ? { params: site }
+            : { items: [{ ...site, ...(tool === 'batches_create' ? itemOf(args) : {}) }] };
+        const sent = tool === 'batches_create' ? { ...args, ...batch } : { ...args, ...site };
+        const { data, isError } = await agent.call(tool, { ...sent, dryRun: true });
+        expect([site, isError, data.error]).toEqual([site, false, undefined]);
+      }
+      const { data } = await agent.call(tool, { ...args, country: 'us', domainId: 3, dryRun: true });
+      expect(data.error).toMatchObject({ code: 'VALIDATION_FAILED' });
+    },
+  );
+
+  /** What an item of a batch needs in addition to its site. */
+  function itemOf(args: object): object {
+    return 'operation' in args && args.operation === 'aba.search' ? { keyword: 'lamp' } : {};
+  }
+});
