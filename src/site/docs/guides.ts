@@ -53,6 +53,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Invite people to an account, choose their roles, and read who changed what.',
   },
   {
+    slug: 'connections',
+    title: 'Connections',
+    summary: 'Let a program use your account without a key: what it may do, its budget, and its end.',
+  },
+  {
     slug: 'mails',
     title: 'Mails',
     summary: 'Confirm your address, replace a forgotten password, and choose notices.',
