@@ -384,3 +384,12 @@ test.for([
   const page = await stranger(souk).get(`/oauth/authorize?${query.replace('ID', program.clientId)}`);
   expect([page.status, page.text]).toEqual([400, expect.stringContaining(text)]);
 });
+
+test.for([
+  ['GET', '/device/unknown', 'This request has expired'],
+  ['POST', '/device', 'The page was open for too long, or its cookie is missing.'],
+] as const)('%s %s without its cookie shows how to start again', async ([method, path, text], { souk }) => {
+  const visitor = stranger(souk);
+  const page = await (method === 'GET' ? visitor.open(path) : visitor.send(path, { user_code: 'BBBB-CCCC' }));
+  expect([page.status, page.text]).toEqual([400, expect.stringContaining(text)]);
+});

@@ -126,11 +126,8 @@ async function servedRoutes(): Promise<string[]> {
   const key = await keyWith(ofKey, null);
   const routes: string[] = [];
   for (const { path, methods } of servedPaths(souk.gateways[0]?.app)) {
-    // The authorization server answers OPTIONS itself.
-    const isOAuth = path === '/device' || path.startsWith('/oauth/');
-    const real = methods.includes('OPTIONS') && !isOAuth ? await allowed(path, key) : methods;
-    const listed = real.filter((method) => !['HEAD', 'OPTIONS'].includes(method));
-    routes.push(...listed.map((method) => `${method} ${path}`));
+    const real = methods.includes('OPTIONS') ? await allowed(path, key) : methods;
+    routes.push(...real.filter((method) => method !== 'HEAD').map((method) => `${method} ${path}`));
   }
   return routes.sort();
 }

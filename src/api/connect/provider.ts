@@ -222,8 +222,14 @@ function featuresOf(issuer: string, { pages, attempts }: ConnectDeps): Configura
     },
     deviceFlow: {
       enabled: true,
-      userCodeInputSource: (ctx, form, _out, error) => {
-        sendPage(ctx, pages.userCode(xsrfIn(form), error?.message ?? null));
+      userCodeInputSource: (ctx, form, out, error) => {
+        const session = ctx.oidc.session as { exp?: number; touched?: boolean } | undefined;
+        // The library fails to keep the token of a form for a browser whose session it has not found.
+        if (error && session && session.exp === undefined) {
+          session.touched = false;
+          return sendPage(ctx, pages.error(String(out?.error_description ?? error.message)));
+        }
+        return sendPage(ctx, pages.userCode(xsrfIn(form), error?.message ?? null));
       },
       userCodeConfirmSource: (ctx, form, client, _device, code) => {
         sendPage(ctx, pages.confirmDevice(xsrfIn(form), { client: nameOf(client), code }));
