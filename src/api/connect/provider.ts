@@ -254,7 +254,9 @@ function xsrfIn(form: string): string {
 /** Returns the name of a client for people, without characters that show nothing or turn the text around. */
 export function nameOf({ clientName = '', clientId }: Pick<Client, 'clientName' | 'clientId'>): string {
   const shown = clientName.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return [...(shown || clientId)].slice(0, 60).join('');
+  return Array.from(shown || clientId)
+    .slice(0, 60)
+    .join('');
 }
 
 /** Each authorization asks the person, who is the one that has signed in to the pages. */
