@@ -21,12 +21,12 @@ test.override('soukOptions', { workers: 0 });
 
 describe('the document and the service', () => {
   test('have the same paths', ({ souk }) => {
-    // The document excludes pages, the operator's tools, and /mcp, whose protocol describes itself.
+    // The document excludes pages, the operator's tools, and /mcp and the authorization server, whose protocols describe themselves.
     const paths = servedPaths(souk.gateways[0]?.app).map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
     const served = paths.filter(
       (path) =>
         path !== '/' &&
-        !/^\/(metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
+        !/^\/(\.well-known|metrics$|mcp$|oauth|admin|account|announcements|assets|confirm-email|connect|device|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
           path,
         ),
     );
