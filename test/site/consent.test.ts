@@ -330,9 +330,7 @@ describe('somebody who is not signed in', () => {
     expect([consent.path, consent.status]).toEqual([to, 200]);
     const again = await visitor.post('/sign-out', { to });
     expect(again.path).toBe(`/sign-in?to=${encodeURIComponent(to)}`);
-    expect((await visitor.post('/sign-out', { to: 'https://elsewhere.example/' })).path).toBe(
-      `/sign-in?to=${encodeURIComponent('/account')}`,
-    );
+    expect((await visitor.post('/sign-out', { to: 'https://elsewhere.example/' })).path).toBe('/sign-in');
   });
 
   test('sets a new password by a mailed link, and returns to the consent', async ({ souk, program }) => {
@@ -384,5 +382,14 @@ test.for([
   ],
 ] as const)('the page of a wrong request (%s) says what to do', async ([query, text], { souk, program }) => {
   const page = await stranger(souk).get(`/oauth/authorize?${query.replace('ID', program.clientId)}`);
+  expect([page.status, page.text]).toEqual([400, expect.stringContaining(text)]);
+});
+
+test.for([
+  ['GET', '/device/unknown', 'This request has expired'],
+  ['POST', '/device', 'The page was open for too long, or its cookie is missing.'],
+] as const)('%s %s without its cookie shows how to start again', async ([method, path, text], { souk }) => {
+  const visitor = stranger(souk);
+  const page = await (method === 'GET' ? visitor.open(path) : visitor.send(path, { user_code: 'BBBB-CCCC' }));
   expect([page.status, page.text]).toEqual([400, expect.stringContaining(text)]);
 });

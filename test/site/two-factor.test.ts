@@ -113,7 +113,7 @@ test('a wrong password shows the same page as without a second factor, and no co
   const { email, codeNow } = await enrolled(souk);
   const visitor = await enterPassword(souk, email, 'not the password');
   expect((await visitor.get('/sign-in/code')).path).toBe('/sign-in');
-  expect((await enterCode(visitor, codeNow())).path).toBe('/sign-in');
+  expect((await enterCode(visitor, codeNow())).path).toBe('/sign-in?to=%2Faccount%2Fkeys');
 });
 
 test('the password is valid for five minutes', async ({ souk }) => {
@@ -121,7 +121,7 @@ test('the password is valid for five minutes', async ({ souk }) => {
   const visitor = await enterPassword(souk, email);
   await visitor.get('/sign-in/code');
   souk.clock.advance(300_000);
-  expect((await enterCode(visitor, codeNow())).path).toBe('/sign-in');
+  expect((await enterCode(visitor, codeNow())).path).toBe('/sign-in?to=%2Faccount%2Fkeys');
 });
 
 test('wrong codes of an account are limited from all networks together', async ({ souk }) => {

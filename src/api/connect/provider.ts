@@ -224,8 +224,14 @@ function featuresOf(issuer: string, { pages, attempts }: ConnectDeps): Configura
     },
     deviceFlow: {
       enabled: true,
-      userCodeInputSource: (ctx, form, _out, error) => {
-        sendPage(ctx, pages.userCode(xsrfIn(form), error?.message ?? null));
+      userCodeInputSource: (ctx, form, out, error) => {
+        const session = ctx.oidc.session as { exp?: number; touched?: boolean } | undefined;
+        // The library fails to keep the token of a form for a browser whose session it has not found.
+        if (error && session && session.exp === undefined) {
+          session.touched = false;
+          return sendPage(ctx, pages.error(String(out?.error_description ?? error.message)));
+        }
+        return sendPage(ctx, pages.userCode(xsrfIn(form), error?.message ?? null));
       },
       userCodeConfirmSource: (ctx, form, client, _device, code) => {
         sendPage(ctx, pages.confirmDevice(xsrfIn(form), { client: nameOf(client), code }));
@@ -250,7 +256,9 @@ function xsrfIn(form: string): string {
 /** Returns the name of a client for people, without characters that show nothing or turn the text around. */
 export function nameOf({ clientName = '', clientId }: Pick<Client, 'clientName' | 'clientId'>): string {
   const shown = clientName.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return [...(shown || clientId)].slice(0, 60).join('');
+  return Array.from(shown || clientId)
+    .slice(0, 60)
+    .join('');
 }
 
 /** Each authorization asks the person, who is the one that has signed in to the pages. */

@@ -178,11 +178,13 @@ async function eraseRows(client: ClientBase, accountId: number, now: number): Pr
   ]);
   if (rowCount)
     throw new Error(`account ${accountId} still has open calls; its erasure continues in a minute`);
+  // They are found by the connections, which end with their keys.
+  const { oauth_records: records } = ACCOUNT_TABLES;
+  if (records) await client.query(`delete from oauth_records where ${rowsOf(records)}`, [accountId]);
+  await client.query('delete from api_keys where account_id = $1', [accountId]);
   for (const [name, table] of Object.entries(ACCOUNT_TABLES))
     if (table.erasure === 'deleted' && name !== 'members')
       await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
-  // Those of pages, too.
-  await client.query('delete from api_keys where account_id = $1', [accountId]);
   if (!isTestAccount(accountId)) await eraseMembers(client, accountId, now);
   await client.query(
     `update accounts set state = 'unavailable', name = 'Erased account', erased_at = $2 where id = $1`,

@@ -32,6 +32,11 @@ const TEXTS = [
   ],
   ['webhooks', 'Webhooks', 'Receive a signed event when a job or a batch ends.'],
   ['teams', 'Teams', 'Invite people to an account, choose their roles, and read who changed what.'],
+  [
+    'connections',
+    'Connections',
+    'Let a program use your account without a key: what it may do, its budget, and its end.',
+  ],
   ['mails', 'Mails', 'Confirm your address, replace a forgotten password, and choose notices.'],
   ['product-data', 'Product data', 'How products, variations, searches, deals and sellers behave.'],
   [

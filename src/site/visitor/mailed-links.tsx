@@ -13,8 +13,8 @@ import { type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { notify, type Pages } from '../pages.ts';
-import { COOKIE_OPTIONS, clearSessionCookie, returnQuery } from '../session.ts';
-import { accountPath, EmailField, emailField, refuseTooMany } from './sign-in.tsx';
+import { COOKIE_OPTIONS, clearSessionCookie } from '../session.ts';
+import { accountPath, EmailField, emailField, refuseTooMany, signInPath } from './sign-in.tsx';
 
 const CONFIRM_PATH = '/confirm-email';
 
@@ -165,8 +165,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     if (!isSet) throw resetSpent();
     clearSessionCookie(reply);
     reply.clearCookie(RETURN_COOKIE, COOKIE_OPTIONS);
-    const to = accountPath(request.cookies[RETURN_COOKIE]);
-    return to === '/account' ? '/sign-in' : `/sign-in${returnQuery(to)}`;
+    return signInPath(request.cookies[RETURN_COOKIE]);
   }
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {

@@ -104,7 +104,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     if (session) await endSession(pages.database, session.tokenHash);
     clearSessionCookie(reply);
     const { to } = readValues(body);
-    return reply.redirect(to === undefined ? '/' : `/sign-in${returnQuery(accountPath(to))}`, 303);
+    return reply.redirect(to === undefined ? '/' : signInPath(to), 303);
   });
 }
 
@@ -123,6 +123,12 @@ export function accountPath(to: unknown): string {
   return (
     pathWithin(to, ['account', 'admin', 'connect', 'docs', 'explore', 'invitation', 'profile']) ?? '/account'
   );
+}
+
+/** The path of the sign-in page. @param to the path to return to. */
+export function signInPath(to: unknown): string {
+  const path = accountPath(to);
+  return path === '/account' ? '/sign-in' : `/sign-in${returnQuery(path)}`;
 }
 
 /** The path that starts signing in through the OpenID Connect provider. @param to the path to return to. */
@@ -192,7 +198,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
 
   scope.get<{ Querystring: { to?: string } }>(CODE_PATH, async (request, reply) =>
     (await pendingOf(request)) === null
-      ? reply.redirect(`/sign-in${returnQuery(accountPath(request.query.to))}`, 303)
+      ? reply.redirect(signInPath(request.query.to), 303)
       : sendCodeForm(reply, { values: { to: request.query.to }, faults: {} }),
   );
   scope.post(CODE_PATH, onSubmit(codeForm, sendCodeForm, submitCode));
@@ -203,8 +209,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
     reply: FastifyReply,
   ): Promise<string> {
     const pending = await pendingOf(request);
-    const signInPath = `/sign-in${returnQuery(accountPath(to))}`;
-    if (pending === null) return signInPath;
+    if (pending === null) return signInPath(to);
     const { personId } = pending;
     // Counted for the person from everywhere: the visitor knows the password.
     const attempt = { address: request.ip, email: `code of person ${personId}`, isKnownDevice: true };
@@ -217,7 +222,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
     try {
       await finishSignIn(pages, request, reply, pending);
     } catch (error) {
-      if (error instanceof PasswordChanged) return signInPath;
+      if (error instanceof PasswordChanged) return signInPath(to);
       throw error;
     }
     return accountPath(to);

@@ -316,7 +316,7 @@ test('a new connection is announced to owners and admins, with what it may do an
     [accountId],
   );
   expect(rows.map(({ kind }) => kind)).toEqual(['connection_created', 'key_created']);
-  const [{ kind = '', payload = '' } = {}] = rows;
+  const { kind, payload } = rows[0] ?? { kind: '', payload: '' };
   const box = createSecretBox(undefined as never);
   const settings = { secretBox: box, publicUrl: 'http://souk.test' };
   const text = mailText({ kind, payload, accountId, shownText: null }, settings) ?? '';
