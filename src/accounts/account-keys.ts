@@ -161,7 +161,7 @@ export function changeKey(
 
 /**
  * Creates a key that works immediately, and limits every other key of the account to another 30 minutes, so that its
- * programs can be updated without an interruption. Connections go on: nobody has the secrets of their keys.
+ * programs can be updated without an interruption. Connections go on, because their keys are never shown.
  * @returns the new key, which is not stored, and when the last of the other keys expires. @throws SoukError LIMIT_REACHED.
  */
 export async function resetKey(

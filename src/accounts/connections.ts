@@ -26,7 +26,7 @@ export function mayConnect({ role, isActive, requiresSso }: Membership, mayLackS
 }
 
 /**
- * Creates a connection: a key of the account whose secret nobody has. Access tokens of the grant lead to it.
+ * Creates a connection: a key of the account that is never shown. Access tokens of the grant lead to it.
  * @returns the id of the key. @throws SoukError KEY_FORBIDDEN if the person may not connect the account; LIMIT_REACHED.
  */
 export function createConnection(

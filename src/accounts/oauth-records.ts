@@ -73,7 +73,7 @@ export function openOAuthRecords(
       await database.query('delete from oauth_records where kind = $1 and id = $2', [kind, digestOf(id)]);
     },
     async revokeByGrantId(grantId) {
-      // The end of a grant ends its connection, whichever of its records the server revokes first.
+      // The end of a grant ends its connection. The server revokes its records of each kind one after the other.
       await database.query(
         `with revoked as (delete from oauth_records where grant_id = $1 and kind = $2)
          update api_keys k set revoked_at = coalesce(k.revoked_at, $3) from connections c where c.grant_id = $1 and k.id = c.key_id`,

@@ -182,7 +182,7 @@ describeInBrowser('in a browser', () => {
     await button(page, 'Allow').click();
     await page.getByRole('heading', { name: 'Device connected' }).waitFor();
     await expectUsable(page, 'device-connected');
-    await page.goto('/oauth/authorize?client_id=nobody&response_type=code');
+    await page.goto('/oauth/authorize?client_id=unknown&response_type=code');
     await page.getByText('The program is not registered here').waitFor();
     await page.getByRole('heading', { name: 'Program not connected' }).waitFor();
   });

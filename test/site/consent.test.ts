@@ -149,7 +149,7 @@ describe('the consent page', () => {
     expect(await keysOf(souk, testAccountOf(accountId))).toHaveLength(1);
   });
 
-  test('returns to the program with access_denied after Cancel, whatever the fields are', async ({
+  test('returns to the program with access_denied after Cancel, even if its fields are invalid', async ({
     souk,
     program,
   }) => {
@@ -375,7 +375,7 @@ test('a device is allowed on the same page, without an address of return', async
 });
 
 test.for([
-  ['client_id=nobody&response_type=code', 'The program is not registered here'],
+  ['client_id=unknown&response_type=code', 'The program is not registered here'],
   [
     'client_id=ID&redirect_uri=https://other.example/&response_type=code',
     'has not registered. Nothing was allowed.',

@@ -69,7 +69,7 @@ function middle(values: number[]): number {
 export function keywordModel(
   weeks: ReadonlyMap<string, ModelWeek>,
   request: { country: string; domain: number; keyword: string; weeks: number },
-  products: (asin: string) => RawProduct | undefined,
+  products: (asin: string) => RawProduct,
   nowMs: number,
 ) {
   const newest = [...weeks.keys()].sort().at(-1) ?? '';

@@ -20,7 +20,7 @@ create index oauth_records_user_code on oauth_records (user_code) where user_cod
 create index oauth_records_uid on oauth_records (uid) where uid is not null;
 create index oauth_records_expiry on oauth_records (expires_at);
 
--- A connection is a key whose secret nobody has: a client uses it by access tokens of its grant.
+-- A connection is a key that is never shown: a client uses it by access tokens of its grant.
 create table connections (
   key_id bigint primary key references api_keys (id) on delete cascade,
   grant_id text not null unique,

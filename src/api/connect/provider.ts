@@ -89,7 +89,7 @@ const INTERACTION_SECONDS = 1_800;
 /** Creates the authorization server. @param issuer the address of this service, in its one exact form. */
 export function createProvider(issuer: string, deps: ConnectDeps): Provider {
   const provider = new Provider(issuer, configurationOf(issuer, deps));
-  // Whoever hands a request over has set its forwarded address and protocol.
+  // The gateway sets the forwarded address and protocol of the requests that it hands over.
   provider.proxy = true;
   provider.use(async (ctx, next) => {
     ctx.set(deps.pages.headers);
@@ -145,7 +145,7 @@ function configurationOf(issuer: string, deps: ConnectDeps): Configuration {
       long: cookie,
       short: cookie,
     },
-    // No identity tokens are issued, so nobody verifies a signature; the library requires a key nevertheless.
+    // No identity tokens are issued, so no client verifies a signature; the library requires a key nevertheless.
     jwks: {
       keys: [
         generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),

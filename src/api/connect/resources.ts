@@ -1,7 +1,7 @@
 import { OPERATION_SCOPES, type Scope } from '../../accounts/key-settings.ts';
 import { MCP_PATH } from '../mcp/mount.ts';
 
-/** The scopes that clients are told to ask for: reading, and calls. A call that needs another one names it. */
+/** The scopes that a refusal names to clients: reading, and calls. A call that needs another one names it. */
 export const BASE_SCOPES: readonly Scope[] = ['read', ...OPERATION_SCOPES];
 
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;

@@ -38,7 +38,7 @@ const moment = z.iso.datetime();
 /** A key as its account sees it. */
 const keyShape = {
   id: z.int(),
-  prefix: z.string().describe('The start of the key; of a connection, that of a key which nobody has'),
+  prefix: z.string().describe('The start of the key; of a connection, that of a key which is never shown'),
   name: z.string().nullable(),
   state: z
     .enum(['active', 'rotated', 'expired', 'revoked'])

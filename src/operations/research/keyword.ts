@@ -212,7 +212,7 @@ export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordI
       trends: boolean().default(false).describe('Include the search trend of the last 12 months'),
     },
     { strict: true },
-  ).refine(({ trends, keyword }) => !trends || [...keyword].length <= LONGEST_KEYWORD, {
+  ).refine(({ trends, keyword }) => !trends || Array.from(keyword).length <= LONGEST_KEYWORD, {
     path: ['trends'],
     error: `must be 0 for a keyword of more than ${LONGEST_KEYWORD} characters`,
   }),

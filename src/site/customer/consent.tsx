@@ -57,7 +57,7 @@ const consentForm = z
 
 type ConsentInput = z.output<typeof consentForm>;
 
-/** Reads a decision; null: the person refuses, whatever the other fields are. */
+/** Reads a decision; null: the person refuses, and the other fields do not count. */
 function readDecision(body: unknown): Form<ConsentInput | null> {
   const values = readValues(body);
   if (values.decision === 'deny') return { ok: true, input: null, values, faults: {} };

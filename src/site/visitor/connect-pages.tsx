@@ -39,7 +39,7 @@ export const CONNECT_PAGES: ConnectPages = {
             Continue
           </button>
         </DeviceForm>
-        <p class="hint">Enter only a code that your own device shows. Nobody from Souk asks you for one.</p>
+        <p class="hint">Enter only a code that your own device shows. Souk never asks you for one.</p>
       </NarrowPage>,
     ),
 

@@ -296,7 +296,7 @@ describe('an access token', () => {
     ]);
   });
 
-  test('that nobody has issued is refused like an unknown key', async ({ souk }) => {
+  test('that was never issued is refused like an unknown key', async ({ souk }) => {
     const { baseUrl } = souk.clientOf('');
     const answer = await ask(`${baseUrl}/api/quota`, undefined, {
       authorization: `Bearer ${'a'.repeat(43)}`,

@@ -54,7 +54,7 @@ const soldAt = (now: number) =>
   }));
 
 const dataOf = async (client: Client, query: string) => {
-  const { json } = await client.get(`${KEYWORD}?country=us&keyword=desk+lamp${query}`);
+  const { json } = await client.get(`${KEYWORD}?country=us&keyword=desk%20lamp${query}`);
   expect(json).toMatchObject({ code: '0000' });
   return json.data;
 };
@@ -185,7 +185,7 @@ describe('the parts', () => {
 
   test('cost as much as single calls, and the sum is stated before', async ({ client, upstream }) => {
     answersInterest(upstream, [[1_772_323_200, 100]]);
-    const path = `${KEYWORD}?country=us&keyword=desk+lamp&trends=1`;
+    const path = `${KEYWORD}?country=us&keyword=desk%20lamp&trends=1`;
     const quote = await client.get(`${path}&dryRun=1`);
     expect(quote.json.data.units).toBe(5);
     expect(upstream.calls).toEqual([]);
@@ -199,7 +199,7 @@ describe('the parts', () => {
     await client.post('/api/webtrends/interest-over-time', { keyword: 'desk lamp', geo: 'US' });
     upstream.calls.length = 0;
     souk.clock.advance(1);
-    const { data } = (await client.get(`${KEYWORD}?country=us&keyword=desk+lamp&trends=1`)).json;
+    const { data } = (await client.get(`${KEYWORD}?country=us&keyword=desk%20lamp&trends=1`)).json;
     expect(data).toMatchObject({ fromCache: true, errors: [] });
     expect(data.products[0].price).toBe(18.49);
     expect(upstream.calls).toEqual([]);
@@ -207,7 +207,7 @@ describe('the parts', () => {
 
   test('are not fetched again by single calls after them', async ({ souk, client, upstream }) => {
     answersInterest(upstream, [[1_772_323_200, 100]]);
-    await client.get(`${KEYWORD}?country=us&keyword=desk+lamp&trends=1`);
+    await client.get(`${KEYWORD}?country=us&keyword=desk%20lamp&trends=1`);
     expect(upstream.callsTo('product')).toHaveLength(1);
     upstream.calls.length = 0;
     souk.clock.advance(1);
@@ -231,7 +231,7 @@ describe('the parts', () => {
     upstream.on('trends/explore', () => ({ status: 400, json: {} }));
     upstream.on('trends/api/explore', () => ({ status: 400, json: {} }));
     const { status, json, headers } = await client.get(
-      `${KEYWORD}?country=us&keyword=desk+lamp&trends=1&weeks=3`,
+      `${KEYWORD}?country=us&keyword=desk%20lamp&trends=1&weeks=3`,
     );
     expect(status).toBe(200);
     expect(json.data.errors).toEqual([
@@ -249,17 +249,17 @@ describe('the parts', () => {
     upstream,
   }) => {
     upstream.on('product', () => ({ status: 400, json: { error: {} } }));
-    const failed = await client.get(`${KEYWORD}?country=us&keyword=desk+lamp`);
+    const failed = await client.get(`${KEYWORD}?country=us&keyword=desk%20lamp`);
     expect(failed.json.data.errors.map(({ asin }: { asin: string }) => asin)).toEqual([B, C, D]);
     expect(failed.json.data.rank.current).toBe(75);
     expect(failed.headers['x-units-consumed']).toBe('1');
 
     upstream.on('product', soldAt(souk.clock.now()));
-    const again = await client.get(`${KEYWORD}?country=us&keyword=desk+lamp`);
+    const again = await client.get(`${KEYWORD}?country=us&keyword=desk%20lamp`);
     expect(again.json.data.errors).toEqual([]);
     expect(again.headers['x-units-consumed']).toBe('3');
     // The incomplete answer was not shared.
-    const other = await (await souk.client()).get(`${KEYWORD}?country=us&keyword=desk+lamp`);
+    const other = await (await souk.client()).get(`${KEYWORD}?country=us&keyword=desk%20lamp`);
     expect(other.json.data.products[0].price).toBe(18.49);
     expect(other.headers).toMatchObject({ 'x-cache': 'HIT', 'x-units-consumed': '4' });
   });
@@ -287,5 +287,5 @@ test('an unknown field of a body is refused with the nearest known one, and one 
   expect(json.metadata?.errors).toEqual([
     { parameter: 'week', problem: expect.stringContaining('did you mean weeks?') },
   ]);
-  expect((await client.get(`${KEYWORD}?country=us&keyword=desk+lamp&week=3`)).status).toBe(200);
+  expect((await client.get(`${KEYWORD}?country=us&keyword=desk%20lamp&week=3`)).status).toBe(200);
 });

@@ -296,7 +296,7 @@ test.for([
   [COMPARE, `country=us&asins=${A},${A}`, 'asins', 'must be 2 to 10 ASINs, got 1'],
   [
     COMPARE,
-    `country=us&asins=${Array.from({ length: 11 }, (_, i) => `B00000000${i.toString(36)}`)}`,
+    `country=us&asins=${Array.from({ length: 11 }, (_, i) => `B00000000${i.toString(36)}`).join(',')}`,
     'asins',
     'got 11',
   ],
