@@ -38,10 +38,11 @@ export async function identifyCall(
   input: unknown,
 ): Promise<IdentifiedCall> {
   const { answers, clock } = deps;
-  const provider = providerOf(providersFor(accountId, deps.providers), operation);
+  const providers = providersFor(accountId, deps.providers);
+  const provider = providerOf(providers, operation);
   const edition = operation.reports
     ? await retryDuringOutage(clock, () =>
-        editionFor(reportsFor(accountId, deps.reports), provider, operation, input),
+        editionFor(reportsFor(accountId, deps.reports), providers.reports, operation, input),
       )
     : null;
   const { presentationId, chargeId } = identitiesOf(provider, operation, input, edition);

@@ -5,7 +5,7 @@ import {
   type QueuedOperation,
   type Source,
 } from '../src/operations/define.ts';
-import { type Providers, providerOf } from '../src/operations/pools.ts';
+import { type Providers, providerOfSource } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { SoukError } from '../src/platform/errors.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
@@ -38,6 +38,8 @@ export interface Gathered {
   /** The edition of the reports that were read. */
   edition: string | null;
   tokensSpent: number;
+  /** Whether this call has fetched a source from upstream. */
+  hasFetched: boolean;
   /** The storing of fetched sources, which the end of the call waits for. */
   storing: Promise<void>[];
   /** The errors of sources that the answer lacks because they could not be fetched, by key. */
@@ -55,12 +57,22 @@ export function createHandlerContext(
     complete: true,
     edition: null,
     tokensSpent: 0,
+    hasFetched: false,
     storing: [],
     failures: new Map(),
   };
   const context: HandlerContext = {
     sources: operation.source(input),
     obtain: (sources, fetch, atOnce) => obtain(deps, job, gathered, { sources, fetch, atOnce }),
+    async obtainPart(sources, fetch, atOnce) {
+      if (sources.length === 0) return new Map();
+      try {
+        return await obtain(deps, job, gathered, { sources, fetch, atOnce });
+      } catch (error) {
+        if (sources.every(({ key }) => gathered.failures.has(key))) return new Map();
+        throw error;
+      }
+    },
     prepare: createPrepare(deps, job),
     now: deps.clock.now,
     useEdition(edition) {
@@ -86,12 +98,15 @@ export function createHandlerContext(
 type Fetch<Raw> = (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>;
 
 /** Adds the provider to the identity of a source. */
-function ofProvider<Identified extends { identity: string }>(
+function ofProvider<Identified extends Pick<Source, 'identity' | 'provider'>>(
   { providers }: HandlerContextDeps,
   { operation }: HandledJob,
   source: Identified,
 ): Identified {
-  return { ...source, identity: `${providerOf(providers, operation)}/${source.identity}` };
+  return {
+    ...source,
+    identity: `${providerOfSource(providers, operation, source.provider)}/${source.identity}`,
+  };
 }
 
 /** Obtains sources of the answer; see `HandlerContext.obtain`. */
@@ -124,6 +139,7 @@ async function obtain<Raw>(
     },
     async fetch(missing) {
       const values = await wanted.fetch(missing);
+      gathered.hasFetched = true;
       fetched += missing.length;
       // A job that fetches everything in one request has no progress to report.
       if (fetched < count && missing.length < count) onProgress(Math.floor((100 * fetched) / count));
@@ -142,7 +158,7 @@ function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContex
   const { operation, payload, run, deadline } = job;
   const preparedAt = new WeakMap<object, number>();
   return async <Raw extends object>(
-    { identity, freshForMs }: Preliminary,
+    { freshForMs, ...preliminary }: Preliminary,
     fetch: () => Promise<Raw>,
     { insteadOf }: { insteadOf?: Raw } = {},
   ) => {
@@ -150,7 +166,7 @@ function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContex
     const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
     const got = await sources.obtain({
       call: { operation: operation.name, accountId: payload.accountId, callId: payload.callId },
-      sources: [ofProvider(deps, job, { key: '', identity })],
+      sources: [ofProvider(deps, job, { key: '', ...preliminary })],
       maxAgeMs: ageMs ?? freshForMs,
       lifetimeMs: freshForMs,
       startedAt: clock.now(),

@@ -167,6 +167,9 @@ export async function produceAnswer(
     const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
       handler(withoutForm(input), context),
     );
+    // Parts of a joined answer may be there without a fetch.
+    if (job.run.cancelled.aborted && gathered.failures.size > 0 && !gathered.hasFetched)
+      throw job.run.cancelled.reason;
     return await storeAnswer(deps, job, { operation, input, found, gathered });
   } finally {
     // An error of the call comes first.
@@ -252,7 +255,7 @@ async function store(
   // An answer with missing data may be complete in a minute, and stale data is for this caller only: neither is
   // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared. A call without
   // a charge reserves units like any other, which a shared answer would not.
-  const isShared = gathered.complete && !stale && !background && units > 0;
+  const isShared = gathered.complete && gathered.failures.size === 0 && !stale && !background && units > 0;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   const facts = { version, ...times, units, tokens };
   const [own, cached] = await Promise.all([

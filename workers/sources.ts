@@ -129,8 +129,9 @@ class Obtaining {
 
   /** @throws the first error of a source, if there is no data. A cancelled call has data only if it has fetched some. */
   #requireData(): void {
-    const { failures, cancelled } = this.#request;
-    const [first] = failures?.values() ?? [];
+    const { sources, failures, cancelled } = this.#request;
+    // Other parts of the call may have failures as well.
+    const first = sources.map(({ key }) => failures?.get(key)).find((error) => error !== undefined);
     if (!first) return;
     if (cancelled.aborted && !this.#hasFetched) throw cancelled.reason;
     if (this.#answered.size === 0) throw first;

@@ -13,6 +13,7 @@ export const OPERATION_SCOPES = [
   'visuals',
   'aba',
   'trends',
+  'research',
 ] as const;
 
 /** What a key may be allowed to do. `read` is everything that charges nothing and changes nothing. */
@@ -40,6 +41,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   visuals: 'Charts and pictures',
   aba: 'Search terms of Brand Analytics',
   trends: 'Search trends',
+  research: 'Research: joined answers about keywords and products',
   batches: 'Create, cancel and read batches',
   schedules: 'Create, change and read schedules',
   trackers: 'Create, change and read trackers',
@@ -59,6 +61,7 @@ const SUBJECTS: Readonly<Record<(typeof OPERATION_SCOPES)[number], string>> = {
   visuals: 'charts and pictures',
   aba: 'Brand Analytics',
   trends: 'search trends',
+  research: 'joined answers',
 };
 
 /** Returns what scopes allow, in words: "read data; look up products and deals; create batches". */

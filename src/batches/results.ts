@@ -169,7 +169,7 @@ export function tableHeader(columns: readonly string[]): string {
 }
 
 /** Fields that change even if the content does not. */
-const VOLATILE_FIELDS = new Set(['fromCache', 'lastUpdate']);
+const VOLATILE_FIELDS = new Set(['fromCache', 'lastUpdate', 'updatedAt', 'figures']);
 
 /** Identifies an item by its parameters. */
 export function itemHash(raw: unknown): Buffer {

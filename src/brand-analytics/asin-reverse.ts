@@ -21,9 +21,14 @@ interface ReverseKeyword {
 const AT_ONCE = 4;
 
 /** The indexes leave out rows without a product at a place. With `> 0` the planner can use them. */
-const HAS_ASIN = ['r.asin1', 'r.asin2', 'r.asin3']
+export const HAS_ASIN = ['r.asin1', 'r.asin2', 'r.asin3']
   .map((column) => `(${column} = a.asin and ${column} > 0)`)
   .join(' or ');
+
+/** Returns an SQL expression for the share of the product `a.asin` in a row `r`. */
+export function shareAt(column: 'click' | 'conv'): string {
+  return `case a.asin when r.asin1 then r.${column}1 when r.asin2 then r.${column}2 else r.${column}3 end`;
+}
 
 interface Found {
   asin: string;
@@ -80,15 +85,13 @@ async function lookInto(
   limit: number,
 ): Promise<{ asin: string; keyword: ReverseKeyword }[]> {
   const byNumber = new Map(asins.map((asin) => [String(asinToNumber(asin)), asin]));
-  const place = (column: 'click' | 'conv') =>
-    `case a.asin when r.asin1 then r.${column}1 when r.asin2 then r.${column}2 else r.${column}3 end`;
   const { rows } = await database.query<Found>(
     `select a.asin::text, m.*, t.term from unnest($1::bigint[]) as a (asin)
       cross join lateral (
         select * from (
           select r.term_id as id, r.rank, r.fluctuation,
             case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
-            ${place('click')} as click, ${place('conv')} as conversion
+            ${shareAt('click')} as click, ${shareAt('conv')} as conversion
           from ${table} r where ${HAS_ASIN}
           -- Prevents a scan by rank, which the planner prefers because it overestimates the number of rows with a
           -- product.

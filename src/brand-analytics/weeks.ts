@@ -77,10 +77,10 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
 export async function editionFor<Input>(
   database: Queryable,
   provider: string,
-  operation: { reports?(input: Input): ReportsNeeded },
+  operation: { reports?(input: Input): ReportsNeeded | null },
   input: Input,
 ): Promise<string | null> {
-  if (!operation.reports) return null;
-  const needed = operation.reports(input);
+  const needed = operation.reports?.(input);
+  if (!needed) return null;
   return editionOf(await loadedWeeks(database, provider, needed.country), needed);
 }

@@ -4,7 +4,7 @@ import type { ErrorKind } from '../platform/errors.ts';
 import type { FieldsOf, Records } from './answer-fields.ts';
 import type { ReportsNeeded } from './brand-analytics/keywords.ts';
 import { formOf, withFields, withoutForm } from './params/answer-form.ts';
-import type { PoolName } from './pools.ts';
+import type { PoolName, ProviderKind } from './pools.ts';
 import type { Toolset } from './toolsets.ts';
 
 /** The parts of a request that can carry parameters. */
@@ -61,6 +61,8 @@ export interface Source {
   key: string;
   /** Identifies the upstream request completely: calls with the same identity share one fetch for an hour. */
   identity: string;
+  /** The kind of its data, if the operation joins several. Default: the kind of the operation. */
+  provider?: ProviderKind;
   /** How long its data is kept. Default: one hour. */
   keptForMs?: number;
   /** When upstream refuses, data up to this age is returned as stale, with its age. Default: no data. */
@@ -72,6 +74,8 @@ export interface Source {
 /** A request that must precede the data request, for a token for example. Its age does not count as the data's age. */
 export interface Preliminary {
   identity: string;
+  /** See `Source.provider`. */
+  provider?: ProviderKind;
   freshForMs: number;
 }
 
@@ -120,10 +124,10 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   /** How long a cached answer stays fresh, if less than an hour. */
   freshForMs?: number;
   /**
-   * The imported reports that the answer uses. The call is refused before units are reserved when a needed week is not
-   * loaded. An answer is shared until one of these reports is imported again.
+   * The imported reports that the answer uses; null if this input needs none. The call is refused before units are
+   * reserved when a needed week is not loaded. An answer is shared until one of these reports is imported again.
    */
-  reports?(input: Input): ReportsNeeded;
+  reports?(input: Input): ReportsNeeded | null;
   /** For an operation whose answer may lack sources that could not be fetched. Other operations need all sources. */
   partial?: PartialAnswer;
   respond: Responder<Input, Raw>;

@@ -15,6 +15,9 @@ import { productFinder } from './market/product-finder.ts';
 import { productSearch } from './market/product-search.ts';
 import { seller } from './market/seller.ts';
 import { variations } from './market/variations.ts';
+import { researchCompare } from './research/compare.ts';
+import { researchKeyword } from './research/keyword.ts';
+import { researchProduct } from './research/product.ts';
 import { imageUrl } from './retail/image-url.ts';
 import { interestByRegion } from './trends/interest-by-region.ts';
 import { interestOverTime } from './trends/interest-over-time.ts';
@@ -48,6 +51,9 @@ const QUEUED_CONTRACTS = [
   wordHistory,
   wordGoods,
   asinReverse,
+  researchKeyword,
+  researchProduct,
+  researchCompare,
 ] as const;
 const LOCAL_CONTRACTS = [quota, chartUrl, imageUrl, countries] as const;
 

@@ -64,16 +64,40 @@ export const TEST_PROVIDERS: Providers = { products: 'test', trends: 'test', rep
 
 export const PROVIDER_KINDS = ['products', 'trends', 'reports'] as const satisfies (keyof Providers)[];
 
-/** The kind of data that operations request, by the group in their names. Other groups have no provider. */
-const KIND_OF_GROUP: Readonly<Record<string, keyof Providers>> = {
-  market: 'products',
-  trends: 'trends',
-  aba: 'reports',
+export type ProviderKind = keyof Providers;
+
+/** The kinds of data that operations join, by the group in their names. Other groups have no provider. */
+const KINDS_OF_GROUP: Readonly<Record<string, readonly [ProviderKind, ...ProviderKind[]]>> = {
+  market: ['products'],
+  trends: ['trends'],
+  aba: ['reports'],
+  research: ['products', 'reports', 'trends'],
 };
 
-/** Returns the provider of an operation's data. @throws if the operation has none. */
-export function providerOf(providers: Providers, { name }: { name: string }): string {
-  const kind = KIND_OF_GROUP[name.split('.')[0] ?? ''];
-  if (!kind) throw new Error(`${name} has no provider`);
+function kindsOf({ name }: { name: string }): readonly [ProviderKind, ...ProviderKind[]] {
+  const kinds = KINDS_OF_GROUP[name.split('.')[0] ?? ''];
+  if (!kinds) throw new Error(`${name} has no provider`);
+  return kinds;
+}
+
+/**
+ * Returns the provider of an operation's data: of those that it joins, all names.
+ * @throws if the operation has none.
+ */
+export function providerOf(providers: Providers, operation: { name: string }): string {
+  const [only, ...others] = kindsOf(operation);
+  return others.length === 0
+    ? providers[only]
+    : kindsOf(operation)
+        .map((kind) => providers[kind])
+        .join('+');
+}
+
+/** Returns the provider of one source of an operation. @param kind the kind of its data; default: the first of the operation. */
+export function providerOfSource(
+  providers: Providers,
+  operation: { name: string },
+  kind: ProviderKind = kindsOf(operation)[0],
+): string {
   return providers[kind];
 }

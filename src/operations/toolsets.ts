@@ -9,6 +9,7 @@ export const TOOLSETS = [
   'visuals',
   'aba',
   'trends',
+  'research',
   'jobs',
   'batches',
   'schedules',

@@ -111,6 +111,9 @@ test('every contract has an existing pool, a whole price and a source for a samp
     'aba.wordhistory': { wordId: '33' },
     'aba.wordgoods': { wordId: '33', country: 'us', reportDate: '2026-04-11' },
     'aba.asinreverse': { asins: ['B0AA11BB22'] },
+    'research.keyword': { country: 'us', keyword: 'pump' },
+    'research.product': { domain: '1', asin: 'B0AA11BB22' },
+    'research.compare': { domain: '1', asins: 'B0AA11BB22,B0AA11BB23' },
   };
   expect(Object.keys(inputs).sort()).toEqual(QUEUED.map(({ name }) => name).sort());
   for (const operation of QUEUED) {

@@ -73,6 +73,15 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
   'aba.wordhistory': [{ wordId: KNOWN_WORD, limit: 2 }],
   'aba.wordgoods': [{ wordId: KNOWN_WORD, country: 'us', reportDate: KEYWORD_WEEK }],
   'aba.asinreverse': [{ asins: ['B0C3CDEF01', 'B0C3CDEF02'] }, { asins: ['B0C3CDEF01'], country: 'us' }],
+  'research.keyword': [
+    { country: 'us', keyword: 'desk lamp', weeks: 4 },
+    { country: 'us', keyword: 'Desk Lamp', weeks: 2, trends: true },
+  ],
+  'research.product': [
+    { domain: 1, asin: 'B0C3CDEF01', cost: 4.5, otherCosts: 1 },
+    { country: 'DE', asin: 'B0C3CDEF02', weeks: 2 },
+  ],
+  'research.compare': [{ domain: 1, asins: ['B0C3CDEF01', 'B0C3CDEF02'], days: 3 }],
   'market.charturl': [{ domain: 1, asins: ['B0C3CDEF01', 'b0c3cdef02'] }],
   'retail.imageurl': [{ domain: 1, images: ['51abcDEFgh1L.jpg'] }],
 };

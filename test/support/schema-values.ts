@@ -11,7 +11,7 @@ export function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
     case 'integer':
       return integers(schema);
     case 'number':
-      return fc.double({ noNaN: true, noDefaultInfinity: true });
+      return numbers(schema);
     case 'boolean':
       return fc.boolean();
     case 'null':
@@ -47,6 +47,8 @@ export function valuesBeside(schema: JsonSchema): unknown[] {
   switch (type) {
     case 'integer':
       return [(minimum ?? 0) - 1, (maximum ?? 0) + 1, 'x', 1.5];
+    case 'number':
+      return [(minimum ?? 0) - 0.01, (maximum ?? 0) + 0.01, 'x'];
     case 'boolean':
       return ['perhaps', 2];
     case 'string':
@@ -66,8 +68,16 @@ export function valuesBeside(schema: JsonSchema): unknown[] {
 
 /** The bounds of a schema. */
 export function boundsOf({ type, minimum, maximum, enum: values }: JsonSchema): unknown[] {
-  if (type !== 'integer' || values) return [];
+  if ((type !== 'integer' && type !== 'number') || values) return [];
   return [minimum, maximum].filter((bound) => bound !== undefined);
+}
+
+function numbers({ minimum, maximum }: JsonSchema): fc.Arbitrary<number> {
+  const bounds = {
+    ...(minimum === undefined ? {} : { min: minimum }),
+    ...(maximum === undefined ? {} : { max: maximum }),
+  };
+  return fc.double({ noNaN: true, noDefaultInfinity: true, ...bounds });
 }
 
 function integers({ minimum, maximum }: JsonSchema): fc.Arbitrary<number> {

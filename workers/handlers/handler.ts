@@ -25,6 +25,12 @@ export interface HandlerContext {
     fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
     atOnce?: number,
   ): Promise<ReadonlyMap<string, Raw>>;
+  /** Like `obtain`, for a part of an answer that also has other parts: returns nothing if all of its sources fail. */
+  obtainPart<Raw>(
+    sources: readonly Source[],
+    fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+    atOnce?: number,
+  ): Promise<ReadonlyMap<string, Raw>>;
   /**
    * Returns a preliminary value that upstream requires before it gives data: from the cache, or by `fetch`, once in
    * all processes.

@@ -42,7 +42,10 @@ export const TRENDS_HANDLERS: HandlersOf<'trends'> = {
 };
 
 /** Returns the upstream question for an input with complete dates, about all or some of its keywords. */
-function questionOf(input: KeywordInput, keywords: readonly string[] = input.keyword): KeywordQuestion {
+export function questionOf(
+  input: KeywordInput,
+  keywords: readonly string[] = input.keyword,
+): KeywordQuestion {
   const { startDate = '', endDate = '', geo, hl, property, category, timezone } = input;
   return { keywords, geo, startDate, endDate, hl, property, category, timezone };
 }

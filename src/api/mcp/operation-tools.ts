@@ -25,7 +25,7 @@ import { compactFilters, compactInput } from './tool-schemas.ts';
 const SERIES_NAMES = new Set(Object.keys(SERIES_ARGUMENTS));
 
 /** Groups whose data comes from upstream, not from our own database. */
-const OPEN_GROUPS = new Set(['market', 'trends']);
+const OPEN_GROUPS = new Set(['market', 'trends', 'research']);
 
 /** Parameters that make an answer smaller, the most effective first. */
 const NARROWING = [

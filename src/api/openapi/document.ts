@@ -100,6 +100,7 @@ const TAGS: Record<string, string> = {
   retail: 'Addresses of product images',
   trends: 'Search interest over time and by region, related searches, and trending searches',
   aba: 'Brand analytics: weekly ranks of search terms, their histories, and the most-clicked products',
+  research: 'Joined answers about keywords and products, whose figures state source, date and formula',
   keys: 'API keys of the account, for keys with the scope keys',
   audit: 'What people and keys did in the account, for keys with the scope keys',
   jobs: 'Status, results and cancellation of calls',

@@ -65,20 +65,20 @@ interface LookedUp {
 }
 
 /** Why an ASIN or a code could not be fetched. It is not charged. */
-const FETCH_ERRORS = ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const;
+export const FETCH_ERRORS = ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const;
 
-const LOOK_UP_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
+export const LOOK_UP_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
 
 /** An ASIN or a code without a product. */
-interface LookUpError {
+export interface LookUpError {
   asin?: string;
   code?: string;
   errorId: (typeof LOOK_UP_ERRORS)[number];
 }
 
-type FetchError = (typeof FETCH_ERRORS)[number];
+export type FetchError = (typeof FETCH_ERRORS)[number];
 
-function isFetchError(errorId: string | undefined): errorId is FetchError {
+export function isFetchError(errorId: string | undefined): errorId is FetchError {
   return FETCH_ERRORS.some((one) => one === errorId);
 }
 
@@ -104,7 +104,7 @@ function partOf(data: Record<string, unknown>, part: LookedUp): Record<string, u
 }
 
 /** The provider returns an unknown ASIN without an element, or as an element of the type 4, which has no data. */
-function noDataError(product: Product | undefined): LookUpError['errorId'] {
+export function noDataError(product: Product | undefined): LookUpError['errorId'] {
   return product?.productType === 3 ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND';
 }
 

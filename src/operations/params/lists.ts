@@ -31,6 +31,8 @@ interface ListRule {
   /** The name of one item in messages. */
   item: string;
   max: number;
+  /** The fewest items. Default: 1. */
+  min?: number;
   /** Schema of one item for the documentation; `parse` accepts every value that matches it. */
   schema: JsonSchema;
   /** Normalises an item, or returns a fault. */
@@ -56,9 +58,9 @@ export function list(
 ) {
   const { required = true, unless } = options;
   const isOptional = !required || unless !== undefined;
-  const { schema: items, max: maxItems } = rule;
-  const examples = items.examples ? [[items.examples[0]]] : [];
-  const schema: JsonSchema = { type: 'array', items, minItems: 1, maxItems, examples };
+  const { schema: items, min: minItems = 1, max: maxItems } = rule;
+  const examples = items.examples ? [items.examples.slice(0, minItems)] : [];
+  const schema: JsonSchema = { type: 'array', items, minItems, maxItems, examples };
   return grouped<string[] | undefined>(
     (given) => (isOptional && Object.keys(given).length === 0 ? undefined : resolve(given, rule)),
     { description, required, schema, ...(unless ? { unless } : {}) },
@@ -85,7 +87,8 @@ const LONGEST_RAW_LIST = 20_000;
 
 function resolve(given: Group, rule: ListRule): string[] | Fault {
   const raw = Object.values(given).flat();
-  const wanted = `must be 1 to ${rule.max} ${rule.item}s`;
+  const { min = 1 } = rule;
+  const wanted = `must be ${min} to ${rule.max} ${rule.item}s`;
   if (raw.length === 0) return new Fault(`is required: it ${wanted}, as a list or separated by commas`);
   if (raw.length > LONGEST_RAW_LIST) return new Fault(`${wanted}, got ${raw.length}`);
   const items = new Set<string>();
@@ -103,7 +106,7 @@ function resolve(given: Group, rule: ListRule): string[] | Fault {
     }
   }
   if (items.size === 0) return new Fault(`is empty: it ${wanted}`);
-  if (items.size > rule.max) return new Fault(`${wanted}, got ${items.size}`);
+  if (items.size < min || items.size > rule.max) return new Fault(`${wanted}, got ${items.size}`);
   return rule.sorted ? [...items].sort() : [...items];
 }
 

@@ -88,6 +88,17 @@ export function integer(bounds: { min?: number; max?: number } = {}) {
   return z.preprocess(fromDigits, whole.min(min, fault).max(max, fault));
 }
 
+/** A number as JSON writes it. */
+const NUMBER = /^\s*-?\d{1,20}(\.\d{1,40})?(e[+-]?\d{1,3})?\s*$/i;
+
+/** An amount of money of at least 0, as a JSON number or in digits. */
+export function money(max: number) {
+  const fault = problem(`must be an amount from 0 to ${max}`);
+  const decimal = (value: unknown) =>
+    typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
+  return z.preprocess(decimal, z.number(fault).min(0, fault).max(max, fault));
+}
+
 /** 0/1 or true/false. */
 export function boolean() {
   return z.preprocess(fromSwitch, z.boolean(problem('must be 0, 1, true or false')));

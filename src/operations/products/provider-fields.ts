@@ -257,9 +257,14 @@ const CURRENCIES: Readonly<Record<number, string>> = {
   12: 'BRL',
 };
 
+/** Returns the currency of a site, such as USD. */
+export function currencyOf(domain: number): string {
+  return CURRENCIES[domain] ?? 'USD';
+}
+
 /** How a site's prices are written. */
 export function priceFormat(domain: number): Intl.NumberFormatOptions {
-  return { style: 'currency', currency: CURRENCIES[domain] ?? 'USD' };
+  return { style: 'currency', currency: currencyOf(domain) };
 }
 
 /** A price of the provider in the site's currency; null without data. */

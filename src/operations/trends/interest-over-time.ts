@@ -111,7 +111,7 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
 const BY_DAY = new Set(['DAY', 'WEEK', 'MONTH']);
 
 /** Returns the day in UTC, or date and time when points are shorter than a day. */
-function dateOf(timestamp: number, resolution: string | null): string {
+export function dateOf(timestamp: number, resolution: string | null): string {
   const time = new Date(timestamp * 1000).toISOString();
   return BY_DAY.has(resolution ?? '') ? time.slice(0, 10) : time.replace('.000Z', 'Z');
 }

@@ -33,7 +33,7 @@ const EARLIEST = '2004-01-01';
 
 const MAX_KEYWORDS = 5;
 
-const LONGEST_KEYWORD = 100;
+export const LONGEST_KEYWORD = 100;
 
 /** Counts Unicode characters, not UTF-16 units. */
 const NOT_TOO_LONG = new RegExp(`^.{1,${LONGEST_KEYWORD}}$`, 'su');

@@ -52,6 +52,7 @@ const GROUP_NAMES: Record<string, string> = {
   market: 'Market',
   trends: 'Search trends',
   aba: 'Brand analytics',
+  research: 'Research',
   account: 'Account',
   retail: 'Retail',
 };

@@ -73,6 +73,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Weekly search-term ranks, keyword histories and reverse look-ups.',
   },
   {
+    slug: 'research',
+    title: 'Research',
+    summary: 'Keywords and products as joined answers, whose figures state source, date and formula.',
+  },
+  {
     slug: 'tools-for-agents',
     title: 'Tools for agents',
     summary: 'Use the same operations as tools of the Model Context Protocol.',

@@ -1,3 +1,4 @@
+import type { Preliminary } from '../../operations/define.ts';
 import type { Property } from '../../operations/trends/keyword-question.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters, type SoukError } from '../../platform/errors.ts';
@@ -149,7 +150,11 @@ async function dataOf<T>(
   context: TrendsContext,
   { choose, read }: WidgetData<T>,
 ): Promise<T> {
-  const preliminary = { identity: exploreId(question), freshForMs: TOKEN_LIFETIME_MS };
+  const preliminary: Preliminary = {
+    identity: exploreId(question),
+    provider: 'trends',
+    freshForMs: TOKEN_LIFETIME_MS,
+  };
   let isNew = false;
   const fetch = () => {
     isNew = true;

@@ -30,7 +30,7 @@ function small(value: unknown, isMap = false): unknown {
   if (!isRecord(value)) return value;
   const entries = Object.entries(value).slice(0, isMap ? 1 : 24);
   return Object.fromEntries(
-    entries.map(([name, one]) => [name, small(one, name === 'categories' || name === 'sellers')]),
+    entries.map(([name, one]) => [name, small(one, ['categories', 'sellers', 'figures'].includes(name))]),
   );
 }
 

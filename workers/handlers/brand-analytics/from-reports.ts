@@ -3,7 +3,7 @@ import type { ReportsNeeded } from '../../../src/operations/brand-analytics/keyw
 import type { InputOf, RawOf } from '../../../src/operations/index.ts';
 import { cancellable } from '../../../src/platform/db/cancellable.ts';
 import type { Queryable } from '../../../src/platform/db/pool.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, HandlerContext } from '../handler.ts';
 
 /** PostgreSQL's code of a missing table. */
 const NO_TABLE = '42P01';
@@ -14,26 +14,34 @@ export interface Reports {
   weeks: LoadedWeek[];
 }
 
-/**
- * Creates the handler of an operation on our reports. Tables of weeks never change, so all rows are of one edition.
- * If a table was replaced meanwhile, everything is read again. Only the answer is cached, because reading our own
- * tables is as fast as reading a source cache.
- */
+/** Creates the handler of an operation on our reports. */
 export function fromReports<Operation extends { reports?: unknown }>(
   operation: Operation,
   read: (input: InputOf<Operation>, reports: Reports) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
   const needs = operation.reports as (input: InputOf<Operation>) => ReportsNeeded;
-  return async (input, { upstream: { reports }, sources, useEdition, signal }) => {
-    const database = cancellable(reports.database, signal);
-    const needed = needs(input);
-    const value = await readWhole(async () => {
-      const weeks = await loadedWeeks(database, reports.provider, needed.country);
-      useEdition(editionOf(weeks, needed));
-      return read(input, { database, weeks });
-    });
-    return new Map(sources.map(({ key }) => [key, value]));
+  return async (input, context) => {
+    const value = await readReports(context, needs(input), (reports) => read(input, reports));
+    return new Map(context.sources.map(({ key }) => [key, value]));
   };
+}
+
+/**
+ * Reads our reports. Tables of weeks never change, so all rows are of one edition. If a table was replaced meanwhile,
+ * everything is read again. Only the answer is cached, because reading our own tables is as fast as reading a source
+ * cache.
+ */
+export function readReports<T>(
+  { upstream: { reports }, useEdition, signal }: HandlerContext,
+  needed: ReportsNeeded,
+  read: (reports: Reports) => Promise<T>,
+): Promise<T> {
+  const database = cancellable(reports.database, signal);
+  return readWhole(async () => {
+    const weeks = await loadedWeeks(database, reports.provider, needed.country);
+    useEdition(editionOf(weeks, needed));
+    return read({ database, weeks });
+  });
 }
 
 const MOST_ATTEMPTS = 3;

@@ -31,6 +31,9 @@ export const OPERATION_NAMES = [
   'aba.wordhistory',
   'aba.wordgoods',
   'aba.asinreverse',
+  'research.keyword',
+  'research.product',
+  'research.compare',
 ] as const;
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
@@ -142,6 +145,14 @@ export interface Methods {
     asinReverse: Call<Schemas['AbaAsinReverseParams'], Schemas['AbaAsinreverseData']>;
     /** Lists the sites that have brand analytics, with their loaded weeks. Free. */
     countries: FreeWithoutParams<Schemas['AbaCountriesParams'], Schemas['AbaCountriesData']>;
+  };
+  research: {
+    /** Joins the weekly ranks of a keyword, its most-clicked products with their present values, and its search trend. Units: 1 for the reports, 1 for each of the three products, 1 with trends. */
+    keyword: Call<Schemas['ResearchKeywordParams'], Schemas['ResearchKeywordData']>;
+    /** Joins price, sales rank, keywords, fees and profit of a product. Units: 1 for the product, 1 for the reports of a site that has them. */
+    product: Call<Schemas['ResearchProductParams'] & Schemas['Site'], Schemas['ResearchProductData']>;
+    /** Compares price, sales rank, offers and rating of 2 to 10 products day by day. Units: 1 per ASIN. */
+    compare: Call<Schemas['ResearchCompareParams'] & Schemas['Site'], Schemas['ResearchCompareData']>;
   };
   account: {
     /** Returns the account's quota and the wallet of the next call. Free. */
@@ -278,6 +289,9 @@ export interface OperationData {
   'aba.wordhistory': Schemas['AbaWordhistoryData'];
   'aba.wordgoods': Schemas['AbaWordgoodsData'];
   'aba.asinreverse': Schemas['AbaAsinreverseData'];
+  'research.keyword': Schemas['ResearchKeywordData'];
+  'research.product': Schemas['ResearchProductData'];
+  'research.compare': Schemas['ResearchCompareData'];
 }
 
 /** How a method is called; `takes` says whether it has parameters, `entries` is the field with the entries of a list. */
@@ -309,6 +323,9 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'aba.wordHistory': ['GET', '/api/aba/word/{wordId}/history', 45, 'charged', 'params'],
   'aba.wordGoods': ['GET', '/api/aba/word/{wordId}/goods', 45, 'charged', 'params'],
   'aba.asinReverse': ['POST', '/api/aba/asin-reverse', 45, 'charged', 'params'],
+  'research.keyword': ['POST', '/api/research/keyword', 75, 'charged', 'params'],
+  'research.product': ['POST', '/api/research/product', 75, 'charged', 'params'],
+  'research.compare': ['POST', '/api/research/compare', 75, 'charged', 'params'],
   'account.quota': ['GET', '/api/quota', 30, 'always', 'params'],
   'market.chartUrl': ['GET', '/api/market/charturl', 30, 'always', 'params'],
   'retail.imageUrl': ['GET', '/api/retail/imageurl', 30, 'always', 'params'],

@@ -1,0 +1,77 @@
+import { isRecord } from '../params/request.ts';
+import type { Product } from '../products/product.ts';
+import { ratio } from './figures.ts';
+import { shownIn } from './series.ts';
+
+/** The fees that the provider names for a product; null is unknown. */
+interface Fees {
+  referral: number | null;
+  closing: number | null;
+  fba: number | null;
+}
+
+interface ShownFees extends Fees {
+  /** Where they come from; null if no fee is known. */
+  source: 'products' | null;
+}
+
+interface Profit extends Fees {
+  price: number | null;
+  cost: number | null;
+  otherCosts: number;
+  profit: number | null;
+  margin: number | null;
+  roi: number | null;
+}
+
+/**
+ * Returns the fees of a sale and what it leaves, in the currency of the site.
+ * @param sale.price in the smallest unit of the currency, `sale.unit` of which make one of it.
+ * @param sale.cost what the product costs the seller, in the currency; null if it is unknown.
+ */
+export function profitOf(
+  product: Product | undefined,
+  sale: { price: number | null; unit: number; cost: number | null; otherCosts: number },
+): { fees: ShownFees; profit: Profit } {
+  const { price, unit } = sale;
+  const fees = feesOf(product, price);
+  const { referral, closing, fba } = fees;
+  const cost = sale.cost === null ? null : Math.round(sale.cost * unit);
+  const otherCosts = Math.round(sale.otherCosts * unit);
+  const isKnown = price !== null && referral !== null && fba !== null && cost !== null;
+  // Most products have no closing fee, and then the provider names none.
+  const profit = isKnown ? price - referral - (closing ?? 0) - fba - cost - otherCosts : null;
+  const shown = (value: number | null) => shownIn(unit, value);
+  const shownFees = { referral: shown(referral), closing: shown(closing), fba: shown(fba) };
+  const hasFee = Object.values(fees).some((fee) => fee !== null);
+  const percentOf = (of: number | null) => (profit === null || !of ? null : ratio(100 * profit, of));
+  return {
+    fees: { ...shownFees, source: hasFee ? 'products' : null },
+    profit: {
+      price: shown(price),
+      ...shownFees,
+      cost: shown(cost),
+      otherCosts: otherCosts / unit,
+      profit: shown(profit),
+      margin: percentOf(price),
+      roi: percentOf(cost),
+    },
+  };
+}
+
+/** In the smallest unit of the currency. */
+function feesOf(product: Product | undefined, price: number | null): Fees {
+  const { referralFeePercentage, referralFeePercent, variableClosingFee, fbaFees }: Record<string, unknown> =
+    product ?? {};
+  const percentage = amountOf(referralFeePercentage) ?? amountOf(referralFeePercent);
+  return {
+    referral: price === null || percentage === null ? null : Math.round((price * percentage) / 100),
+    closing: amountOf(variableClosingFee),
+    fba: amountOf(isRecord(fbaFees) ? fbaFees.pickAndPackFee : null),
+  };
+}
+
+/** Negative numbers mean that the provider has no data. */
+function amountOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
