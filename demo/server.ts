@@ -10,7 +10,7 @@ import { product } from './endpoints/product.ts';
 import { query } from './endpoints/query.ts';
 import { search } from './endpoints/search.ts';
 import { seller, topseller } from './endpoints/seller.ts';
-import { pictureRoutes } from './pictures/routes.ts';
+import { pictureRoutes } from './pictures/drawing.ts';
 import { type Endpoint, invalidParameter, type Params, ProviderError } from './protocol.ts';
 import { createReplies } from './replies.ts';
 import type { DemoSettings } from './settings.ts';

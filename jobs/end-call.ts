@@ -1,26 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
-import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
+import { POOL_NAMES } from '../src/operations/pools.ts';
 import { listen } from '../src/platform/channel.ts';
+import { type Clock, sleep } from '../src/platform/clock.ts';
 import { MINUTE_MS } from '../src/platform/durations.ts';
-import { type ErrorRecord, errorRecordSchema } from '../src/platform/error-record.ts';
+import { type ErrorRecord, errorRecordSchema, SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { hasShardedChannels, type Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
 
-/** Says that a call has ended, for processes that wait for it. PostgreSQL has the authoritative state. */
-export interface CompletionMessage {
-  callId: string;
-  pool: PoolName;
-  state: 'settled' | 'released';
-  unitsCharged: number;
-  error: ErrorRecord | null;
+const completionSchema = z.object({
+  callId: z.string(),
+  pool: z.enum(POOL_NAMES),
+  state: z.enum(['settled', 'released']),
+  unitsCharged: z.number(),
+  error: errorRecordSchema.nullable(),
   /** Run time, without waiting in the queue or for tokens; null if the job did not complete. */
-  durationMs: number | null;
-}
+  durationMs: z.number().nullable(),
+});
+
+/** Says that a call has ended, for processes that wait for it. PostgreSQL has the authoritative state. */
+export type CompletionMessage = z.output<typeof completionSchema>;
 
 /** A released call has an error, a settled one has none. */
 export function completionMessage(
@@ -35,31 +38,6 @@ export function completionMessage(
   return { callId, pool, state: error ? 'released' : 'settled', unitsCharged, error, durationMs };
 }
 
-const completionSchema = z.object({
-  callId: z.string(),
-  pool: z.enum(POOL_NAMES),
-  state: z.enum(['settled', 'released']),
-  unitsCharged: z.number(),
-  error: errorRecordSchema.nullable(),
-  durationMs: z.number().nullable(),
-});
-
-/**
- * Receives the ends of calls in a process, which is a gateway or a worker of the pool `batch`. It subscribes to a
- * channel of its own, and to the common channel for calls whose job names no process.
- */
-interface CompletionChannel {
-  /** Names the process in the payloads of the jobs that it submits. */
-  id: string;
-  /**
-   * Makes this process receive the end of a call that another process may have submitted. An end before that is in PostgreSQL.
-   * A failure is only logged, because waiting calls are looked up.
-   */
-  register(callId: string): Promise<void>;
-  /** Adds a listener for the ends of the calls of all accounts. @returns a function that removes it. */
-  onEnded(listener: (message: CompletionMessage) => void): () => void;
-}
-
 /** How long a process is registered for a call: longer than a request waits for it. */
 const REGISTERED_MS = 15 * MINUTE_MS;
 
@@ -69,14 +47,18 @@ const SHARDED = 'sharded-';
 /** Receives each completion message that a process has decoded. */
 export type ReceivedSink = (channel: 'own' | 'common') => void;
 
-/** @param subscriber a Redis connection for subscriptions only. */
+/**
+ * Receives the ends of calls in a process, which is a gateway or a worker of the pool `batch`. It subscribes to a
+ * channel of its own, and to the common channel for calls whose job names no process.
+ * @param subscriber a Redis connection for subscriptions only.
+ */
 export async function openCompletionChannel(deps: {
   redis: Redis;
   subscriber: Redis;
   keys: RedisKeys;
   log: Logger;
   onReceived: ReceivedSink;
-}): Promise<CompletionChannel> {
+}) {
   const { redis, keys, log, onReceived } = deps;
   const isSharded = await hasShardedChannels(redis);
   const id = `${isSharded ? SHARDED : ''}${randomUUID()}`;
@@ -88,8 +70,14 @@ export async function openCompletionChannel(deps: {
   await listen(deps, keys.completionsChannel(id), completionSchema, receiveFrom('own'), isSharded);
   await listen(deps, keys.jobsChannel, completionSchema, receiveFrom('common'));
   return {
+    /** Names the process in the payloads of the jobs that it submits. */
     id,
-    async register(callId) {
+
+    /**
+     * Makes this process receive the end of a call that another process may have submitted. An end before that is in PostgreSQL.
+     * A failure is only logged, because waiting calls are looked up.
+     */
+    async register(callId: string): Promise<void> {
       const key = keys.waiting(callId);
       try {
         await redis.multi().sadd(key, id).pexpire(key, REGISTERED_MS).exec();
@@ -97,7 +85,8 @@ export async function openCompletionChannel(deps: {
         log.warn({ err: error, callId }, 'failed to register for the end of a call');
       }
     },
-    onEnded(listener) {
+    /** Adds a listener for the ends of the calls of all accounts. @returns a function that removes it. */
+    onEnded(listener: (message: CompletionMessage) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -154,7 +143,7 @@ interface EndDeps {
   events: CallEvents;
 }
 
-export interface CallToEnd {
+interface CallToEnd {
   accountId: number;
   callId: string;
   operation: string;
@@ -212,4 +201,56 @@ export function noteRefund(
   { kind: error }: ErrorRecord,
 ): void {
   if (units !== null) events.emit({ type: 'call.refunded', operation, accountId, callId, units, error });
+}
+
+export interface GiveBackDeps {
+  settlements: Settlements;
+  clock: Clock;
+  events: CallEvents;
+  log: Logger;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 10_000;
+
+const REFUSED = toRecord(
+  new SoukError('BUSY', {
+    message: 'The request for this call was refused, so the call costs nothing; retry.',
+  }),
+);
+
+/**
+ * Releases a call whose caller is refused although the call was admitted, or refunds it if it has been charged meanwhile. Resolves
+ * after the first attempt. If that fails, attempts go on in the background until PostgreSQL answers.
+ */
+export async function giveBack(deps: GiveBackDeps, call: CallToEnd): Promise<void> {
+  try {
+    await releaseOrRefund(deps, call);
+  } catch (error) {
+    deps.log.warn({ err: error, callId: call.callId }, 'failed to release the call of a refused request');
+    void giveBackLater(deps, call);
+  }
+}
+
+/** Does the same in the background only. @param afterMs until PostgreSQL begins no admission of this call any more. */
+export async function giveBackLater(deps: GiveBackDeps, call: CallToEnd, afterMs = 0): Promise<void> {
+  const { clock, log } = deps;
+  const { callId } = call;
+  for (let pauseMs = Math.max(FIRST_PAUSE_MS, afterMs); ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    await sleep(clock, pauseMs, undefined, 'refused call');
+    try {
+      await releaseOrRefund(deps, call);
+      log.info({ callId }, 'ended the call of a refused request');
+      return;
+    } catch (error) {
+      log.warn({ err: error, callId }, 'failed to release the call of a refused request');
+    }
+  }
+}
+
+/** A call that does not exist was not admitted. */
+async function releaseOrRefund(deps: GiveBackDeps, call: CallToEnd): Promise<void> {
+  const ended = await endCall(deps, call, { error: REFUSED });
+  if (ended?.state === 'settled')
+    noteRefund(deps, call, await deps.settlements.refund(call, REFUSED), REFUSED);
 }

@@ -127,10 +127,7 @@ function findFresh(
   return found instanceof Promise ? found.then(complete) : complete(found);
 }
 
-function isFresh(
-  { fetchedAt, updatedAt = fetchedAt }: AnswerMeta,
-  { fetchedAfter, updatedAfter }: Ages,
-): boolean {
+function isFresh({ fetchedAt, updatedAt = fetchedAt }: AnswerMeta, { fetchedAfter, updatedAfter }: Ages) {
   return fetchedAt > fetchedAfter && updatedAt > updatedAfter;
 }
 

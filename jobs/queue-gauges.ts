@@ -6,18 +6,13 @@ import {
   WORKER_POOL_NAMES,
   type WorkerPoolName,
 } from '../src/operations/pools.ts';
-import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
-import type { Redis } from '../src/platform/redis.ts';
-import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import type { Stores } from '../src/platform/stores.ts';
 import { readTokens } from '../src/upstream/token-bucket.ts';
 import { type Backlog, countAlive } from './backlog.ts';
 import type { PoolQueue, Queues } from './queues.ts';
 
-/**
- * Gauges of the state that all processes share in Redis: queues, workers, tokens. All gateways report the same
- * values.
- */
+/** Gauges of the state that all processes share in Redis: queues, workers, tokens. All gateways report the same values. */
 export interface QueueGauges {
   /** Reads the values now. A value that cannot be read is omitted. */
   sample(): Promise<void>;
@@ -39,14 +34,11 @@ export interface PoolReading {
   workers: number;
 }
 
-interface ReadingDeps {
-  redis: Redis;
-  keys: RedisKeys;
+interface ReadingDeps extends Pick<Stores, 'redis' | 'keys' | 'clock'> {
   queues: Queues;
   batchQueue: Queue;
   backlog: Pick<Backlog, 'estimateWaitMs'>;
   providers: Providers;
-  clock: Clock;
 }
 
 export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log: Logger }): QueueGauges {

@@ -1,12 +1,11 @@
 import { Queue } from 'bullmq';
-import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
+import { POOL_NAMES, type PoolName, type WorkerPoolName } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { Payload } from './payload.ts';
 
-/** The queue of a pool. */
 export type PoolQueue = Queue<Payload>;
 
 /** The queues of all pools. */
@@ -16,8 +15,13 @@ export interface Queues {
   close(): Promise<void>;
 }
 
+/** Retries are for faults of the infrastructure only. Faults of upstream are handled in the job and end the call. */
+const ATTEMPTS = 5;
+
 export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
-  const queues = new Map(POOL_NAMES.map((pool) => [pool, openQueue(redis, keys, log, pool)]));
+  const queues = new Map(
+    POOL_NAMES.map((pool) => [pool, openQueue<Payload>(redis, keys, log, pool, ATTEMPTS)]),
+  );
   const each = async (run: (queue: PoolQueue) => Promise<unknown>) => {
     await Promise.all([...queues.values()].map(run));
   };
@@ -36,16 +40,20 @@ export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
  * Opens a queue for submission. A job is removed when it has ended: PostgreSQL has the state of its call, and the answer store
  * has the answer.
  */
-function openQueue(redis: Redis, keys: RedisKeys, log: Logger, pool: PoolName): PoolQueue {
-  const queue = new Queue<Payload>(pool, {
+export function openQueue<Data>(
+  redis: Redis,
+  keys: RedisKeys,
+  log: Logger,
+  pool: WorkerPoolName,
+  attempts: number,
+): Queue<Data> {
+  const queue = new Queue<Data>(pool, {
     connection: redis,
     prefix: keys.queuePrefix(pool),
     // The event stream has no readers, because the service publishes completion messages on its own channel.
     streams: { events: { maxLen: 100 } },
     defaultJobOptions: {
-      // Retries are for faults of the infrastructure only. Faults of upstream are handled in the job and end the
-      // call.
-      attempts: 5,
+      attempts,
       backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
       removeOnComplete: true,
       removeOnFail: true,
@@ -96,16 +104,10 @@ function jobOf(payload: Payload, priority = payload.background ? BACKGROUND_PRIO
   return { name, data: payload, opts: priority === 0 ? { jobId } : { jobId, priority } };
 }
 
-/**
- * The priority of calls of batches, which is the lowest. The order between batches is decided before they are
- * queued.
- */
+/** The priority of calls of batches, which is the lowest. The order between batches is decided before they are queued. */
 export const BACKGROUND_PRIORITY = 1_000_000;
 
-/**
- * The number of an account's calls with priority 0. Further ones are queued behind accounts with fewer calls under
- * way.
- */
+/** The number of an account's calls with priority 0. Further ones are queued behind accounts with fewer calls under way. */
 const CALLS_GOING_FIRST = 4;
 
 /** The calls of an account are counted by pool, synchronous and asynchronous ones separately. */

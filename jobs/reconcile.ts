@@ -1,30 +1,26 @@
+import { findOpenCalls, listWaitingCalls, type WaitingCall } from '../src/billing/calls.ts';
 import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import { every, type ServiceClock } from '../src/platform/clock.ts';
-import { type Renew, withLease } from '../src/platform/db/lease.ts';
+import { POOL_NAMES } from '../src/operations/pools.ts';
+import type { ServiceClock } from '../src/platform/clock.ts';
+import { everyWithLease, type Renew } from '../src/platform/db/lease.ts';
 import { type Database, isClockRight } from '../src/platform/db/pool.ts';
-import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
-import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import type { Stores } from '../src/platform/stores.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { completionMessage, publishCompletion } from './end-call.ts';
-import type { Queues } from './queues.ts';
-import { requeueLostJobs } from './requeue.ts';
+import { payloadOf } from './payload.ts';
+import { addJobs, type Queues } from './queues.ts';
 
 const RECONCILE_EVERY_MS = 5_000;
 
-/** The pause is shorter than the interval, so that no run is left out when two timers differ by some milliseconds. */
 const PAUSE_MS = 4_000;
 
-interface ReconcileDeps {
-  database: Database;
-  redis: Redis;
-  keys: RedisKeys;
+interface ReconcileDeps extends Pick<Stores, 'database' | 'redis' | 'keys' | 'log'> {
   queues: Queues;
   settlements: Settlements;
   events: CallEvents;
   clock: ServiceClock;
-  log: Logger;
 }
 
 /**
@@ -43,10 +39,8 @@ export async function reconcile(deps: ReconcileDeps): Promise<void> {
 export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
   const tasks = { release: releaseAndExpire, requeue };
   const stops = Object.entries(tasks).map(([name, task]) =>
-    every(deps.clock, RECONCILE_EVERY_MS, async () => {
-      await withLease(deps.database, deps.clock, { name, pauseMs: PAUSE_MS }, (renew) =>
-        task(deps, renew),
-      ).catch((error) => deps.log.warn({ err: error, task: name }, 'failed to reconcile'));
+    everyWithLease(deps, RECONCILE_EVERY_MS, 'failed to reconcile', {
+      [name]: { pauseMs: PAUSE_MS, task: (renew) => task(deps, renew) },
     }),
   );
   return async () => {
@@ -77,4 +71,54 @@ async function requeue(deps: ReconcileDeps, renew?: Renew): Promise<void> {
   if (!isClockRight(clock)) return;
   const lostJobs = await requeueLostJobs(deps, clock.now(), renew);
   if (lostJobs > 0) log.warn({ lostJobs }, 'put lost jobs back into their queues');
+}
+
+/** If a call is at least this old and its job is not in the queue, the job is lost. */
+const SETTLED_IN_MS = 10_000;
+
+const PAGE = 500;
+
+/**
+ * Puts the jobs of open calls back into queues that have lost them, because Redis lost its data, or a gateway died
+ * between admission and queueing. A job that is still there does not change.
+ * @param mayGoOn asked after each page.
+ * @returns the number of jobs that were lost.
+ */
+async function requeueLostJobs(
+  { database, redis, queues }: { database: Database; redis: Redis; queues: Queues },
+  now: number,
+  mayGoOn: () => Promise<boolean> = async () => true,
+): Promise<number> {
+  let lostJobs = 0;
+  let after: WaitingCall | null = null;
+  for (;;) {
+    const page: WaitingCall[] = await listWaitingCalls(database, {
+      acceptedBefore: now - SETTLED_IN_MS,
+      deadlineAfter: now,
+      after,
+      limit: PAGE,
+    });
+    const lost = await withoutJob(redis, queues, page);
+    // A job is removed after its call has ended, so those that ended meanwhile are not lost.
+    const open = lost.length > 0 ? await findOpenCalls(database, lost) : [];
+    for (const pool of POOL_NAMES) {
+      const payloads = open.filter((call) => call.pool === pool).map((call) => payloadOf(call));
+      if (payloads.length > 0) await addJobs(queues, pool, payloads);
+    }
+    lostJobs += open.length;
+    after = page.at(-1) ?? null;
+    if (page.length < PAGE || !(await mayGoOn())) return lostJobs;
+  }
+}
+
+/** Asks Redis for all jobs in one round trip. */
+async function withoutJob(
+  redis: Redis,
+  queues: Queues,
+  calls: readonly WaitingCall[],
+): Promise<WaitingCall[]> {
+  const found = await Promise.all(
+    calls.map(({ pool, callId }) => redis.exists(queues.of(pool).toKey(callId))),
+  );
+  return calls.filter((_call, i) => found[i] === 0);
 }

@@ -20,8 +20,7 @@ import {
 } from '../src/operations/pools.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
 import { type Database, requireRightClock } from '../src/platform/db/pool.ts';
-import { toRecord } from '../src/platform/error-record.ts';
-import { SoukError } from '../src/platform/errors.ts';
+import { SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { retryDuringOutage } from '../src/platform/outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
@@ -34,8 +33,7 @@ import {
   unitsPaidOf,
 } from '../src/results/answer-store.ts';
 import { type Backlog, busyError } from './backlog.ts';
-import { endCall } from './end-call.ts';
-import { type GiveBackDeps, giveBack, giveBackLater } from './give-back.ts';
+import { endCall, type GiveBackDeps, giveBack, giveBackLater } from './end-call.ts';
 import { identifyCall, type Payload, payloadOf, poolOf, type Reports } from './payload.ts';
 import { addJob, BACKGROUND_PRIORITY, type Fairness, type Queues } from './queues.ts';
 
@@ -310,10 +308,7 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
   return now + POOLS[pool].timeoutMs + allowanceMs;
 }
 
-/**
- * Settles a call with a cached answer. @returns false if the answer could not be stored; then the call becomes a
- * job.
- */
+/** Settles a call with a cached answer. @returns false if the answer could not be stored; then the call becomes a job. */
 async function settleAtOnce(
   deps: SubmitDeps,
   call: { accountId: number; callId: string; operation: string },
@@ -330,12 +325,7 @@ async function settleAtOnce(
   return true;
 }
 
-async function enqueue(
-  deps: SubmitDeps,
-  { caller, waiting }: CallRequest,
-  pool: PoolName,
-  payload: Payload,
-): Promise<void> {
+async function enqueue(deps: SubmitDeps, { caller, waiting }: CallRequest, pool: PoolName, payload: Payload) {
   const { queues, answers, clock, fairness, events } = deps;
   const { accountId, callId, operation, deadlineAt } = payload;
   try {

@@ -1,10 +1,8 @@
 import { findCalls } from '../src/billing/calls.ts';
-import type { Clock } from '../src/platform/clock.ts';
 import { MicroBatcher } from '../src/platform/db/micro-batcher.ts';
-import type { Database } from '../src/platform/db/pool.ts';
-import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import type { Stores } from '../src/platform/stores.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import {
   type CompletionMessage,
@@ -54,11 +52,7 @@ interface AwaitedCall extends Awaited {
   stopLooking(): void;
 }
 
-interface LookUpDeps {
-  database: Database;
-  clock: Clock;
-  log: Logger;
-}
+type LookUpDeps = Pick<Stores, 'database' | 'clock' | 'log'>;
 
 /** @param subscriber a Redis connection for subscriptions only. */
 export async function openCompletionMap(

@@ -10,13 +10,14 @@ import { buildPrograms } from './build.mjs';
 import { AGENTS } from './contracts/agents.ts';
 import { CLIENTS, EXPECTED, type GeneratedClient, RUNTIMES } from './contracts/clients.ts';
 import { OWN_CLIENT } from './contracts/own-client.ts';
+import { SIGN_IN } from './contracts/sign-in.ts';
 import { type Contract, npx, type Service, tool, typeCheck } from './contracts/tool.ts';
 
 /**
  * `npm run contracts [NAME ...]`: generates clients from the OpenAPI document with the generators of others, compiles them, and
- * makes three calls with each to a service of its own. A further linter reads the document; agents connect as the guide says;
- * the TypeScript client runs in other runtimes. Fails for an error and for a warning. npx fetches the tools, so that they are no
- * dependencies of the project.
+ * makes three calls with each to a service of its own. A further linter reads the document; agents connect as the guide says, with
+ * a key and by signing in; the TypeScript client runs in other runtimes. Fails for an error and for a warning. npx fetches the
+ * tools, so that they are no dependencies of the project.
  */
 
 const CONTRACTS: Record<string, Contract> = {
@@ -28,6 +29,7 @@ const CONTRACTS: Record<string, Contract> = {
   ),
   redocly: lintWithRedocly,
   ...AGENTS,
+  ...SIGN_IN,
   ...OWN_CLIENT,
 };
 
@@ -47,11 +49,12 @@ async function runContracts(names: readonly string[]): Promise<void> {
   try {
     const target = await openTarget({ programs, ...servers });
     try {
-      const { key } = await target.account('contracts');
+      const { key, accountId } = await target.account('contracts');
+      const service = { url: target.gateway, key, database: target.database, accountId };
       writeFileSync(join(root, 'package.json'), '{"type":"module"}');
       await tool('npm', ['install', '--no-save', '--no-audit', '--no-fund', ...RUNTIMES], root);
       for (const [name, contract] of chosen)
-        if (!(await isKept(contract, name, join(root, name), { url: target.gateway, key }))) failed += 1;
+        if (!(await isKept(contract, name, join(root, name.replace(/\W+/g, '-')), service))) failed += 1;
     } finally {
       await target.close();
     }

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics } from 'prom-client';
-import { pictureRoutes } from '../demo/pictures/routes.ts';
+import { pictureRoutes } from '../demo/pictures/drawing.ts';
 import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings, testModeOf } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';

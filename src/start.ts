@@ -11,14 +11,12 @@ import { startPostgres } from './platform/embedded/postgres.ts';
 import { startRedis } from './platform/embedded/redis.ts';
 import { createLogger } from './platform/log.ts';
 import { ConfigError } from './platform/settings.ts';
-import { ensureAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
-import { claimDataDir, type DataDirClaim } from './start/data-dir.ts';
+import { claimDataDir, type DataDirClaim, ensureAdminToken, writeOwnServices } from './start/data-dir.ts';
 import { ensureDemoAccount } from './start/demo-account.ts';
 import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
 import { keepRunning } from './start/keep-running.ts';
-import { writeOwnServices } from './start/own-services.ts';
 
 /**
  * `npm start`: starts the services that are not configured (PostgreSQL, Redis, a demo data provider), then a worker and a

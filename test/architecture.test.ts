@@ -259,7 +259,7 @@ describe('packages', () => {
     );
     expect(users.map(({ path }) => path).sort()).toEqual([
       'src/api/mcp/protocol.ts',
-      'src/cli/mcp-bridge.ts',
+      'src/cli/commands/mcp.ts',
     ]);
   });
 });

@@ -14,8 +14,7 @@ import { type Mode, modeOf } from '../src/accounts/authentication.ts';
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type Clock, sleep } from '../src/platform/clock.ts';
-import { type ErrorRecord, toRecord } from '../src/platform/error-record.ts';
-import { ERRORS, SoukError } from '../src/platform/errors.ts';
+import { ERRORS, type ErrorRecord, SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { Redis } from '../src/platform/redis.ts';
@@ -302,10 +301,7 @@ async function catchUp(
   if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
 }
 
-/**
- * Restarts a background job each time it had to wait for tokens. While it waits, it holds nothing that other jobs
- * need.
- */
+/** Restarts a background job each time it had to wait for tokens. While it waits, it holds nothing that other jobs need. */
 async function produceInTurn(deps: ExecutorDeps, job: RunningJob, pause: Pause): Promise<Produced> {
   const { clock } = deps;
   const { pool, payload, run } = job;

@@ -13,7 +13,8 @@ import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../src/platform/outage.ts';
 import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
-import { type RedisKeys, redisKeys } from '../src/platform/redis-keys.ts';
+import { redisKeys } from '../src/platform/redis-keys.ts';
+import type { Stores } from '../src/platform/stores.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
@@ -45,11 +46,8 @@ export interface JobSettings {
 }
 
 /** The connections of a thread that runs jobs. */
-interface JobStores {
-  keys: RedisKeys;
-  database: Database;
+interface JobStores extends Pick<Stores, 'database' | 'redis' | 'keys'> {
   money: Database;
-  redis: Redis;
   subscriber: Redis;
   cache: Cache;
   /** Listens on the Redis of the cache. */

@@ -3,28 +3,18 @@ import { DelayedError, type Job, type Processor, UnrecoverableError, Worker } fr
 import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import { isRunnable, type Payload } from '../jobs/payload.ts';
 import { POOLS, type PoolName, type WorkerPoolName } from '../src/operations/pools.ts';
-import type { Clock } from '../src/platform/clock.ts';
-import type { Logger } from '../src/platform/log.ts';
+import { startWorkLoop } from '../src/platform/clock.ts';
 import type { Redis } from '../src/platform/redis.ts';
-import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { startWorkLoop } from '../src/platform/work-loop.ts';
+import type { Stores } from '../src/platform/stores.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Attempt, Executor } from './executor.ts';
 
 /** How often this process reports that it serves its pool. */
 const REPORT_EVERY_MS = WORKER_LIFETIME_MS / 5;
 
-interface HeartbeatDeps {
-  redis: Redis;
-  keys: RedisKeys;
-  clock: Clock;
-  log: Logger;
-}
+type HeartbeatDeps = Pick<Stores, 'redis' | 'keys' | 'clock' | 'log'>;
 
-/**
- * Reports that this process serves a pool, until it is closed.
- * @param workerId of this process.
- */
+/** Reports that this process serves a pool, until it is closed. @param workerId of this process. */
 export async function startHeartbeat(
   { redis, keys, clock, log }: HeartbeatDeps,
   pool: WorkerPoolName,
@@ -55,18 +45,6 @@ export async function startHeartbeat(
   };
 }
 
-/** Runs the jobs of one pool in this process. */
-interface PoolWorker {
-  /** Takes no more jobs, waits some time for running jobs, then returns the rest to the queue. */
-  close(): Promise<void>;
-  /**
-   * Stops the running jobs immediately.
-   * @returns their calls. If Redis is down, a job cannot be returned to the queue: another worker takes it when its lock has expired,
-   *   or finds it in the queue again, restored from PostgreSQL.
-   */
-  abandon(): string[];
-}
-
 /** How long running jobs may continue when the process stops. */
 export const GRACE_MS = 10_000;
 
@@ -82,18 +60,15 @@ const HANDED_BACK_MS = 1_000;
 
 const PAUSE_AFTER_ERROR_MS = 500;
 
-interface PoolWorkerDeps {
+interface PoolWorkerDeps extends Pick<Stores, 'redis' | 'keys' | 'clock' | 'log'> {
   pool: PoolName;
-  redis: Redis;
   /** For the queue's commands; the worker duplicates it for its blocking reads. */
   pulling: Redis;
-  keys: RedisKeys;
   execute: Executor['execute'];
-  clock: Clock;
-  log: Logger;
 }
 
-export async function openPoolWorker(deps: PoolWorkerDeps): Promise<PoolWorker> {
+/** Runs the jobs of one pool in this process. */
+export async function openPoolWorker(deps: PoolWorkerDeps) {
   const { pool, execute, clock, log } = deps;
   let isAbandoned = false;
   let isLogged = false;
@@ -115,11 +90,7 @@ export async function openPoolWorker(deps: PoolWorkerDeps): Promise<PoolWorker> 
   }
 
   // BullMQ passes the signal only to a function that declares three parameters.
-  async function process(
-    job: Job<Payload>,
-    token: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  async function process(job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) {
     const { id = '' } = job;
     const attempted = attempt(job, token, signal ?? new AbortController().signal);
     running.set(id, attempted);
@@ -134,6 +105,11 @@ export async function openPoolWorker(deps: PoolWorkerDeps): Promise<PoolWorker> 
   const worker = await openBullWorker(deps, process);
   const heartbeat = await startHeartbeat(deps, pool, randomUUID());
 
+  /**
+   * Stops the running jobs immediately.
+   * @returns their calls. If Redis is down, a job cannot be returned to the queue: another worker takes it when its lock has expired,
+   *   or finds it in the queue again, restored from PostgreSQL.
+   */
   function abandon(): string[] {
     isAbandoned = true;
     worker.cancelAllJobs('the worker stops');
@@ -141,7 +117,8 @@ export async function openPoolWorker(deps: PoolWorkerDeps): Promise<PoolWorker> 
   }
 
   return {
-    async close() {
+    /** Takes no more jobs, waits some time for running jobs, then returns the rest to the queue. */
+    async close(): Promise<void> {
       const cancelGrace = clock.after(GRACE_MS, abandon, `${pool} worker grace`);
       await Promise.all([heartbeat.close(), worker.close()]);
       // BullMQ does not wait for them if it fails to disconnect.

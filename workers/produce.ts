@@ -144,10 +144,7 @@ export interface Produced {
   failures: ReadonlySet<SoukError>;
 }
 
-/**
- * Fetches, presents and stores the answer of a job.
- * @param again the job was started before, and stopped to wait for tokens.
- */
+/** Fetches, presents and stores the answer of a job. @param again the job was started before, and stopped to wait for tokens. */
 export async function produceAnswer(
   deps: ProduceDeps,
   job: RunningJob,

@@ -3,8 +3,13 @@ import type { Result } from 'ioredis';
 import { z } from 'zod';
 import { listen } from '../src/platform/channel.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
-import { type ErrorRecord, errorRecordSchema, fromRecord, toRecord } from '../src/platform/error-record.ts';
-import type { SoukError } from '../src/platform/errors.ts';
+import {
+  type ErrorRecord,
+  errorRecordSchema,
+  fromRecord,
+  type SoukError,
+  toRecord,
+} from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -16,10 +21,7 @@ import {
   type StoredSource,
 } from '../src/results/cache.ts';
 
-/**
- * The fetch of one source. A forced flight must return fresher data than an ordinary one, so it does not follow
- * one.
- */
+/** The fetch of one source. A forced flight must return fresher data than an ordinary one, so it does not follow one. */
 export interface Flight {
   identity: string;
   forced: boolean;

@@ -33,10 +33,7 @@ interface ObtainRequest {
   lifetimeMs?: number;
   /** When the call started, Unix milliseconds. */
   startedAt: number;
-  /**
-   * The job was started before and stopped, so sources that were fetched since the start of the call are fresh
-   * enough.
-   */
+  /** The job was started before and stopped, so sources that were fetched since the start of the call are fresh enough. */
   again: boolean;
   /** Fetches several sources from upstream, by key; sources without data are absent from the result. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
+import { createRunTimes } from '../jobs/backlog.ts';
 import { onControl } from '../jobs/control.ts';
 import { openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
-import { createRunTimes } from '../jobs/run-times.ts';
 import { TEST_REPORTS } from '../src/brand-analytics/weeks.ts';
 import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import { createFailureLog, createUsageStatistics, ofLiveCalls } from '../src/operator/call-records.ts';
@@ -22,7 +22,6 @@ import type { Logger } from '../src/platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../src/platform/outage.ts';
 import { closeRedis, connectRedis, type Redis, takesWrites } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { createCacheFailures } from '../src/platform/telemetry/cache-failures.ts';
 import {
   type CallEventSink,
   type CallEvents,
@@ -30,7 +29,7 @@ import {
   createCallMetrics,
   createJobMetrics,
 } from '../src/platform/telemetry/call-events.ts';
-import { createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts';
+import { createCacheFailures, createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import type { KeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { type BackgroundSettings, openBackground } from './background/open-background.ts';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
 import { projectFile } from '../../src/platform/project.ts';
-import { leafAt } from '../catalog/categories.ts';
-import type { Pictured } from '../catalog/picture-names.ts';
+import { LEAF_COUNT, leafAt } from '../catalog/categories.ts';
+import { type Pictured, readPictureName } from '../catalog/picture-names.ts';
 
 /** SVG of each drawing on a square of 100, whose colours are letters: C main, D darker, L lighter, K nearly black, W white. */
 const DRAWINGS = new Map(
@@ -28,7 +29,7 @@ const COLOURS: Record<string, readonly [number, number, number]> = {
 };
 
 /** Draws a product on white, as shops show it. The same name always gives the same picture. */
-export function drawingOf({ leaf, look, seed, variant }: Pictured, sizePixels: number): string {
+function drawingOf({ leaf, look, seed, variant }: Pictured, sizePixels: number): string {
   const { picture, looks } = leafAt(leaf);
   const [hue, saturation, light] = COLOURS[looks.values[look] ?? ''] ?? [(seed * 47) % 360, 45, 48];
   const colour = (lightness: number) => `hsl(${hue} ${saturation}% ${Math.min(96, Math.max(6, lightness))}%)`;
@@ -55,4 +56,19 @@ export function drawingOf({ leaf, look, seed, variant }: Pictured, sizePixels: n
 /** Returns whether a leaf has a drawing. */
 export function hasDrawing(picture: string): boolean {
   return DRAWINGS.has(picture);
+}
+
+/** Serves the pictures of the invented products, in the demo provider and in gateways. Pages of other sites may show them, too. */
+export async function pictureRoutes(app: FastifyInstance): Promise<void> {
+  app.get<{ Params: { name: string } }>('/images/I/:name', (request, reply) => {
+    const pictured = readPictureName(request.params.name);
+    if (pictured === null || pictured.leaf >= LEAF_COUNT)
+      return reply.code(404).type('text/plain').send('There is no picture of this name.');
+    return reply
+      .type('image/svg+xml')
+      .header('cache-control', 'public, max-age=86400')
+      .header('x-content-type-options', 'nosniff')
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .send(drawingOf(pictured, pictured.sizePixels));
+  });
 }

@@ -27,7 +27,8 @@ async function listStrictly(folder: string, { url, key }: Service): Promise<void
 }
 
 async function listByConfiguration(folder: string, service: Service): Promise<void> {
-  const configuration = examples('json', service).find((text) => text.includes('"type": "http"')) ?? '';
+  const configuration =
+    examples('json', service).find((text) => text.includes('"headers": { "X-API-Key"')) ?? '';
   writeFileSync(join(folder, 'mcp.json'), configuration);
   const args = ['--cli', '--config', 'mcp.json', '--server', 'souk', '--method', 'tools/list'];
   const output = await npx([INSPECTOR], 'mcp-inspector', args, folder);

@@ -2,13 +2,16 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { Database } from '../../src/platform/db/pool.ts';
 
 const run = promisify(execFile);
 
-/** A service of demo data, and the key of an account without limits. */
+/** A service of demo data, and an account without limits, with its key. */
 export interface Service {
   url: string;
   key: string;
+  database: Database;
+  accountId: number;
 }
 
 /** Tries something in an empty folder. @throws an error that names a fault. */

@@ -31,7 +31,7 @@ interface RecordDeps {
 const UNUSED_CLIENT_SECONDS = 86_400;
 const CLIENT_KEPT_DAYS = 30;
 
-const SEALED = ['client_secret', 'deviceCode'] as const;
+const SEALED = ['client_secret', 'deviceCode', 'jti'] as const;
 
 /** Fields of a session that name the person. Every request of a client asks again, so that the session of the pages decides. */
 const OF_PERSON = ['accountId', 'loginTs', 'authorizations'];
@@ -111,7 +111,8 @@ export function openOAuthRecords(
 
 /** Returns what is stored of a record: not its id, and no secret in clear if there is a SECRET_KEY. */
 function stored(kind: string, payload: Payload, secretBox: SecretBox): Payload {
-  const left = kind === 'Session' ? [...OF_PERSON, 'jti'] : ['jti'];
+  // A person finds the code of a device by another one, and then it is saved again under its id.
+  const left = kind === 'DeviceCode' ? [] : kind === 'Session' ? [...OF_PERSON, 'jti'] : ['jti'];
   const rest = Object.fromEntries(Object.entries(payload).filter(([name]) => !left.includes(name)));
   for (const name of SEALED) {
     const { [name]: secret } = rest;

@@ -1,6 +1,6 @@
 import { POOL_NAMES, type PoolName } from '../operations/pools.ts';
-import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/rows.ts';
 import { parseJson } from '../platform/json.ts';
 import type { BatchState } from './batch.ts';
 import type { FeedWindow } from './read-batch.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isTestAccount } from '../accounts/authentication.ts';
 import { SCHEMA_NAMES } from '../operations/answers.ts';
 import { iso } from '../platform/clock.ts';
-import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/rows.ts';
 import { DAY_MS, WEEK_MS } from '../platform/durations.ts';
 import { ERRORS } from '../platform/errors.ts';
 import { FEED_WINDOWS, type FeedWindow } from './read-batch.ts';
@@ -24,10 +24,7 @@ export interface Batch {
   accountId: number;
   name: string | null;
   operation: string;
-  /**
-   * As shown to the customer. A batch that expired or was cancelled can still have calls under way until
-   * `finishedAt`.
-   */
+  /** As shown to the customer. A batch that expired or was cancelled can still have calls under way until `finishedAt`. */
   state: BatchState;
   window: FeedWindow;
   scheduleId: string | null;

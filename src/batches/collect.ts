@@ -1,15 +1,14 @@
 import pLimit from 'p-limit';
 import type { ClientBase } from 'pg';
 import { noteRefund, refundError } from '../../jobs/end-call.ts';
-import { enqueueAgain } from '../../jobs/lost-answer.ts';
+import { enqueueAgain } from '../../jobs/polled.ts';
 import { type Call, findCall } from '../billing/calls.ts';
 import { refundCall } from '../billing/settlement.ts';
 import type { QueuedOperation } from '../operations/define.ts';
 import { existingOperation } from '../operations/index.ts';
 import { WEBHOOK_LIMITS } from '../outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
-import { type ErrorKind, SoukError } from '../platform/errors.ts';
+import { type ErrorKind, type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
 import { parseJson } from '../platform/json.ts';
 import { isStoreDown } from '../platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../results/answer-store.ts';
@@ -35,10 +34,7 @@ const COLLECTED_TOGETHER = 2;
 /** A call that was taken this long ago but never admitted is lost. */
 const LOST_AFTER_MS = 10_000;
 
-/**
- * Errors after which a call is retried, the number of attempts, and the first pause, which quadruples with each
- * attempt.
- */
+/** Errors after which a call is retried, the number of attempts, and the first pause, which quadruples with each attempt. */
 const PASSING: ReadonlySet<ErrorKind> = new Set([
   ...(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'INTERNAL'] as const),
   // Another request has cancelled the job that the batch had joined.

@@ -11,9 +11,7 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { stringifyJson } from '../platform/json.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Redis } from '../platform/redis.ts';
-import type { RedisKeys } from '../platform/redis-keys.ts';
+import type { Stores } from '../platform/stores.ts';
 import { okBody } from '../results/envelope.ts';
 import { batchView, findBatch } from './batch.ts';
 import { type BundledCall, bundleAll } from './bundle.ts';
@@ -40,16 +38,12 @@ import {
 import { BatchFaults } from './upload-text.ts';
 import { answerUpload, type BatchJob, type Reply } from './uploads.ts';
 
-export interface PrepareDeps {
-  database: Database;
-  redis: Redis;
-  keys: RedisKeys;
+export interface PrepareDeps extends Pick<Stores, 'database' | 'redis' | 'keys' | 'log'> {
   offPeak: OffPeakWindow;
   webhooks: WebhookSettings;
   /** Default: `ACCOUNT_LIMITS`. */
   accountLimits?: AccountLimits | undefined;
   clock: ServiceClock;
-  log: Logger;
 }
 
 type BatchUpload = Extract<BatchJob, { kind: 'batch' }>;
@@ -80,10 +74,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
 }
 
 /** @throws BatchFaults. */
-async function deadlineOf(
-  { database, offPeak, clock }: PrepareDeps,
-  { deadlineAt, window }: BatchSettings,
-): Promise<number> {
+async function deadlineOf({ database, offPeak, clock }: PrepareDeps, { deadlineAt, window }: BatchSettings) {
   const now = clock.now();
   const fault = (problem: string) => new BatchFaults([{ parameter: 'deadline', problem }]);
   if (deadlineAt === null) return now + DEFAULT_TIME_MS;

@@ -1,12 +1,11 @@
 import type { ClientBase } from 'pg';
-import { type CancelDeps, cancelJob } from '../../jobs/cancel.ts';
+import { type CancelDeps, cancelJob } from '../../jobs/control.ts';
 import { findCall } from '../billing/calls.ts';
 import { enqueue } from '../outbox/webhooks/deliveries.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
-import { SoukError } from '../platform/errors.ts';
+import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
 import {
   type BatchState,
   batchView,
@@ -263,12 +262,7 @@ async function endPending(
  * last two calls end at the same time, the second transaction sees that both have ended. `min(pool)` reads the first entry of
  * the index for a state, and no call that has ended.
  */
-async function finishIfDone(
-  client: ClientBase,
-  batchId: string,
-  now: number,
-  onFinished: OnFinished,
-): Promise<void> {
+async function finishIfDone(client: ClientBase, batchId: string, now: number, onFinished: OnFinished) {
   const { rowCount } = await client.query(
     `update batches set finished_at = $2, state = case when state = 'running' then 'done' else state end,
        waiting_reason = null, waiting_until = null

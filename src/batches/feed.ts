@@ -8,8 +8,7 @@ import { queuedOperation } from '../operations/index.ts';
 import { POOL_NAMES, POOLS, type PoolName } from '../operations/pools.ts';
 import { isClockRight } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { toRecord } from '../platform/error-record.ts';
-import { ERRORS, SoukError } from '../platform/errors.ts';
+import { ERRORS, SoukError, toRecord } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Logger } from '../platform/log.ts';
 import { isStoreDown } from '../platform/outage.ts';
@@ -155,9 +154,7 @@ function poolsOfBatch({ operation: name, accountId }: PendingBatch): readonly Po
   return operation ? poolsOf(accountId, operation) : POOL_NAMES;
 }
 
-/**
- * Returns how many calls of this minute an account's batches may still use. They leave some to its other requests.
- */
+/** Returns how many calls of this minute an account's batches may still use. They leave some to its other requests. */
 function minuteCallsLeft(outcomes: readonly Outcome[]): { calls: number; resetAt: number } | null {
   let left: { calls: number; resetAt: number } | null = null;
   for (const outcome of outcomes) {
@@ -295,10 +292,7 @@ async function notNow(
   return { kind: 'refused' };
 }
 
-/**
- * Fails items that were valid when the batch was created but are not any more, for example because a report was
- * removed.
- */
+/** Fails items that were valid when the batch was created but are not any more, for example because a report was removed. */
 async function refusedForGood(
   { database, clock, onFinished }: FeedDeps,
   call: FedCall,

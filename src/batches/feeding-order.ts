@@ -8,10 +8,7 @@ export interface FeedingOrder<Batch> {
   dropAccount(accountId: number): Batch[];
 }
 
-/**
- * @param batches the one that was fed longest ago first.
- * @param underWay the number of calls under way by account.
- */
+/** @param batches the one that was fed longest ago first. @param underWay the number of calls under way by account. */
 export function createFeedingOrder<Batch extends { accountId: number }>(
   batches: readonly Batch[],
   underWay: ReadonlyMap<number, number>,

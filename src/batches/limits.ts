@@ -50,9 +50,7 @@ export function directBytes(accountId: number, limits: AccountLimits): number {
   return Math.floor(limitsFor(accountId, limits).storedBytes * DIRECT_PART);
 }
 
-/**
- * Counts the batches of an account that are not finished. No other process adds one until the caller's transaction ends.
- */
+/** Counts the batches of an account that are not finished. No other process adds one until the caller's transaction ends. */
 export async function countOpenBatches(client: ClientBase, accountId: number): Promise<number> {
   return countLocked(
     client,
@@ -160,7 +158,6 @@ function refuseBeyond({ storedBytes: limit }: AccountLimits, stored: number): vo
   });
 }
 
-/** Settings of webhooks. */
 export interface WebhookSettings {
   /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;

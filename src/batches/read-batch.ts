@@ -51,7 +51,6 @@ export const ITEM_SOURCES = {
     }),
 };
 
-/** The settings of a batch. */
 const BATCH_SETTINGS = {
   name: text({ maxLength: 200 })
     .nullable()
@@ -125,10 +124,7 @@ export type Upload =
   | { type: 'json'; body: string }
   | { type: 'ndjson'; body: string; query: Record<string, unknown> };
 
-/**
- * Reads a request for a batch with all of its items.
- * @throws BatchFaults with all faults.
- */
+/** Reads a request for a batch with all of its items. @throws BatchFaults with all faults. */
 export async function readBatch(upload: Upload, pause: Pause, now: number): Promise<BatchRequest> {
   const { settings, operation, raws } =
     upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, pause);

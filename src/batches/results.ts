@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { type QueuedOperation, tableOf } from '../operations/define.ts';
 import type { Database } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/error-record.ts';
-import { ERRORS } from '../platform/errors.ts';
+import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import { csvOf } from '../results/csv.ts';
@@ -61,12 +60,7 @@ const COLUMNS = `first_item as "firstItem", item_count as "itemCount", end_no as
   case when lines is null then items end as items, lines, table_rows as "tableRows", error`;
 
 /** Returns the position before the first call to read. */
-async function startOf(
-  database: Database,
-  batchId: string,
-  order: ResultOrder,
-  afterItem: number | null,
-): Promise<number> {
+async function startOf(database: Database, batchId: string, order: ResultOrder, afterItem: number | null) {
   if (afterItem === null) return -1;
   const { rows } = await database.query<{ firstItem: number; endNo: number | null }>(
     `select first_item as "firstItem", end_no as "endNo" from batch_calls where batch_id = $1 and first_item <= $2
@@ -102,7 +96,6 @@ export interface CallAnswer {
   metadata?: Record<string, unknown>;
 }
 
-/** The result of one item. */
 export interface ItemResult {
   index: number;
   raw: unknown;
@@ -225,9 +218,7 @@ export async function deleteContents(client: ClientBase, scheduleId: string): Pr
   await client.query('delete from schedule_contents where schedule_id = $1', [scheduleId]);
 }
 
-/**
- * Deletes the stored contents of items that the schedule no longer has. @param kept hashes of its present items.
- */
+/** Deletes the stored contents of items that the schedule no longer has. @param kept hashes of its present items. */
 export async function deleteContentsOfOtherItems(
   client: ClientBase,
   scheduleId: string,

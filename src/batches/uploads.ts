@@ -1,11 +1,13 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { z } from 'zod';
+import { openQueue } from '../../jobs/queues.ts';
 import { BATCH_POOL } from '../operations/pools.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ERRORS, SoukError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
+import type { Stores } from '../platform/stores.ts';
 import { errorBody } from '../results/envelope.ts';
 
 /** The key of the request; null: a key of the pages. */
@@ -47,20 +49,7 @@ export function readBatchJob(data: { kind: unknown }): BatchJob | null {
 export type BatchQueue = Queue<BatchJob>;
 
 export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): BatchQueue {
-  const queue = new Queue<BatchJob>(BATCH_POOL, {
-    connection: redis,
-    prefix: keys.queuePrefix(BATCH_POOL),
-    streams: { events: { maxLen: 100 } },
-    defaultJobOptions: {
-      attempts: 3,
-      backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
-      removeOnComplete: true,
-      removeOnFail: true,
-      sizeLimit: 64 * 1024,
-    },
-  });
-  queue.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'queue connection error'));
-  return queue;
+  return openQueue<BatchJob>(redis, keys, log, BATCH_POOL, 3);
 }
 
 /** A worker's reply to an upload; the gateway sends the body as it is. */
@@ -166,11 +155,7 @@ export async function openReplies(deps: {
   };
 }
 
-interface ReplyDeps {
-  redis: Redis;
-  keys: RedisKeys;
-  log: Logger;
-}
+type ReplyDeps = Pick<Stores, 'redis' | 'keys' | 'log'>;
 
 /**
  * Replies to an upload with the result of `make`, or with the refusal it throws.

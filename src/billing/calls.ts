@@ -1,9 +1,8 @@
 import type { PoolName } from '../operations/pools.ts';
-import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { NO_ID } from '../platform/db/rows.ts';
+import { NO_ID, unixMs } from '../platform/db/rows.ts';
 import { HOUR_MS } from '../platform/durations.ts';
-import type { ErrorRecord } from '../platform/error-record.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
 
 /** An admitted call, as stored by admission. Times are Unix milliseconds. */
 export interface Call {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
-import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/rows.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
 
 export const LEDGER_KINDS = [
@@ -59,9 +59,7 @@ const sourcesOf = (table: 'subscriptions' | 'packs') =>
   `array(select id from ${table} where account_id = $1 and wallet = $5)`;
 const SOURCES = { subscriptions: sourcesOf('subscriptions'), packs: sourcesOf('packs') };
 
-/**
- * Returns a page of an account's lines, the newest first. `before` is the id of the last line of the previous page.
- */
+/** Returns a page of an account's lines, the newest first. `before` is the id of the last line of the previous page. */
 export async function ledgerLines(
   database: Database,
   accountId: number,

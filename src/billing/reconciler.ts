@@ -1,6 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
-import { toRecord } from '../platform/error-record.ts';
-import { SoukError } from '../platform/errors.ts';
+import { SoukError, toRecord } from '../platform/errors.ts';
 import { type Call, findOverdueCalls } from './calls.ts';
 import type { Settlements } from './settlement.ts';
 

@@ -2,10 +2,7 @@ import { revokedKey, unavailableAccount, unknownKey } from '../accounts/authenti
 import { SoukError } from '../platform/errors.ts';
 import type { AdmissionRow } from './admission.ts';
 
-/**
- * `Retry-After` of refusals that end with a purchase rather than at a time. Clients that retry by themselves retry
- * rarely.
- */
+/** `Retry-After` of refusals that end with a purchase rather than at a time. Clients that retry by themselves retry rarely. */
 const WITHOUT_RESET_SECONDS = 3600;
 
 /** Returns the error of a call that was not admitted. */

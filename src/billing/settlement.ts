@@ -1,6 +1,6 @@
 import { LOCKED, LockLane } from '../platform/db/micro-batcher.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/error-record.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
 
 /** How a call ended: `units` settles it, `error` releases it. Exactly one of them is set. */
 interface Ending {
@@ -35,10 +35,7 @@ export interface Settlements {
 /** How long a request waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
 
-/**
- * @param database with connections that no other work takes.
- * @param patienceMs how long an ending waits for a locked account.
- */
+/** @param database with connections that no other work takes. @param patienceMs how long an ending waits for a locked account. */
 export function createSettlements(
   database: Database,
   now: () => number,

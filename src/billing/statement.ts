@@ -1,5 +1,5 @@
-import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/rows.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 export interface Usage {

@@ -1,5 +1,5 @@
-import { unixMs } from '../platform/db/columns.ts';
 import type { Queryable } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/rows.ts';
 
 /** When units of a grant can be used: at any time, or in the off-peak window. */
 export type Wallet = 'general' | 'off_peak';

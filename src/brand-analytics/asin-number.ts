@@ -1,6 +1,4 @@
-/**
- * Returns an ASIN as a number. An ASIN is ten digits in base 36, so it fits into eight bytes. 0 means no product.
- */
+/** Returns an ASIN as a number. An ASIN is ten digits in base 36, so it fits into eight bytes. 0 means no product. */
 export function asinToNumber(asin: string): number {
   return Number.parseInt(asin, 36);
 }
@@ -17,7 +15,5 @@ export function asinOfNumber(number: number): string {
 
 const ASIN_LENGTH = 10;
 
-/**
- * Converts two digits at a time, which is several times as fast as toString(36). A page has thousands of products.
- */
+/** Converts two digits at a time, which is several times as fast as toString(36). A page has thousands of products. */
 const PAIRS = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).toUpperCase().padStart(2, '0'));

@@ -147,10 +147,7 @@ interface FetchDeps {
   clock: Clock;
 }
 
-/**
- * The pauses between checks of a report's state grow from the first to the longest. A report takes a minute to an
- * hour.
- */
+/** The pauses between checks of a report's state grow from the first to the longest. A report takes a minute to an hour. */
 const FIRST_CHECK_PAUSE_MS = 5_000;
 const LONGEST_CHECK_PAUSE_MS = MINUTE_MS;
 const GIVE_UP_MS = 3 * HOUR_MS;

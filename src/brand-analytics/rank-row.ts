@@ -52,10 +52,7 @@ export type Products = Record<`asin${Place}`, number>;
 /** The shares of one of the three most-clicked products, in percent; null if blank in the report. */
 export type SharesOfProduct = Pick<Goods, 'position' | 'asin' | 'clickShare' | 'conversionShare'>;
 
-/**
- * A row of a week's table. Products are numbers of asinToNumber, brands and categories are ids of labels; 0 means
- * none.
- */
+/** A row of a week's table. Products are numbers of asinToNumber, brands and categories are ids of labels; 0 means none. */
 export interface StoredRow extends Shares, Products, Record<`brand${Place}` | `category${Place}`, number> {
   rank: number;
   id: number;

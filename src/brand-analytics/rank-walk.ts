@@ -77,12 +77,7 @@ export async function keywordFilter(
 }
 
 /** Returns the words with the same stem, and those that contain the word if `isPart`; at most one more than is useful. */
-async function knownWords(
-  database: Queryable,
-  site: ReportSite,
-  word: string,
-  isPart: boolean,
-): Promise<string[]> {
+async function knownWords(database: Queryable, site: ReportSite, word: string, isPart: boolean) {
   const { rows } = await database.query<{ word: string }>(
     `(select word from aba_words_${site} where stem = aba_stem($1, $2) limit ${MOST_WORDS})
      union (select word from aba_words_${site} where $3 and word like '%' || $2 || '%' limit ${MOST_WORDS + 1})`,

@@ -14,7 +14,7 @@ import { type Database, openDatabase, readTime, STATEMENT_LIMITS } from '../plat
 import { createLogger } from '../platform/log.ts';
 import { ConfigError } from '../platform/settings.ts';
 import { checkPostgres } from '../start/check-services.ts';
-import { findOwnServices } from '../start/own-services.ts';
+import { findOwnServices } from '../start/data-dir.ts';
 
 /** The command cannot be executed. The message says why. */
 export class OperatorError extends Error {}

@@ -125,7 +125,7 @@ const settings = {
   PUBLIC_URL: webAddress
     .optional()
     .describe(
-      'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
+      'Public address of the service, such as `https://souk.example.com`. Programs sign in by OAuth only if it is set, or if HOST is a loopback address. Default: the host of the request',
     ),
   ...MAIL,
   ...SINGLE_SIGN_ON,

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { PLAN_GRACE_DAYS } from '../billing/payments/stripe/stripe-context.ts';
 import { onOrOff } from './on-or-off.ts';
 
-/** Settings of payments. */
 export const PAYMENT_SETTINGS = {
   PAYMENTS: z
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')

@@ -42,7 +42,6 @@ import type { Logger } from '../platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { closeRedis, connectRedis, type Redis } from '../platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
-import { type CacheErrorSink, createCacheFailures } from '../platform/telemetry/cache-failures.ts';
 import {
   type CallEventSink,
   type CallEvents,
@@ -50,7 +49,11 @@ import {
   createCallMetrics,
   createCompletionMetrics,
 } from '../platform/telemetry/call-events.ts';
-import { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
+import {
+  type CacheErrorSink,
+  createCacheFailures,
+  createTimeLimitMetrics,
+} from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { type Cache, openCache } from '../results/cache.ts';
 import { appDepsOf, buildApp } from './app.ts';

@@ -164,7 +164,6 @@ export async function* allAccountLines(
   }
 }
 
-/** The lines of an account as CSV. */
 export function linesAsCsv(found: AsyncIterable<AccountLine>): Stringifier {
   return asCsv(['id', 'at', 'action', 'actor', 'personId', 'keyId', 'target', 'isTest'], found);
 }

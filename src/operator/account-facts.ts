@@ -1,6 +1,6 @@
 import type { Wallet } from '../billing/wallets.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/error-record.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
 
 /** A past, current or future subscription of an account. */
 export interface SubscriptionFacts {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Clock } from '../platform/clock.ts';
-import type { Database, Queryable } from '../platform/db/pool.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { type Polled, polled } from '../platform/polled.ts';
+import type { Stores } from '../platform/stores.ts';
 import { instant } from './fields.ts';
 
 /** A message of the operator that pages show for some time. */
@@ -93,11 +92,7 @@ export async function listAnnouncements(database: Queryable): Promise<Announceme
 }
 
 /** Reads the announcements for the pages of this gateway, so that a page causes no query. */
-export function pollAnnouncements(deps: {
-  database: Database;
-  clock: Clock;
-  log: Logger;
-}): Polled<Announcement[]> {
+export function pollAnnouncements(deps: Pick<Stores, 'database' | 'clock' | 'log'>): Polled<Announcement[]> {
   const { database, clock } = deps;
   return polled<Announcement[]>(
     deps,

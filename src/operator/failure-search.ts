@@ -1,7 +1,6 @@
 import type { Queryable } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/error-record.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
 
-/** A failure of the failure log. */
 export interface LoggedFailure {
   id: number;
   at: Date;

@@ -1,12 +1,8 @@
 import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
 import type { Providers } from '../operations/pools.ts';
-import { type Clock, every } from '../platform/clock.ts';
-import { withLease } from '../platform/db/lease.ts';
-import type { Database } from '../platform/db/pool.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Redis } from '../platform/redis.ts';
-import type { RedisKeys } from '../platform/redis-keys.ts';
+import { everyWithLease } from '../platform/db/lease.ts';
+import type { Stores } from '../platform/stores.ts';
 import { readTokens } from '../upstream/token-bucket.ts';
 import { eraseDueAccounts } from './personal-data/erasure.ts';
 import { DAY_MS, type RetentionSettings, retain } from './retention.ts';
@@ -34,13 +30,8 @@ const MAX_FAILURES = 100_000;
 /** The most products whose labels are kept. */
 const MAX_PRODUCT_LABELS = 2_000_000;
 
-interface MaintenanceDeps {
-  database: Database;
-  redis: Redis;
-  keys: RedisKeys;
+interface MaintenanceDeps extends Stores {
   providers: Providers;
-  clock: Clock;
-  log: Logger;
   retention: RetentionSettings;
 }
 
@@ -49,29 +40,18 @@ interface MaintenanceDeps {
  * process stops. Workers take part, and one process at a time does each task.
  */
 export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
-  const { database, clock, log } = deps;
-  return every(clock, EVERY_MS, async () => {
-    for (const [name, { pauseMs, task }] of Object.entries(TASKS))
-      await withLease(database, clock, { name, pauseMs }, () => task(deps)).catch((error: unknown) =>
-        log.warn({ err: error, task: name }, 'failed to maintain the tables'),
-      );
+  const { database, clock, log, retention } = deps;
+  const pauseMs = EVERY_MS - 5_000;
+  return everyWithLease(deps, EVERY_MS, 'failed to maintain the tables', {
+    maintenance: { pauseMs, task: () => keepRecords(deps) },
+    retention: {
+      pauseMs: RETAIN_EVERY_MS - 5_000,
+      task: () => retain({ database, log, settings: retention }, clock.now()),
+    },
+    erasure: { pauseMs, task: () => eraseAndNote(deps) },
+    [STATUS_LEASE]: { pauseMs, task: () => recordIncidents(database, clock.now()) },
   });
 }
-
-/** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
-const TASKS = {
-  maintenance: { pauseMs: EVERY_MS - 5_000, task: keepRecords },
-  retention: {
-    pauseMs: RETAIN_EVERY_MS - 5_000,
-    task: ({ database, clock, log, retention }: MaintenanceDeps) =>
-      retain({ database, log, settings: retention }, clock.now()),
-  },
-  erasure: { pauseMs: EVERY_MS - 5_000, task: eraseAndNote },
-  [STATUS_LEASE]: {
-    pauseMs: EVERY_MS - 5_000,
-    task: ({ database, clock }: MaintenanceDeps) => recordIncidents(database, clock.now()),
-  },
-};
 
 async function eraseAndNote({ database, clock, log }: MaintenanceDeps): Promise<void> {
   const now = clock.now();

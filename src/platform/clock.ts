@@ -1,6 +1,4 @@
-/**
- * The source of time. Code that reads the time or waits takes a `Clock`, so that tests control time and never sleep.
- */
+/** The source of time. Code that reads the time or waits takes a `Clock`, so that tests control time and never sleep. */
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number;
@@ -49,26 +47,6 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal, name?
   });
 }
 
-/** Runs `task` every `intervalMs`, never concurrently, until the returned function is called. */
-export function every(clock: Clock, intervalMs: number, task: () => Promise<void>): () => Promise<void> {
-  let stopped = false;
-  let running = Promise.resolve();
-  let cancel = () => {};
-  const schedule = () => {
-    cancel = clock.after(intervalMs, () => {
-      running = task().finally(() => {
-        if (!stopped) schedule();
-      });
-    });
-  };
-  schedule();
-  return async () => {
-    stopped = true;
-    cancel();
-    await running;
-  };
-}
-
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
@@ -76,4 +54,56 @@ function asError(reason: unknown): Error {
 /** Returns a time as ISO 8601, in UTC. */
 export function iso(unixMs: number): string {
   return new Date(unixMs).toISOString();
+}
+
+/** A loop that polls for work. */
+export interface WorkLoop {
+  /** Takes a step now. */
+  wake(): void;
+  /** Stops the loop, and waits for the step in progress. */
+  close(): Promise<void>;
+}
+
+/** Takes a step every `intervalMs` and after each `wake`, never concurrently. @param name of the timer between steps. */
+export function startWorkLoop(
+  clock: Clock,
+  name: string | undefined,
+  intervalMs: number,
+  step: () => Promise<void>,
+): WorkLoop {
+  let closed = false;
+  let running: Promise<void> | null = null;
+  let wokenMeanwhile = false;
+  let cancel = () => {};
+
+  function run(): void {
+    cancel();
+    if (closed) return;
+    if (running) {
+      wokenMeanwhile = true;
+      return;
+    }
+    wokenMeanwhile = false;
+    running = step().finally(() => {
+      running = null;
+      if (closed) return;
+      if (wokenMeanwhile) run();
+      else cancel = clock.after(intervalMs, run, name);
+    });
+  }
+
+  cancel = clock.after(intervalMs, run, name);
+  return {
+    wake: run,
+    async close() {
+      closed = true;
+      cancel();
+      await running;
+    },
+  };
+}
+
+/** Runs `task` every `intervalMs`, never concurrently, until the returned function is called. */
+export function every(clock: Clock, intervalMs: number, task: () => Promise<void>): () => Promise<void> {
+  return startWorkLoop(clock, undefined, intervalMs, task).close;
 }

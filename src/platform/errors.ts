@@ -1,6 +1,7 @@
-import { ERRORS, type ErrorKind } from './error-list.ts';
+import { z } from 'zod';
+import { ERRORS, type ErrorKind, isErrorKind } from './error-list.ts';
 
-export { ERRORS, type ErrorKind, isErrorKind } from './error-list.ts';
+export { ERRORS, type ErrorKind };
 
 /** The calls that an account may make per minute, and those left in this minute. */
 export interface CallRate {
@@ -52,4 +53,28 @@ export function invalidParameters(
     message: faults.map(({ parameter, problem }) => `${parameter}: ${problem}`).join('; '),
     metadata: { errors: faults },
   });
+}
+
+/** Reads a record of any version of the service: an error that this one does not know is an internal one. */
+export const errorRecordSchema = z.object({
+  kind: z.string().transform((kind): ErrorKind => (isErrorKind(kind) ? kind : 'INTERNAL')),
+  message: z.string(),
+  metadata: z.record(z.string(), z.unknown()).exactOptional(),
+  retryAfterSeconds: z.number().exactOptional(),
+});
+
+/** The form in which a worker sends an error to waiting requests, and in which it is stored with the call. */
+export type ErrorRecord = z.output<typeof errorRecordSchema>;
+
+export function toRecord(error: SoukError): ErrorRecord {
+  return {
+    kind: error.kind,
+    message: error.message,
+    ...(error.metadata ? { metadata: error.metadata } : {}),
+    ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+  };
+}
+
+export function fromRecord({ kind, ...details }: ErrorRecord): SoukError {
+  return new SoukError(isErrorKind(kind) ? kind : 'INTERNAL', details);
 }

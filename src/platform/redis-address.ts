@@ -34,10 +34,7 @@ const DEFAULT_PORTS = { server: 6379, sentinel: 26379, cluster: 6379 } as const;
 /** Parameters of a `rediss` address that name files in PEM format; the names are those of redis-py. */
 const FILES = { ssl_ca_certs: 'ca', ssl_certfile: 'cert', ssl_keyfile: 'key' } as const;
 
-/**
- * Reads an address of Redis. User name and password are percent-encoded.
- * @throws RedisAddressError
- */
+/** Reads an address of Redis. User name and password are percent-encoded. @throws RedisAddressError */
 export function parseRedisAddress(address: string): RedisAddress {
   const [, encrypted, kind, credentials = '', hosts = '', path = '', query = ''] = SHAPE.exec(address) ?? [];
   if (hosts === '') throw new RedisAddressError(`must be ${FORMS}`);

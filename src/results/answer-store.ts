@@ -218,11 +218,7 @@ function createSharedWriter(
 ): Pick<AnswerStore, 'putShared' | 'keepShared'> {
   const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
 
-  async function keepForAccount(
-    accountId: number,
-    presentationId: string,
-    { meta, body }: Answer,
-  ): Promise<void> {
+  async function keepForAccount(accountId: number, presentationId: string, { meta, body }: Answer) {
     const lifetimeMs = (await hasRoom(accountId, body.length)) ? POLL_LIFETIME_MS : OWN_LIFETIME_MS;
     const { version } = meta;
     const newest = keys.sharedAnswer(presentationId);

@@ -6,7 +6,7 @@ import type { Logger } from '../platform/log.ts';
 import { outageOf } from '../platform/outage.ts';
 import { connectRedis, type Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
-import type { CacheErrorSink } from '../platform/telemetry/cache-failures.ts';
+import type { CacheErrorSink } from '../platform/telemetry/time-limits.ts';
 import { type Compressed, compress, decompress } from './compression.ts';
 
 /** The metadata of an answer. Times are Unix milliseconds. */

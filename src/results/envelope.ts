@@ -25,7 +25,6 @@ export function okText(data: string, metadata: string | null = null): string {
   return `{"code":"0000","msg":"success","data":${data}${last}}`;
 }
 
-/** Returns the body of an error. */
 export function errorBody({ kind, message, metadata }: SoukError): string {
   return JSON.stringify({ code: ERRORS[kind].code, msg: message, data: null, metadata });
 }

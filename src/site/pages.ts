@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
+import { type Ability, isAble, type Role, rolesAble } from '../accounts/members.ts';
 import type { OpenId } from '../accounts/openid.ts';
 import type { InstallationRole } from '../accounts/people.ts';
 import type { Session } from '../accounts/sessions.ts';
@@ -16,6 +17,7 @@ import type { StatusFacts } from '../operator/status/read-status.ts';
 import { type MailWay, type Notice, queueMail } from '../outbox/mail/mails.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { SoukError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Polled } from '../platform/polled.ts';
 import type { Redis } from '../platform/redis.ts';
@@ -95,6 +97,14 @@ export function staffOf(session: Session, { ip }: FastifyRequest): Staff {
 export function operatingOf({ database, clock }: Pages, { staff }: FastifyRequest): Operating {
   if (!staff) throw new Error('the page requires a role in the installation');
   return { database, operator: staff.operator, now: clock.now() };
+}
+
+/** @throws SoukError KEY_FORBIDDEN if a role in an account does not allow something. */
+export function requireAble(role: Role, ability: Ability): void {
+  if (isAble(role, ability)) return;
+  throw new SoukError('KEY_FORBIDDEN', {
+    message: `Your role in this account is ${role}. This requires ${rolesAble(ability)}.`,
+  });
 }
 
 /** The address of this installation for its customers, without a trailing slash. */

@@ -2,7 +2,7 @@ import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { accountNamed, addressFor } from '../accounts/account-address.ts';
-import { type Ability, isAble, rolesAble } from '../accounts/members.ts';
+import type { Ability } from '../accounts/members.ts';
 import { CONSENT_PATH } from '../api/connect/provider.ts';
 import { occupy } from '../api/limits/limits.ts';
 import { registerCookies } from '../api/plugins/cookies.ts';
@@ -37,7 +37,7 @@ import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/render.tsx';
 import { registerOperator } from './operator/register-operator.ts';
 import { writePageActs } from './page-acts.ts';
-import type { Pages, SiteDeps } from './pages.ts';
+import { type Pages, requireAble, type SiteDeps } from './pages.ts';
 import { enter, loadSession, returnQuery } from './session.ts';
 import { registerHome } from './visitor/home.tsx';
 import { registerInvitation } from './visitor/invitation.tsx';
@@ -65,7 +65,6 @@ const PUBLIC_PAGES = [
   registerInvitation,
 ];
 
-/** Registers pages in a scope. */
 export type RegisterPages = (scope: FastifyInstance, pages: Pages) => void;
 
 /** Pages of an account. Members read all of them; what else a page does requires the ability; null: membership. */
@@ -187,10 +186,7 @@ function requireAbility(request: FastifyRequest, ability: Ability | null): void 
     throw new SoukError('KEY_FORBIDDEN', {
       message: "You are viewing a customer's pages for the operator. Changes are not allowed here.",
     });
-  if (ability && !isAble(entered.role, ability))
-    throw new SoukError('KEY_FORBIDDEN', {
-      message: `Your role in this account is ${entered.role}. This requires ${rolesAble(ability)}.`,
-    });
+  if (ability) requireAble(entered.role, ability);
 }
 
 /** Registers the pages of a person, which are not about one account. */

@@ -90,11 +90,8 @@ function launch({
   return child;
 }
 
-function readiness(
-  child: ChildProcess,
-  { name, logFile }: { name: string; logFile: string },
-): Promise<string> {
-  return new Promise((resolve, reject) => {
+function readiness(child: ChildProcess, { name, logFile }: { name: string; logFile: string }) {
+  return new Promise<string>((resolve, reject) => {
     child.once('message', (message: ProcessMessage) => {
       if ('ready' in message) resolve(message.ready);
       else reject(new Error(`The ${name} cannot start: ${message.failed}`));

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../platform/durations.ts';
@@ -91,4 +92,51 @@ async function runs(pid: number, program: RegExp): Promise<boolean> {
   if (pid <= 0) return false;
   const { stdout } = await run('ps', ['-o', 'args=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
   return program.test(stdout);
+}
+
+/** The embedded services of an `npm start`, with their addresses for the operator's command. */
+export interface OwnServices {
+  databaseUrl?: string;
+  redisUrl?: string;
+  keepa?: { url: string; key: string };
+  /** The setting DEMO_DATA of the processes. */
+  demoData?: string | undefined;
+}
+
+const fileIn = (dataDir: string) => join(dataDir, 'services.json');
+
+/** Writes the services' addresses, with passwords, to a file for programs of the same user. @returns a function that removes it. */
+export async function writeOwnServices(dataDir: string, services: OwnServices): Promise<() => Promise<void>> {
+  const file = fileIn(dataDir);
+  // Writing to a file that a killed run left would keep its mode.
+  await rm(file, { force: true });
+  await writeFile(file, `${JSON.stringify({ pid: process.pid, ...services })}\n`, { mode: 0o600 });
+  return () => rm(file, { force: true });
+}
+
+/** Returns the services of the `npm start` that uses this folder; none if it is not running. */
+export async function findOwnServices(dataDir: string): Promise<OwnServices> {
+  try {
+    const { pid, ...services } = JSON.parse(await readFile(fileIn(dataDir), 'utf8')) as OwnServices & {
+      pid: number;
+    };
+    process.kill(pid, 0);
+    return services;
+  } catch {
+    return {};
+  }
+}
+
+const FORM = /^[\w-]{16,100}$/;
+
+/** Returns the folder's operator token, which the first start generates. Only the file's owner can read it. */
+export async function ensureAdminToken(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'admin-token');
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (FORM.test(kept)) return kept;
+  const token = randomBytes(18).toString('base64url');
+  // Writing to an existing file would keep its mode.
+  await rm(file, { force: true });
+  await writeFile(file, `${token}\n`, { mode: 0o600 });
+  return token;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fromRecord, toRecord } from '../../src/platform/error-record.ts';
-import { ERRORS, type ErrorKind, SoukError } from '../../src/platform/errors.ts';
+import { ERRORS, type ErrorKind, fromRecord, SoukError, toRecord } from '../../src/platform/errors.ts';
 import { errorBody } from '../../src/results/envelope.ts';
 
 /** The documented status and code of every kind of error, and whether units were reserved. */

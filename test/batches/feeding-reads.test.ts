@@ -5,8 +5,7 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { countFed, type FedCall, pendingBatches, takeCalls } from '../../src/batches/batch-calls.ts';
 import { endCall } from '../../src/batches/ending.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
-import { toRecord } from '../../src/platform/error-record.ts';
-import { SoukError } from '../../src/platform/errors.ts';
+import { SoukError, toRecord } from '../../src/platform/errors.ts';
 import { test } from '../support/souk-test.ts';
 
 const NOW = Date.UTC(2026, 2, 10);

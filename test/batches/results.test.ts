@@ -11,8 +11,7 @@ import {
 } from '../../src/batches/results.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
-import { toRecord } from '../../src/platform/error-record.ts';
-import { SoukError } from '../../src/platform/errors.ts';
+import { SoukError, toRecord } from '../../src/platform/errors.ts';
 import { parseJson } from '../../src/platform/json.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00.000Z');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { createRunTimes, readMeanDuration } from '../../jobs/run-times.ts';
+import { createRunTimes, readMeanDuration } from '../../jobs/backlog.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { TestClock } from '../support/clock.ts';

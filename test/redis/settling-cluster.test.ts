@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { SettlingCluster } from '../../src/platform/redis-cluster.ts';
+import { SettlingCluster } from '../../src/platform/redis.ts';
 import { startNode } from '../support/redis-cluster.ts';
 
 const SLOTS = 16_384;

@@ -14,8 +14,7 @@ import { createSettlements, type Ended, type Settlements } from '../../src/billi
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
-import { toRecord } from '../../src/platform/error-record.ts';
-import { type ErrorKind, SoukError } from '../../src/platform/errors.ts';
+import { type ErrorKind, SoukError, toRecord } from '../../src/platform/errors.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase } from './database.ts';

@@ -2,7 +2,8 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
-import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
+import { startRedis } from '../../src/platform/embedded/redis.ts';
+import type { EmbeddedServer } from '../../src/platform/embedded/server-process.ts';
 
 /** A Redis for cached data only, which evicts, and which a test may stop. */
 export interface CacheRedis {
@@ -27,7 +28,7 @@ const MEMORY_BYTES = 4 * 2 ** 20;
 export async function startCacheRedis(): Promise<CacheRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-cache-redis-'));
   await chmod(folder, 0o755);
-  const start = (url?: string): Promise<EmbeddedRedis> =>
+  const start = (url?: string): Promise<EmbeddedServer> =>
     startRedis(folder, resolve('.souk/tools'), {
       durable: false,
       ...(url && { url }),

@@ -16,9 +16,21 @@ const DIALECT = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
   $defs: {
-    address: { type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } },
+    address: {
+      $anchor: 'address',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
   },
-  properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
+  properties: {
+    name: { type: 'string' },
+    address: { $ref: '#/$defs/address' },
+    phone: { type: 'string' },
+    email: { type: 'string' },
+  },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of the dialect.
+  ...{ if: { required: ['name'] }, then: { required: ['phone'] }, else: { required: ['email'] } },
   additionalProperties: false,
 } as const;
 
@@ -50,6 +62,7 @@ export async function conformanceFixtures(): Promise<Served<null>> {
       isError: true,
     },
     test_tool_with_progress: { content: [{ type: 'text', text: 'done' }] },
+    test_logging_tool: { content: [{ type: 'text', text: 'done without a log' }] },
     json_schema_2020_12_tool: { content: [{ type: 'text', text: 'taken' }] },
   };
   return {

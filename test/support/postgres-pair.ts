@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { run } from '../../src/platform/embedded/binaries.ts';
-import { type EmbeddedPostgres, startPostgres } from '../../src/platform/embedded/postgres.ts';
-import { freePort } from '../../src/platform/embedded/server-process.ts';
+import { startPostgres } from '../../src/platform/embedded/postgres.ts';
+import { type EmbeddedServer, freePort } from '../../src/platform/embedded/server-process.ts';
 import { copyMigratedPostgres } from './postgres-template.ts';
 
 /** A primary and a standby, to which it replicates synchronously: a commit has arrived there before it is reported. */
@@ -27,7 +27,7 @@ export interface PostgresPair {
 interface Server {
   folder: string;
   url: string;
-  running: EmbeddedPostgres | null;
+  running: EmbeddedServer | null;
 }
 
 /** Commits reach the other server, whose disk need not have them. */

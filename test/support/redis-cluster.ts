@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
-import { freePort } from '../../src/platform/embedded/server-process.ts';
+import { startRedis } from '../../src/platform/embedded/redis.ts';
+import { type EmbeddedServer, freePort } from '../../src/platform/embedded/server-process.ts';
 
 const SLOTS = 16_384;
 const MASTERS = 3;
 const SLOTS_EACH = Math.ceil(SLOTS / MASTERS);
 
 export interface ClusterNode {
-  server: EmbeddedRedis;
+  server: EmbeddedServer;
   /** A connection to this node only. */
   redis: Redis;
   id: string;

@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { redisBinary } from '../../src/platform/embedded/binaries.ts';
-import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
+import { startRedis } from '../../src/platform/embedded/redis.ts';
 import {
+  type EmbeddedServer,
   freePort,
   type ServerProcess,
   spawnServer,
@@ -24,7 +25,7 @@ export interface TestSentinel {
   /** The value of REDIS_URL. */
   url: string;
   /** The server that takes writes at the start. */
-  master: EmbeddedRedis;
+  master: EmbeddedServer;
   /** What the sentinels have logged, once they are closed. */
   logs(): string;
   close(): Promise<void>;

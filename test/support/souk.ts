@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { inject, onTestFailed } from 'vitest';
-import { pictureRoutes } from '../../demo/pictures/routes.ts';
+import { pictureRoutes } from '../../demo/pictures/drawing.ts';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/authentication.ts';
 import { NO_LIMITS, type RequestLimitSettings } from '../../src/api/limits/limits.ts';

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { enqueue } from '../../src/outbox/webhooks/deliveries.ts';
 import { createWebhookSender, type WebhookSenderDeps } from '../../src/outbox/webhooks/webhook-sender.ts';
+import type { WorkLoop } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import type { WorkLoop } from '../../src/platform/work-loop.ts';
 import { startOutbox } from '../../workers/background/outbox.ts';
 import type { Client } from './client.ts';
 import type { Souk, TestAccount } from './souk.ts';

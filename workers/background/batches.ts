@@ -6,14 +6,13 @@ import { cancelFedCalls, dropOldBatches, endStrandedCalls, expireBatches } from 
 import { type FeedDeps, feedBatches } from '../../src/batches/feed.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
 import { runDueSchedules, runNow } from '../../src/batches/schedules/schedule-runs.ts';
-import { dropOldAlerts } from '../../src/batches/trackers/alert.ts';
-import { queueAlertMails } from '../../src/batches/trackers/mail-alerts.ts';
+import { dropOldAlerts, queueAlertMails } from '../../src/batches/trackers/alert.ts';
 import { answerFailure, type BatchJob, readBatchJob } from '../../src/batches/uploads.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import { startWorkLoop, type WorkLoop } from '../../src/platform/clock.ts';
 import { MINUTE_MS } from '../../src/platform/durations.ts';
 import { recentlyUsed } from '../../src/platform/recently-used.ts';
 import type { Redis } from '../../src/platform/redis.ts';
-import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
 
 export interface BatchWorkerDeps
   extends Omit<FeedDeps, 'onFed' | 'onJoined' | 'completionChannel'>,
@@ -22,24 +21,14 @@ export interface BatchWorkerDeps
   onCompletionReceived: ReceivedSink;
 }
 
-interface BatchWorker {
-  close(): Promise<void>;
-}
-
 const LOOK_EVERY_MS = 1_000;
 const UPKEEP_EVERY_MS = MINUTE_MS;
 const FED_CALLS_KNOWN = 10_000;
 
-/**
- * The pool `batch`: reads uploads, runs schedules, feeds batches and collects their results. Several processes can
- * run it.
- */
-export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorker> {
+/** The pool `batch`: reads uploads, runs schedules, feeds batches and collects their results. Several processes can run it. */
+export async function openBatchWorker(deps: BatchWorkerDeps): Promise<{ close(): Promise<void> }> {
   const { subscriber, keys } = deps;
-  /**
-   * Calls that this process has fed. It collects them as soon as they end, and calls of other processes within a
-   * second.
-   */
+  /** Calls that this process has fed. It collects them as soon as they end, and calls of other processes within a second. */
   const fedHere = recentlyUsed<string, true>(FED_CALLS_KNOWN);
   const onReceived = deps.onCompletionReceived;
   const channel = await openCompletionChannel({ ...deps, onReceived });

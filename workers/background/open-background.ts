@@ -13,13 +13,12 @@ import { type MailSettings, mailWayOf, queuePaymentFailed } from '../../src/outb
 import { sealSecrets } from '../../src/outbox/webhooks/secrets.ts';
 import { WEBHOOK_LIMITS } from '../../src/outbox/webhooks/webhook-limits.ts';
 import { createWebhookSender } from '../../src/outbox/webhooks/webhook-sender.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import { type Clock, startWorkLoop, type WorkLoop } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/call-events.ts';
-import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
 import { startHeartbeat } from '../pool.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batches.ts';
 import { startNotices, startOutbox } from './outbox.ts';

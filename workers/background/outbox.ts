@@ -8,18 +8,12 @@ import {
   verdictOf,
 } from '../../src/outbox/queue.ts';
 import { enqueueEndedJobs } from '../../src/outbox/webhooks/job-webhooks.ts';
-import { type Clock, every } from '../../src/platform/clock.ts';
-import { withLease } from '../../src/platform/db/lease.ts';
-import type { Database } from '../../src/platform/db/pool.ts';
-import type { Logger } from '../../src/platform/log.ts';
+import { startWorkLoop, type WorkLoop } from '../../src/platform/clock.ts';
+import { everyWithLease } from '../../src/platform/db/lease.ts';
 import { retryDuringOutage } from '../../src/platform/outage.ts';
-import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
+import type { Stores } from '../../src/platform/stores.ts';
 
-interface OutboxDeps {
-  database: Database;
-  clock: Clock;
-  log: Logger;
-}
+type OutboxDeps = Pick<Stores, 'database' | 'clock' | 'log'>;
 
 const LOOK_EVERY_MS = 1_000;
 const NOTICES_EVERY_MS = 300_000;
@@ -76,10 +70,7 @@ function openChannel({ database, clock, log }: OutboxDeps, sender: Sender) {
     }
   }
 
-  async function deliver(
-    message: ClaimedMessage,
-    send: (message: ClaimedMessage) => Promise<Outcome>,
-  ): Promise<void> {
+  async function deliver(message: ClaimedMessage, send: (message: ClaimedMessage) => Promise<Outcome>) {
     const { id, accountId, kind, host, retries } = message;
     // Addresses are not logged: those of webhooks may contain secrets of the receiver, except for their host.
     const about = { messageId: id, accountId, channel, kind, host };
@@ -114,19 +105,15 @@ function openChannel({ database, clock, log }: OutboxDeps, sender: Sender) {
  * Looks for due notices every few minutes, in one process at a time, until the returned function is called.
  * @param needsConfirmed whether only confirmed addresses get mails.
  */
-export function startNotices(
-  { database, clock, log }: Pick<OutboxDeps, 'database' | 'clock' | 'log'>,
-  needsConfirmed: boolean,
-): () => Promise<void> {
-  // The pause is shorter than the interval, so that no turn is left out when two timers differ.
-  const lease = { name: 'notices', pauseMs: NOTICES_EVERY_MS - 5_000 };
-  return every(clock, NOTICES_EVERY_MS, () =>
-    withLease(database, clock, lease, async () => {
-      const queued = await queueDueNotices(database, { needsConfirmed, now: clock.now() });
-      if (queued > 0) log.info({ queued }, 'queued notices');
-    }).then(
-      () => {},
-      (error: unknown) => log.warn({ err: error }, 'failed to look for due notices'),
-    ),
-  );
+export function startNotices(deps: OutboxDeps, needsConfirmed: boolean): () => Promise<void> {
+  const { database, clock, log } = deps;
+  return everyWithLease(deps, NOTICES_EVERY_MS, 'failed to look for due notices', {
+    notices: {
+      pauseMs: NOTICES_EVERY_MS - 5_000,
+      async task() {
+        const queued = await queueDueNotices(database, { needsConfirmed, now: clock.now() });
+        if (queued > 0) log.info({ queued }, 'queued notices');
+      },
+    },
+  });
 }

@@ -11,11 +11,10 @@ import { ReportError } from '../../src/brand-analytics/import/report.ts';
 import { lastEndedWeek, type ReportSite } from '../../src/operations/brand-analytics/keywords.ts';
 import type { Providers } from '../../src/operations/pools.ts';
 import { addDays } from '../../src/platform/calendar.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import { type Clock, startWorkLoop } from '../../src/platform/clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { MINUTE_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
-import { startWorkLoop } from '../../src/platform/work-loop.ts';
 import { type Credentials, ProviderRefusal } from '../../src/upstream/selling-partner/report-provider.ts';
 
 export interface ReportFetchSettings {
@@ -94,11 +93,7 @@ export async function openReportFetches(
 type AttemptDeps = Parameters<typeof fetchWeek>[0] & { log: Logger };
 
 /** Fetches a week, or records when it is fetched again. */
-async function attempt(
-  deps: AttemptDeps,
-  { site, week, attempts }: MissingWeek,
-  signal: AbortSignal,
-): Promise<void> {
+async function attempt(deps: AttemptDeps, { site, week, attempts }: MissingWeek, signal: AbortSignal) {
   const { database, clock, log } = deps;
   const reason = await fetchWeek(deps, { site, week, signal }).then(
     (outcome) => {

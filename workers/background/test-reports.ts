@@ -15,12 +15,11 @@ import { claimReports } from '../../src/brand-analytics/import/import-week.ts';
 import { dropWeek } from '../../src/brand-analytics/import/publish.ts';
 import { TEST_REPORTS } from '../../src/brand-analytics/weeks.ts';
 import { TEST_PROVIDERS } from '../../src/operations/pools.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import { type Clock, startWorkLoop } from '../../src/platform/clock.ts';
 import { type Renew, withLease } from '../../src/platform/db/lease.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
-import { startWorkLoop } from '../../src/platform/work-loop.ts';
 
 /** The size of the generated reports of test keys. */
 export interface TestReportsSize {

@@ -43,10 +43,7 @@ export interface HandlerContext {
   ): Promise<Raw>;
   /** The present time, Unix milliseconds. */
   now(): number;
-  /**
-   * Sets the edition of the reports that the answer is made from. The answer is shared only while that is the
-   * newest.
-   */
+  /** Sets the edition of the reports that the answer is made from. The answer is shared only while that is the newest. */
   useEdition(edition: string): void;
   /** Aborts at the deadline. Handlers pass it to everything that waits. */
   signal: AbortSignal;
@@ -54,9 +51,7 @@ export interface HandlerContext {
   cancelled: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
-  /**
-   * True if no request waits for the answer. This can change while the job runs, so read it here and never copy it.
-   */
+  /** True if no request waits for the answer. This can change while the job runs, so read it here and never copy it. */
   readonly background: boolean;
   /** Counts the tokens that an upstream call has cost. */
   onSpent(tokens: number): void;
@@ -98,10 +93,7 @@ export function single<Operation>(
   });
 }
 
-/**
- * Creates the handler of an operation that fetches its sources one by one. If one fails, the others are still
- * stored.
- */
+/** Creates the handler of an operation that fetches its sources one by one. If one fails, the others are still stored. */
 export function fetchingEach<Operation>(
   fetch: (input: InputOf<Operation>, source: Source, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {

@@ -1,4 +1,4 @@
-import { BRAND_ANALYTICS_HANDLERS } from './brand-analytics/index.ts';
+import { BRAND_ANALYTICS_HANDLERS } from './brand-analytics.ts';
 import type { HandlersOf } from './handler.ts';
 import { MARKET_HANDLERS } from './market.ts';
 import { RESEARCH_HANDLERS } from './research/index.ts';

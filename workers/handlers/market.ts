@@ -1,6 +1,34 @@
-import { upstreamOptions } from '../../src/operations/market/product.ts';
+import type { Source } from '../../src/operations/define.ts';
+import {
+  CATEGORIES_A_TOKEN,
+  type category,
+  categorySources,
+  childCategories,
+} from '../../src/operations/market/category.ts';
+import { productSources, upstreamOptions } from '../../src/operations/market/product.ts';
+import {
+  mayContinue,
+  type productSearch,
+  type SearchPage,
+  searchOptions,
+} from '../../src/operations/market/product-search.ts';
+import {
+  familyKey,
+  familyOptions,
+  memberOptions,
+  type variations,
+} from '../../src/operations/market/variations.ts';
+import {
+  familyOf,
+  isKnown,
+  type Product,
+  parentToAsk,
+  withoutFamily,
+} from '../../src/operations/products/product.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 import {
   fetchBestSellers,
+  fetchCategories,
   fetchDeals,
   fetchGraphImage,
   fetchLightningDeals,
@@ -8,13 +36,121 @@ import {
   fetchTopSellers,
   findProducts,
   searchCategories,
+  searchProducts,
 } from '../../src/upstream/keepa/endpoints.ts';
 import { asinsPerCall, fetchProducts, fetchProductsByCode } from '../../src/upstream/keepa/products.ts';
 import { checkedPng } from '../pictures/png.ts';
-import { handleCategory } from './category.ts';
-import { fetching, type HandlersOf, single } from './handler.ts';
-import { handleProductSearch } from './product-search.ts';
-import { handleVariations } from './variations.ts';
+import { fetching, type Handler, type HandlersOf, single } from './handler.ts';
+
+/**
+ * Finds the family through the requested product or its parent, then fetches the members on the page. Every product
+ * is a source of its own, so pages of a family share fetched data.
+ */
+const handleVariations: Handler<typeof variations> = async (input, context) => {
+  const { domain, asin, page, perPage } = input;
+  const { keepa } = context.upstream;
+  const found = new Map<string, Product>();
+
+  async function obtainFamily(one: string): Promise<Product> {
+    const options = familyOptions(domain);
+    const obtained = await context.obtain<Product>(productSources([one], options), (missing) =>
+      fetchProducts(
+        keepa,
+        missing.map(({ key }) => key),
+        options,
+        context,
+      ),
+    );
+    const product = obtained.get(one);
+    if (!isKnown(product))
+      throw new SoukError('PRODUCT_NOT_FOUND', { message: `No product data was found for ASIN ${one}.` });
+    found.set(familyKey(one), product);
+    return product;
+  }
+
+  /** Every member lists its whole family, so the lists of a large family are longer than everything else. */
+  async function obtainMembers(asins: readonly string[]): Promise<void> {
+    const options = memberOptions(input);
+    const obtained = await context.obtain<Product>(
+      productSources([...new Set(asins)], options, 'member'),
+      async (missing) => {
+        const products = await fetchProducts(
+          keepa,
+          missing.map(({ key }) => key),
+          options,
+          context,
+        );
+        return new Map([...products].map(([key, product]) => [key, withoutFamily(product)]));
+      },
+      asinsPerCall(options),
+    );
+    for (const [key, product] of obtained) found.set(key, product);
+  }
+
+  const asked = await obtainFamily(asin);
+  const parentAsin = parentToAsk(asked);
+  const parent = parentAsin === null ? undefined : await obtainFamily(parentAsin);
+  const { members } = familyOf(asked, parent);
+  const onPage = members.slice(page * perPage, (page + 1) * perPage);
+  await obtainMembers(onPage.map((member) => member.asin));
+  return found;
+};
+
+/** Pages that are fetched at the same time after the first one: at most two of them are not needed. */
+const PAGES_AT_ONCE = 3;
+
+/**
+ * Fetches the provider's pages up to the last one with results. Each page is a source of its own. Many searches have few
+ * results and every page costs tokens, so the first page is fetched by itself.
+ */
+const handleProductSearch: Handler<typeof productSearch> = async (input, context) => {
+  const found = new Map<string, SearchPage>();
+  const options = { ...searchOptions(input), update: input.update };
+
+  async function fetch([missing]: readonly Source[]): Promise<Map<string, SearchPage>> {
+    if (!missing) return new Map();
+    const page = missing.key;
+    return new Map([[page, await searchProducts(context.upstream.keepa, { ...options, page }, context)]]);
+  }
+
+  for (const sources of steps(context.sources)) {
+    const pages = await context.obtain(sources, fetch, 1);
+    for (const { key } of sources) found.set(key, pages.get(key) ?? { products: [] });
+    if (!mayContinue([...found.values()])) break;
+  }
+  return found;
+};
+
+function* steps(sources: readonly Source[]): Generator<readonly Source[]> {
+  for (let i = 0; i < sources.length; i += i === 0 ? 1 : PAGES_AT_ONCE)
+    yield sources.slice(i, i === 0 ? 1 : i + PAGES_AT_ONCE);
+}
+
+/** Fetches a category and, on request, its subcategories. Each of these is a source that a call for it shares. */
+const handleCategory: Handler<typeof category> = async (input, context) => {
+  const { domain, category, parents, children } = input;
+  const { keepa } = context.upstream;
+  const found = await context.obtain(context.sources, async (missing) => {
+    const categories = await fetchCategories(keepa, { domain, ids: [category], parents }, context);
+    return new Map(missing.map(({ key }) => [key, categories]));
+  });
+  const below = children ? childCategories(found.get(''), category) : [];
+  const obtained = await context.obtain(
+    categorySources(domain, below),
+    async (missing) => {
+      const ids = missing.map(({ key }) => key);
+      const categories = await fetchCategories(keepa, { domain, ids, parents: false }, context);
+      return new Map(
+        ids.flatMap((id) => {
+          const one = categories[id];
+          return one ? [[id, { [id]: one }] as const] : [];
+        }),
+      );
+    },
+    CATEGORIES_A_TOKEN,
+  );
+  return new Map([...obtained, ...found]);
+};
 
 export const MARKET_HANDLERS: HandlersOf<'market'> = {
   'market.product': fetching(

@@ -7,17 +7,10 @@ import type { Clock } from '../../src/platform/clock.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { NoPrimary } from '../../src/platform/outage.ts';
 import type { CallEvents } from '../../src/platform/telemetry/call-events.ts';
-import type { Attempt, Executor } from '../executor.ts';
+import type { Attempt } from '../executor.ts';
 import type { LiveJobs, StoreErrors } from '../live-jobs.ts';
 import { type LargeThread, openLargeThread, ThreadEnded } from './large-thread.ts';
 import type { FromThread, ThreadSetup } from './messages.ts';
-
-/** Runs large jobs in a thread of their own, so that they never block the event loop of the others. */
-interface LargeJobs {
-  /** Runs a job like an executor. Starts the thread, if it does not run. */
-  execute: Executor['execute'];
-  close(): Promise<void>;
-}
 
 /** Returns whether the data of a job may take several megabytes. @param data its payload. */
 export function isLarge(data: unknown): boolean {
@@ -50,7 +43,8 @@ interface LargeJobDeps extends ThreadDeps {
   log: Logger;
 }
 
-export function createLargeJobs(setup: ThreadSetup, deps: LargeJobDeps): LargeJobs {
+/** Runs large jobs in a thread of their own, so that they never block the event loop of the others. */
+export function createLargeJobs(setup: ThreadSetup, deps: LargeJobDeps) {
   const { fail, pools, clock, log } = deps;
   const threads = createThreads(setup, deps);
   const oneAtATime = pLimit(1);
@@ -59,7 +53,8 @@ export function createLargeJobs(setup: ThreadSetup, deps: LargeJobDeps): LargeJo
     : () => {};
 
   return {
-    async execute(attempt) {
+    /** Runs a job like an executor. Starts the thread, if it does not run. */
+    async execute(attempt: Attempt): Promise<CompletionMessage> {
       try {
         return await threads.shared().run(attempt);
       } catch (error) {
@@ -79,7 +74,7 @@ export function createLargeJobs(setup: ThreadSetup, deps: LargeJobDeps): LargeJo
         throw error;
       }
     },
-    async close() {
+    async close(): Promise<void> {
       cancelStart();
       await threads.close();
     },

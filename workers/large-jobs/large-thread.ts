@@ -43,11 +43,7 @@ interface RunningAttempt {
 
 const THREAD_FILE = projectFile(`workers/large-jobs/thread.${isCompiled ? 'js' : 'mjs'}`);
 
-/**
- * Starts a thread.
- * @param onMessage receives the messages that belong to no attempt.
- * @param file the program of the thread.
- */
+/** Starts a thread. @param onMessage receives the messages that belong to no attempt. @param file the program of the thread. */
 export function openLargeThread(
   setup: ThreadSetup,
   clock: Clock,

@@ -101,7 +101,7 @@ async function interactionOf(provider: Provider, { request, reply }: Exchange) {
     const client = await provider.Client.find(clientId);
     if (!client) return null;
     const redirect = typeof params.redirect_uri === 'string' ? new URL(params.redirect_uri) : null;
-    const asked = String(params.scope ?? '').split(' ');
+    const asked = (typeof params.scope === 'string' ? params.scope : '').split(' ');
     const scopes = CONNECTION_SCOPES.filter((scope) => asked.includes(scope));
     const found: ConnectionRequest = {
       clientName: nameOf(client),

@@ -198,6 +198,8 @@ function featuresOf(issuer: string, { pages, attempts }: ConnectDeps): Configura
     pushedAuthorizationRequests: off,
     dPoP: off,
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    // ChatGPT's document prefers a method that is not offered here, and lists one that is.
+    rpMetadataChoices: { enabled: true },
     registration: { enabled: true, issueRegistrationAccessToken: false },
     clientIdMetadataDocument: {
       enabled: true,
@@ -266,8 +268,9 @@ function askEveryTime(): ReturnType<typeof interactionPolicy.base> {
 }
 
 /**
- * Refuses addresses of return other than HTTPS and loopback ones. A client with a loopback address may listen on any port there,
- * whether it calls itself native or not. Scopes are those that a request asks for, not those of the registration.
+ * Refuses addresses of return other than HTTPS and loopback ones. Those of apps (cursor://) are left out if there are others: Cursor
+ * registers both kinds, and can return to either. A client with a loopback address may listen on any port there, whether it calls
+ * itself native or not. Scopes are those that a request asks for, not those of the registration.
  */
 function normaliseClient(
   _ctx: unknown,
@@ -277,14 +280,27 @@ function normaliseClient(
 ): void {
   if (key === 'scope') delete metadata.scope;
   if (key !== 'redirect_uris' || !Array.isArray(value)) return;
-  const addresses = value.map((one) => (typeof one === 'string' && URL.canParse(one) ? new URL(one) : null));
+  const ofWeb = value.filter((one) => !isOfApp(one));
+  if (ofWeb.length > 0) metadata.redirect_uris = ofWeb;
+  const addresses = (ofWeb.length > 0 ? ofWeb : value).map(urlOf);
   const isFit = (one: URL | null) =>
     one?.protocol === 'https:' || (one?.protocol === 'http:' && isLoopback(one));
   if (addresses.length > MOST_REDIRECTS || !addresses.every(isFit))
-    throw new errors.InvalidRedirectUri(
+    throw new errors.CustomOIDCProviderError(
+      'invalid_redirect_uri',
       `redirect_uris must be at most ${MOST_REDIRECTS} addresses with https://, or with http:// on a loopback address`,
     );
   metadata.application_type = addresses.some((one) => one?.protocol === 'http:') ? 'native' : 'web';
 }
 
 const MOST_REDIRECTS = 20;
+
+function urlOf(value: unknown): URL | null {
+  return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+}
+
+/** Returns whether an address has a private-use scheme, which any program of a machine can claim. */
+function isOfApp(value: unknown): boolean {
+  const address = urlOf(value);
+  return address !== null && !/^https?:$/.test(address.protocol);
+}

@@ -5,7 +5,7 @@ import { SoukError } from '../../platform/errors.ts';
 import type { RequestLimits } from '../limits/limits.ts';
 import { MCP_PATH } from '../mcp/mount.ts';
 import { type Consent, createConsent } from './consent.ts';
-import { CONNECT_ROUTES, type ConnectDeps, createProvider } from './provider.ts';
+import { CONNECT_ROUTES, CONNECTION_SCOPES, type ConnectDeps, createProvider } from './provider.ts';
 import { BASE_SCOPES, challenge, isLoopback, RESOURCE_METADATA_PATH, resourceMetadata } from './resources.ts';
 
 /** The authorization server, and what the rest of a gateway knows of it. */
@@ -105,11 +105,18 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
   scope.get(jwks, handOver);
 }
 
-/** A client that names no scope asks for those that clients are told to ask for. */
+/** A client that names no scope of this service asks for those of its metadata. Claude may name a scope of its own. */
 function addScope({ raw, query }: FastifyRequest): void {
-  if ((query as { scope?: string }).scope) return;
+  const { scope = '' } = query as { scope?: string | string[] };
+  // The authorization server refuses repeated parameters.
+  if (Array.isArray(scope)) return;
+  const asked = scope.split(' ');
+  if (CONNECTION_SCOPES.some((one) => asked.includes(one))) return;
   const { url = '' } = raw;
-  raw.url = `${url}${url.includes('?') ? '&' : '?'}scope=${encodeURIComponent(BASE_SCOPES.join(' '))}`;
+  const end = url.includes('?') ? url.indexOf('?') : url.length;
+  const parameters = new URLSearchParams(url.slice(end));
+  parameters.set('scope', [...asked, ...BASE_SCOPES].join(' ').trim());
+  raw.url = `${url.slice(0, end)}?${parameters}`;
 }
 
 /** Makes a hook that limits the requests of a network. @param count returns the seconds to wait; null: the request is allowed. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidParameters, SoukError } from '../../platform/errors.ts';
 import { createProtocolHandler, refusalOfOrigin, type Served } from './protocol.ts';
 
@@ -39,7 +39,7 @@ export function mountProtocol<Caller>(
     // A closed handler accepts no requests.
     if (isClosing) throw new SoukError('BUSY');
     reply.header('x-request-id', request.id);
-    const answer = await handler.handle(webRequest(request), body, caller);
+    const answer = await handler.handle(webRequest(request, signalOf(reply)), body, caller);
     // The header of the handler would replace the header that all answers have.
     answer.headers.delete('cache-control');
     return reply.send(answer);
@@ -77,10 +77,19 @@ function tracked<Caller>(served: Served<Caller>, running: Set<Promise<unknown>>)
   };
 }
 
+/** Aborts if the client disconnects before it has the answer. The signal of Fastify aborts once the body has been read. */
+function signalOf({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
 /** Converts the request without its body, which has been read already. */
-function webRequest({ headers, method, signal }: FastifyRequest): Request {
+function webRequest({ headers, method }: FastifyRequest, signal?: AbortSignal): Request {
   const pairs = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
   );
-  return new Request(`http://localhost${MCP_PATH}`, { method, headers: pairs, signal });
+  return new Request(`http://localhost${MCP_PATH}`, { method, headers: pairs, signal: signal ?? null });
 }

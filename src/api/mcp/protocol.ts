@@ -119,7 +119,8 @@ export function createProtocolHandler<Caller>(
 
 /** Requests for which the SDK returns an internal error if their parameters are invalid. */
 const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
-  initialize: isSpecType.InitializeRequest,
+  // The newest revision has no handshake, so the SDK does not know the method there.
+  initialize: (request) => hasEnvelope(request) || isSpecType.InitializeRequest(request),
   'prompts/get': isSpecType.GetPromptRequest,
   'prompts/list': isSpecType.ListPromptsRequest,
   'resources/list': isSpecType.ListResourcesRequest,
@@ -127,6 +128,12 @@ const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
   'resources/templates/list': isSpecType.ListResourceTemplatesRequest,
   'tools/list': isSpecType.ListToolsRequest,
 };
+
+/** Returns whether a request has everything in itself, as since the revision 2026-07-28. */
+function hasEnvelope(request: unknown): boolean {
+  const { params } = request as { params?: { _meta?: Record<string, unknown> } };
+  return params?._meta?.['io.modelcontextprotocol/protocolVersion'] !== undefined;
+}
 
 /** Refuses invalid parameters with `InvalidParams` before the SDK reads them. */
 class StrictServer extends Server {

@@ -1,5 +1,7 @@
+import { SCOPE_TEXTS } from '../../accounts/key-settings.ts';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
 import { packageVersion } from '../../platform/project.ts';
+import { CONNECT_ROUTES, CONNECTION_SCOPES } from '../connect/provider.ts';
 import type { BodyDescription, EndpointDescription, IdParameter } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { EXAMPLE_ID } from '../ids.ts';
@@ -130,8 +132,8 @@ export function openApiDocument() {
       { url: '/', description: 'The service that serves this document, in production', 'x-internal': false },
     ],
     tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
-    // Any one of the three places suffices.
-    security: [{ keyHeader: [] }, { bearer: [] }, { keyParameter: [] }],
+    // Any one of the three places of a key suffices, or the token of a connection.
+    security: [{ keyHeader: [] }, { bearer: [] }, { keyParameter: [] }, { oauth: [] }],
     paths,
     components: {
       securitySchemes: {
@@ -142,6 +144,21 @@ export function openApiDocument() {
           in: 'query',
           name: 'key',
           description: 'The API key. A request with different keys in several places is refused',
+        },
+        oauth: {
+          type: 'oauth2',
+          description:
+            'The access token of a connection, which a person has allowed. `/.well-known/oauth-authorization-server` describes the ' +
+            'server: programs register there or by a client id metadata document, with PKCE (S256) and without a secret. Tokens are opaque: ' +
+            'they are no JSON Web Tokens, to which RFC8725 applies',
+          flows: {
+            authorizationCode: {
+              authorizationUrl: CONNECT_ROUTES.authorization,
+              tokenUrl: CONNECT_ROUTES.token,
+              refreshUrl: CONNECT_ROUTES.token,
+              scopes: Object.fromEntries(CONNECTION_SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope]])),
+            },
+          },
         },
       },
       parameters: OPTION_PARAMETERS,

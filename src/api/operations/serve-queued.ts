@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { noteJoined, promote } from '../../../jobs/joined.ts';
-import { enqueueAgain } from '../../../jobs/lost-answer.ts';
+import { noteJoined, promote } from '../../../jobs/control.ts';
 import { poolOf } from '../../../jobs/payload.ts';
-import { keepForPolling } from '../../../jobs/polled.ts';
+import { enqueueAgain, keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
@@ -14,8 +13,7 @@ import { type QueuedOperation, type Route, utcDay } from '../../operations/defin
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
 import { requireSecret } from '../../outbox/webhooks/secrets.ts';
 import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../outbox/webhooks/webhook-limits.ts';
-import { fromRecord } from '../../platform/error-record.ts';
-import type { CallRate } from '../../platform/errors.ts';
+import { type CallRate, fromRecord } from '../../platform/errors.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';

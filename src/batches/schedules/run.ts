@@ -2,8 +2,8 @@ import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { iso } from '../../platform/clock.ts';
-import { unixMs } from '../../platform/db/columns.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { unixMs } from '../../platform/db/rows.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 
 const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;

@@ -103,11 +103,7 @@ async function knownStates(
   return new Map(rows.map(({ item, states }) => [item, states]));
 }
 
-async function storeStates(
-  client: ClientBase,
-  trackerId: string,
-  states: ReadonlyMap<string, States>,
-): Promise<void> {
+async function storeStates(client: ClientBase, trackerId: string, states: ReadonlyMap<string, States>) {
   await client.query(
     `insert into tracker_states (tracker_id, item, states)
      select $1, item, states from unnest($2::text[], $3::jsonb[]) as s (item, states)

@@ -32,10 +32,7 @@ export const PRODUCT_FIELDS = [
 /** The fields of a search term that `readingOf` uses. */
 export const KEYWORD_FIELDS = ['word.keyword', 'current.rank'];
 
-/**
- * Reads the result of one product or keyword.
- * @param data of `market.product` for one ASIN, or of `aba.word`.
- */
+/** Reads the result of one product or keyword. @param data of `market.product` for one ASIN, or of `aba.word`. */
 export function readingOf(
   { type, price = 'new', value: bound = 0, days }: Condition,
   data: Record<string, unknown>,

@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
-import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { unixMs } from '../../platform/db/rows.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
 import { FEED_WINDOWS } from '../read-batch.ts';
 import { countRuns, type Timing } from '../schedules/cron.ts';

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { unixMs } from '../../platform/db/columns.ts';
+import { unixMs } from '../../platform/db/rows.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
 import { grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { Purchase } from './purchases.ts';

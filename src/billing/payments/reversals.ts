@@ -8,10 +8,7 @@ import type { StripeContext } from './stripe/stripe-context.ts';
 /** The disputes for which Stripe has taken the money back. Inquiries (`warning_...`) leave it. */
 const TAKES_MONEY: ReadonlySet<string> = new Set(['needs_response', 'under_review', 'lost']);
 
-/**
- * Returns the share of a payment that refunds and disputes have reversed, from 0 to 1.
- * @param charge amounts in cents.
- */
+/** Returns the share of a payment that refunds and disputes have reversed, from 0 to 1. @param charge amounts in cents. */
 export function reversedShare(
   charge: { amount: number; amountRefunded: number },
   disputeStates: readonly string[],
@@ -48,12 +45,7 @@ interface PaidGrant {
  * Takes back the unused units of a payment of which a share was reversed, or gives them back, within the caller's transaction.
  * @returns false if the grant has changed since it was read.
  */
-async function storeReversal(
-  client: ClientBase,
-  grant: PaidGrant,
-  share: number,
-  now: number,
-): Promise<boolean> {
+async function storeReversal(client: ClientBase, grant: PaidGrant, share: number, now: number) {
   await lockAccount(client, grant.accountId);
   const { rowCount } = await client.query(
     'select 1 from stripe_payments where id = $1 and xmin::text = $2 for update',

@@ -6,7 +6,7 @@ import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { findOffer, type PackOffer } from './offers.ts';
 import { cancelPurchase, createPurchase, findPurchase, grantPurchase, type Purchase } from './purchases.ts';
-import { customerOf } from './stripe/customers.ts';
+import { customerOf } from './stripe/checkout.ts';
 import type { StripeContext } from './stripe/stripe-context.ts';
 
 /** The automatic top-up of an account. */
@@ -126,11 +126,7 @@ async function pay(context: StripeContext, purchase: Purchase): Promise<Stripe.P
     });
 }
 
-async function end(
-  { database }: StripeContext,
-  { id, accountId }: Purchase,
-  reason: string | null,
-): Promise<void> {
+async function end({ database }: StripeContext, { id, accountId }: Purchase, reason: string | null) {
   await database.query(
     `update auto_top_ups set purchase_id = null, is_on = is_on and $3::text is null, stopped_reason = coalesce($3, stopped_reason)
      where account_id = $1 and purchase_id = $2`,

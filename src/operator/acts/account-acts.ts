@@ -96,12 +96,7 @@ function limitsOf({ scopes, capDay, capMonth, expiresAt }: KeySettings) {
 /** Acts of the operator on the keys of an account. */
 export const keyActs = {
   /** @param mode of the key. A test key belongs to the test account of the account. @returns the key, which is not stored. */
-  create(
-    by: Operating,
-    accountId: number,
-    settings: KeySettings = WITHOUT_LIMITS,
-    mode: Mode = 'live',
-  ): Promise<string> {
+  create(by: Operating, accountId: number, settings: KeySettings = WITHOUT_LIMITS, mode: Mode = 'live') {
     return audited(by, async (client) => {
       const owner = mode === 'test' ? await openTestAccount(client, accountId, by.now) : accountId;
       const { key } = await addKey(client, owner, { settings, createdBy: null, now: by.now });

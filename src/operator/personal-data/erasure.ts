@@ -6,8 +6,7 @@ import { createSettlements } from '../../billing/settlement.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
-import { toRecord } from '../../platform/error-record.ts';
-import { SoukError } from '../../platform/errors.ts';
+import { SoukError, toRecord } from '../../platform/errors.ts';
 import { ACCOUNT_TABLES, rowsOf } from './export-account.ts';
 
 /** How long an erasure can be undone. */

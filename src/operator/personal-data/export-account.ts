@@ -8,13 +8,13 @@ interface OwnedTable {
   /** `pseudonym`: the columns that tell something about a person are emptied. */
   erasure: 'deleted' | 'pseudonym' | { kept: string };
   /** The columns that order its rows, with their types. */
-  key: readonly (readonly [column: string, type: string])[];
+  key: Readonly<Record<string, string>>;
   /** The rows of the account or person $1. Default: by account_id. */
   where?: string;
 }
 
-const ID = [['id', 'bigint']] as const;
-const UUID = [['id', 'uuid']] as const;
+const ID = { id: 'bigint' };
+const UUID = { id: 'uuid' };
 const BOOKS = 'book-keeping: numbers and dates, under the number of the account';
 
 const OF_SCHEDULES = 'select id from schedules where account_id = $1';
@@ -23,10 +23,7 @@ const OF_KEYS = (owner: string) =>
   `key_id in (select id from api_keys where ${owner} and purpose = 'customer')`;
 /** Secrets of the authorization server, and what it needs to continue. */
 const TOKENS = ['id', 'payload', 'grant_id', 'user_code', 'uid'];
-const TOKEN_KEY = [
-  ['kind', 'text'],
-  ['id', 'bytea'],
-] as const;
+const TOKEN_KEY = { kind: 'text', id: 'bytea' };
 const OF_MESSAGES = 'select id from outbox where account_id = $1';
 
 /**
@@ -40,29 +37,17 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     key: ID,
     where: 'id = $1',
   },
-  members: {
-    exported: { section: 'members' },
-    erasure: 'deleted',
-    key: [['person_id', 'bigint']],
-  },
-  invitations: {
-    exported: { section: 'invitations', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: ID,
-  },
+  members: { exported: { section: 'members' }, erasure: 'deleted', key: { person_id: 'bigint' } },
+  invitations: { exported: { section: 'invitations', omit: ['token_hash'] }, erasure: 'deleted', key: ID },
   web_sessions: {
     exported: { not: 'sessions belong to people' },
     erasure: { kept: 'sessions belong to people; they have no access to an erased account' },
-    key: [['token_hash', 'bytea']],
+    key: { token_hash: 'bytea' },
   },
   key_periods: {
     exported: { section: 'keyUse' },
     erasure: 'deleted',
-    key: [
-      ['key_id', 'bigint'],
-      ['period', 'text'],
-      ['starts_at', 'timestamptz'],
-    ],
+    key: { key_id: 'bigint', period: 'text', starts_at: 'timestamptz' },
     where: 'key_id in (select id from api_keys where account_id = $1)',
   },
   oauth_records: {
@@ -74,7 +59,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   connections: {
     exported: { section: 'connections', omit: ['grant_id'] },
     erasure: 'deleted',
-    key: [['key_id', 'bigint']],
+    key: { key_id: 'bigint' },
     where: OF_KEYS('account_id = $1'),
   },
   api_keys: {
@@ -86,32 +71,24 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   mail_choices: {
     exported: { section: 'noticeChoices', omit: ['unsubscribe_key'] },
     erasure: 'deleted',
-    key: [['person_id', 'bigint']],
+    key: { person_id: 'bigint' },
   },
   packs: { exported: { section: 'packs' }, erasure: { kept: BOOKS }, key: ID },
   subscriptions: { exported: { section: 'subscriptions' }, erasure: { kept: BOOKS }, key: ID },
   orders: { exported: { section: 'purchases' }, erasure: { kept: BOOKS }, key: UUID },
-  renewing_plans: { exported: { section: 'renewingPlans' }, erasure: { kept: BOOKS }, key: [['id', 'text']] },
-  stripe_payments: { exported: { section: 'payments' }, erasure: { kept: BOOKS }, key: [['id', 'text']] },
-  auto_top_ups: {
-    exported: { section: 'autoTopUps' },
-    erasure: 'deleted',
-    key: [['account_id', 'bigint']],
-  },
+  renewing_plans: { exported: { section: 'renewingPlans' }, erasure: { kept: BOOKS }, key: { id: 'text' } },
+  stripe_payments: { exported: { section: 'payments' }, erasure: { kept: BOOKS }, key: { id: 'text' } },
+  auto_top_ups: { exported: { section: 'autoTopUps' }, erasure: 'deleted', key: { account_id: 'bigint' } },
   stripe_customers: {
     exported: { section: 'paymentCustomer' },
     erasure: 'deleted',
-    key: [['account_id', 'bigint']],
+    key: { account_id: 'bigint' },
   },
   ledger: { exported: { section: 'ledger' }, erasure: { kept: BOOKS }, key: ID },
   usage_days: {
     exported: { section: 'usage' },
     erasure: { kept: BOOKS },
-    key: [
-      ['day', 'date'],
-      ['operation', 'text'],
-      ['key_id', 'bigint'],
-    ],
+    key: { day: 'date', operation: 'text', key_id: 'bigint' },
     // The index starts with the day: without the days, PostgreSQL before 18 would read the days of all accounts.
     where:
       'account_id = $1 and day = any(array(select current_date - n from generate_series(-1, 3660) as n))',
@@ -130,19 +107,13 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   call_webhooks: {
     exported: { section: 'callWebhooks' },
     erasure: 'deleted',
-    key: [
-      ['call_id', 'uuid'],
-      ['url', 'text'],
-    ],
+    key: { call_id: 'uuid', url: 'text' },
   },
-  call_webhook_counts: { exported: { not: 'a counter' }, erasure: 'deleted', key: [['call_id', 'uuid']] },
+  call_webhook_counts: { exported: { not: 'a counter' }, erasure: 'deleted', key: { call_id: 'uuid' } },
   batch_calls: {
     exported: { not: 'the API returns items and results' },
     erasure: 'deleted',
-    key: [
-      ['batch_id', 'uuid'],
-      ['first_item', 'integer'],
-    ],
+    key: { batch_id: 'uuid', first_item: 'integer' },
     where: 'batch_id in (select id from batches where account_id = $1)',
   },
   batches: { exported: { section: 'batches', omit: ['request_hash'] }, erasure: 'deleted', key: UUID },
@@ -155,10 +126,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   tracker_states: {
     exported: { section: 'trackerStates' },
     erasure: 'deleted',
-    key: [
-      ['tracker_id', 'uuid'],
-      ['item', 'text'],
-    ],
+    key: { tracker_id: 'uuid', item: 'text' },
     where: `tracker_id in (${OF_SCHEDULES})`,
   },
   trackers: {
@@ -176,17 +144,14 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   schedule_contents: {
     exported: { not: 'digests' },
     erasure: 'deleted',
-    key: [['item_hash', 'bytea']],
+    key: { item_hash: 'bytea' },
     where: `schedule_id in (${OF_SCHEDULES})`,
   },
   schedules: { exported: { section: 'schedules', omit: ['items'] }, erasure: 'deleted', key: UUID },
   outbox_attempts: {
     exported: { section: 'messageAttempts' },
     erasure: 'deleted',
-    key: [
-      ['message_id', 'uuid'],
-      ['number', 'integer'],
-    ],
+    key: { message_id: 'uuid', number: 'integer' },
     where: `message_id in (${OF_MESSAGES})`,
   },
   outbox: {
@@ -194,11 +159,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: UUID,
   },
-  webhook_secrets: {
-    exported: { section: 'webhookSecrets', omit: ['secret'] },
-    erasure: 'deleted',
-    key: ID,
-  },
+  webhook_secrets: { exported: { section: 'webhookSecrets', omit: ['secret'] }, erasure: 'deleted', key: ID },
   failures: { exported: { not: 'causes of failures, for the operator' }, erasure: 'deleted', key: ID },
   audit_log: {
     exported: { not: 'owners and admins download it as CSV or JSON' },
@@ -213,30 +174,30 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
   members: {
     exported: { section: 'memberships' },
     erasure: 'deleted',
-    key: [['account_id', 'bigint']],
+    key: { account_id: 'bigint' },
     where: OF_PERSON,
   },
   web_sessions: {
     exported: { section: 'sessions', omit: ['token_hash'] },
     erasure: 'deleted',
-    key: [['token_hash', 'bytea']],
+    key: { token_hash: 'bytea' },
     where: OF_PERSON,
   },
-  passwords: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['person_id', 'bigint']] },
-  password_resets: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
-  pending_sign_ins: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['token_hash', 'bytea']] },
-  recovery_codes: { exported: { not: 'a digest' }, erasure: 'deleted', key: [['hash', 'bytea']] },
-  two_factor: { exported: { not: 'a secret' }, erasure: 'deleted', key: [['person_id', 'bigint']] },
+  passwords: { exported: { not: 'a digest' }, erasure: 'deleted', key: { person_id: 'bigint' } },
+  password_resets: { exported: { not: 'a digest' }, erasure: 'deleted', key: { token_hash: 'bytea' } },
+  pending_sign_ins: { exported: { not: 'a digest' }, erasure: 'deleted', key: { token_hash: 'bytea' } },
+  recovery_codes: { exported: { not: 'a digest' }, erasure: 'deleted', key: { hash: 'bytea' } },
+  two_factor: { exported: { not: 'a secret' }, erasure: 'deleted', key: { person_id: 'bigint' } },
   email_confirmations: {
     exported: { section: 'emailChanges', omit: ['token_hash'] },
     erasure: 'deleted',
-    key: [['token_hash', 'bytea']],
+    key: { token_hash: 'bytea' },
     where: OF_PERSON,
   },
   mail_choices: {
     exported: { section: 'noticeChoices', omit: ['unsubscribe_key'] },
     erasure: 'deleted',
-    key: [['account_id', 'bigint']],
+    key: { account_id: 'bigint' },
     where: OF_PERSON,
   },
   outbox: {
@@ -262,7 +223,7 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: {
       kept: 'connections belong to their account; they are revoked, and who connected is forgotten',
     },
-    key: [['key_id', 'bigint']],
+    key: { key_id: 'bigint' },
     where: OF_KEYS(OF_PERSON),
   },
   api_keys: {
@@ -340,8 +301,12 @@ async function* pagesOf(
   table: OwnedTable,
   ownerId: number,
 ): AsyncGenerator<string[]> {
-  const columns = table.key.map(([column]) => `t.${column}`).join(', ');
-  const after = table.key.map(([, type], i) => `($2::jsonb ->> ${i})::${type}`).join(', ');
+  const columns = Object.keys(table.key)
+    .map((column) => `t.${column}`)
+    .join(', ');
+  const after = Object.values(table.key)
+    .map((type, i) => `($2::jsonb ->> ${i})::${type}`)
+    .join(', ');
   const omit = 'section' in table.exported ? (table.exported.omit ?? []) : [];
   let cursor: string | null = null;
   for (;;) {

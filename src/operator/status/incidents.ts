@@ -1,8 +1,8 @@
 import { queuedOperation } from '../../operations/index.ts';
 import { type PoolName, TEST_POOL } from '../../operations/pools.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { unixMs } from '../../platform/db/columns.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { unixMs } from '../../platform/db/rows.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CallEvent, StoringSink } from '../../platform/telemetry/call-events.ts';

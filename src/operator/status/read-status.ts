@@ -1,8 +1,7 @@
-import type { Clock } from '../../platform/clock.ts';
-import { unixMs } from '../../platform/db/columns.ts';
-import type { Database, Queryable } from '../../platform/db/pool.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Queryable } from '../../platform/db/pool.ts';
+import { unixMs } from '../../platform/db/rows.ts';
 import { type Polled, polled } from '../../platform/polled.ts';
+import type { Stores } from '../../platform/stores.ts';
 import { COMPONENT_IDS, COMPONENTS, type ComponentId, type Level, STATUS_LEASE } from './incidents.ts';
 
 const STATUS_DAYS = 90;
@@ -138,11 +137,7 @@ export interface Status {
 const NOTHING: StatusFacts = { incidents: [], measuredAt: null, since: null };
 
 /** Reads the facts of the status page for this gateway, so that visitors cause no queries. */
-export function createStatusBoard(deps: {
-  database: Database;
-  clock: Clock;
-  log: Logger;
-}): Polled<StatusFacts> {
+export function createStatusBoard(deps: Pick<Stores, 'database' | 'clock' | 'log'>): Polled<StatusFacts> {
   const { database, clock } = deps;
   const options = { name: 'status', everyMs: READ_EVERY_MS, initial: NOTHING };
   return polled(deps, options, () => readStatus(database, clock.now()));

@@ -72,7 +72,6 @@ export async function readUnsubscribeToken(
     : null;
 }
 
-/** Switches off a topic. */
 export async function switchOff(
   database: Database,
   { accountId, personId }: Chooser,

@@ -66,7 +66,7 @@ export function createMailSender(deps: MailSenderDeps): Sender {
     expiresAt({ kind: name }, endedAt) {
       const kind = kindNamed(name);
       if (kind?.isForgotten) return null;
-      const isNotice = kind && kind.topic !== null && kind.topic !== 'tracker';
+      const isNotice = kind?.topic && kind.topic !== 'tracker';
       return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * DAY_MS);
     },
 
@@ -108,7 +108,7 @@ async function attempt(
   const { database, secretBox, settings } = deps;
   const kind = kindNamed(mail.kind);
   if (!kind) return notSent('Another version of Souk has queued this mail.');
-  const { topic } = kind;
+  const { topic = null } = kind;
   const reason = reasonNotToSend(recipient, topic, mailWayOf(settings));
   if (reason !== null || !settings) return notSent(reason ?? '');
   const path = await tokenPath(deps, mail, kind.token);

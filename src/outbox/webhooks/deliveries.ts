@@ -29,9 +29,7 @@ interface WebhookEvent {
   data: unknown;
   /** When the event happened, in Unix milliseconds. Default: now. */
   at?: number;
-  /**
-   * Id of the message, a UUID of version 7. Default: a new one. A message whose id exists is not enqueued again.
-   */
+  /** Id of the message, a UUID of version 7. Default: a new one. A message whose id exists is not enqueued again. */
   id?: string;
 }
 
@@ -100,7 +98,6 @@ export async function deleteOldTests(database: Database, accountId: number): Pro
 /** Times are ISO 8601. */
 const moment = z.iso.datetime();
 
-/** The rules for deliveries. */
 export const deliveryRulesSchema = z.object({
   timeoutSeconds: z.number(),
   retryDelaysSeconds: z.array(z.number()).describe('Seconds to wait after each failed attempt'),

@@ -1,8 +1,7 @@
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import type { ErrorRecord } from '../../platform/error-record.ts';
-import { ERRORS } from '../../platform/errors.ts';
+import { ERRORS, type ErrorRecord } from '../../platform/errors.ts';
 import { deleteRows } from '../log.ts';
 import { enqueueAll } from './deliveries.ts';
 import { tooManyOfCall } from './webhook-limits.ts';

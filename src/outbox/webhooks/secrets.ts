@@ -56,10 +56,7 @@ export async function findSecretState(
   return rows[0] ?? null;
 }
 
-/**
- * Creates a secret for an account. Earlier ones still sign for a day at most.
- * @returns the secret. It cannot be read again.
- */
+/** Creates a secret for an account. Earlier ones still sign for a day at most. @returns the secret. It cannot be read again. */
 export function rotateSecret(
   database: Database,
   accountId: number,

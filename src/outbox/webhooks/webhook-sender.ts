@@ -1,10 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
-import type { Logger } from '../../platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../platform/secret-box.ts';
+import type { Stores } from '../../platform/stores.ts';
 import type { Attempt, ClaimedMessage, Sender, SendingLimits } from '../queue.ts';
 import {
   type AddressGuard,
@@ -17,10 +16,7 @@ import { ATTEMPT_TIMEOUT_MS, KEPT_DAYS } from './deliveries.ts';
 import { signingSecrets } from './secrets.ts';
 import { WEBHOOK_LIMITS } from './webhook-limits.ts';
 
-export interface WebhookSenderDeps {
-  database: Database;
-  clock: Clock;
-  log: Logger;
+export interface WebhookSenderDeps extends Pick<Stores, 'database' | 'clock' | 'log'> {
   /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;
   secretBox?: SecretBox;
@@ -31,10 +27,7 @@ export interface WebhookSenderDeps {
   resolve?: Resolve;
 }
 
-/**
- * A receiver that always takes the full time limit occupies at most a quarter of a process, an account at most half
- * of it.
- */
+/** A receiver that always takes the full time limit occupies at most a quarter of a process, an account at most half of it. */
 const LIMITS = { atOnce: 16, perHost: 4, perAccount: 8 };
 
 export const CLAIM_MS = MINUTE_MS;

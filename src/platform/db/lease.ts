@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import { type Clock, every } from '../clock.ts';
+import type { Logger } from '../log.ts';
 import type { Database } from './pool.ts';
 
 /** A holder that has not renewed its lease for this long counts as dead or stopped. */
@@ -42,4 +43,24 @@ export async function withLease(
     await hold(endsAt);
   }
   return true;
+}
+
+/**
+ * Runs tasks every `everyMs`, each in one process at a time, until the returned function is called.
+ * @param failure the line of the log if one fails.
+ * @param tasks by the names of their leases. A pause is shorter than its interval: if it were equal, a run would be skipped when
+ *   two timers differ by some milliseconds.
+ */
+export function everyWithLease(
+  { database, clock, log }: { database: Database; clock: Clock; log: Logger },
+  everyMs: number,
+  failure: string,
+  tasks: Readonly<Record<string, { pauseMs: number; task(renew: Renew): Promise<void> }>>,
+): () => Promise<void> {
+  return every(clock, everyMs, async () => {
+    for (const [name, { pauseMs, task }] of Object.entries(tasks))
+      await withLease(database, clock, { name, pauseMs }, task).catch((error: unknown) =>
+        log.warn({ err: error, task: name }, failure),
+      );
+  });
 }

@@ -29,10 +29,7 @@ export class MicroBatcher<In, Out> {
   #flights = 0;
   #scheduled = false;
 
-  /**
-   * @param run returns the results of a batch in its order, one for each item. If it throws, all calls of the batch
-   * fail.
-   */
+  /** @param run returns the results of a batch in its order, one for each item. If it throws, all calls of the batch fail. */
   constructor(
     run: (batch: readonly In[]) => Promise<readonly Out[]>,
     limits: { maxBatch: number; maxFlights: number } = { maxBatch: 256, maxFlights: 1 },

@@ -3,7 +3,7 @@ import { type Clock, every, type ServiceClock, systemClock } from '../clock.ts';
 import { SoukError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { NoPrimary } from '../outage.ts';
-import { unixMs } from './columns.ts';
+import { unixMs } from './rows.ts';
 
 /** If the clock of a machine differs from PostgreSQL's by more than this, its processes are not ready and move no money. */
 const MOST_DIFFERENCE_MS = 5_000;

@@ -7,3 +7,11 @@ export function only<Row>(rows: readonly Row[]): Row {
   if (!row) throw new Error('expected a row, got none');
   return row;
 }
+
+/**
+ * SQL of a timestamp column as Unix milliseconds. Queries name their columns like the fields of their row type, so
+ * rows need no mapping.
+ */
+export function unixMs(column: string): string {
+  return `(extract(epoch from ${column}) * 1000)::bigint`;
+}

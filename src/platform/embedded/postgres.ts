@@ -5,16 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type PostgresBinaries, postgresBinaries, run } from './binaries.ts';
-import { freePort, type RunAs, spawnServer, unprivileged, waitUntilReady } from './server-process.ts';
-
-export interface EmbeddedPostgres {
-  /** postgresql:// address of the database `souk`, on 127.0.0.1 and a random port. */
-  url: string;
-  readonly pid: number;
-  /** Settles when the server has ended for any reason. */
-  readonly ended: Promise<void>;
-  stop(): Promise<void>;
-}
+import {
+  type EmbeddedServer,
+  freePort,
+  type RunAs,
+  spawnServer,
+  unprivileged,
+  untilReady,
+} from './server-process.ts';
 
 type Settings = Record<string, string | number>;
 
@@ -29,7 +27,7 @@ type Settings = Record<string, string | number>;
 export async function startPostgres(
   folder: string,
   options: { durable: boolean; url?: string; settings?: Settings; binaries?: PostgresBinaries },
-): Promise<EmbeddedPostgres> {
+): Promise<EmbeddedServer> {
   const binaries = options.binaries ?? (await postgresBinaries());
   const { bin } = binaries;
   await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -41,24 +39,17 @@ export async function startPostgres(
 
   const port = options.url ? Number(new URL(options.url).port) : await freePort();
   const password = await readFile(join(folder, 'password'), 'utf8');
+  const logFile = join(folder, 'postgres.log');
   const server = await spawnServer({
     command: join(bin, 'postgres'),
     args: ['-D', dataDir, ...settings(port, options)],
     runAs,
-    logFile: join(folder, 'postgres.log'),
+    logFile,
   });
   const urlOf = (database: string) => `postgresql://postgres:${password}@127.0.0.1:${port}/${database}`;
-  try {
-    await waitUntilReady(server, () => createDatabase(urlOf('postgres'), 'souk'));
-  } catch (error) {
-    await server.stop('SIGINT');
-    throw new Error(
-      `The embedded PostgreSQL did not start (${(error as Error).message}); see ${folder}/postgres.log`,
-    );
-  }
   // SIGINT is PostgreSQL's fast shutdown, which ends the sessions and writes a checkpoint.
-  const { pid, ended } = server;
-  return { url: urlOf('souk'), pid, ended, stop: () => server.stop('SIGINT') };
+  const about = { name: 'PostgreSQL', url: urlOf('souk'), signal: 'SIGINT', logFile } as const;
+  return untilReady(server, about, () => createDatabase(urlOf('postgres'), 'souk'));
 }
 
 function settings(port: number, options: { durable: boolean; settings?: Settings }): string[] {
@@ -80,12 +71,7 @@ function settings(port: number, options: { durable: boolean; settings?: Settings
 }
 
 /** Creates the cluster in a temporary folder and renames it, so that an interrupted first start leaves no partial one. */
-async function initialise(
-  { bin, version }: PostgresBinaries,
-  folder: string,
-  dataDir: string,
-  runAs: RunAs,
-): Promise<void> {
+async function initialise({ bin, version }: PostgresBinaries, folder: string, dataDir: string, runAs: RunAs) {
   const password = randomBytes(24).toString('base64url');
   await writeFile(join(folder, 'password'), password, { mode: 0o600 });
   const workshop = await mkdtemp(join(folder, 'initdb-'));

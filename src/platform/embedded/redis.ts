@@ -3,16 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { redisBinary } from './binaries.ts';
-import { freePort, spawnServer, unprivileged, waitUntilReady } from './server-process.ts';
-
-export interface EmbeddedRedis {
-  /** redis:// address on 127.0.0.1 and a random port, password included. */
-  url: string;
-  readonly pid: number;
-  /** Settles when the server has ended for any reason. */
-  readonly ended: Promise<void>;
-  stop(): Promise<void>;
-}
+import { type EmbeddedServer, freePort, spawnServer, unprivileged, untilReady } from './server-process.ts';
 
 /**
  * Starts a private Redis with its data in `folder`.
@@ -24,7 +15,7 @@ export async function startRedis(
   folder: string,
   toolsDir: string,
   options: { durable: boolean; url?: string; settings?: Record<string, string | number> },
-): Promise<EmbeddedRedis> {
+): Promise<EmbeddedServer> {
   const { command, env } = await redisBinary(toolsDir);
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const runAs = await unprivileged([command, join(folder, 'data')]);
@@ -47,6 +38,7 @@ export async function startRedis(
     'maxmemory-policy': 'noeviction',
     ...options.settings,
   };
+  const logFile = join(folder, 'redis.log');
   const server = await spawnServer({
     command,
     args: ['-'],
@@ -54,20 +46,11 @@ export async function startRedis(
       .map(([name, value]) => `${name} ${value}\n`)
       .join(''),
     runAs,
-    logFile: join(folder, 'redis.log'),
+    logFile,
     env,
   });
   const url = `redis://:${password}@127.0.0.1:${port}`;
-  try {
-    await waitUntilReady(server, () => ping(url));
-  } catch (error) {
-    await server.stop('SIGTERM');
-    throw new Error(
-      `The embedded Redis did not start (${(error as Error).message}); see ${folder}/redis.log`,
-    );
-  }
-  const { pid, ended } = server;
-  return { url, pid, ended, stop: () => server.stop('SIGTERM') };
+  return untilReady(server, { name: 'Redis', url, signal: 'SIGTERM', logFile }, () => ping(url));
 }
 
 async function ping(url: string): Promise<void> {

@@ -105,18 +105,41 @@ export async function spawnServer(options: ServerOptions): Promise<ServerProcess
   return supervise(child);
 }
 
-/** Waits until `probe` succeeds; fails immediately when the server ends first. */
-export async function waitUntilReady(server: ServerProcess, probe: () => Promise<void>): Promise<void> {
-  let ended = false;
-  void server.ended.then(() => {
-    ended = true;
+/** An embedded server that answers. */
+export interface EmbeddedServer {
+  /** Address on 127.0.0.1 and a random port, password included. */
+  url: string;
+  readonly pid: number;
+  /** Settles when the server has ended for any reason. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Waits until `probe` succeeds. @throws a sentence for the user of the terminal if the server ends first.
+ * @param about.signal stops the server in order.
+ */
+export async function untilReady(
+  server: ServerProcess,
+  about: { name: string; url: string; signal: NodeJS.Signals; logFile: string },
+  probe: () => Promise<void>,
+): Promise<EmbeddedServer> {
+  const { name, url, signal, logFile } = about;
+  const { pid, ended } = server;
+  let hasEnded = false;
+  void ended.then(() => {
+    hasEnded = true;
   });
   const giveUpAt = Date.now() + 30_000;
   for (;;) {
     try {
-      return await probe();
+      await probe();
+      return { url, pid, ended, stop: () => server.stop(signal) };
     } catch (error) {
-      if (ended || Date.now() > giveUpAt) throw error;
+      if (hasEnded || Date.now() > giveUpAt) {
+        await server.stop(signal);
+        throw new Error(`The embedded ${name} did not start (${(error as Error).message}); see ${logFile}`);
+      }
       await pause(25);
     }
   }

@@ -1,7 +1,4 @@
-/**
- * Traces a request through all processes. Spans contain nothing that a customer has sent: no key, no query, no
- * body.
- */
+/** Traces a request through all processes. Spans contain nothing that a customer has sent: no key, no query, no body. */
 export interface Tracing {
   /** Starts a span: a child of `parent`, or of the current span, or the root of a new trace. */
   start(options: SpanOptions): Span;
@@ -25,10 +22,7 @@ export interface Span {
   /** Runs work within the span: spans started there are its children. */
   within<T>(work: () => T): T;
   set(attributes: Attributes): void;
-  /**
-   * Marks the span as failed. Error messages may contain a customer's input, so only the type of the error is
-   * recorded.
-   */
+  /** Marks the span as failed. Error messages may contain a customer's input, so only the type of the error is recorded. */
   fail(errorType: string): void;
   end(): void;
 }

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { isAble, rolesAble } from '../../accounts/members.ts';
 import {
   ACCOUNT_ACTION_NAMES,
   type AccountFilter,
@@ -11,78 +10,49 @@ import {
   linesAsCsv,
 } from '../../operator/account-audit.ts';
 import { ACCOUNT_ACTIONS } from '../../operator/audit.ts';
-import { DAY_MS } from '../../platform/durations.ts';
-import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Tag } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm } from '../kit/form.tsx';
-import { readForm } from '../kit/form-request.ts';
-import { addressOf, ListPage, optional, pageOf } from '../kit/list-page.tsx';
-import { sendPage } from '../kit/render.tsx';
+import { digits, readForm, requireFilter } from '../kit/form-request.ts';
+import { addressOf, day, ListPage, lastDay, optional, pageOf } from '../kit/list-page.tsx';
+import { sendFile, sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
 import { Dash, Time } from '../kit/words.tsx';
-import type { Pages } from '../pages.ts';
+import { type Pages, requireAble } from '../pages.ts';
 import { customerOf } from '../session.ts';
 
 const PATH = '/account/audit';
 
 const LINES_A_PAGE = 50;
 
-const day = optional(z.iso.date('must be a date such as 2027-05-01').transform((text) => new Date(text)));
-
-/** The filter in the query of the address. Both days are included. */
-const filter = z
-  .object({
-    action: optional(z.enum(ACCOUNT_ACTION_NAMES, 'must be an action of the list')),
-    actor: optional(z.string().trim().max(100, 'must have at most 100 characters')),
-    from: day,
-    to: day,
-    before: optional(
-      z
-        .string()
-        .regex(/^\d{1,15}$/, 'must be the number of a line')
-        .transform(Number),
-    ),
-  })
-  .transform(({ to, ...rest }) => ({ ...rest, to: to && new Date(to.getTime() + DAY_MS) }));
+/** The filter in the query of the address. */
+const filter = z.object({
+  action: optional(z.enum(ACCOUNT_ACTION_NAMES, 'must be an action of the list')),
+  actor: optional(z.string().trim().max(100, 'must have at most 100 characters')),
+  from: day,
+  to: lastDay,
+  before: optional(digits('must be the number of a line')),
+});
 
 /** Registers the audit log of an account, as a page, CSV and JSON, for those who manage its people. */
 export function registerAccountAudit(scope: FastifyInstance, { database }: Pages): void {
   scope.addHook('preHandler', async (request) => {
     const { role, isStaff } = customerOf(request);
-    if (isStaff || isAble(role, 'people')) return;
-    throw new SoukError('KEY_FORBIDDEN', {
-      message: `Your role in this account is ${role}. This requires ${rolesAble('people')}.`,
-    });
+    if (!isStaff) requireAble(role, 'people');
   });
 
   scope.get(PATH, async (request, reply) => showLines(database, request, reply));
-
-  scope.get(`${PATH}.csv`, async (request, reply) => {
-    const lines = linesOf(request);
-    return sendFile(reply, 'csv', linesAsCsv(lines));
-  });
-
-  scope.get(`${PATH}.json`, async (request, reply) => {
-    const lines = linesOf(request);
-    return sendFile(reply, 'json', Readable.from(jsonOf(lines)));
-  });
+  scope.get(`${PATH}.csv`, async (request, reply) => sendLines(reply, 'csv', linesAsCsv(linesOf(request))));
+  scope.get(`${PATH}.json`, async (request, reply) =>
+    sendLines(reply, 'json', Readable.from(jsonOf(linesOf(request)))),
+  );
 
   function linesOf(request: FastifyRequest): AsyncGenerator<AccountLine> {
-    const form = readForm(filter, request.query);
-    if (!form.ok) {
-      const problems = Object.entries(form.faults).map(([name, problem]) => `${name} ${problem}`);
-      throw new SoukError('VALIDATION_FAILED', { message: `${problems.join('; ')}.` });
-    }
-    const asked: AccountFilter = form.input;
+    const asked: AccountFilter = requireFilter(filter, request.query);
     return allAccountLines(database, customerOf(request).liveAccountId, asked);
   }
 }
 
-async function showLines(
-  database: Pages['database'],
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function showLines(database: Pages['database'], request: FastifyRequest, reply: FastifyReply) {
   const form = readForm(filter, request.query);
   const { before, ...asked } = form.ok ? form.input : {};
   const { liveAccountId } = customerOf(request);
@@ -105,14 +75,7 @@ async function showLines(
       styles={[]}
       filter={
         <FilterForm path={PATH} values={filters} faults={form.faults} links={links}>
-          <Choice
-            name="action"
-            label="Action"
-            options={[
-              ['', 'All'],
-              ...Object.entries(ACCOUNT_ACTIONS).map(([name, text]) => [name, text] as const),
-            ]}
-          />
+          <Choice name="action" label="Action" options={[['', 'All'], ...Object.entries(ACCOUNT_ACTIONS)]} />
           <Field name="actor" label="Person or key" maxLength={100} />
           <Field name="from" label="From" type="date" />
           <Field name="to" label="To" type="date" />
@@ -137,13 +100,9 @@ async function* jsonOf(lines: AsyncIterable<AccountLine>): AsyncGenerator<string
   yield separator === '[' ? '[]\n' : '\n]\n';
 }
 
-function sendFile(reply: FastifyReply, type: 'csv' | 'json', body: Readable): FastifyReply {
+function sendLines(reply: FastifyReply, type: 'csv' | 'json', body: Readable): FastifyReply {
   const { liveAccountId } = customerOf(reply.request);
-  return reply
-    .type(type === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header('content-disposition', `attachment; filename="souk-audit-${liveAccountId}.${type}"`)
-    .send(body);
+  return sendFile(reply, { name: `souk-audit-${liveAccountId}`, type }, body);
 }
 
 const LineTable = tableOf<AccountLine>('Audit log', 'Nothing found.', [

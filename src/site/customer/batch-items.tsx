@@ -1,14 +1,14 @@
 import { group } from 'd3-array';
 import Papa from 'papaparse';
 import type { VNode } from 'preact';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { parametersOf } from '../../api/openapi/parameters.ts';
 import type { Operation, QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
 import { DOMAIN_NAMES } from '../../operations/params/domain.ts';
 import { parseJson } from '../../platform/json.ts';
 import { Choice, Field, TextArea } from '../kit/form.tsx';
-import { type Form, type FormFaults, type FormValues, readForm } from '../kit/form-request.ts';
+import { digits, type Form, type FormFaults, type FormValues, readForm } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
 
 /** The fields of an operation and its items. @param keeps a note that says which items an existing schedule keeps. */
@@ -84,13 +84,7 @@ export function OperationChoice(props: {
 /** Limit of the forms of batches and schedules: tens of thousands of ASINs. */
 export const BATCH_FORM_BYTES = 512 * 1024;
 
-export const optionalNumber = optional(
-  z
-    .string()
-    .trim()
-    .regex(/^\d{1,15}$/, 'must be a whole number')
-    .transform(Number),
-);
+export const optionalNumber = optional(digits('must be a whole number'));
 
 export const WINDOWS = [
   ['any', 'At any time'],
@@ -217,16 +211,17 @@ function rowsOf(text: string): Record<string, unknown>[] {
 
 function objectsOf(text: string): Record<string, unknown>[] {
   return linesOf(text).map((line, i) => {
-    const value = parsed(line);
+    const value = jsonOf(line);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
     throw new Misread('items', `line ${i + 1} must be a JSON object such as {"domain":1}`);
   });
 }
 
-function parsed(line: string): unknown {
+/** Returns undefined for text that is not JSON. */
+export function jsonOf(text: string): unknown {
   try {
-    return parseJson(line);
+    return parseJson(text);
   } catch {
     return undefined;
   }
@@ -236,7 +231,8 @@ function merged(params: Record<string, string>, items: readonly Record<string, u
   return items.map((item) => ({ ...params, ...item }));
 }
 
-function linesOf(text: string): string[] {
+/** The lines that are not empty. */
+export function linesOf(text: string): string[] {
   return text
     .split(/\r?\n/)
     .map((line) => line.trim())

@@ -4,8 +4,7 @@ import type { VNode } from 'preact';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { readAtMost } from '../../api/self-client.ts';
-import type { BatchView } from '../../batches/batch.ts';
-import { BATCH_STATES } from '../../batches/batch.ts';
+import { BATCH_STATES, type BatchView } from '../../batches/batch.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { ButtonLink, Facts, Notice, StateTag } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
@@ -92,8 +91,14 @@ const PATH = `${LIST}/:id`;
 export function registerBatchPage(scope: FastifyInstance): void {
   scope.get(PATH, showBatch);
   scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, sendResults);
-  scope.post(`${PATH}/retry`, retryBatch);
-  scope.post(`${PATH}/cancel`, cancelBatch);
+  scope.post(`${PATH}/retry`, async (request, reply) => {
+    const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
+    return reply.redirect(`${LIST}/${batchId}`, 303);
+  });
+  scope.post(`${PATH}/cancel`, async (request, reply) => {
+    const { batchId } = await apiData<BatchView>(request, 'DELETE', `/api/batches/${idIn(request)}`);
+    return reply.redirect(`${LIST}/${batchId}`, 303);
+  });
 }
 
 async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -130,16 +135,6 @@ async function sendResults(request: FastifyRequest, reply: FastifyReply): Promis
   const id = idIn(request);
   const url = `/api/batches/${id}/results?format=${format}`;
   return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
-}
-
-async function retryBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
-  return reply.redirect(`${LIST}/${batchId}`, 303);
-}
-
-async function cancelBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { batchId } = await apiData<BatchView>(request, 'DELETE', `/api/batches/${idIn(request)}`);
-  return reply.redirect(`${LIST}/${batchId}`, 303);
 }
 
 function Progress({ batch }: { batch: BatchView }): VNode {
@@ -258,7 +253,6 @@ async function firstResults(request: FastifyRequest, batch: BatchView): Promise<
   return { columns, rows: rows.slice(0, ROWS_SHOWN) };
 }
 
-/** The first results of a batch as a table. */
 function ResultTable(props: { results: FirstResults; batch: BatchView }): VNode {
   const { columns, rows } = props.results;
   const { counts, finishedAt } = props.batch;
@@ -306,12 +300,7 @@ async function submitBatch(
   return showForm(reply, { values, faults: {} }, 200, dataOf<BatchQuote>(answer));
 }
 
-function showForm(
-  reply: FastifyReply,
-  form: FormState,
-  status?: number,
-  quote: BatchQuote | null = null,
-): FastifyReply {
+function showForm(reply: FastifyReply, form: FormState, status?: number, quote: BatchQuote | null = null) {
   return sendPage(
     reply,
     <Page title="New batch" styles={['account.css']}>

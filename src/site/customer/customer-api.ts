@@ -20,9 +20,7 @@ export interface ApiEnvelope {
   metadata?: Record<string, unknown>;
 }
 
-/**
- * Sends a request to the API with the customer's own key, so that a page can do only what the API allows this account.
- */
+/** Sends a request to the API with the customer's own key, so that a page can do only what the API allows this account. */
 export function streamApi(
   request: FastifyRequest,
   sent: GatewayRequest,
@@ -125,10 +123,7 @@ const EXTENSIONS: Record<string, string> = {
   'image/png': 'png',
 };
 
-/**
- * Streams an answer of the API to the browser as a file.
- * @throws SoukError the error of the API.
- */
+/** Streams an answer of the API to the browser as a file. @throws SoukError the error of the API. */
 export async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,

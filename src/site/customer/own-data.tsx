@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { z } from 'zod';
-import { isAble, type Membership, membershipsOf, rolesAble, soleOwnerships } from '../../accounts/members.ts';
+import { type Membership, membershipsOf, soleOwnerships } from '../../accounts/members.ts';
 import { writeAct } from '../../operator/account-audit.ts';
 import {
   cancelErasure,
@@ -15,11 +15,12 @@ import { exportAccount, exportPerson } from '../../operator/personal-data/export
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card } from '../kit/elements.tsx';
-import { Field, PostButton, PostForm, presentPassword } from '../kit/form.tsx';
+import { CurrentPassword, Field, PostButton, PostForm, presentPassword } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit, type ShowForm } from '../kit/form-request.ts';
+import { sendFile } from '../kit/render.tsx';
 import { Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
-import type { Pages } from '../pages.ts';
+import { type Pages, requireAble } from '../pages.ts';
 import { clearSessionCookie, customerOf, personOf } from '../session.ts';
 import { verifyPassword } from '../visitor/sign-in.tsx';
 
@@ -45,17 +46,14 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
     const { liveAccountId: accountId, isStaff, role } = customerOf(request);
     if (isStaff)
       throw new SoukError('KEY_FORBIDDEN', { message: 'Export the data of this account in the console.' });
-    if (!isAble(role, 'ownership'))
-      throw new SoukError('KEY_FORBIDDEN', {
-        message: `Your role in this account is ${role}. This requires ${rolesAble('ownership')}.`,
-      });
+    requireAble(role, 'ownership');
     if (inProgress.has(accountId))
       throw new SoukError('TOO_MANY_OPEN', { message: 'A download of this account is in progress.' });
     inProgress.add(accountId);
     noteActs(request, { action: 'account.exported' });
     const document = Readable.from(exportAccount(database, accountId, clock.now()));
     document.once('close', () => inProgress.delete(accountId));
-    return sendExport(reply, document, `account-${accountId}`);
+    return sendFile(reply, { name: `account-${accountId}`, type: 'json' }, document);
   });
 
   scope.post(`${PATH}/erase`, onSubmit(erasureForm, show, erase));
@@ -81,15 +79,6 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
   }
 }
 
-/** Sends personal data as a file. */
-export function sendExport(reply: FastifyReply, document: Readable, name: string): FastifyReply {
-  return reply
-    .type('application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header('content-disposition', `attachment; filename="${name}.json"`)
-    .send(document);
-}
-
 export function OwnData({ erasure: { eraseAt }, form }: { erasure: Erasure; form: FormState }): VNode {
   return (
     <Card title="Data of this account">
@@ -102,7 +91,16 @@ export function OwnData({ erasure: { eraseAt }, form }: { erasure: Erasure; form
         One JSON document: members, keys without their secrets, purchases, ledger, usage, calls, batches,
         schedules, trackers and webhooks. Your own data is in your <a href="/profile">profile</a>.
       </p>
-      {eraseAt ? <PlannedErasure at={eraseAt} /> : <EraseForm form={form} />}
+      {eraseAt ? (
+        <PlannedErasure at={eraseAt} />
+      ) : (
+        <EraseForm action={`${PATH}/erase`} button="Delete this account" form={form}>
+          After seven days, open calls and batches are cancelled, and the name, keys, schedules, batches and
+          webhooks of this account are deleted, with all members who belong to no other account. Units that
+          are left are lost. Purchases and the ledger are kept without a name, as book-keeping requires. Until
+          then you can keep the account here.
+        </EraseForm>
+      )}
     </Card>
   );
 }
@@ -118,28 +116,17 @@ function PlannedErasure({ at }: { at: Date }): VNode {
   );
 }
 
-function EraseForm({ form }: { form: FormState }): VNode {
+function EraseForm(props: { action: string; button: string; form: FormState; children: ComponentChildren }) {
+  const { action, button, form, children } = props;
   return (
     <details open={Object.keys(form.faults).length > 0}>
-      <summary>Delete this account</summary>
-      <p>
-        After seven days, open calls and batches are cancelled, and the name, keys, schedules, batches and
-        webhooks of this account are deleted, with all members who belong to no other account. Units that are
-        left are lost. Purchases and the ledger are kept without a name, as book-keeping requires. Until then
-        you can keep the account here.
-      </p>
-      <PostForm action={`${PATH}/erase`} form={form}>
-        <Field
-          name="password"
-          id="erase-password"
-          label="Current password"
-          type="password"
-          autocomplete="current-password"
-          required
-        />
+      <summary>{button}</summary>
+      <p>{children}</p>
+      <PostForm action={action} form={form}>
+        <CurrentPassword name="password" id="erase-password" />
         <Field name="confirmation" label={`Type ${WORD} to confirm`} required autocomplete="off" />
         <button type="submit" class="danger">
-          Delete this account
+          {button}
         </button>
       </PostForm>
     </details>
@@ -152,11 +139,8 @@ export function registerPersonData(scope: FastifyInstance, pages: Pages, show: S
 
   scope.get('/profile/data.json', async (request, reply) => {
     const { personId } = personOf(request);
-    return sendExport(
-      reply,
-      Readable.from(exportPerson(database, personId, clock.now())),
-      `person-${personId}`,
-    );
+    const document = Readable.from(exportPerson(database, personId, clock.now()));
+    return sendFile(reply, { name: `person-${personId}`, type: 'json' }, document);
   });
 
   scope.post('/profile/erase', onSubmit(erasureForm, show, erase));
@@ -196,28 +180,11 @@ export function PersonData(props: { accounts: readonly Membership[]; form: FormS
       <p class="hint">
         One JSON document: what is stored about you. The data of an account is in its settings.
       </p>
-      <details open={Object.keys(form.faults).length > 0}>
-        <summary>Delete my profile</summary>
-        <p>
-          Your address, name, password, sessions and memberships are deleted immediately. Accounts and their
-          keys stay with their other members{accounts.length > 0 && ', so each needs another owner'}. Programs
-          that you have connected are refused.
-        </p>
-        <PostForm action="/profile/erase" form={form}>
-          <Field
-            name="password"
-            id="erase-password"
-            label="Current password"
-            type="password"
-            autocomplete="current-password"
-            required
-          />
-          <Field name="confirmation" label={`Type ${WORD} to confirm`} required autocomplete="off" />
-          <button type="submit" class="danger">
-            Delete my profile
-          </button>
-        </PostForm>
-      </details>
+      <EraseForm action="/profile/erase" button="Delete my profile" form={form}>
+        Your address, name, password, sessions and memberships are deleted immediately. Accounts and their
+        keys stay with their other members{accounts.length > 0 && ', so each needs another owner'}. Programs
+        that you have connected are refused.
+      </EraseForm>
     </Card>
   );
 }

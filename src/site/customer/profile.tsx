@@ -11,6 +11,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice } from '../kit/elements.tsx';
 import {
+  CurrentPassword,
   Field,
   NewPasswordField,
   newPassword,
@@ -97,12 +98,7 @@ const MOST_ACCOUNTS = 50;
 
 const newAccount = z.object({ name: accountName });
 
-async function showProfile(
-  pages: Pages,
-  reply: FastifyReply,
-  forms: ShownForms,
-  status?: number,
-): Promise<FastifyReply> {
+async function showProfile(pages: Pages, reply: FastifyReply, forms: ShownForms, status?: number) {
   const { request } = reply;
   const { email, name, personId } = personOf(request);
   const { changed, sent } = request.query as Record<string, string | undefined>;
@@ -176,13 +172,7 @@ function ChangePassword({ form }: { form: FormState }): VNode {
   return (
     <Card title="Change password">
       <PostForm action={`${PATH}/password`} form={form}>
-        <Field
-          name="current"
-          label="Current password"
-          type="password"
-          autocomplete="current-password"
-          required
-        />
+        <CurrentPassword name="current" />
         <NewPasswordField label="New password" hint="All other sessions are signed out." />
         <Submit>Change password </Submit>
       </PostForm>
@@ -228,14 +218,7 @@ function ChangeEmail({ form }: { form: FormState }): VNode {
           required
           hint="The change takes effect when you open the link in the mail to the new address."
         />
-        <Field
-          name="password"
-          id="email-password"
-          label="Password"
-          type="password"
-          autocomplete="current-password"
-          required
-        />
+        <CurrentPassword name="password" id="email-password" label="Password" />
         <button type="submit">Send the link</button>
       </PostForm>
     </Card>

@@ -23,7 +23,6 @@ import { FirstKey, firstKeyActs, ShowFirstKey } from './first-key.tsx';
 
 const params = z.object({ orderId: z.uuid() });
 
-/** Registers the page of one purchase. */
 export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 

@@ -86,11 +86,7 @@ function asked<T>(request: () => Promise<T>): Promise<T> {
   });
 }
 
-async function sendDocuments(
-  renewals: RenewalActions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function sendDocuments(renewals: RenewalActions, request: FastifyRequest, reply: FastifyReply) {
   const documents = await asked(() => renewals.documents(customerOf(request).liveAccountId));
   return sendPage(
     reply,

@@ -171,12 +171,7 @@ function registerForms<View extends { name: string; paused: boolean }, Input, Pa
     );
 
   /** Saves it, or shows its price. */
-  async function submit(
-    input: Input,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    values: FormValues,
-  ): Promise<string | FastifyReply> {
+  async function submit(input: Input, request: FastifyRequest, reply: FastifyReply, values: FormValues) {
     const isSave = values.intent === 'save';
     const present = await presentOf(request);
     const url = present ? `/api/${noun}s/${idOf(present)}` : `/api/${noun}s`;

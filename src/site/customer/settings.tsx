@@ -51,12 +51,7 @@ export function registerAccountData(scope: FastifyInstance, pages: Pages): void 
 }
 
 /** Shows the settings of the account, with forms that were refused. */
-async function showSettings(
-  pages: Pages,
-  reply: FastifyReply,
-  forms: ShownForms,
-  status?: number,
-): Promise<FastifyReply> {
+async function showSettings(pages: Pages, reply: FastifyReply, forms: ShownForms, status?: number) {
   const { request } = reply;
   const { accountName: name, liveAccountId: accountId, personId, role, isStaff, isSso } = customerOf(request);
   const { saved } = request.query as Record<string, string | undefined>;

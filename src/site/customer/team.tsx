@@ -83,19 +83,13 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
     return `${PATH}?invited=1`;
   }
 
-  async function withdraw(
-    { invitation }: z.output<typeof withdrawForm>,
-    request: FastifyRequest,
-  ): Promise<string> {
+  async function withdraw({ invitation }: z.output<typeof withdrawForm>, request: FastifyRequest) {
     const withdrawn = await withdrawInvitation(database, customerOf(request).liveAccountId, invitation);
     if (!withdrawn) throw new SoukError('NOT_FOUND', { message: 'This invitation is not open any more.' });
     return PATH;
   }
 
-  async function changeRole(
-    { person, role }: z.output<typeof roleForm>,
-    request: FastifyRequest,
-  ): Promise<string> {
+  async function changeRole({ person, role }: z.output<typeof roleForm>, request: FastifyRequest) {
     const { liveAccountId: accountId } = customerOf(request);
     requireOwnerFor(request, role, await memberOf(accountId, person));
     await inTransaction(database, (client) =>
@@ -104,10 +98,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
     return PATH;
   }
 
-  async function remove(
-    { person, keys }: z.output<typeof removeForm>,
-    request: FastifyRequest,
-  ): Promise<string> {
+  async function remove({ person, keys }: z.output<typeof removeForm>, request: FastifyRequest) {
     const { liveAccountId: accountId } = customerOf(request);
     requireOwnerFor(request, await memberOf(accountId, person));
     await inTransaction(database, async (client) => {
@@ -137,12 +128,7 @@ function refuseLastOwner(error: unknown): never {
   throw error;
 }
 
-async function showTeam(
-  { database, clock }: Pages,
-  reply: FastifyReply,
-  form: FormState,
-  status?: number,
-): Promise<FastifyReply> {
+async function showTeam({ database, clock }: Pages, reply: FastifyReply, form: FormState, status?: number) {
   const { liveAccountId: accountId, personId, role, isStaff } = customerOf(reply.request);
   const isInvited = (reply.request.query as { invited?: string }).invited === '1';
   const [members, invitations] = await Promise.all([

@@ -8,7 +8,7 @@ import { CheckAndSaveButtons, Choice, Field, Fields, PostForm, TextArea } from '
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
 import { amount, counted } from '../kit/words.tsx';
-import { optionalNumber, WINDOWS } from './batch-items.tsx';
+import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
 import { type WorkForm, wallClock } from './repeated-work.tsx';
 
@@ -244,10 +244,6 @@ function conditionOf(values: FormValues, row: number, domain: number): Record<st
       ? {}
       : { value: isNumber ? Math.round(Number(written) * factorOf(type, domain)) : written }),
   };
-}
-
-function linesOf(text: string): string[] {
-  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 /** Bounds in the form are prices in the currency of the site, ratings in stars, and other whole numbers. */

@@ -5,9 +5,9 @@ import { conditionText, valueText } from '../../batches/trackers/condition.ts';
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
 import { Facts, StateTag, Tag } from '../kit/elements.tsx';
 import { readForm } from '../kit/form-request.ts';
-import { addressOf } from '../kit/list-page.tsx';
 import { Table, tableOf } from '../kit/table.tsx';
 import { amount, count, counted, Time } from '../kit/words.tsx';
+import { ProductLink } from './explore/explore-view.tsx';
 import { registerRepeatedWork, wallClock } from './repeated-work.tsx';
 import { fieldOf, TrackerForm, trackerBody, trackerForm, valuesOf } from './tracker-form.tsx';
 
@@ -112,5 +112,5 @@ function AlertTable({ rows, of: { domain } }: { rows: readonly AlertView[]; of: 
 
 function Subject({ alert: { asin, title }, domain }: { alert: AlertView; domain: number }): VNode {
   if (asin === null) return <>{title}</>;
-  return <a href={addressOf('/explore/product', { domain: String(domain), asin })}>{title ?? asin}</a>;
+  return <ProductLink domain={domain} asin={asin} title={title} />;
 }

@@ -30,11 +30,7 @@ export function registerPicture(scope: FastifyInstance): void {
   scope.post(PATH, onSubmit(pictureForm, showPicture, draw));
 }
 
-async function draw(
-  values: z.output<typeof pictureForm>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<string | FastifyReply> {
+async function draw(values: z.output<typeof pictureForm>, request: FastifyRequest, reply: FastifyReply) {
   const url = addressOf('/api/market/graphimage', { ...values, ...SIZE });
   const outcome = await tryCall(request, { method: 'GET', url });
   if (outcome.kind === 'accepted') return `/account/jobs/${outcome.jobId}`;
@@ -43,12 +39,7 @@ async function draw(
   return showPicture(reply, { values, faults: {} }, 200, outcome);
 }
 
-function showPicture(
-  reply: FastifyReply,
-  form: FormState,
-  status?: number,
-  answer: Answered | null = null,
-): FastifyReply {
+function showPicture(reply: FastifyReply, form: FormState, status?: number, answer: Answered | null = null) {
   const { asin } = form.values;
   return sendPage(
     reply,

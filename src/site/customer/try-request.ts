@@ -9,8 +9,9 @@ import {
 import { type GatewayAnswer, type GatewayRequest, readAtMost } from '../../api/self-client.ts';
 import type { Operation, Route } from '../../operations/define.ts';
 import type { JsonSchema } from '../../operations/params/request.ts';
-import { indentJson, parseJson, stringifyJson } from '../../platform/json.ts';
+import { indentJson, stringifyJson } from '../../platform/json.ts';
 import type { FormFaults, FormValues } from '../kit/form-request.ts';
+import { jsonOf } from './batch-items.tsx';
 import { type ApiEnvelope, envelopeOf, streamApi } from './customer-api.ts';
 import { SHOWN_BYTES } from './jobs.tsx';
 
@@ -137,9 +138,7 @@ function written(value: unknown, kind: TryField['kind']): string {
   return kind !== 'json' && typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/**
- * Reads the parameters of a request body. A value of the wrong type is sent unchanged, and the API reports the fault.
- */
+/** Reads the parameters of a request body. A value of the wrong type is sent unchanged, and the API reports the fault. */
 export function readFields(
   fields: readonly TryField[],
   values: FormValues,
@@ -183,14 +182,6 @@ function valueIn({ kind, schema, spread }: TryField, text: string): unknown {
 
 function numberOr(text: string): number | string {
   return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export interface Answered extends Pick<GatewayAnswer, 'status' | 'header'> {

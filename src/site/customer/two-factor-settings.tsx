@@ -10,7 +10,7 @@ import {
   verifyCode,
 } from '../../accounts/two-factor.ts';
 import { Card } from '../kit/elements.tsx';
-import { Field, PostForm, presentPassword, Submit } from '../kit/form.tsx';
+import { CurrentPassword, PostForm, presentPassword, Submit } from '../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -47,11 +47,7 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     );
   }
 
-  async function confirm(
-    { code }: z.output<typeof withCode>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
+  async function confirm({ code }: z.output<typeof withCode>, request: FastifyRequest, reply: FastifyReply) {
     const { personId, tokenHash: session } = personOf(request);
     const attempt = await countAttempt(request, reply, personId);
     const given = { code, now: clock.now(), session };
@@ -62,11 +58,7 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     return sendPage(reply, <RecoveryCodes codes={codes} back={['/profile', 'Back to the profile']} />);
   }
 
-  async function turnOff(
-    { code }: z.output<typeof withCode>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  async function turnOff({ code }: z.output<typeof withCode>, request: FastifyRequest, reply: FastifyReply) {
     const { personId } = personOf(request);
     const attempt = await countAttempt(request, reply, personId);
     if (!(await verifyCode(database, secretBox, personId, { code, now: clock.now() })))
@@ -121,13 +113,7 @@ function State({ isOn, codes, form }: { isOn: boolean; codes: number; form: Form
               affected.
             </p>
             <PostForm action={`${PATH}/begin`} form={form}>
-              <Field
-                name="current"
-                label="Current password"
-                type="password"
-                autocomplete="current-password"
-                required
-              />
+              <CurrentPassword name="current" />
               <Submit>Set up</Submit>
             </PostForm>
           </>

@@ -11,88 +11,46 @@ export interface Guide {
   summary: string;
 }
 
-export const GUIDES: readonly Guide[] = [
-  {
-    slug: 'first-call',
-    title: 'First call',
-    summary: 'Send a request with your key, and read the answer.',
-  },
-  {
-    slug: 'test-mode',
-    title: 'Test mode',
-    summary: 'Make free calls with a test key, which return generated data.',
-  },
-  {
-    slug: 'clients',
-    title: 'Clients',
-    summary: 'Call the service from TypeScript, with curl and from Python, and survive broken connections.',
-  },
-  {
-    slug: 'prices-and-wallets',
-    title: 'Prices and wallets',
-    summary: 'What calls cost, which calls are free, and which units are used first.',
-  },
-  {
-    slug: 'long-work',
-    title: 'Long-running calls',
-    summary: 'Wait for an answer, poll for it, follow its events, or cancel it.',
-  },
-  {
-    slug: 'batches-and-schedules',
-    title: 'Batches and schedules',
-    summary: 'Run one operation for up to 100,000 items, once or on a schedule.',
-  },
-  {
-    slug: 'webhooks',
-    title: 'Webhooks',
-    summary: 'Receive a signed event when a job or a batch ends.',
-  },
-  {
-    slug: 'teams',
-    title: 'Teams',
-    summary: 'Invite people to an account, choose their roles, and read who changed what.',
-  },
-  {
-    slug: 'mails',
-    title: 'Mails',
-    summary: 'Confirm your address, replace a forgotten password, and choose notices.',
-  },
-  {
-    slug: 'product-data',
-    title: 'Product data',
-    summary: 'How products, variations, searches, deals and sellers behave.',
-  },
-  {
-    slug: 'search-trends',
-    title: 'Search trends',
-    summary: 'Interest over time and by region, related searches, trending searches.',
-  },
-  {
-    slug: 'brand-analytics',
-    title: 'Brand analytics',
-    summary: 'Weekly search-term ranks, keyword histories and reverse look-ups.',
-  },
-  {
-    slug: 'research',
-    title: 'Research',
-    summary: 'Keywords and products as joined answers, whose figures state source, date and formula.',
-  },
-  {
-    slug: 'tools-for-agents',
-    title: 'Tools for agents',
-    summary: 'Use the same operations as tools of the Model Context Protocol.',
-  },
-  {
-    slug: 'limits',
-    title: 'Limits',
-    summary: 'Sizes, counts, rates and how long data is kept.',
-  },
-  {
-    slug: 'errors',
-    title: 'Errors',
-    summary: 'Every error code, with its cause and its solution.',
-  },
-];
+const TEXTS = [
+  ['first-call', 'First call', 'Send a request with your key, and read the answer.'],
+  ['test-mode', 'Test mode', 'Make free calls with a test key, which return generated data.'],
+  [
+    'clients',
+    'Clients',
+    'Call the service from TypeScript, with curl and from Python, and survive broken connections.',
+  ],
+  [
+    'prices-and-wallets',
+    'Prices and wallets',
+    'What calls cost, which calls are free, and which units are used first.',
+  ],
+  ['long-work', 'Long-running calls', 'Wait for an answer, poll for it, follow its events, or cancel it.'],
+  [
+    'batches-and-schedules',
+    'Batches and schedules',
+    'Run one operation for up to 100,000 items, once or on a schedule.',
+  ],
+  ['webhooks', 'Webhooks', 'Receive a signed event when a job or a batch ends.'],
+  ['teams', 'Teams', 'Invite people to an account, choose their roles, and read who changed what.'],
+  ['mails', 'Mails', 'Confirm your address, replace a forgotten password, and choose notices.'],
+  ['product-data', 'Product data', 'How products, variations, searches, deals and sellers behave.'],
+  [
+    'search-trends',
+    'Search trends',
+    'Interest over time and by region, related searches, trending searches.',
+  ],
+  ['brand-analytics', 'Brand analytics', 'Weekly search-term ranks, keyword histories and reverse look-ups.'],
+  [
+    'research',
+    'Research',
+    'Keywords and products as joined answers, whose figures state source, date and formula.',
+  ],
+  ['tools-for-agents', 'Tools for agents', 'Use the same operations as tools of the Model Context Protocol.'],
+  ['limits', 'Limits', 'Sizes, counts, rates and how long data is kept.'],
+  ['errors', 'Errors', 'Every error code, with its cause and its solution.'],
+] as const;
+
+export const GUIDES: readonly Guide[] = TEXTS.map(([slug, title, summary]) => ({ slug, title, summary }));
 
 const GENERATION_MARK = /^<!-- .* -->\n+/gm;
 

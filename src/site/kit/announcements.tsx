@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { registerCookies } from '../../api/plugins/cookies.ts';
 import { type Announcement, shownAt } from '../../operator/announcements.ts';
 import type { Pages } from '../pages.ts';
+import { digits } from './form-request.ts';
 import type { Viewer } from './layout.tsx';
 
 declare module 'fastify' {
@@ -21,12 +22,7 @@ const COOKIE_SECONDS = 90 * 86_400;
 /** The most numbers in the cookie, the newest. */
 const MAX_DISMISSED = 20;
 
-const params = z.object({
-  id: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number),
-});
+const params = z.object({ id: digits() });
 
 /** Lets every page show announcements, and registers the form that dismisses one. It needs neither scripts nor a session. */
 export function registerAnnouncements(

@@ -25,7 +25,6 @@ export function Tag({ tone = '', children }: { tone?: Tone; children: ComponentC
   return <span class={tone ? `tag ${tone}` : 'tag'}>{children}</span>;
 }
 
-/** A tag with a tone and a text. */
 export function ToneTag({ of: [tone, text] }: { of: readonly [Tone, string] }): VNode {
   return <Tag tone={tone}>{text}</Tag>;
 }

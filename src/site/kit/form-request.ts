@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
+import { SoukError } from '../../platform/errors.ts';
 
 /** The values of a form by field name, as text. */
 export type FormValues = Record<string, string | undefined>;
@@ -27,6 +28,14 @@ export function readForm<Input>(schema: z.ZodType<Input>, body: unknown): Form<I
   return { ok: false, values, faults };
 }
 
+/** Reads the filter of a file. @throws SoukError VALIDATION_FAILED. */
+export function requireFilter<Input>(schema: z.ZodType<Input>, query: unknown): Input {
+  const form = readForm(schema, query);
+  if (form.ok) return form.input;
+  const problems = Object.entries(form.faults).map(([name, problem]) => `${name} ${problem}`);
+  throw new SoukError('VALIDATION_FAILED', { message: `${problems.join('; ')}.` });
+}
+
 /** Control characters except tab and line breaks. */
 const CONTROL = /[^\P{Cc}\t\n\r]/gu;
 
@@ -40,6 +49,15 @@ export function readValues(body: unknown): FormValues {
       return typeof last === 'string' ? [[name, last.replace(CONTROL, '')]] : [];
     }),
   );
+}
+
+/** Reads a whole number of at most 15 digits. */
+export function digits(problem?: string) {
+  return z
+    .string()
+    .trim()
+    .regex(/^\d{1,15}$/, problem)
+    .transform(Number);
 }
 
 /** Refuses a form that passed validation. Its page is shown again with the faults. */

@@ -266,7 +266,6 @@ export function Fields({ rows }: { rows: readonly FieldRow[] }): VNode {
   );
 }
 
-/** A text area. */
 export function TextArea(props: Labelling & { preset?: string; rows: number; placeholder?: string }): VNode {
   const { name, label, hint, preset, rows, placeholder } = props;
   return (
@@ -290,6 +289,13 @@ export const presentPassword = z
   .string({ error: 'is required' })
   .min(1, 'is required')
   .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
+
+/** The field of the password that a person has. */
+export function CurrentPassword(props: { name: string; id?: string; label?: string }): VNode {
+  return (
+    <Field label="Current password" {...props} type="password" autocomplete="current-password" required />
+  );
+}
 
 /** The field of a new password, named `password`. */
 export function NewPasswordField(props: {

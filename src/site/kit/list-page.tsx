@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { z } from 'zod';
 import { cutPage } from '../../api/endpoints/page.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { SmallLink } from './elements.tsx';
 import { Choice } from './form.tsx';
 import type { FormValues } from './form-request.ts';
@@ -78,6 +79,14 @@ export function addressOf(path: string, query: Readonly<FormValues>): string {
 export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
 }
+
+/** A day of a filter. */
+export const day = optional(
+  z.iso.date('must be a date such as 2027-05-01').transform((text) => new Date(text)),
+);
+
+/** Reads the last day of a filter, which is included. */
+export const lastDay = day.transform((at) => at && new Date(at.getTime() + DAY_MS));
 
 /** A page of a longer list. */
 export interface Listed<Item> {

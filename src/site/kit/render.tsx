@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
@@ -55,6 +56,24 @@ export function sendPage(
   const compressed = createGzip();
   compressed.end(html);
   return reply.header('content-encoding', 'gzip').send(compressed);
+}
+
+const FILE_TYPES = {
+  csv: 'text/csv; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+} as const;
+
+/** Sends a file that the browser saves. Files are personal, as pages are. */
+export function sendFile(
+  reply: FastifyReply,
+  { name, type }: { name: string; type: keyof typeof FILE_TYPES },
+  body: string | Readable,
+): FastifyReply {
+  return reply
+    .type(FILE_TYPES[type])
+    .header('cache-control', 'no-store')
+    .header('content-disposition', `attachment; filename="${name}.${type}"`)
+    .send(body);
 }
 
 function contextOf(reply: FastifyReply, viewer: Viewer): PageContext {

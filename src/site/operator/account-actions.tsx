@@ -8,9 +8,9 @@ import { grantActs, packFields, subscriptionFields } from '../../operator/acts/s
 import type { Operating } from '../../operator/audit.ts';
 import { ErasureRefused } from '../../operator/personal-data/erasure.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { sendExport } from '../customer/own-data.tsx';
 import { Secret } from '../kit/elements.tsx';
 import { FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
+import { sendFile } from '../kit/render.tsx';
 import { baseUrlOf, operatingOf, type Pages } from '../pages.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
 
@@ -68,7 +68,7 @@ export function registerOwnership(scope: FastifyInstance, pages: Pages): void {
   scope.post(`${path}/export`, async (request, reply) => {
     const { id } = await accountIn(pages, request);
     const pieces = await personalDataActs.export(operatingOf(pages, request), id);
-    return sendExport(reply, Readable.from(pieces), `account-${id}`);
+    return sendFile(reply, { name: `account-${id}`, type: 'json' }, Readable.from(pieces));
   });
   scope.post(`${path}/erase`, async (request, reply) => {
     const { id } = await accountIn(pages, request);

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import {
@@ -9,12 +9,11 @@ import {
   changeText,
   type StoredLine,
 } from '../../operator/audit.ts';
-import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm } from '../kit/form.tsx';
-import { type FormState, readForm } from '../kit/form-request.ts';
-import { addressOf, ListPage, optional, pageOf } from '../kit/list-page.tsx';
-import { sendPage } from '../kit/render.tsx';
+import { digits, type FormState, readForm, requireFilter } from '../kit/form-request.ts';
+import { addressOf, day, ListPage, lastDay, optional, pageOf } from '../kit/list-page.tsx';
+import { sendFile, sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
 import { Dash, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
@@ -22,27 +21,18 @@ import type { Pages } from '../pages.ts';
 const PATH = '/admin/audit';
 
 const LINES_A_PAGE = 50;
-const DAY_MS = 86_400_000;
 
 const actions = Object.keys(AUDIT_ACTIONS) as [AuditAction, ...AuditAction[]];
-const number = (problem: string) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/, problem)
-    .transform(Number);
-const day = optional(z.iso.date('must be a date such as 2027-05-01').transform((text) => new Date(text)));
 
-/** The filter in the query of the address. Both days are included. */
-const filter = z
-  .object({
-    action: optional(z.enum(actions, 'must be an action of the list')),
-    accountId: optional(number('must be an account number')),
-    operator: optional(z.string().trim().max(100, 'must have at most 100 characters')),
-    from: day,
-    to: day,
-    before: optional(number('must be the number of a line')),
-  })
-  .transform(({ to, ...rest }) => ({ ...rest, to: to && new Date(to.getTime() + DAY_MS) }));
+/** The filter in the query of the address. */
+const filter = z.object({
+  action: optional(z.enum(actions, 'must be an action of the list')),
+  accountId: optional(digits('must be an account number')),
+  operator: optional(z.string().trim().max(100, 'must have at most 100 characters')),
+  from: day,
+  to: lastDay,
+  before: optional(digits('must be the number of a line')),
+});
 
 /** Registers the audit log, as a page and as CSV. */
 export function registerAudit(scope: FastifyInstance, { database }: Pages): void {
@@ -70,17 +60,9 @@ export function registerAudit(scope: FastifyInstance, { database }: Pages): void
     );
   });
 
-  scope.get('/admin/audit.csv', async (request: FastifyRequest, reply: FastifyReply) => {
-    const form = readForm(filter, request.query);
-    if (!form.ok) {
-      const problems = Object.entries(form.faults).map(([name, problem]) => `${name} ${problem}`);
-      throw new SoukError('VALIDATION_FAILED', { message: `${problems.join('; ')}.` });
-    }
-    return reply
-      .type('text/csv; charset=utf-8')
-      .header('cache-control', 'no-store')
-      .header('content-disposition', 'attachment; filename="audit.csv"')
-      .send(auditCsv(database, form.input));
+  scope.get('/admin/audit.csv', async (request, reply) => {
+    const body = auditCsv(database, requireFilter(filter, request.query));
+    return sendFile(reply, { name: 'audit', type: 'csv' }, body);
   });
 }
 

@@ -13,7 +13,7 @@ import { type Incident, readStatus } from '../../operator/status/read-status.ts'
 import { SoukError } from '../../platform/errors.ts';
 import { Card, Tag } from '../kit/elements.tsx';
 import { Choice, Field, PostButton, PostForm, Submit, TextArea } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
+import { digits, FormRefused, type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -22,12 +22,7 @@ import { operatingOf, type Pages } from '../pages.ts';
 
 const ANNOUNCEMENTS = '/admin/announcements';
 
-const params = z.object({
-  id: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number),
-});
+const params = z.object({ id: digits() });
 
 /** Registers the page of announcements: the operator writes and ends them. */
 export function registerAnnouncementPage(scope: FastifyInstance, pages: Pages): void {
@@ -137,10 +132,7 @@ function AnnouncementTable({ list, now }: { list: readonly Announcement[]; now: 
 const INCIDENTS = '/admin/incidents';
 
 const noteForm = z.object({
-  id: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number),
+  id: digits(),
   text: z
     .string({ error: 'is required' })
     .trim()

@@ -121,11 +121,7 @@ function PendingTable({ purchases }: { purchases: readonly PurchaseWithAccount[]
   );
 }
 
-function Decision({
-  purchase: { id, amountCents, currency, email },
-}: {
-  purchase: PurchaseWithAccount;
-}): VNode {
+function Decision({ purchase: { id, amountCents, currency, email } }: { purchase: PurchaseWithAccount }) {
   return (
     <div class="row">
       <PostButton

@@ -38,10 +38,7 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
   scope.post(`${PATH}/accept`, onSubmit(acceptForm, show, accept));
   scope.post(`${PATH}/join`, onSubmit(joinForm, show, join));
 
-  async function accept(
-    { token: given }: z.output<typeof acceptForm>,
-    request: FastifyRequest,
-  ): Promise<string> {
+  async function accept({ token: given }: z.output<typeof acceptForm>, request: FastifyRequest) {
     const { session } = request;
     if (!session) throw spent();
     const invitation = await acceptInvitation(
@@ -79,12 +76,7 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
 }
 
 /** Sends the page of the invitation whose token a form has. */
-async function showInvitation(
-  pages: Pages,
-  reply: FastifyReply,
-  form: FormState,
-  status?: number,
-): Promise<FastifyReply> {
+async function showInvitation(pages: Pages, reply: FastifyReply, form: FormState, status?: number) {
   const { database, clock } = pages;
   const { session } = reply.request;
   const parsed = token.safeParse(form.values.token);

@@ -218,13 +218,7 @@ function UptimeBar({ name, days }: { name: string; days: readonly StatusDay[] })
   );
 }
 
-function DayBar({
-  day: { day, level, outageMinutes, degradedMinutes },
-  x,
-}: {
-  day: StatusDay;
-  x: number;
-}): VNode {
+function DayBar({ day: { day, level, outageMinutes, degradedMinutes }, x }: { day: StatusDay; x: number }) {
   const height = DAY.height * (level === null ? 0.08 : HEIGHTS[level]);
   const facts = [
     outageMinutes > 0 && `outage of ${outageMinutes} min`,

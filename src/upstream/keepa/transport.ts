@@ -39,9 +39,7 @@ function readEnvelope(value: unknown): Envelope | null {
   return result.success ? result.data : null;
 }
 
-/**
- * Returns the token reading of an answer, or null. The answer to an incorrect key has only zeros and is no reading.
- */
+/** Returns the token reading of an answer, or null. The answer to an incorrect key has only zeros and is no reading. */
 function tokenReading(envelope: Envelope): TokenReading | null {
   const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0, tokensConsumed } = envelope;
   if (tokensLeft === undefined || refillIn === undefined || !refillRate) return null;

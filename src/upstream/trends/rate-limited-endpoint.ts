@@ -190,10 +190,7 @@ type EndpointRequest = Pick<HttpRequest, 'method' | 'url' | 'form'>;
 
 /** One of the Trends site's APIs, each with its own rate limit. Paces calls, classifies refusals, and retries some. */
 export interface RateLimitedEndpoint {
-  /**
-   * Sends a call and reads its answer, which has status 200.
-   * @throws Refusal when retries do not help.
-   */
+  /** Sends a call and reads its answer, which has status 200. @throws Refusal when retries do not help. */
   ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: SlotContext): Promise<T>;
   /**
    * Opens a page to obtain its cookie. A failure is ignored, because an answer of the API may set the cookie as well.

@@ -199,10 +199,7 @@ const ARTICLES = 3;
 /** The windows that the site offers, and 191 hours, the longest window that it accepts. */
 const WINDOWS_HOURS = [4, 24, 48, 168, 191];
 
-/**
- * The trending API of the Trends site: a remote procedure with the full list, and a feed with ten trends as the
- * fallback.
- */
+/** The trending API of the Trends site: a remote procedure with the full list, and a feed with ten trends as the fallback. */
 export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimitedEndpoint }): TrendingNow {
   const { baseUrl, endpoint } = deps;
 

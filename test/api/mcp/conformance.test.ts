@@ -1,124 +1,137 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { mountProtocol } from '../../../src/api/mcp/mount.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
+import {
+  type Check,
+  checksOf,
+  expectComplete,
+  expectPassed,
+  REVISIONS,
+  type Revision,
+  scenariosOf,
+} from '../../support/protocol-suite.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import { words } from '../../support/words.ts';
 
-// Results of the public conformance suite of the protocol, by scenario.
+// Results of the server scenarios of the public conformance suite of the protocol, in its newest revision and the one before.
 
 /** Scenarios that need no special tools: run against a gateway. */
-const OF_ANY_SERVER = [
-  ...words('server-initialize ping tools-list resources-list prompts-list dns-rebinding-protection'),
-];
+const OF_ANY_SERVER = words(`
+  server-initialize ping tools-list resources-list prompts-list dns-rebinding-protection caching
+  sep-2164-resource-not-found input-required-result-unsupported-methods
+`);
 
 /** Scenarios that need tools and resources of the suite: run against a server that has them. */
 const WITH_FIXTURES = words(`
   tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource
   tools-call-mixed-content tools-call-error tools-call-with-progress json-schema-2020-12
-  resources-read-text resources-read-binary resources-templates-read
+  resources-read-text resources-read-binary resources-templates-read http-header-validation server-stateless
 `);
 
 const NO_LOGGING = 'The protocol deprecates logging. Errors are in results.';
 const NO_ASKING_BACK = 'No tool asks the client.';
 const NO_PROMPTS = 'The prompts of the suite have texts and pictures that only its own server has.';
 const NO_SUBSCRIPTIONS = 'Resources are results, which never change.';
+const NO_SESSIONS = 'There are no sessions.';
+const NO_TASKS = 'Jobs are tools, which every client has. The extension is not offered.';
+const NO_SKILLS = 'The extension is not offered.';
 
 const NOT_APPLICABLE: Record<string, string> = {
   'logging-set-level': NO_LOGGING,
   'tools-call-with-logging': NO_LOGGING,
   'completion-complete': 'Arguments of prompts are free text, and ids are in answers.',
-  'tools-call-sampling': NO_ASKING_BACK,
-  'tools-call-elicitation': NO_ASKING_BACK,
-  'elicitation-sep1034-defaults': NO_ASKING_BACK,
-  'elicitation-sep1330-enums': NO_ASKING_BACK,
+  'server-session-lifecycle': NO_SESSIONS,
   'server-sse-multiple-streams': 'It tests several streams of one session, and there are no sessions.',
   'server-sse-polling': 'Streams are not resumed: there are no sessions, and a job outlives every stream.',
   'resources-subscribe': NO_SUBSCRIPTIONS,
   'resources-unsubscribe': NO_SUBSCRIPTIONS,
-  'prompts-get-simple': NO_PROMPTS,
-  'prompts-get-with-args': NO_PROMPTS,
-  'prompts-get-embedded-resource': NO_PROMPTS,
-  'prompts-get-with-image': NO_PROMPTS,
+  'http-custom-header-server-validation': 'No argument of a tool is sent as a header.',
+  ...named(
+    NO_ASKING_BACK,
+    `tools-call-sampling tools-call-elicitation elicitation-sep1034-defaults elicitation-sep1330-enums
+     input-required-result-basic-elicitation input-required-result-basic-sampling input-required-result-basic-list-roots
+     input-required-result-request-state input-required-result-multiple-input-requests input-required-result-multi-round
+     input-required-result-missing-input-response input-required-result-non-tool-request input-required-result-result-type
+     input-required-result-tampered-state input-required-result-capability-check
+     input-required-result-ignore-extra-params input-required-result-validate-input`,
+  ),
+  ...named(
+    NO_PROMPTS,
+    'prompts-get-simple prompts-get-with-args prompts-get-embedded-resource prompts-get-with-image',
+  ),
+  ...named(
+    NO_TASKS,
+    `tasks-lifecycle tasks-capability-negotiation tasks-wire-fields tasks-request-state-removal tasks-mrtr-input
+     tasks-request-headers tasks-dispatch-and-envelope tasks-status-notifications tasks-required-task-error
+     tasks-mrtr-composition`,
+  ),
+  ...named(NO_SKILLS, 'sep-2640-skills-directory sep-2640-skills-enumeration sep-2640-skills-manifest'),
 };
 
-interface Check {
-  id: string;
-  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
-  errorMessage?: string;
-}
-
-/** The suite's command with these words. @returns what it has printed. */
-async function suite(...words: string[]): Promise<string> {
-  const program = resolve('node_modules/@modelcontextprotocol/conformance/dist/index.js');
-  const hooks = resolve('test/support/conformance-suite.mjs');
-  const child = spawn(process.execPath, ['--import', hooks, program, ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let printed = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  await new Promise((done) => child.once('close', done));
-  return printed;
-}
-
-/** The checks of all scenarios, by scenario. */
-async function checksOf(url: string): Promise<Map<string, Check[]>> {
-  const folder = await mkdtemp(join(tmpdir(), 'souk-conformance-'));
-  try {
-    await suite('server', '--suite', 'all', '--url', url, '--output-dir', folder);
-    const checks = new Map<string, Check[]>();
-    for (const name of await readdir(folder)) {
-      const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '');
-      checks.set(scenario, JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')));
-    }
-    return checks;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-function expectPassed(checks: readonly Check[] | undefined): void {
-  const failed = checks?.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
-  expect(failed).toEqual([]);
-  expect(checks?.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThan(0);
-}
-
-test('the lists here have every server scenario of the suite', async () => {
-  const listed = (await suite('list')).split(/Client scenarios/)[0] ?? '';
-  const scenarios = [...listed.matchAll(/^\s+- ([\w-]+)/gm)].map(([, name]) => name);
-  expect(scenarios.length).toBeGreaterThan(20);
-  const known = [...OF_ANY_SERVER, ...WITH_FIXTURES, ...Object.keys(NOT_APPLICABLE)];
-  expect(new Set(known)).toEqual(new Set(scenarios));
-  expect(known).toHaveLength(scenarios.length);
+/** Single checks of scenarios that apply otherwise. */
+const CHECKS_NOT_APPLICABLE = Object.keys({
+  ...named(
+    NO_ASKING_BACK,
+    `sep-2575-server-rejects-undeclared-capability sep-2575-missing-capability-http-400
+     sep-2575-http-server-no-independent-requests-on-stream`,
+  ),
 });
 
+function named(reason: string, scenarios: string): Record<string, string> {
+  return Object.fromEntries(words(scenarios).map((name) => [name, reason]));
+}
+
+test('the lists here have every server scenario of the suite', () =>
+  expectComplete('Server', [...OF_ANY_SERVER, ...WITH_FIXTURES, ...Object.keys(NOT_APPLICABLE)]));
+
+/** Runs every scenario in both revisions. */
+async function run(url: string): Promise<Record<Revision, Map<string, Check[]>>> {
+  const results = {} as Record<Revision, Map<string, Check[]>>;
+  for (const revision of REVISIONS)
+    results[revision] = await checksOf([
+      'server',
+      '--suite',
+      'all',
+      '--spec-version',
+      revision,
+      '--url',
+      url,
+    ]);
+  return results;
+}
+
+/** Expects that a scenario has passed in each revision that has it. */
+async function expectPassedEverywhere(
+  scenario: string,
+  results: Record<Revision, Map<string, Check[]>>,
+): Promise<void> {
+  const revisions = (await scenarios).get(scenario) ?? [];
+  expect(revisions).not.toEqual([]);
+  for (const revision of revisions) expectPassed(results[revision].get(scenario), CHECKS_NOT_APPLICABLE);
+}
+
+const scenarios = scenariosOf('Server');
+
 describe('a gateway passes', () => {
-  let checks: Map<string, Check[]>;
+  let results: Awaited<ReturnType<typeof run>>;
   test.beforeAll(async ({ souk }) => {
     const { baseUrl, key } = await souk.client();
-    checks = await checksOf(`${baseUrl}/mcp?key=${key}&toolsets=all`);
+    results = await run(`${baseUrl}/mcp?key=${key}&toolsets=all`);
   });
 
-  test.each(OF_ANY_SERVER)('%s', (scenario) => {
-    expectPassed(checks.get(scenario));
-  });
+  test.each(OF_ANY_SERVER)('%s', (scenario) => expectPassedEverywhere(scenario, results));
 
   test('answers "Method not found" to scenarios that do not apply', () => {
     for (const scenario of ['logging-set-level', 'resources-subscribe'])
-      expect(JSON.stringify(checks.get(scenario))).toContain('Method not found');
+      expect(JSON.stringify(results['2025-11-25'].get(scenario))).toContain('Method not found');
   });
 });
 
 describe('with the tools and resources of the suite', () => {
   let app: FastifyInstance;
-  let checks: Map<string, Check[]>;
+  let results: Awaited<ReturnType<typeof run>>;
   beforeAll(async () => {
     app = fastify();
     mountProtocol(app, {
@@ -128,11 +141,9 @@ describe('with the tools and resources of the suite', () => {
       onError: () => {},
     });
     await app.listen({ host: '127.0.0.1', port: 0 });
-    checks = await checksOf(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/mcp`);
+    results = await run(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/mcp`);
   });
   afterAll(() => app.close());
 
-  test.each(WITH_FIXTURES)('the protocol passes %s', (scenario) => {
-    expectPassed(checks.get(scenario));
-  });
+  test.each(WITH_FIXTURES)('the protocol passes %s', (scenario) => expectPassedEverywhere(scenario, results));
 });

@@ -21,12 +21,12 @@ test.override('soukOptions', { workers: 0 });
 
 describe('the document and the service', () => {
   test('have the same paths', ({ souk }) => {
-    // The document excludes pages, the operator's tools, and /mcp, whose protocol describes itself.
+    // The document excludes pages, the operator's tools, /mcp and the authorization server, whose protocols describe themselves.
     const paths = servedPaths(souk.gateways[0]?.app).map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
     const served = paths.filter(
       (path) =>
         path !== '/' &&
-        !/^\/(metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
+        !/^\/(\.well-known|oauth|connect|device|metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
           path,
         ),
     );
@@ -66,6 +66,10 @@ test('three paths need no key, and a key has three places', () => {
     keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
     bearer: { type: 'http', scheme: 'bearer' },
     keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
+    oauth: {
+      type: 'oauth2',
+      flows: { authorizationCode: { tokenUrl: '/oauth/token', scopes: { read: expect.any(String) } } },
+    },
   });
 });
 

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { insertAlerts } from '../../../src/batches/trackers/alert.ts';
-import { queueAlertMails } from '../../../src/batches/trackers/mail-alerts.ts';
+import { insertAlerts, queueAlertMails } from '../../../src/batches/trackers/alert.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { MINUTE_MS } from '../../../src/platform/durations.ts';

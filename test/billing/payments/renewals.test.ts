@@ -3,10 +3,7 @@ import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
 import { findOffer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
 import { createPurchase, grantPurchase } from '../../../src/billing/payments/purchases.ts';
-import {
-  reconcileCheckouts,
-  reconcileReversals,
-} from '../../../src/billing/payments/stripe/reconcile-checkouts.ts';
+import { reconcileCheckouts, reconcileReversals } from '../../../src/billing/payments/stripe/events.ts';
 import {
   changePlan,
   type RenewingPlan,

@@ -5,7 +5,8 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import { fromDebian, postgresBinaries, run } from '../../../src/platform/embedded/binaries.ts';
-import { type EmbeddedPostgres, startPostgres } from '../../../src/platform/embedded/postgres.ts';
+import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
+import type { EmbeddedServer } from '../../../src/platform/embedded/server-process.ts';
 import { isAlive, processesWith } from '../../support/processes.ts';
 
 let folder: string;
@@ -34,7 +35,7 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
   }
 }
 
-async function pidOf(postgres: EmbeddedPostgres): Promise<number> {
+async function pidOf(postgres: EmbeddedServer): Promise<number> {
   const file = await readFile(join(folder, 'shared', 'data', 'postmaster.pid'), 'utf8');
   expect(postgres.url).toContain(`:${file.split('\n')[3]}/`);
   return Number(file.split('\n')[0]);

@@ -22,7 +22,7 @@ import type { Timeline } from '../../../src/operations/trends/interest-over-time
 import { addDays } from '../../../src/platform/calendar.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
 import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
-import { type Reports, readReports } from '../brand-analytics/from-reports.ts';
+import { type Reports, readReports } from '../brand-analytics.ts';
 import type { HandlerContext, HandlersOf } from '../handler.ts';
 import { questionOf } from '../trends.ts';
 

@@ -1,32 +1,126 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Souk } from '../souk.ts';
+import { sleep } from '../transport.ts';
+import { renewTokens, revokeToken, type Tokens } from './sign-in.ts';
 
-/** The address of a service and the key of an account. */
-export interface Login {
-  baseUrl: string;
-  apiKey: string;
-}
+/** The address of a service, and the key of an account or the tokens of a connection. */
+export type Login = { baseUrl: string } & ({ apiKey: string } | Tokens);
+
+type SignedIn = { baseUrl: string } & Tokens;
+
+/** A token is renewed this long before its end. */
+const EARLY_MS = 60_000;
+const OLDEST_LOCK_MS = 30_000;
+const LOCK_PAUSE_MS = 100;
+const MOST_LOCK_PAUSES = 400;
 
 /** Returns a client for the login of the environment, or the stored one. @throws if there is none. */
 export function clientOf(env: NodeJS.ProcessEnv): Souk {
   const stored = readLogin(env);
   const baseUrl = env.SOUK_URL ?? stored?.baseUrl;
-  const apiKey = env.SOUK_API_KEY ?? stored?.apiKey;
-  if (!baseUrl || !apiKey) throw new Error('Run "souk-client login", or set SOUK_URL and SOUK_API_KEY.');
-  return new Souk({ baseUrl, apiKey });
+  if (baseUrl && env.SOUK_API_KEY) return new Souk({ baseUrl, apiKey: env.SOUK_API_KEY });
+  if (!baseUrl || !stored) throw new Error('Run "souk-client login", or set SOUK_URL and SOUK_API_KEY.');
+  if (withoutSlash(baseUrl) !== stored.baseUrl)
+    throw new Error(
+      `The stored login is one for ${stored.baseUrl}. Run "souk-client login --url ${baseUrl}", or set SOUK_API_KEY.`,
+    );
+  return clientFor(env, stored);
 }
 
-/** Checks a login and stores it, readable by its owner only. Returns the path of the file. */
-export async function storeLogin(env: NodeJS.ProcessEnv, login: Login): Promise<string> {
-  await new Souk(login).account.quota();
-  const path = pathOf(env);
+/** Checks a login and stores it, readable by its owner only. @returns the path of the file. */
+export async function storeLogin(env: NodeJS.ProcessEnv, given: Login): Promise<string> {
+  const login = { ...given, baseUrl: withoutSlash(given.baseUrl) };
+  await clientFor(env, login).account.quota();
+  return writeLogin(env, login);
+}
+
+/** Removes the stored login, and ends its connection. @returns what was removed; null: nothing. @throws if the connection remains. */
+export async function removeLogin(env: NodeJS.ProcessEnv): Promise<'connection' | 'key' | null> {
+  const stored = readLogin(env);
+  if (!stored) return null;
+  if ('refreshToken' in stored) await revokeToken(stored.baseUrl, stored.refreshToken);
+  rmSync(pathOf(env), { force: true });
+  return 'refreshToken' in stored ? 'connection' : 'key';
+}
+
+function clientFor(env: NodeJS.ProcessEnv, login: Login): Souk {
+  if ('apiKey' in login) return new Souk(login);
+  return new Souk({ baseUrl: login.baseUrl, apiKey: login.accessToken, fetch: signedFetch(env, login) });
+}
+
+/** Returns a `fetch` that sends the token of a connection, and renews it when it ends. */
+function signedFetch(env: NodeJS.ProcessEnv, first: SignedIn): typeof fetch {
+  let login = first;
+  let renewing: Promise<SignedIn> | null = null;
+  const renew = async (): Promise<void> => {
+    renewing ??= renewed(env, login);
+    try {
+      login = await renewing;
+    } finally {
+      renewing = null;
+    }
+  };
+  const send = (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
+    const headers = new Headers(init?.headers);
+    headers.set('authorization', `Bearer ${login.accessToken}`);
+    return fetch(input, { ...init, headers });
+  };
+  return async (input, init) => {
+    if (login.expiresAt - Date.now() < EARLY_MS) await renew();
+    const answer = await send(input, init);
+    // The clock of this machine may be wrong.
+    if (answer.status !== 401) return answer;
+    await renew();
+    return send(input, init);
+  };
+}
+
+/** Renews tokens. Commands that run at the same time take turns, because a refresh token works once. */
+async function renewed(env: NodeJS.ProcessEnv, used: SignedIn): Promise<SignedIn> {
+  const unlock = await lock(`${pathOf(env)}.lock`);
+  try {
+    const stored = readLogin(env);
+    const isRenewed =
+      stored &&
+      'accessToken' in stored &&
+      stored.baseUrl === used.baseUrl &&
+      stored.accessToken !== used.accessToken;
+    if (isRenewed) return stored;
+    const login = { baseUrl: used.baseUrl, ...(await renewTokens(used.baseUrl, used.refreshToken)) };
+    writeLogin(env, login);
+    return login;
+  } finally {
+    unlock();
+  }
+}
+
+async function lock(path: string): Promise<() => void> {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
-  // The mode above is that of a new file.
-  chmodSync(path, 0o600);
-  return path;
+  for (let pauses = 0; pauses < MOST_LOCK_PAUSES; pauses += 1) {
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const { mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    // That of a command that was killed.
+    if (mtimeMs > 0 && Date.now() - mtimeMs > OLDEST_LOCK_MS) rmSync(path, { force: true });
+    else await sleep(LOCK_PAUSE_MS);
+  }
+  throw new Error(`${path} exists: another command renews the sign-in. Remove the file if none does.`);
 }
 
 function readLogin(env: NodeJS.ProcessEnv): Login | null {
@@ -37,6 +131,22 @@ function readLogin(env: NodeJS.ProcessEnv): Login | null {
   }
 }
 
+function writeLogin(env: NodeJS.ProcessEnv, login: Login): string {
+  const path = pathOf(env);
+  const next = `${path}.${process.pid}`;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(next, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
+  // The mode above is that of a new file.
+  chmodSync(next, 0o600);
+  // A command that reads meanwhile finds the old login or the new one.
+  renameSync(next, path);
+  return path;
+}
+
 function pathOf(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'souk-client', 'login.json');
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, '');
 }

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Answer } from '../answer.ts';
 import { ADDRESSES, OPERATION_NAMES } from '../generated/operations.ts';
@@ -6,7 +5,8 @@ import type { Souk } from '../souk.ts';
 import { VERSION } from '../version.ts';
 import { type BatchFile, runBatch } from './batch.ts';
 import { completion, SHELLS, type Shell } from './completion.ts';
-import { clientOf, storeLogin } from './login.ts';
+import { clientOf } from './login.ts';
+import { addLogin } from './login-commands.ts';
 import { FORMATS, type Format, formatted } from './output.ts';
 import { addTrackers } from './trackers.ts';
 import { wholeNumber } from './whole-number.ts';
@@ -17,6 +17,8 @@ export interface Terminal {
   write(text: string | Uint8Array): void;
   /** Aborted when the user stops the command. */
   signal: AbortSignal;
+  /** Replaced by tests. */
+  sleep?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** Groups whose methods are operations, by the names that `call` accepts. */
@@ -31,15 +33,7 @@ export function createProgram(terminal: Terminal): Command {
   const output = () =>
     new Option('-o, --output <format>', 'form of the output').choices(FORMATS).default('table');
 
-  program
-    .command('login')
-    .description('Checks and stores the address of a service and a key.')
-    .option('--url <address>', 'address of the service')
-    .option('--key <key>', 'key of the account; without it the command asks for it')
-    .action(async ({ url, key }: { url?: string; key?: string }) => {
-      const login = { baseUrl: url ?? (await ask('Address: ')), apiKey: key ?? (await ask('Key: ')) };
-      write(`Stored in ${await storeLogin(env, login)}\n`);
-    });
+  addLogin(program, terminal);
 
   program
     .command('quota')
@@ -165,13 +159,4 @@ interface JobFields {
   progress: number;
   unitsCharged: number;
   createdAt: string;
-}
-
-async function ask(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return (await terminal.question(question)).trim();
-  } finally {
-    terminal.close();
-  }
 }

@@ -1,5 +1,5 @@
 import type { PaymentDocument } from '../payment-port.ts';
-import { customerOf, knownCustomer } from './customers.ts';
+import { customerOf, knownCustomer } from './checkout.ts';
 import type { StripeContext } from './stripe-context.ts';
 
 const MOST = 50;

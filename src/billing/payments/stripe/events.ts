@@ -1,5 +1,7 @@
 import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
+import { NO_ID } from '../../../platform/db/rows.ts';
+import { MINUTE_MS, WEEK_MS } from '../../../platform/durations.ts';
 import { cancelPurchase, findPurchase, grantPurchase } from '../purchases.ts';
 import { syncReversal } from '../reversals.ts';
 import { idOf, syncRenewal } from '../sync-renewal.ts';
@@ -38,16 +40,13 @@ async function reversed(context: StripeContext, payment: string | { id: string }
   if (id !== null) await syncReversal(context, id);
 }
 
-async function syncNamed(
-  context: StripeContext,
-  subscription: string | { id: string } | undefined,
-): Promise<void> {
+async function syncNamed(context: StripeContext, subscription: string | { id: string } | undefined) {
   const id = idOf(subscription ?? null);
   if (id !== null) await syncRenewal(context, id);
 }
 
 /** Grants the purchase if its checkout was paid, and cancels the purchase if its checkout has expired. */
-export async function handleSession(context: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
+async function handleSession(context: StripeContext, session: Stripe.Checkout.Session): Promise<void> {
   if (session.status === 'expired') return cancel(context, session);
   if (session.status !== 'open') return checkedOut(context, session);
 }
@@ -83,4 +82,57 @@ async function cancel({ database, now }: StripeContext, session: Stripe.Checkout
 /** The Stripe account may have other uses, so an id can be absent or have another form. */
 function purchaseIdOf({ client_reference_id: id }: Stripe.Checkout.Session): string | null {
   return id && isUuid(id) ? id : null;
+}
+
+const PAGE = 100;
+
+/** Events arrive within minutes. Pages of Stripe's checkout expire after a day, and some payment methods take days. */
+const AFTER_MS = 10 * MINUTE_MS;
+const UNTIL_MS = WEEK_MS;
+
+/** Reads the checkouts of pending purchases from Stripe again, because events can be lost. */
+export async function reconcileCheckouts(context: StripeContext): Promise<void> {
+  const { database, now } = context;
+  const [from, until] = [new Date(now() - UNTIL_MS), new Date(now() - AFTER_MS)];
+  for (let after = NO_ID; ; ) {
+    const { rows } = await database.query<{ id: string; ref: string }>(
+      `select id, provider_ref as ref from orders
+       where state = 'pending' and provider = 'stripe' and provider_ref like 'cs\\_%'
+         and created_at between $1 and $2 and id > $3
+       order by id limit $4`,
+      [from, until, after, PAGE],
+    );
+    for (const { ref } of rows) await readCheckout(context, ref);
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)?.id ?? after;
+  }
+}
+
+async function readCheckout(context: StripeContext, ref: string): Promise<void> {
+  const stripe = await context.api();
+  await stripe.checkout.sessions
+    .retrieve(ref)
+    .then((session) => handleSession(context, session))
+    .catch((error: unknown) =>
+      context.log.warn({ err: error, session: ref }, 'failed to read a checkout from Stripe'),
+    );
+}
+
+/** As long as Stripe keeps events. */
+const WITHIN_S = 30 * 86_400;
+
+/** Handles the events about refunds and disputes that Stripe could not deliver. An event that fails delays no other. */
+export async function reconcileReversals(context: StripeContext): Promise<void> {
+  const { log, now } = context;
+  const stripe = await context.api();
+  const undelivered = stripe.events.list({
+    types: ['charge.refunded', 'charge.dispute.created', 'charge.dispute.closed'],
+    delivery_success: false,
+    created: { gte: Math.floor(now() / 1000) - WITHIN_S },
+    limit: PAGE,
+  });
+  for await (const event of undelivered)
+    await handleStripeEvent(context, event).catch((error: unknown) =>
+      log.warn({ err: error, event: event.id }, 'failed to handle an event of Stripe'),
+    );
 }

@@ -6,211 +6,202 @@ const NOT_YOU: readonly Block[] = [
   { link: 'Set a new password', path: '/forgot-password' },
 ];
 
-export const newSignIn = kind<{ at: string; network: string; browser: string }>({
-  name: 'New sign-in',
-  topic: null,
-  causeOf: ({ at, network }) => `${at} ${network}`,
-  content: ({ at, network, browser }) => ({
-    subject: 'A new sign-in to your account',
-    blocks: [
-      'Somebody has signed in as you, in a browser that has not signed in before with the present password.',
-      {
-        rows: [
-          ['Time', timeText(at)],
-          ['Network', network],
-          ['Browser', browser],
-        ],
-      },
-      ...NOT_YOU,
-    ],
-  }),
-});
-
-export const passwordChanged = kind<{ at: string }>({
-  name: 'Password changed',
-  topic: null,
-  causeOf: ({ at }) => at,
-  content: ({ at }) => ({
-    subject: 'Your password was changed',
-    blocks: [
-      `Your password was changed at ${timeText(at)}. All other sessions have been signed out.`,
-      ...NOT_YOU,
-    ],
-  }),
-});
-
-export const keyCreated = kind<{ at: string; prefix: string }>({
-  name: 'Key created',
-  roles: ADMINS,
-  topic: null,
-  causeOf: ({ at, prefix }) => `${prefix} ${at}`,
-  content: ({ at, prefix }) => ({
-    subject: 'A new API key for your account',
-    blocks: [
-      `The API key that begins with ${prefix} was created at ${timeText(at)}.`,
-      'If this was not you, revoke the key, and set a new password.',
-      { link: 'Your keys', path: '/account/keys' },
-    ],
-  }),
-});
-
-export const connectionCreated = kind<{
-  at: string;
-  keyId: number;
-  client: string;
-  /** Where the person was sent back to; null: a device. */
-  host: string | null;
-  person: string | null;
-  scopes: KeyScopes;
-  capDay: number | null;
-  capMonth: number | null;
-  endsAt: string;
-}>({
-  name: 'Program connected',
-  roles: ADMINS,
-  topic: null,
-  causeOf: ({ at, keyId }) => `${keyId} ${at}`,
-  content: ({ at, keyId, client, host, person, scopes, capDay, capMonth, endsAt }) => ({
-    subject: 'A program was connected to your account',
-    blocks: [
-      `A program was connected to your account at ${timeText(at)}${person === null ? '' : ` by ${person}`}.`,
-      {
-        rows: [
-          ['It calls itself', client],
-          ['Returned to', host ?? 'a device'],
-          ['May', scopesInWords(scopes)],
-          ['Units a day', capDay === null ? 'no cap' : `at most ${numberText(capDay)}`],
-          ['Units a month', capMonth === null ? 'no cap' : `at most ${numberText(capMonth)}`],
-          ['Ends', timeText(endsAt)],
-        ],
-      },
-      'If you do not know it, revoke the connection: the program is refused immediately.',
-      { link: 'Change or revoke the connection', path: `/account/keys/${keyId}` },
-    ],
-  }),
-});
-
-export const twoFactorChanged = kind<{ at: string; isOn: boolean }>({
-  name: 'Two-factor sign-in changed',
-  topic: null,
-  causeOf: ({ at }) => at,
-  content: ({ at, isOn }) => ({
-    subject: `Two-factor sign-in was turned ${isOn ? 'on' : 'off'}`,
-    blocks: [`Your two-factor sign-in was turned ${isOn ? 'on' : 'off'} at ${timeText(at)}.`, ...NOT_YOU],
-  }),
-});
-
 /** Facts of a mail that a customer requested. `requestId` distinguishes the requests. */
 interface Requested {
   requestId: string;
 }
 
-export const confirmEmail = kind<Requested>({
-  name: 'Confirm the address',
-  topic: null,
-  token: 'confirm',
-  causeOf: ({ requestId }) => requestId,
-  content: (_facts, path) => ({
-    subject: 'Confirm your e-mail address',
-    blocks: [
-      'An account of Souk uses this e-mail address. Confirm that the address is yours:',
-      { link: 'Confirm the address', path },
-      'The link works once, within 24 hours. If you did not create the account, ignore this mail.',
-    ],
+/** Mails about people and the access to accounts. Stored mails have these names, so a name stays. */
+export const ACCOUNT_MAILS = {
+  new_sign_in: kind<{ at: string; network: string; browser: string }>({
+    name: 'New sign-in',
+    causeOf: ({ at, network }) => `${at} ${network}`,
+    content: ({ at, network, browser }) => ({
+      subject: 'A new sign-in to your account',
+      blocks: [
+        'Somebody has signed in as you, in a browser that has not signed in before with the present password.',
+        {
+          rows: [
+            ['Time', timeText(at)],
+            ['Network', network],
+            ['Browser', browser],
+          ],
+        },
+        ...NOT_YOU,
+      ],
+    }),
   }),
-});
 
-export const confirmNewEmail = kind<Requested>({
-  name: 'Confirm the new address',
-  topic: null,
-  token: 'confirm',
-  causeOf: ({ requestId }) => requestId,
-  content: (_facts, path) => ({
-    subject: 'Confirm your new e-mail address',
-    blocks: [
-      'An account of Souk is to use this e-mail address from now on. Confirm that the address is yours:',
-      { link: 'Use this address', path },
-      'The link works once, within 24 hours. If you did not request the change, ignore this mail.',
-    ],
+  password_changed: kind<{ at: string }>({
+    name: 'Password changed',
+    causeOf: ({ at }) => at,
+    content: ({ at }) => ({
+      subject: 'Your password was changed',
+      blocks: [
+        `Your password was changed at ${timeText(at)}. All other sessions have been signed out.`,
+        ...NOT_YOU,
+      ],
+    }),
   }),
-});
 
-export const emailChanging = kind<Requested & { newEmail: string }>({
-  name: 'The address changes',
-  topic: null,
-  causeOf: ({ requestId }) => requestId,
-  content: ({ newEmail }) => ({
-    subject: 'Your e-mail address is being changed',
-    blocks: [
-      `Your profile is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
-      'If you did not request the change, set a new password now. All your sessions end with it.',
-      { link: 'Set a new password', path: '/forgot-password' },
-    ],
+  key_created: kind<{ at: string; prefix: string }>({
+    name: 'Key created',
+    roles: ADMINS,
+    causeOf: ({ at, prefix }) => `${prefix} ${at}`,
+    content: ({ at, prefix }) => ({
+      subject: 'A new API key for your account',
+      blocks: [
+        `The API key that begins with ${prefix} was created at ${timeText(at)}.`,
+        'If this was not you, revoke the key, and set a new password.',
+        { link: 'Your keys', path: '/account/keys' },
+      ],
+    }),
   }),
-});
 
-export const resetPassword = kind<Requested>({
-  name: 'Password link',
-  topic: null,
-  token: 'reset',
-  causeOf: ({ requestId }) => requestId,
-  content: (_facts, path) => ({
-    subject: 'Set a new password',
-    blocks: [
-      'A new password was requested for your profile. Set it here:',
-      { link: 'Set a new password', path },
-      'The link works once, within an hour. If you did not request it, ignore this mail: your password stays as it is.',
-    ],
+  connection_created: kind<{
+    at: string;
+    keyId: number;
+    client: string;
+    /** Where the person was sent back to; null: a device. */
+    host: string | null;
+    person: string | null;
+    scopes: KeyScopes;
+    capDay: number | null;
+    capMonth: number | null;
+    endsAt: string;
+  }>({
+    name: 'Program connected',
+    roles: ADMINS,
+    causeOf: ({ at, keyId }) => `${keyId} ${at}`,
+    content: ({ at, keyId, client, host, person, scopes, capDay, capMonth, endsAt }) => ({
+      subject: 'A program was connected to your account',
+      blocks: [
+        `A program was connected to your account at ${timeText(at)}${person === null ? '' : ` by ${person}`}.`,
+        {
+          rows: [
+            ['It calls itself', client],
+            ['Returned to', host ?? 'a device'],
+            ['May', scopesInWords(scopes)],
+            ['Units a day', capDay === null ? 'no cap' : `at most ${numberText(capDay)}`],
+            ['Units a month', capMonth === null ? 'no cap' : `at most ${numberText(capMonth)}`],
+            ['Ends', timeText(endsAt)],
+          ],
+        },
+        'If you do not know it, revoke the connection: the program is refused immediately.',
+        { link: 'Change or revoke the connection', path: `/account/keys/${keyId}` },
+      ],
+    }),
   }),
-});
 
-export const erasurePlanned = kind<{ eraseAt: string }>({
-  name: 'Account will be deleted',
-  roles: OWNERS,
-  topic: null,
-  causeOf: ({ eraseAt }) => eraseAt,
-  content: ({ eraseAt }) => ({
-    subject: 'Your account will be deleted',
-    blocks: [
-      `Your account and its personal data will be deleted at ${timeText(eraseAt)}. Until then the account works as before.`,
-      'To keep the account, select "Keep this account" in its settings. If you did not request the deletion, set a new password, too.',
-      { link: 'Settings', path: '/account/settings' },
-    ],
+  two_factor_changed: kind<{ at: string; isOn: boolean }>({
+    name: 'Two-factor sign-in changed',
+    causeOf: ({ at }) => at,
+    content: ({ at, isOn }) => ({
+      subject: `Two-factor sign-in was turned ${isOn ? 'on' : 'off'}`,
+      blocks: [`Your two-factor sign-in was turned ${isOn ? 'on' : 'off'} at ${timeText(at)}.`, ...NOT_YOU],
+    }),
   }),
-});
 
-/** The last mail to the owner of an account. It has no link, because the account does not exist any more. */
-export const accountErased = kind<{ at: string }>({
-  name: 'Account deleted',
-  topic: null,
-  isForgotten: true,
-  causeOf: ({ at }) => at,
-  content: ({ at }) => ({
-    subject: 'Your account was deleted',
-    blocks: [
-      `Your account and its personal data were deleted at ${timeText(at)}. Purchases and the ledger are kept without your name and address, as book-keeping requires.`,
-      'This is the last mail about this account. Your address is deleted from the list of mails as soon as this mail has been sent.',
-    ],
+  confirm_email: kind<Requested>({
+    name: 'Confirm the address',
+    token: 'confirm',
+    causeOf: ({ requestId }) => requestId,
+    content: (_facts, path) => ({
+      subject: 'Confirm your e-mail address',
+      blocks: [
+        'An account of Souk uses this e-mail address. Confirm that the address is yours:',
+        { link: 'Confirm the address', path },
+        'The link works once, within 24 hours. If you did not create the account, ignore this mail.',
+      ],
+    }),
   }),
-});
 
-export const invitation = kind<{
-  requestId: string;
-  accountName: string;
-  by: string;
-  role: string;
-  invitationId: number;
-}>({
-  name: 'Invitation',
-  topic: null,
-  causeOf: ({ requestId }) => requestId,
-  content: ({ accountName, by, role }, tokenPath) => ({
-    subject: `${by} invites you to ${accountName}`,
-    blocks: [
-      `${by} invites you to the account ${accountName}, as ${role}. The link works once, within seven days.`,
-      { link: 'See the invitation', path: tokenPath },
-      'If you do not know the sender, ignore this mail.',
-    ],
+  confirm_new_email: kind<Requested>({
+    name: 'Confirm the new address',
+    token: 'confirm',
+    causeOf: ({ requestId }) => requestId,
+    content: (_facts, path) => ({
+      subject: 'Confirm your new e-mail address',
+      blocks: [
+        'An account of Souk is to use this e-mail address from now on. Confirm that the address is yours:',
+        { link: 'Use this address', path },
+        'The link works once, within 24 hours. If you did not request the change, ignore this mail.',
+      ],
+    }),
   }),
-  token: 'invitation',
-});
+
+  email_changing: kind<Requested & { newEmail: string }>({
+    name: 'The address changes',
+    causeOf: ({ requestId }) => requestId,
+    content: ({ newEmail }) => ({
+      subject: 'Your e-mail address is being changed',
+      blocks: [
+        `Your profile is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
+        'If you did not request the change, set a new password now. All your sessions end with it.',
+        { link: 'Set a new password', path: '/forgot-password' },
+      ],
+    }),
+  }),
+
+  reset_password: kind<Requested>({
+    name: 'Password link',
+    token: 'reset',
+    causeOf: ({ requestId }) => requestId,
+    content: (_facts, path) => ({
+      subject: 'Set a new password',
+      blocks: [
+        'A new password was requested for your profile. Set it here:',
+        { link: 'Set a new password', path },
+        'The link works once, within an hour. If you did not request it, ignore this mail: your password stays as it is.',
+      ],
+    }),
+  }),
+
+  erasure_planned: kind<{ eraseAt: string }>({
+    name: 'Account will be deleted',
+    roles: OWNERS,
+    causeOf: ({ eraseAt }) => eraseAt,
+    content: ({ eraseAt }) => ({
+      subject: 'Your account will be deleted',
+      blocks: [
+        `Your account and its personal data will be deleted at ${timeText(eraseAt)}. Until then the account works as before.`,
+        'To keep the account, select "Keep this account" in its settings. If you did not request the deletion, set a new password, too.',
+        { link: 'Settings', path: '/account/settings' },
+      ],
+    }),
+  }),
+
+  /** The last mail to the owner of an account. It has no link, because the account does not exist any more. */
+  account_erased: kind<{ at: string }>({
+    name: 'Account deleted',
+    isForgotten: true,
+    causeOf: ({ at }) => at,
+    content: ({ at }) => ({
+      subject: 'Your account was deleted',
+      blocks: [
+        `Your account and its personal data were deleted at ${timeText(at)}. Purchases and the ledger are kept without your name and address, as book-keeping requires.`,
+        'This is the last mail about this account. Your address is deleted from the list of mails as soon as this mail has been sent.',
+      ],
+    }),
+  }),
+
+  invitation: kind<{
+    requestId: string;
+    accountName: string;
+    by: string;
+    role: string;
+    invitationId: number;
+  }>({
+    name: 'Invitation',
+    causeOf: ({ requestId }) => requestId,
+    content: ({ accountName, by, role }, tokenPath) => ({
+      subject: `${by} invites you to ${accountName}`,
+      blocks: [
+        `${by} invites you to the account ${accountName}, as ${role}. The link works once, within seven days.`,
+        { link: 'See the invitation', path: tokenPath },
+        'If you do not know the sender, ignore this mail.',
+      ],
+    }),
+    token: 'invitation',
+  }),
+} as const;

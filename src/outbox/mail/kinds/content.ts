@@ -37,8 +37,8 @@ export interface Kind<Facts> {
   name: string;
   /** The members of the account who get it; absent: it is about a person, or for an address. */
   roles?: readonly Role[];
-  /** The switch that turns it off; null: it cannot be switched off. */
-  topic: Topic | null;
+  /** The switch that turns it off; absent: it cannot be switched off. */
+  topic?: Topic;
   /**
    * The token that its link carries. It is made when the mail is sent, and passed to `content` as a path.
    * `reset`: sets a new password. `confirm`: confirms the recipient's address. `invitation`: makes the recipient a member.

@@ -1,52 +1,8 @@
-import {
-  accountErased,
-  confirmEmail,
-  confirmNewEmail,
-  connectionCreated,
-  emailChanging,
-  erasurePlanned,
-  invitation,
-  keyCreated,
-  newSignIn,
-  passwordChanged,
-  resetPassword,
-  twoFactorChanged,
-} from './account-mails.ts';
+import { ACCOUNT_MAILS } from './account-mails.ts';
 import type { Kind } from './content.ts';
-import {
-  keyUnused,
-  paymentFailed,
-  planEnds,
-  scheduleFailing,
-  scheduleWaits,
-  trackerAlerts,
-  unitsEmpty,
-  unitsLow,
-} from './notice-mails.ts';
+import { NOTICE_MAILS } from './notice-mails.ts';
 
-/** Every kind of mail. Stored mails have these names, so a name stays. */
-const MAIL_KINDS = {
-  confirm_email: confirmEmail,
-  confirm_new_email: confirmNewEmail,
-  email_changing: emailChanging,
-  reset_password: resetPassword,
-  new_sign_in: newSignIn,
-  password_changed: passwordChanged,
-  key_created: keyCreated,
-  connection_created: connectionCreated,
-  two_factor_changed: twoFactorChanged,
-  erasure_planned: erasurePlanned,
-  account_erased: accountErased,
-  invitation,
-  units_low: unitsLow,
-  units_empty: unitsEmpty,
-  plan_ends: planEnds,
-  payment_failed: paymentFailed,
-  key_unused: keyUnused,
-  schedule_failing: scheduleFailing,
-  schedule_waits: scheduleWaits,
-  tracker_alerts: trackerAlerts,
-} as const;
+const MAIL_KINDS = { ...ACCOUNT_MAILS, ...NOTICE_MAILS } as const;
 
 export type MailKind = keyof typeof MAIL_KINDS;
 

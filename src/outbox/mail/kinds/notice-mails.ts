@@ -12,106 +12,6 @@ interface UnitsFacts {
   total: number;
 }
 
-export const unitsLow = kind<UnitsFacts>({
-  name: '20 % of the units left',
-  roles: UNIT_WATCHERS,
-  topic: 'units',
-  causeOf: ({ source, period }) => `${source} ${period}`,
-  content: ({ of, remaining, total }) => ({
-    subject: '20 % of your units are left',
-    blocks: [
-      `${numberText(remaining)} of the ${numberText(total)} units of ${of} are left.`,
-      'When no units are left, calls are refused.',
-      PLANS,
-    ],
-  }),
-});
-
-export const unitsEmpty = kind<UnitsFacts>({
-  name: 'No units left',
-  roles: UNIT_WATCHERS,
-  topic: 'units',
-  causeOf: ({ source, period }) => `${source} ${period}`,
-  content: ({ of, total }) => ({
-    subject: 'Your units are used up',
-    blocks: [
-      `The ${numberText(total)} units of ${of} are used up. Calls that cost units are refused unless another grant of the account has units. Batches and schedules wait.`,
-      PLANS,
-    ],
-  }),
-});
-
-export const planEnds = kind<{ subscriptionId: number; plan: string; endsAt: string; days: 7 | 1 }>({
-  name: 'The plan ends',
-  roles: PAYERS,
-  topic: 'plan',
-  causeOf: ({ subscriptionId, endsAt, days }) => `${subscriptionId} ${endsAt} ${days}`,
-  content: ({ plan, endsAt, days }) => ({
-    subject: `Your plan ends in ${days === 1 ? '1 day' : `${days} days`}`,
-    blocks: [
-      `Your plan ${plan} ends at ${timeText(endsAt)}, and no other plan follows it.`,
-      'A plan that you buy now starts when the present one ends.',
-      PLANS,
-    ],
-  }),
-});
-
-export const paymentFailed = kind<{
-  /** Of the payment provider, such as the id of an invoice and the number of the attempt. */
-  reference: string;
-  /** Such as "Basic, one month". */
-  purchase: string;
-  /** Such as "$29.00". */
-  amount: string;
-  /** ISO; null: it is not tried again. */
-  nextAttemptAt: string | null;
-  /** ISO; when the plan ends unless the payment succeeds; null: it does not end for this reason. */
-  endsAt: string | null;
-}>({
-  name: 'Payment failed',
-  roles: PAYERS,
-  topic: 'payment',
-  causeOf: ({ reference }) => reference,
-  content: ({ purchase, amount, nextAttemptAt, endsAt }) => ({
-    subject: 'A payment has failed',
-    blocks: [
-      `The payment of ${amount} for ${purchase} has failed.`,
-      ...(nextAttemptAt ? [`The payment is tried again at ${timeText(nextAttemptAt)}.`] : []),
-      ...(endsAt ? [`Without a payment, the plan ends at ${timeText(endsAt)}.`] : []),
-      'Check your means of payment.',
-      PLANS,
-    ],
-  }),
-});
-
-export const keyUnused = kind<{
-  keyId: number;
-  prefix: string;
-  /** Of a connection, the name of its program. */
-  client?: string | null;
-  lastUsedAt: string | null;
-  since: string;
-}>({
-  name: 'Key unused',
-  roles: ADMINS,
-  topic: 'key',
-  causeOf: ({ keyId, since }) => `${keyId} ${since}`,
-  content: ({ prefix, client, lastUsedAt }) => {
-    const named = client
-      ? `The connection of the program “${client}”`
-      : `The API key that begins with ${prefix}`;
-    const word = client ? 'connection' : 'key';
-    return {
-      subject: `${client ? 'A connection' : 'An API key'} was unused for 90 days`,
-      blocks: [
-        lastUsedAt ? `${named} was last used at ${timeText(lastUsedAt)}.` : `${named} has not been used.`,
-        `Revoke a ${word} that you no longer need.`,
-        { link: 'Your keys', path: '/account/keys' },
-      ],
-    };
-  },
-});
-
 interface ScheduleFacts {
   scheduleId: string;
   name: string;
@@ -125,59 +25,162 @@ const scheduleLink = ({ scheduleId, isTracker }: ScheduleFacts): Block =>
     ? { link: 'The tracker', path: `/account/trackers/${scheduleId}` }
     : { link: 'The schedule', path: `/account/schedules/${scheduleId}` };
 
-export const scheduleFailing = kind<ScheduleFacts & { reason: string }>({
-  name: 'Schedule failing',
-  roles: WORKERS,
-  topic: 'schedule',
-  causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
-  content: (facts) => ({
-    subject: `Three runs have failed: ${facts.name}`,
-    blocks: [
-      `The last three runs of "${facts.name}" have failed or were left out.`,
-      { rows: [['Reason', facts.reason]] },
-      scheduleLink(facts),
-    ],
+/** Notices about the work and the units of accounts. Stored mails have these names, so a name stays. */
+export const NOTICE_MAILS = {
+  units_low: kind<UnitsFacts>({
+    name: '20 % of the units left',
+    roles: UNIT_WATCHERS,
+    topic: 'units',
+    causeOf: ({ source, period }) => `${source} ${period}`,
+    content: ({ of, remaining, total }) => ({
+      subject: '20 % of your units are left',
+      blocks: [
+        `${numberText(remaining)} of the ${numberText(total)} units of ${of} are left.`,
+        'When no units are left, calls are refused.',
+        PLANS,
+      ],
+    }),
   }),
-});
 
-export const scheduleWaits = kind<ScheduleFacts>({
-  name: 'Schedule waits for units',
-  roles: WORKERS,
-  topic: 'schedule',
-  causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
-  content: (facts) => ({
-    subject: `A run waits for units: ${facts.name}`,
-    blocks: [
-      `A run of "${facts.name}" waits, because your account has too few units. It continues when there are units again, until its deadline.`,
-      scheduleLink(facts),
-      PLANS,
-    ],
+  units_empty: kind<UnitsFacts>({
+    name: 'No units left',
+    roles: UNIT_WATCHERS,
+    topic: 'units',
+    causeOf: ({ source, period }) => `${source} ${period}`,
+    content: ({ of, total }) => ({
+      subject: 'Your units are used up',
+      blocks: [
+        `The ${numberText(total)} units of ${of} are used up. Calls that cost units are refused unless another grant of the account has units. Batches and schedules wait.`,
+        PLANS,
+      ],
+    }),
   }),
-});
 
-export const trackerAlerts = kind<{
-  trackerId: string;
-  /** The address of its page, which names the account: a test account has no members of its own. */
-  page: string;
-  name: string;
-  /** Of the first alert in the mail. */
-  firstAlertId: string;
-  /** At most 100. */
-  alerts: readonly { title: string; text: string }[];
-  /** How many further alerts the mail leaves out. */
-  more: number;
-}>({
-  name: 'Tracker alerts',
-  roles: WORKERS,
-  topic: 'tracker',
-  causeOf: ({ trackerId, firstAlertId }) => `${trackerId} ${firstAlertId}`,
-  content: ({ page, name, alerts, more }) => ({
-    subject: `${alerts.length + more === 1 ? '1 alert' : `${alerts.length + more} alerts`}: ${name}`,
-    blocks: [
-      `Your tracker "${name}" has new alerts.`,
-      { rows: alerts.map(({ title, text }) => [title, text] as const) },
-      ...(more > 0 ? [`${numberText(more)} further alerts are on the page of the tracker.`] : []),
-      { link: 'The tracker', path: page },
-    ],
+  plan_ends: kind<{ subscriptionId: number; plan: string; endsAt: string; days: 7 | 1 }>({
+    name: 'The plan ends',
+    roles: PAYERS,
+    topic: 'plan',
+    causeOf: ({ subscriptionId, endsAt, days }) => `${subscriptionId} ${endsAt} ${days}`,
+    content: ({ plan, endsAt, days }) => ({
+      subject: `Your plan ends in ${days === 1 ? '1 day' : `${days} days`}`,
+      blocks: [
+        `Your plan ${plan} ends at ${timeText(endsAt)}, and no other plan follows it.`,
+        'A plan that you buy now starts when the present one ends.',
+        PLANS,
+      ],
+    }),
   }),
-});
+
+  payment_failed: kind<{
+    /** Of the payment provider, such as the id of an invoice and the number of the attempt. */
+    reference: string;
+    /** Such as "Basic, one month". */
+    purchase: string;
+    /** Such as "$29.00". */
+    amount: string;
+    /** ISO; null: it is not tried again. */
+    nextAttemptAt: string | null;
+    /** ISO; when the plan ends unless the payment succeeds; null: it does not end for this reason. */
+    endsAt: string | null;
+  }>({
+    name: 'Payment failed',
+    roles: PAYERS,
+    topic: 'payment',
+    causeOf: ({ reference }) => reference,
+    content: ({ purchase, amount, nextAttemptAt, endsAt }) => ({
+      subject: 'A payment has failed',
+      blocks: [
+        `The payment of ${amount} for ${purchase} has failed.`,
+        ...(nextAttemptAt ? [`The payment is tried again at ${timeText(nextAttemptAt)}.`] : []),
+        ...(endsAt ? [`Without a payment, the plan ends at ${timeText(endsAt)}.`] : []),
+        'Check your means of payment.',
+        PLANS,
+      ],
+    }),
+  }),
+
+  key_unused: kind<{
+    keyId: number;
+    prefix: string;
+    /** Of a connection, the name of its program. */
+    client?: string | null;
+    lastUsedAt: string | null;
+    since: string;
+  }>({
+    name: 'Key unused',
+    roles: ADMINS,
+    topic: 'key',
+    causeOf: ({ keyId, since }) => `${keyId} ${since}`,
+    content: ({ prefix, client, lastUsedAt }) => {
+      const named = client
+        ? `The connection of the program “${client}”`
+        : `The API key that begins with ${prefix}`;
+      const word = client ? 'connection' : 'key';
+      return {
+        subject: `${client ? 'A connection' : 'An API key'} was unused for 90 days`,
+        blocks: [
+          lastUsedAt ? `${named} was last used at ${timeText(lastUsedAt)}.` : `${named} has not been used.`,
+          `Revoke a ${word} that you no longer need.`,
+          { link: 'Your keys', path: '/account/keys' },
+        ],
+      };
+    },
+  }),
+
+  schedule_failing: kind<ScheduleFacts & { reason: string }>({
+    name: 'Schedule failing',
+    roles: WORKERS,
+    topic: 'schedule',
+    causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
+    content: (facts) => ({
+      subject: `Three runs have failed: ${facts.name}`,
+      blocks: [
+        `The last three runs of "${facts.name}" have failed or were left out.`,
+        { rows: [['Reason', facts.reason]] },
+        scheduleLink(facts),
+      ],
+    }),
+  }),
+
+  schedule_waits: kind<ScheduleFacts>({
+    name: 'Schedule waits for units',
+    roles: WORKERS,
+    topic: 'schedule',
+    causeOf: ({ scheduleId, since }) => `${scheduleId} ${since}`,
+    content: (facts) => ({
+      subject: `A run waits for units: ${facts.name}`,
+      blocks: [
+        `A run of "${facts.name}" waits, because your account has too few units. It continues when there are units again, until its deadline.`,
+        scheduleLink(facts),
+        PLANS,
+      ],
+    }),
+  }),
+
+  tracker_alerts: kind<{
+    trackerId: string;
+    /** The address of its page, which names the account: a test account has no members of its own. */
+    page: string;
+    name: string;
+    /** Of the first alert in the mail. */
+    firstAlertId: string;
+    /** At most 100. */
+    alerts: readonly { title: string; text: string }[];
+    /** How many further alerts the mail leaves out. */
+    more: number;
+  }>({
+    name: 'Tracker alerts',
+    roles: WORKERS,
+    topic: 'tracker',
+    causeOf: ({ trackerId, firstAlertId }) => `${trackerId} ${firstAlertId}`,
+    content: ({ page, name, alerts, more }) => ({
+      subject: `${alerts.length + more === 1 ? '1 alert' : `${alerts.length + more} alerts`}: ${name}`,
+      blocks: [
+        `Your tracker "${name}" has new alerts.`,
+        { rows: alerts.map(({ title, text }) => [title, text] as const) },
+        ...(more > 0 ? [`${numberText(more)} further alerts are on the page of the tracker.`] : []),
+        { link: 'The tracker', path: page },
+      ],
+    }),
+  }),
+} as const;

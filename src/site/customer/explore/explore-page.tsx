@@ -8,7 +8,7 @@ import { Fields, FilterForm } from '../../kit/form.tsx';
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
 import { addressOf } from '../../kit/list-page.tsx';
-import { allowPictures, sendPage } from '../../kit/render.tsx';
+import { allowPictures, sendFile, sendPage } from '../../kit/render.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
 import { baseUrlOf, type Pages } from '../../pages.ts';
 import { customerOf } from '../../session.ts';
@@ -22,20 +22,6 @@ import { dealsPage, finderPage, searchPage, sellerPage } from './search-pages.ts
 import { todayPage, trendsPage } from './trends-page.tsx';
 import { type CardPlace, ViewCard } from './view-card.tsx';
 import { createViewBytes, makeCall, stateOf, type ViewState } from './view-state.ts';
-
-/** The pages, in the order of their navigation. */
-const PAGES = [
-  ['/explore/product', 'Product'],
-  ['/explore/search', 'Search'],
-  ['/explore/finder', 'Finder'],
-  ['/explore/categories', 'Best sellers'],
-  ['/explore/deals', 'Deals'],
-  ['/explore/seller', 'Seller'],
-  ['/explore/keyword', 'Keyword'],
-  ['/explore/ranks', 'Weekly ranks'],
-  ['/explore/trends', 'Trends'],
-  ['/explore/today', 'Trending today'],
-] as const;
 
 /** Registers a page. Its address has the values of the form, and the job of each view whose call was made. */
 function registerExplorePage(scope: FastifyInstance, pages: Pages, page: ExplorePage): void {
@@ -124,12 +110,7 @@ async function sendCsv(
   // The page says why it has no data.
   if (state.kind !== 'done') return reply.redirect(`${addressOf(path, query)}#${view.name}`, 303);
   const { data, job } = state;
-  const rows = view.rows?.(data) ?? [];
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header('content-disposition', `attachment; filename="${fileNameOf(view, job)}"`)
-    .send(rowsCsv(rows));
+  return sendFile(reply, { name: fileNameOf(view, job), type: 'csv' }, rowsCsv(view.rows?.(data) ?? []));
 }
 
 /** What most parameters are about, in the order of a file name. */
@@ -148,7 +129,7 @@ const SUBJECTS = [
   'reportDate',
 ];
 
-/** Returns a name with what the view shows, its site, and the day of the data: souk-offers-us-B0C3CDEF01-2026-03-04.csv. */
+/** Returns a name with what the view shows, its site, and the day of the data: souk-offers-us-B0C3CDEF01-2026-03-04. */
 function fileNameOf({ name, parameters }: View, { createdAt }: JobView): string {
   const subjects = SUBJECTS.flatMap((subject): string[] => {
     const value = parameters[subject];
@@ -163,7 +144,7 @@ function fileNameOf({ name, parameters }: View, { createdAt }: JobView): string 
     .join('-')
     .replace(/[^\w.-]+/g, '-')
     .slice(0, MOST_CHARACTERS);
-  return `${['souk', name, text, createdAt.slice(0, 10)].filter(Boolean).join('-')}.csv`;
+  return ['souk', name, text, createdAt.slice(0, 10)].filter(Boolean).join('-');
 }
 
 const MOST_SUBJECTS = 4;
@@ -188,7 +169,7 @@ function sendExplore(
       wide
     >
       <nav class="segments views" aria-label="Explore">
-        {PAGES.map(([href, name]) => (
+        {EXPLORE_PAGES.map(({ path: href, title: name }) => (
           <a key={href} href={href} aria-current={href === path ? 'page' : undefined}>
             {name}
           </a>
@@ -234,7 +215,6 @@ async function statesOf(
   return [...own, ...(await Promise.all(next.map(shown)))];
 }
 
-/** The view of this name. */
 async function findView(
   request: FastifyRequest,
   views: readonly View[],
@@ -260,7 +240,8 @@ export function rowsCsv(rows: readonly Record<string, unknown>[]): string {
   });
 }
 
-const EXPLORE_PAGES = [
+/** The pages, in the order of their navigation. */
+const EXPLORE_PAGES: readonly ExplorePage[] = [
   productPage,
   searchPage,
   finderPage,

@@ -3,6 +3,9 @@ import type { QueuedName } from '../../../operations/index.ts';
 import { SITES } from '../../../operations/params/domain.ts';
 import type { FieldRow } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
+import { addressOf } from '../../kit/list-page.tsx';
+
+export const PRODUCT_PATH = '/explore/product';
 
 /** One call of a page for exploring data: it is priced first, and its answer is shown on the page. */
 export interface View {
@@ -49,6 +52,12 @@ export const SITE_FIELD: FieldRow = ['domain', 'Site', { options: Object.entries
 /** The number of the chosen site, or the text, which the API refuses with a reason. */
 export function siteOf({ domain = '1' }: FormValues): number | string {
   return /^\d{1,3}$/.test(domain) ? Number(domain) : domain;
+}
+
+/** A link to the page of a product. */
+export function ProductLink(props: { domain: number; asin: string; title?: string | null }): VNode {
+  const { domain, asin, title } = props;
+  return <a href={addressOf(PRODUCT_PATH, { domain: String(domain), asin })}>{title ?? asin}</a>;
 }
 
 /** A product picture of the image host, or an empty frame of the same size. */

@@ -11,7 +11,7 @@ import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { type ChartSeries, TimeChart } from '../../kit/time-chart.tsx';
 import { count, Dash } from '../../kit/words.tsx';
-import { type ExplorePage, type View, viewOf } from './explore-view.tsx';
+import { type ExplorePage, ProductLink, type View, viewOf } from './explore-view.tsx';
 import { percent } from './product-parts.tsx';
 
 /** The data of a search for terms. */
@@ -258,14 +258,10 @@ function historyRows({ history, keyword, country, titles }: HistoryData): Record
 /** The term in its latest week, with its three most-clicked products. */
 function KeywordSummary({ data }: { data: WordData }): VNode {
   const { word, current, goods, goodsReportDate } = data;
-  const domain = String(REPORT_SITES[word.country].domain);
+  const { domain } = REPORT_SITES[word.country];
   const columns: Column<Good>[] = [
     ['Position', ({ position }) => position, 'number'],
-    [
-      'Product',
-      ({ asin, title }) => <a href={addressOf('/explore/product', { domain, asin })}>{title ?? asin}</a>,
-      'row',
-    ],
+    ['Product', ({ asin, title }) => <ProductLink domain={domain} asin={asin} title={title} />, 'row'],
     ['Brand', ({ brand }) => brand ?? '-'],
     ['Clicks', ({ clickShare }) => percent(clickShare), 'number'],
     ['Purchases', ({ conversionShare }) => percent(conversionShare), 'number'],

@@ -7,7 +7,7 @@ import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { valueText } from '../../kit/time-chart.tsx';
 import { count, counted } from '../../kit/words.tsx';
-import { Picture, type ShowContext, type View, viewOf } from './explore-view.tsx';
+import { Picture, ProductLink, type ShowContext, type View, viewOf } from './explore-view.tsx';
 
 /** A list of ASINs, thirty at a time. */
 export function AsinList(props: {
@@ -27,7 +27,7 @@ export function AsinList(props: {
       <ul class="asins">
         {page.rows.map((asin) => (
           <li key={asin}>
-            <a href={addressOf('/explore/product', { domain: String(domain), asin })}>{asin}</a>
+            <ProductLink domain={domain} asin={asin} />
           </li>
         ))}
       </ul>
@@ -116,13 +116,7 @@ function columnsFor(domain: number, { imageCdnUrl }: ShowContext): Column<Produc
   const number = (key: 'rank' | 'reviews' | 'sold') => (row: ProductRow) => valueText(row[key]);
   return [
     ['Picture', ({ image }) => <Picture host={imageCdnUrl} name={image} size={56} />],
-    [
-      'Product',
-      ({ asin, title }) => (
-        <a href={addressOf('/explore/product', { domain: String(domain), asin })}>{title ?? asin}</a>
-      ),
-      'row',
-    ],
+    ['Product', ({ asin, title }) => <ProductLink domain={domain} asin={asin} title={title} />, 'row'],
     ['Brand', ({ brand }) => brand ?? '-'],
     ['Price', ({ price }) => valueText(price, priceFormat(domain)), 'number'],
     ['Rank', number('rank'), 'number'],

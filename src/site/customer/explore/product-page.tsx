@@ -12,6 +12,7 @@ import { CategoryPath } from './categories-page.tsx';
 import {
   type ExplorePage,
   Picture,
+  PRODUCT_PATH,
   type ShowContext,
   SITE_FIELD,
   siteOf,
@@ -30,9 +31,8 @@ import {
   variationRows,
 } from './product-parts.tsx';
 
-/** The page of a product. */
 export const productPage: ExplorePage = {
-  path: '/explore/product',
+  path: PRODUCT_PATH,
   title: 'Product',
   lead: 'Prices, ranks, offers, variations and search terms of a product. Each part shows its price before it is fetched.',
   fields: [SITE_FIELD, ['asin', 'ASIN', { required: true, placeholder: 'B0C3CDEF01', maxLength: 20 }]],

@@ -6,7 +6,7 @@ import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { valueText } from '../../kit/time-chart.tsx';
 import { count, counted, Dash, Time } from '../../kit/words.tsx';
-import { Picture, type ShowContext } from './explore-view.tsx';
+import { Picture, PRODUCT_PATH, type ShowContext } from './explore-view.tsx';
 import type { DecodedSeries, ProductData } from './product-page.tsx';
 
 interface OfferRow {
@@ -109,7 +109,7 @@ export function VariationsGrid({ data, context }: { data: VariationsData; contex
       <ul class="pictures">
         {variations.map(({ asin, color, size, swatchImage, imagesCSV, stats }) => (
           <li key={asin}>
-            <a href={addressOf('/explore/product', { domain: String(domainId), asin })}>
+            <a href={addressOf(PRODUCT_PATH, { domain: String(domainId), asin })}>
               <Picture
                 host={context.imageCdnUrl}
                 name={swatchImage ?? imagesCSV?.split(',', 1)[0]}

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { FLUCTUATIONS } from '../../../operations/brand-analytics/keywords.ts';
 import { rankTable } from '../../../operations/brand-analytics/rank.ts';
+import type { FieldRow } from '../../kit/form.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { count, Dash } from '../../kit/words.tsx';
 import { type ExplorePage, type ShowContext, viewOf } from './explore-view.tsx';
@@ -26,44 +27,33 @@ interface RankRow {
 }
 
 /** The filters of the list, which have the names of the parameters. */
-const FILTERS = [
-  'reportDate',
-  'keyword',
-  'rankMin',
-  'rankMax',
-  'fluctuationType',
-  'brand',
-  'category',
-  'clickSumMin',
-  'convSumMin',
-] as const;
+const FILTERS: readonly FieldRow[] = [
+  ['reportDate', 'Week ending on Saturday', { type: 'date' }],
+  ['keyword', 'Words', { maxLength: 200 }],
+  ['rankMin', 'Rank from', { type: 'number', min: 1 }],
+  ['rankMax', 'Rank to', { type: 'number', min: 1 }],
+  [
+    'fluctuationType',
+    'Change',
+    { options: [['', 'Any'], ...FLUCTUATIONS.map((one) => [one, one] as const)] },
+  ],
+  ['brand', 'Brand', { maxLength: 200 }],
+  ['category', 'Category', { maxLength: 200 }],
+  ['clickSumMin', 'Clicks from, %', { type: 'number', min: 0, max: 100 }],
+  ['convSumMin', 'Purchases from, %', { type: 'number', min: 0, max: 100 }],
+];
 
 /** The page of the weekly rank list. */
 export const ranksPage: ExplorePage = {
   path: '/explore/ranks',
   title: 'Weekly ranks',
   lead: 'The search terms of a week by rank. Without a week, the list is that of the latest one.',
-  fields: [
-    COUNTRY_FIELD,
-    ['reportDate', 'Week ending on Saturday', { type: 'date' }],
-    ['keyword', 'Words', { maxLength: 200 }],
-    ['rankMin', 'Rank from', { type: 'number', min: 1 }],
-    ['rankMax', 'Rank to', { type: 'number', min: 1 }],
-    [
-      'fluctuationType',
-      'Change',
-      { options: [['', 'Any'], ...FLUCTUATIONS.map((one) => [one, one] as const)] },
-    ],
-    ['brand', 'Brand', { maxLength: 200 }],
-    ['category', 'Category', { maxLength: 200 }],
-    ['clickSumMin', 'Clicks from, %', { type: 'number', min: 0, max: 100 }],
-    ['convSumMin', 'Purchases from, %', { type: 'number', min: 0, max: 100 }],
-  ],
+  fields: [COUNTRY_FIELD, ...FILTERS],
   intro: 'Choose a site and, if you like, filters.',
   views(values) {
     const { country } = values;
     if (country === undefined) return null;
-    const filters = FILTERS.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
+    const filters = FILTERS.flatMap(([name]) => (values[name] ? [[name, values[name]] as const] : []));
     return [
       viewOf<RanksData>({
         name: 'ranks',

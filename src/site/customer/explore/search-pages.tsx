@@ -4,11 +4,18 @@ import type { Product } from '../../../operations/products/product.ts';
 import { priceFormat, priceOf } from '../../../operations/products/provider-fields.ts';
 import { Facts } from '../../kit/elements.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
-import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { valueText } from '../../kit/time-chart.tsx';
 import { count, counted } from '../../kit/words.tsx';
-import { type ExplorePage, Picture, type ShowContext, SITE_FIELD, siteOf, viewOf } from './explore-view.tsx';
+import {
+  type ExplorePage,
+  Picture,
+  ProductLink,
+  type ShowContext,
+  SITE_FIELD,
+  siteOf,
+  viewOf,
+} from './explore-view.tsx';
 import { AsinList, detailsView, Pager, ProductTable, pageIn, productRow } from './product-lists.tsx';
 
 interface SearchData {
@@ -55,17 +62,19 @@ interface FinderData {
   totalResultCount: number;
 }
 
-/** The filters of the finder that the form has, by field. Prices are in the smallest unit of the currency. */
-const FILTERS: Readonly<Record<string, (value: string, domain: number | string) => Record<string, unknown>>> =
-  {
-    words: (title) => ({ title }),
-    brand: (brand) => ({ brand: [brand] }),
-    priceMin: (value, domain) => ({ current_NEW_gte: smallestUnits(value, domain) }),
-    priceMax: (value, domain) => ({ current_NEW_lte: smallestUnits(value, domain) }),
-    rankMax: (value) => ({ current_SALES_lte: numberOr(value) }),
-    ratingMin: (value) => ({ current_RATING_gte: tenths(value) }),
-    soldMin: (value) => ({ monthlySold_gte: numberOr(value) }),
-  };
+/** Reads the text of a field; a text that is not valid stays as it is, and the API refuses it with a reason. */
+type ReadFilter = (text: string, domain: number | string) => unknown;
+
+/** The filters of the finder that the form has. Prices are in the smallest unit of the currency. */
+const FILTERS: readonly (readonly [field: string, parameter: string, read: ReadFilter])[] = [
+  ['words', 'title', (text) => text],
+  ['brand', 'brand', (text) => [text]],
+  ['priceMin', 'current_NEW_gte', smallestUnits],
+  ['priceMax', 'current_NEW_lte', smallestUnits],
+  ['rankMax', 'current_SALES_lte', numberOr],
+  ['ratingMin', 'current_RATING_gte', tenths],
+  ['soldMin', 'monthlySold_gte', numberOr],
+];
 
 /** The page of the finder's main filters. */
 export const finderPage: ExplorePage = {
@@ -82,14 +91,7 @@ export const finderPage: ExplorePage = {
     ['ratingMin', 'Stars from', { type: 'number', min: 0, max: 5, step: 0.1 }],
     ['soldMin', 'Sold in a month from', { type: 'number', min: 0 }],
   ],
-  fieldOf: {
-    title: 'words',
-    current_NEW_gte: 'priceMin',
-    current_NEW_lte: 'priceMax',
-    current_SALES_lte: 'rankMax',
-    current_RATING_gte: 'ratingMin',
-    monthlySold_gte: 'soldMin',
-  },
+  fieldOf: Object.fromEntries(FILTERS.map(([field, parameter]) => [parameter, field])),
   intro: 'Fill in at least one filter, such as a rank up to 1000.',
   views(values) {
     const selection = selectionOf(values);
@@ -118,12 +120,13 @@ export const finderPage: ExplorePage = {
 };
 
 function selectionOf(values: FormValues): Record<string, unknown> {
-  return Object.assign(
-    {},
-    ...Object.entries(FILTERS).map(([field, filter]) =>
-      values[field] ? filter(values[field], siteOf(values)) : {},
-    ),
-  ) as Record<string, unknown>;
+  const domain = siteOf(values);
+  return Object.fromEntries(
+    FILTERS.flatMap(([field, parameter, read]) => {
+      const text = values[field];
+      return text ? [[parameter, read(text, domain)]] : [];
+    }),
+  );
 }
 
 /** A number, or the text, which the API refuses with a reason. */
@@ -266,13 +269,7 @@ function DealsTable(props: { data: DealsData; type: number; context: ShowContext
   const page = pageIn(dealRows(data, type, context.query.dateRange), context.query);
   const columns: Column<DealRow>[] = [
     ['Picture', ({ image }) => <Picture host={context.imageCdnUrl} name={image} size={56} />],
-    [
-      'Product',
-      ({ asin, title }) => (
-        <a href={addressOf('/explore/product', { domain: String(domainId), asin })}>{title ?? asin}</a>
-      ),
-      'row',
-    ],
+    ['Product', ({ asin, title }) => <ProductLink domain={domainId} asin={asin} title={title} />, 'row'],
     ['Price', ({ price }) => valueText(price, format), 'number'],
     ['Price drop', ({ fall }) => valueText(fall, format), 'number'],
     ['Drop in %', ({ percent }) => (percent === null ? '-' : `${percent} %`), 'number'],

@@ -31,7 +31,6 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /** A call that takes longer is shown as a running job. */
 const WAIT_SECONDS = 3;
 
-/** The request of a view. */
 export function requestOf({ operation: name, parameters }: View): TryRequest {
   const operation = queuedOperation(name);
   if (!operation) throw new Error(`no operation ${name}`);
@@ -100,7 +99,7 @@ export async function makeCall(
 
 declare module 'fastify' {
   interface FastifyInstance {
-    viewBytes: ViewBytes;
+    viewBytes: ReturnType<typeof createViewBytes>;
   }
 }
 
@@ -108,21 +107,16 @@ declare module 'fastify' {
 const KIB_PER_MINUTE = 32 * 1024;
 
 /** Limits how much of its answers the pages of this gateway show an account. */
-interface ViewBytes {
-  /** @throws SoukError TOO_MANY_REQUESTS if the account has reached the limit. */
-  requireLeft(accountId: number): Promise<void>;
-  /** Counts the bytes of an answer before it is parsed. @throws SoukError TOO_MANY_REQUESTS. */
-  take(accountId: number, bytes: number): Promise<void>;
-}
-
-export function createViewBytes(): ViewBytes {
+export function createViewBytes() {
   const limiter = new RateLimiterMemory({ points: KIB_PER_MINUTE, duration: 60 });
   return {
-    async requireLeft(accountId) {
+    /** @throws SoukError TOO_MANY_REQUESTS if the account has reached the limit. */
+    async requireLeft(accountId: number): Promise<void> {
       const counted = await limiter.get(accountId);
       if (counted && counted.consumedPoints > KIB_PER_MINUTE) throw tooMany(counted);
     },
-    async take(accountId, bytes) {
+    /** Counts the bytes of an answer before it is parsed. @throws SoukError TOO_MANY_REQUESTS. */
+    async take(accountId: number, bytes: number): Promise<void> {
       try {
         await limiter.consume(accountId, Math.ceil(bytes / 1024));
       } catch (refusal) {
