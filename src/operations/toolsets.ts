@@ -36,7 +36,6 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'aba_search_keywords',
   'aba_get_word_detail',
   'web_trends_interest_over_time',
-  'web_trends_related_queries',
   'market_get_quota',
   'jobs_get_result',
 ];

@@ -374,8 +374,9 @@ export const QUESTIONS: readonly Question[] = [
       const [{ rising }] = (await http('/api/webtrends/related-queries', { keyword: ['kettle'] })).results;
       return rising.slice(0, 3).map(({ query, value }: Data) => [query, value]);
     },
-    async ask({ call }) {
-      const [{ rising }] = (await call('web_trends_related_queries', { keyword: ['kettle'] })).results;
+    async ask({ find }) {
+      const args = { keyword: ['kettle'] };
+      const [{ rising }] = (await find('related searches', 'web_trends_related_queries', args)).results;
       return recordsOf(rising)
         .slice(0, 3)
         .map(({ query, value }) => [query, value]);

@@ -54,9 +54,9 @@ describe('the default list', () => {
   const list = listedTools(['default'], null).map(withChart);
   const tokens = tokensOf(list);
 
-  test('takes at most 4,000 tokens, and leaves 900 of them for research tools that do not exist yet', () => {
-    const isComplete = DEFAULT_TOOLS.every((name) => TOOLS.has(name));
-    expect(tokens).toBeLessThanOrEqual(isComplete ? 4_000 : 3_100);
+  test('takes at most 4,000 tokens, and leaves 300 of them for each tool that does not exist yet', () => {
+    const missing = DEFAULT_TOOLS.filter((name) => !TOOLS.has(name));
+    expect(tokens).toBeLessThanOrEqual(4_000 - 300 * missing.length);
     expect(tokens).toBeGreaterThan(2_000);
   });
 
