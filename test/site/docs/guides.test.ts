@@ -92,10 +92,13 @@ async function answersOf(client: Client, url: string, data: Record<string, unkno
 
 const OPERATION_PATHS = new Set(QUEUED.flatMap(({ routes }) => routes.map(({ path }) => path)));
 
-/** Returns the names of the lists of an answer that are empty. A list of errors should be. */
+/** Lists that may be empty: a list of errors should be, and products may stay the same in all weeks. */
+const MAYBE_EMPTY = new Set(['errors', 'entrants', 'leavers']);
+
+/** Returns the names of the lists of an answer that are empty, but should not be. */
 function emptyListsIn(data: object): string[] {
   return Object.entries(data).flatMap(([name, value]) => {
-    if (name === 'errors' || typeof value !== 'object' || value === null) return [];
+    if (MAYBE_EMPTY.has(name) || typeof value !== 'object' || value === null) return [];
     if (Array.isArray(value)) return value.length === 0 ? [name] : [];
     return name.endsWith('List') || name === 'deals' ? emptyListsIn(value) : [];
   });
