@@ -92,8 +92,8 @@ async function answersOf(client: Client, url: string, data: Record<string, unkno
 
 const OPERATION_PATHS = new Set(QUEUED.flatMap(({ routes }) => routes.map(({ path }) => path)));
 
-/** Lists that may be empty: a list of errors should be, and products may stay the same in all weeks. */
-const MAYBE_EMPTY = new Set(['errors', 'entrants', 'leavers']);
+/** Lists that may be empty: a list of errors should be, the products of a keyword may stay the same, and a product may have no keyword. */
+const MAYBE_EMPTY = new Set(['errors', 'entrants', 'leavers', 'keywords']);
 
 /** Returns the names of the lists of an answer that are empty, but should not be. */
 function emptyListsIn(data: object): string[] {
