@@ -339,3 +339,54 @@ describe.skipIf(!existsSync(FIXTURES))('real rows (where ../shared/fixtures/bran
     for (let i = 0; i < 60; i += 1) await compare(randomScreen('ca', week));
   });
 });
+
+describe('the first weeks of terms', () => {
+  const isStale = async (week: string) => {
+    const { rows } = await database.query('select screen_is_stale as stale from aba_weeks where site = 8 and week = $1', [week]);
+    return rows[0].stale as boolean;
+  };
+  const newSince = async (week: string, date: string) => {
+    const { rows } = await ask({ country: 'it', week, newSince: date, sort: '-firstSeen' });
+    return rows.map(({ keyword, firstSeen }) => [keyword, firstSeen]);
+  };
+  const loadTerms = (week: string, ...terms: string[]) =>
+    load(database, 'it', csvReport(week, terms.map((term, i) => ({ term, rank: i + 1 }))));
+
+  test('are right in later weeks after an older week was imported, before and after their tables are renewed', async () => {
+    const [oldest, before, week] = ['2026-01-03', '2026-02-21', '2026-03-07'];
+    await loadTerms(week, 'vecchio', 'nuovo');
+    await loadTerms(before, 'altro');
+    expect(await isStale(week)).toBe(false);
+    expect(await newSince(week, week)).toHaveLength(2);
+
+    const result = await loadTerms(oldest, 'vecchio');
+    // Nothing is compared with a week that is nine weeks older.
+    expect(result.recomputed).toEqual([]);
+    expect([await isStale(week), await isStale(oldest)]).toEqual([true, false]);
+    const right = [['nuovo', week]];
+    expect(await newSince(week, week)).toEqual(right);
+    expect(await newSince(week, oldest)).toEqual([...right, ['vecchio', oldest]]);
+
+    while (await renewStaleScreen(database));
+    expect([await isStale(before), await isStale(week)]).toEqual([false, false]);
+    expect(await newSince(week, week)).toEqual(right);
+    expect(await newSince(week, oldest)).toEqual([...right, ['vecchio', oldest]]);
+  });
+
+  test('and changes since twelve weeks are right in the week that is compared with an older one', async () => {
+    const [older, week] = ['2026-03-28', '2026-06-20'];
+    await loadTerms(week, 'uno', 'due', 'tre');
+    const changes = async () => {
+      const { rows } = await ask({ country: 'it', week });
+      return rows.map(({ change12 }) => change12);
+    };
+    expect(await changes()).toEqual([null, null, null]);
+    expect((await loadTerms(older, 'tre', 'due')).recomputed).toEqual([week]);
+    expect(await isStale(week)).toBe(false);
+    expect(await changes()).toEqual([null, 0, -2]);
+    expect(await newSince(week, week)).toEqual([['uno', week]]);
+    await dropWeek(database, 'it', older);
+    expect(await changes()).toEqual([null, null, null]);
+    expect((await ask({ country: 'it', week, change12: { min: -5 } })).total).toBe(0);
+  });
+});
