@@ -59,7 +59,11 @@ function perTerm(after: Record<string, number>, before: Record<string, number>, 
 }
 
 /** Writes reports of `us` to a folder. */
-export async function generateReports(folder: string, terms: number, weeks: readonly string[]): Promise<void> {
+export async function generateReports(
+  folder: string,
+  terms: number,
+  weeks: readonly string[],
+): Promise<void> {
   const program = programArguments('demo/reports/main.ts');
   const wanted = weeks.map((week) => `us:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...wanted], {

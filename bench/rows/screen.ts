@@ -15,7 +15,8 @@ const COMPARED_TERMS = Math.round(TERMS / 5);
 const LIMIT_MS = 300;
 const WARM_UP_CALLS = 50;
 
-const WORDS = 'tent,dog bed,shampoo,usb,charger,pillow,yoga mat,gift,wooden,for,cats,kite,lam,ing,red,bag'.split(',');
+const WORDS =
+  'tent,dog bed,shampoo,usb,charger,pillow,yoga mat,gift,wooden,for,cats,kite,lam,ing,red,bag'.split(',');
 const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Unknown'];
 
 /**
@@ -35,7 +36,9 @@ export async function screenRows(services: Services): Promise<Row[]> {
       await generateReports(folder, terms, [week]);
       const startedAt = performance.now();
       await load(services, join(folder, `us-${week}.csv`));
-      console.log(`${week}: ${terms} terms imported in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+      console.log(
+        `${week}: ${terms} terms imported in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+      );
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -81,7 +84,12 @@ const KINDS: Record<string, (n: number) => Record<string, unknown>> = {
   'any combination of filters': randomScreen(1),
   'any combination of filters, again': randomScreen(2),
   'no filter, any order': (n) => ({ sort: SCREEN_SORTS[n % SCREEN_SORTS.length], limit: 900 + n }),
-  'few matches': (n) => ({ change4: { min: 1 + n * 1_000 }, clickShare: { min: 40 }, sort: '-change4', limit: 1000 }),
+  'few matches': (n) => ({
+    change4: { min: 1 + n * 1_000 },
+    clickShare: { min: 40 },
+    sort: '-change4',
+    limit: 1000,
+  }),
   'many words': (n) => ({
     words: ['e'].concat('abcdefgh'[n % 8] ?? '').map((letter) => `${letter}r`),
     notWords: Array.from({ length: 10 }, (_, i) => `${WORDS[(n + i) % WORDS.length]}`.split(' ')[0]),

@@ -1,6 +1,16 @@
-import { piecesOfKeyword, REPORT_SITES, type ReportSite, stemPatterns } from '../operations/brand-analytics/keywords.ts';
+import {
+  piecesOfKeyword,
+  REPORT_SITES,
+  type ReportSite,
+  stemPatterns,
+} from '../operations/brand-analytics/keywords.ts';
 import type { Range } from '../operations/params/range.ts';
-import { type ScreenPosition, type ScreenSort, type SortKey, sortOf } from '../operations/research/screen-cursor.ts';
+import {
+  type ScreenPosition,
+  type ScreenSort,
+  type SortKey,
+  sortOf,
+} from '../operations/research/screen-cursor.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import type { Products } from './rank-row.ts';
 import { knownWords, SHORTEST_PART, spellingsOf } from './rank-walk.ts';

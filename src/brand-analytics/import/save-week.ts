@@ -180,7 +180,11 @@ async function buildWeek(
     await fillWeek(client, table, staged, find);
     onFilled();
     await indexWeek(client, table);
-    const screen = await createScreen(client, { site, week, ranks: table.name, wording: STAGED_WORDING }, find);
+    const screen = await createScreen(
+      client,
+      { site, week, ranks: table.name, wording: STAGED_WORDING },
+      find,
+    );
     return { table, screen, dictionary };
   };
   // Later plans depend on these statistics.

@@ -1,4 +1,9 @@
-import { normaliseTerm, type ReportSite, tokensOf, wordingOf } from '../../operations/brand-analytics/keywords.ts';
+import {
+  normaliseTerm,
+  type ReportSite,
+  tokensOf,
+  wordingOf,
+} from '../../operations/brand-analytics/keywords.ts';
 import { addSumTags } from '../row-tags.ts';
 import { BinaryRows } from './copy.ts';
 import { type AskNames, type Names, openNames } from './dictionary.ts';

@@ -62,7 +62,9 @@ function resolve(given: Group, rule: RangeRule): Range | undefined | Fault {
   const { [name]: both, ...single } = given;
   if (both === undefined && Object.keys(single).length === 0) return undefined;
   if (both !== undefined && !isRecord(both))
-    return new Fault(`${got('must be an object with min and max', both)}; in a query, send ${name}Min and ${name}Max`);
+    return new Fault(
+      `${got('must be an object with min and max', both)}; in a query, send ${name}Min and ${name}Max`,
+    );
   const unknown = Object.keys(both ?? {}).find((key) => key !== 'min' && key !== 'max');
   if (unknown !== undefined) return new Fault(got('must have min, max or both', unknown));
   const found: Range = {};
@@ -87,11 +89,16 @@ function numberOf(value: unknown, { min, max, decimals = false }: RangeRule): nu
   if (Array.isArray(value)) return new Fault(`was given more than once; it ${wanted}`);
   const number = decimals ? fromDecimal(value) : fromDigits(value);
   const fits =
-    typeof number === 'number' && (decimals || Number.isSafeInteger(number)) && number >= min && number <= max;
+    typeof number === 'number' &&
+    (decimals || Number.isSafeInteger(number)) &&
+    number >= min &&
+    number <= max;
   // -0 is 0: both are the same request.
   return fits ? number + 0 : new Fault(got(wanted, value));
 }
 
 function fromDecimal(value: unknown): unknown {
-  return typeof value === 'string' && /^\s*[+-]?\d{1,16}(?:\.\d{1,16})?\s*$/.test(value) ? Number(value) : value;
+  return typeof value === 'string' && /^\s*[+-]?\d{1,16}(?:\.\d{1,16})?\s*$/.test(value)
+    ? Number(value)
+    : value;
 }

@@ -59,7 +59,7 @@ export function positionOf(cursor: string): ScreenPosition | null {
   const position: ScreenPosition = {
     week,
     sort: known,
-    value: valueOf(value, sortOf(known).key),
+    value: keyValueOf(value, sortOf(known).key),
     rank: Number(rank),
     wordId: Number(wordId),
   };
@@ -70,7 +70,7 @@ export function positionOf(cursor: string): ScreenPosition | null {
   return isRight && fits(position) ? position : null;
 }
 
-function valueOf(text: string, key: SortKey): number | string | null {
+function keyValueOf(text: string, key: SortKey): number | string | null {
   if (text === '') return null;
   return key === 'firstSeen' ? text : Number(text);
 }

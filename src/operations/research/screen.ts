@@ -30,7 +30,13 @@ const changes = (name: string, weeks: string) =>
   });
 
 const share = (name: string, of: string) =>
-  range({ name, min: 0, max: 100, decimals: true, of: `Sum of the ${of} shares of the three products, in percent` });
+  range({
+    name,
+    min: 0,
+    max: 100,
+    decimals: true,
+    of: `Sum of the ${of} shares of the three products, in percent`,
+  });
 
 function terms(description: string) {
   return list(
@@ -48,7 +54,8 @@ function terms(description: string) {
 
 function parseWords(item: string): string | Fault {
   if (item.length > LONGEST_ITEM) return new Fault(`must be at most ${LONGEST_ITEM} characters`);
-  if (!PRINTABLE.test(item)) return new Fault('must not contain control characters, or bytes that are not UTF-8');
+  if (!PRINTABLE.test(item))
+    return new Fault('must not contain control characters, or bytes that are not UTF-8');
   const wanted = normaliseTerm(item);
   return wordsIn([wanted]) > 0 ? wanted : new Fault('must have a letter or a digit');
 }
@@ -60,7 +67,9 @@ function wordsIn(items: readonly string[]): number {
 
 const shape = {
   country: reportSite().describe('Site code'),
-  week: date().optional().describe('Saturday of a loaded week; default: the latest, or the one of the cursor'),
+  week: date()
+    .optional()
+    .describe('Saturday of a loaded week; default: the latest, or the one of the cursor'),
   rank: range({ name: 'rank', min: 1, max: LARGEST_RANK, of: 'Rank in the week' }),
   change4: changes('change4', 'four'),
   change12: changes('change12', 'twelve'),
@@ -74,7 +83,9 @@ const shape = {
     .optional()
     .meta({ description: 'One of the three most-clicked brands; ignores case', examples: ['Lumio'] }),
   newSince: date().optional().describe('Only terms that were first seen in the week of this day, or later'),
-  sort: oneOf(SCREEN_SORTS).default('rank').describe('Order of the rows, descending with a minus; ties by rank'),
+  sort: oneOf(SCREEN_SORTS)
+    .default('rank')
+    .describe('Order of the rows, descending with a minus; ties by rank'),
   limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows'),
   cursor: z
     .string()
@@ -140,7 +151,10 @@ const row = z
     rank: z.int(),
     change4: z.int().nullable().describe('Places gained since four weeks before; null if unknown'),
     change12: z.int().nullable().describe('Places gained since twelve weeks before; null if unknown'),
-    clickShare: z.number().nullable().describe('Sum of the three products, in percent; null if all are blank'),
+    clickShare: z
+      .number()
+      .nullable()
+      .describe('Sum of the three products, in percent; null if all are blank'),
     conversionShare: z
       .number()
       .nullable()

@@ -20,7 +20,14 @@ const terms: TestTerm[] = Array.from({ length: TERMS }, (_, i) => ({
 }));
 
 test.beforeAll(async ({ souk }) => {
-  await load(souk.database, 'us', csvReport(FOUR_BEFORE, terms.slice(100).map((term, i) => ({ ...term, rank: i + 1 }))));
+  await load(
+    souk.database,
+    'us',
+    csvReport(
+      FOUR_BEFORE,
+      terms.slice(100).map((term, i) => ({ ...term, rank: i + 1 })),
+    ),
+  );
   await load(souk.database, 'us', csvReport(WEEK, terms));
   await souk.database.query(
     `insert into product_labels (site, asin, provider, brand, learned_at)
@@ -32,8 +39,13 @@ test.beforeAll(async ({ souk }) => {
 const SCREEN = '/api/research/screen';
 const get = (client: Client, query: string) => client.get(`${SCREEN}?country=us${query && `&${query}`}`);
 
-test('returns the same for a query as for a body, with changes, sums, products and their sources', async ({ client }) => {
-  const query = await get(client, 'rankMin=101&rankMax=110&words=lam&clickShareMin=11.5&sort=-clickShare&limit=1');
+test('returns the same for a query as for a body, with changes, sums, products and their sources', async ({
+  client,
+}) => {
+  const query = await get(
+    client,
+    'rankMin=101&rankMax=110&words=lam&clickShareMin=11.5&sort=-clickShare&limit=1',
+  );
   expect(query.status).toBe(200);
   expect(query.json.data).toMatchObject({
     country: 'us',
@@ -56,7 +68,11 @@ test('returns the same for a query as for a body, with changes, sums, products a
     total: 2,
     figures: {
       change4: { source: 'reports', date: WEEK, formula: expect.stringContaining(FOUR_BEFORE) },
-      change12: { source: 'reports', date: WEEK, formula: 'null, because the week of 2026-01-17 is not loaded' },
+      change12: {
+        source: 'reports',
+        date: WEEK,
+        formula: 'null, because the week of 2026-01-17 is not loaded',
+      },
       'top.brand': { source: 'products' },
     },
   });
@@ -73,7 +89,9 @@ test('returns the same for a query as for a body, with changes, sums, products a
   expect(posted.json.data.rows).toEqual(query.json.data.rows);
 });
 
-test('charges one unit for each hundred rows that it returns, and reserves those of limit', async ({ client }) => {
+test('charges one unit for each hundred rows that it returns, and reserves those of limit', async ({
+  client,
+}) => {
   const quote = await client.get(`${SCREEN}?country=us&limit=1000&dryRun=1`);
   expect(quote.json.data).toMatchObject({ units: 10 });
   expect(await unitsUsed(client)).toBe(0);
@@ -126,7 +144,10 @@ test.for<[query: string, problem: string]>([
   ['clickShareMax=100.5', 'clickShare: max must be a number from 0 to 100, got "100.5"'],
   ['change4Min=x', 'change4: min must be an integer'],
   ['words=%3F%3F', 'words: item 1 must have a letter or a digit'],
-  ['notWords=a%20b%20c%20d%20e%20f%20g%20h%20i%20j%20k', 'notWords: must have at most 10 words in all, got 11'],
+  [
+    'notWords=a%20b%20c%20d%20e%20f%20g%20h%20i%20j%20k',
+    'notWords: must have at most 10 words in all, got 11',
+  ],
   ['week=2026-04-04', `week: must be a loaded week, got 2026-04-04; nearest: ${WEEK}`],
   ['sort=clicks', 'sort: must be one of rank, -rank'],
   ['limit=1001', 'limit: must be an integer from 1 to 1000'],
@@ -139,7 +160,10 @@ test.for<[query: string, problem: string]>([
   [`cursor=${written(row)}&sort=-rank`, 'cursor: is of the sort rank, not -rank'],
   [`cursor=${written(row)}&week=${FOUR_BEFORE}`, `cursor: is of the week ${WEEK}, not ${FOUR_BEFORE}`],
   [`cursor=${written({ ...row, week: '2020-01-04' })}`, 'cursor: must be a loaded week, got 2020-01-04'],
-  [`cursor=${written({ ...row, sort: 'firstSeen', value: '0000-01-01' })}&sort=firstSeen`, 'cursor: must be the'],
+  [
+    `cursor=${written({ ...row, sort: 'firstSeen', value: '0000-01-01' })}&sort=firstSeen`,
+    'cursor: must be the',
+  ],
   [`cursor=${written({ ...row, sort: 'change4', value: -2147483648 })}&sort=change4`, 'cursor: must be the'],
 ])('refuses %s and charges nothing', async ([query, problem], { client }) => {
   const { status, json } = await get(client, query);
@@ -179,7 +203,7 @@ test('a week of an earlier version is refused by name, and can be screened once 
   const week = '2026-02-28';
   await load(souk.database, 'us', csvReport(week, terms.slice(0, 5)));
   const { rows } = await souk.database.query(
-    "update aba_weeks set screen_id = null where week = $1 returning (select w.screen_id from aba_weeks w where w.week = $1) as id",
+    'update aba_weeks set screen_id = null where week = $1 returning (select w.screen_id from aba_weeks w where w.week = $1) as id',
     [week],
   );
   await souk.database.query(`drop table aba_screens_us_${rows[0].id}`);
@@ -203,6 +227,8 @@ test('returns a table of its rows as CSV', async ({ client }) => {
   const { text } = await get(client, `week=${WEEK}&rankMax=1&format=csv`);
   expect(text.trim().split('\n')).toEqual([
     'country,week,wordId,keyword,rank,change4,change12,clickShare,conversionShare,firstSeen,asin1,asin2,asin3',
-    expect.stringMatching(new RegExp(`^us,${WEEK},\\d+,desk lamp 0,1,,,1.5,0.25,2026-02-28,B0SCREEN00,B0SECOND00,$`)),
+    expect.stringMatching(
+      new RegExp(`^us,${WEEK},\\d+,desk lamp 0,1,,,1.5,0.25,2026-02-28,B0SCREEN00,B0SECOND00,$`),
+    ),
   ]);
 });

@@ -45,7 +45,8 @@ async function described(
   { country: site }: ScreenInput,
   terms: readonly ScreenedTerm[],
 ): Promise<{ rows: object[]; brandsLearned: Date | null }> {
-  const productsOf = ({ asin1, asin2, asin3 }: ScreenedTerm) => [asin1, asin2, asin3].filter((asin) => asin > 0);
+  const productsOf = ({ asin1, asin2, asin3 }: ScreenedTerm) =>
+    [asin1, asin2, asin3].filter((asin) => asin > 0);
   const numbers = [...new Set(terms.flatMap(productsOf))];
   const [titles, brands] = await Promise.all([
     titlesByAsin(database, site, numbers.map(asinOfNumber)),
@@ -98,7 +99,8 @@ function screenFigures(
     'top.brand': {
       source: 'products',
       date: brandsLearned?.toISOString().slice(0, 10) ?? null,
-      formula: 'brand when the product was last looked up in this service; the date is that of the oldest of them',
+      formula:
+        'brand when the product was last looked up in this service; the date is that of the oldest of them',
     },
   };
 }
