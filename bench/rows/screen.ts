@@ -91,7 +91,7 @@ const KINDS: Record<string, (n: number) => Record<string, unknown>> = {
     limit: 1000,
   }),
   'many words': (n) => ({
-    words: ['e'].concat('abcdefgh'[n % 8] ?? '').map((letter) => `${letter}r`),
+    words: [['ing', 'le', 'red', 'port'][n % 4]],
     notWords: Array.from({ length: 10 }, (_, i) => `${WORDS[(n + i) % WORDS.length]}`.split(' ')[0]),
     limit: 100 + n,
   }),

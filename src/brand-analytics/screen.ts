@@ -1,8 +1,10 @@
 import {
+  formsOf,
   piecesOfKeyword,
   REPORT_SITES,
   type ReportSite,
-  stemPatterns,
+  tokensOfUnbroken,
+  wordToken,
 } from '../operations/brand-analytics/keywords.ts';
 import type { Range } from '../operations/params/range.ts';
 import {
@@ -14,7 +16,7 @@ import {
 import type { Queryable } from '../platform/db/pool.ts';
 import type { Products } from './rank-row.ts';
 import { knownWords, SHORTEST_PART, spellingsOf } from './rank-walk.ts';
-import { UNKNOWN_CHANGE } from './screen-columns.ts';
+import { bitsOf, UNKNOWN_CHANGE } from './screen-columns.ts';
 import type { LoadedWeek, WeekScreen } from './weeks.ts';
 
 export interface ScreenFilter {
@@ -202,16 +204,28 @@ async function wordCondition(
   value: (one: unknown) => string,
 ): Promise<string> {
   const { words, unbroken } = piecesOfKeyword(item);
-  const all = unbroken.map((text) => [`%${text}%`]);
+  const all = unbroken.map((text) => withToken(tokensOfUnbroken(text)[0], [text], value));
   for (const word of words) {
-    const isPart = inside && word.length >= SHORTEST_PART;
     const forms = await knownWords(database, site, word, false);
-    const whole = [...stemPatterns(word, site), ...forms.map((form) => `% ${form} %`)];
-    all.push(isPart ? [`%${word}%`, ...whole.filter((one) => !one.includes(word))] : [...new Set(whole)]);
+    const own = withToken(wordToken(word, site), formsOf(word, site), value);
+    const others = forms.map((form) => withToken(wordToken(form, site), formsOf(form, site), value));
+    const isPart = inside && word.length >= SHORTEST_PART;
+    const part = isPart ? [`strpos(r.words, ${value(word)}) > 0`] : [];
+    all.push([...part, own, ...others].join(' or '));
   }
-  return all
-    .map((patterns) => `(${patterns.map((pattern) => `r.words like ${value(pattern)}`).join(' or ')})`)
-    .join(' and ');
+  return all.map((one) => `(${one})`).join(' and ');
+}
+
+/** Returns whether a term has one of some texts. Only a term with the bits of their token can have them. */
+function withToken(
+  token: number | undefined,
+  texts: readonly string[],
+  value: (one: unknown) => string,
+): string {
+  const has = texts.map((text) => `strpos(r.words, ${value(text)}) > 0`).join(' or ');
+  if (token === undefined) return `(${has})`;
+  const { column, mask } = bitsOf(token);
+  return `(r.bits${column + 1} & ${mask} = ${mask} and (${has}))`;
 }
 
 async function count(

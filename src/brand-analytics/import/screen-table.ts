@@ -16,13 +16,13 @@ export interface ScreenTable {
 
 const quoted = (name: string) => pg.escapeIdentifier(name);
 
-/** The wording and first week of each term of a staged report, as SQL: term_id, first_seen, words. */
+/** The wording and first week of each term of a staged report, as SQL: term_id, first_seen, words, bits1, bits2. */
 export const STAGED_WORDING =
-  'select i.term_id, i.first_seen, s.words from aba_staged_ids i join aba_staging s on s.at = i.at';
+  'select i.term_id, i.first_seen, s.words, s.bits1, s.bits2 from aba_staged_ids i join aba_staging s on s.at = i.at';
 
 /** The same of a week that has a table. @param dictionary the table of terms, with the right first weeks. */
 export function presentWording(screen: string, dictionary: string): string {
-  return `select p.term_id, d.first_seen, p.words from ${quoted(screen)} p join ${quoted(dictionary)} d on d.id = p.term_id`;
+  return `select p.term_id, d.first_seen, p.words, p.bits1, p.bits2 from ${quoted(screen)} p join ${quoted(dictionary)} d on d.id = p.term_id`;
 }
 
 /**
@@ -47,9 +47,9 @@ export async function createScreen(
     check (site is not null and site = ${domain} and week is not null and week = ${date}))`);
   await client.query(
     `insert into ${quoted(name)} (rank, term_id, change4, change12, first_seen, click_sum, conv_sum,
-        brand1, brand2, brand3, week, site, words)
+        brand1, brand2, brand3, week, site, bits1, bits2, words)
       select r.rank, r.term_id, ${changeSql(first && 'f')}, ${changeSql(second && 's')}, w.first_seen,
-        ${sumSql('click')}, ${sumSql('conv')}, r.tags[1], r.tags[2], r.tags[3], ${date}, ${domain}, w.words
+        ${sumSql('click')}, ${sumSql('conv')}, r.tags[1], r.tags[2], r.tags[3], ${date}, ${domain}, w.bits1, w.bits2, w.words
       from ${quoted(ranks)} r join (${wording}) w on w.term_id = r.term_id
       ${first ? `left join ${quoted(first)} f on f.term_id = r.term_id` : ''}
       ${second ? `left join ${quoted(second)} s on s.term_id = r.term_id` : ''}`,

@@ -17,6 +17,9 @@ create table aba_screens (
   brand3 integer not null,
   week date not null,
   site smallint not null,
+  -- Two bits for each token of the term, in one of these. A row without the bits of a token does not have its word.
+  bits1 integer not null,
+  bits2 integer not null,
   -- The words of the term, each between blanks, then in capitals the English stems that differ from their words.
   words text collate "C" not null
 ) partition by list (site);

@@ -135,14 +135,14 @@ export function wordingOf(term: string, site: ReportSite): string {
   return words + forms;
 }
 
-/** Returns patterns of SQL's `like`: a wording matches one of them if it has the word, or one with the same English stem. */
-export function stemPatterns(word: string, site: ReportSite): string[] {
-  if (!ENGLISH_SITES.has(site)) return [`% ${word} %`];
+/** Returns texts, one of which is in the wording of every term that has the word, or a word with the same English stem. */
+export function formsOf(word: string, site: ReportSite): string[] {
+  if (!ENGLISH_SITES.has(site)) return [` ${word} `];
   const stem = stemOf(word, site);
-  const patterns = [`% ${inCapitals(stem)} %`];
+  const forms = [` ${inCapitals(stem)} `];
   // A word that is equal to the stem may have another stem itself.
-  if (stemOf(stem, site) === stem) patterns.push(`% ${stem} %`);
-  return patterns;
+  if (stemOf(stem, site) === stem) forms.push(` ${stem} `);
+  return forms;
 }
 
 /** ASCII only, because other letters have no capitals that are theirs alone. */
