@@ -34,6 +34,7 @@ export const OPERATION_NAMES = [
   'research.keyword',
   'research.product',
   'research.compare',
+  'research.screen',
 ] as const;
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
@@ -153,6 +154,8 @@ export interface Methods {
     product: Call<Schemas['ResearchProductParams'] & Schemas['Site'], Schemas['ResearchProductData']>;
     /** Compares price, sales rank, offers and rating of 2 to 10 products day by day. Units: 1 per ASIN. */
     compare: Call<Schemas['ResearchCompareParams'] & Schemas['Site'], Schemas['ResearchCompareData']>;
+    /** Screens the search terms of a week by rank, change, shares, words, brand and first week. Units: 1 per 100 rows returned, at least 1; reserved for limit. */
+    screen: List<[], Schemas['ResearchScreenParams'], Schemas['ResearchScreenData'], Schemas['ResearchScreenData']['screen'][number]>;
   };
   account: {
     /** Returns the account's quota and the wallet of the next call. Free. */
@@ -245,7 +248,7 @@ export interface Methods {
     ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
   };
   keys: {
-    /** Lists the API keys and connections of the account, newest first. */
+    /** Lists the API keys of the account, newest first. */
     list: Plain<Schemas['ApiKeys']>;
     /** Creates an API key, and returns it this once. */
     create: FreeWithoutParams<Schemas['KeysCreateParams'], Schemas['NewApiKey']>;
@@ -253,7 +256,7 @@ export interface Methods {
     get: OfId<Schemas['ApiKey']>;
     /** Updates the given settings of an API key. */
     update: OfIdWith<Schemas['KeysUpdateParams'], Schemas['ApiKey']>;
-    /** Revokes an API key or a connection. */
+    /** Revokes an API key. */
     revoke: OfId<Schemas['ApiKey']>;
   };
   audit: {
@@ -292,6 +295,7 @@ export interface OperationData {
   'research.keyword': Schemas['ResearchKeywordData'];
   'research.product': Schemas['ResearchProductData'];
   'research.compare': Schemas['ResearchCompareData'];
+  'research.screen': Schemas['ResearchScreenData'];
 }
 
 /** How a method is called; `takes` says whether it has parameters, `entries` is the field with the entries of a list. */
@@ -326,6 +330,7 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'research.keyword': ['POST', '/api/research/keyword', 75, 'charged', 'params'],
   'research.product': ['POST', '/api/research/product', 75, 'charged', 'params'],
   'research.compare': ['POST', '/api/research/compare', 75, 'charged', 'params'],
+  'research.screen': ['POST', '/api/research/screen', 45, 'charged', 'params', 'screen'],
   'account.quota': ['GET', '/api/quota', 30, 'always', 'params'],
   'market.chartUrl': ['GET', '/api/market/charturl', 30, 'always', 'params'],
   'retail.imageUrl': ['GET', '/api/retail/imageurl', 30, 'always', 'params'],
