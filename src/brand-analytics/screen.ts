@@ -69,17 +69,14 @@ interface Screened {
 }
 
 /**
- * Finds the terms of a week that match a filter, and counts them. Both read the narrow table of the week, in PostgreSQL's parallel
- * scans, whatever the filter is; see docs/decisions/a-screen-reads-a-narrow-table.md.
+ * Finds the terms of a week that match a filter, and counts them, by scans of the narrow table of the week that PostgreSQL runs in
+ * parallel; see docs/decisions/a-screen-reads-a-narrow-table.md.
  */
 export async function screenWeek(database: Queryable, week: LoadedWeek, screen: Screen): Promise<Screened> {
   const table = tableOf(week, screen);
   const conditions = await conditionsOf(database, week.site, table, screen);
   if (!conditions) return { terms: [], total: 0, last: null };
-  const [total, found] = await Promise.all([
-    count(database, week, table, conditions),
-    findPage(database, table, conditions, screen),
-  ]);
+  const { total, found } = await read(database, week, table, conditions, screen);
   const page = found.slice(0, screen.limit);
   const terms = await completed(database, week, page);
   const last = found.length > page.length ? terms.at(-1) : undefined;
@@ -228,48 +225,64 @@ function withToken(
   return `(r.bits${column + 1} & ${mask} = ${mask} and (${has}))`;
 }
 
-async function count(
-  database: Queryable,
-  { terms }: LoadedWeek,
-  { from }: ScreenedTable,
-  { sql, values }: Conditions,
-): Promise<number> {
-  if (sql === '') return terms;
-  const { rows } = await database.query<{ total: number }>(
-    `select count(*)::integer as total from ${from} ${sql}`,
-    [...values],
-  );
-  return rows[0]?.total ?? 0;
-}
-
 type FoundTerm = Pick<ScreenedTerm, 'id' | 'rank' | 'change4' | 'change12' | 'clicks' | 'conversions'>;
 
-/** Returns the rows of a page, and one more if there are more. */
-async function findPage(
+/** Counts the matching rows, and returns those of a page, and one more if there are more. */
+async function read(
   database: Queryable,
+  { terms }: LoadedWeek,
   { from, columns }: ScreenedTable,
-  conditions: Conditions,
-  { sort, limit, after }: Screen,
-): Promise<FoundTerm[]> {
+  { sql, values }: Conditions,
+  screen: Screen,
+): Promise<{ total: number; found: FoundTerm[] }> {
+  const all = [...values];
+  const matching = `select r.term_id as id, r.rank, ${columns.change4} as change4, ${columns.change12} as change12,
+      ${columns.clickShare} as clicks, ${columns.conversionShare} as conversions, ${columns.firstSeen} as first_seen
+    from ${from} ${sql}`;
+  const page = pageSql(screen, (one) => `$${all.push(one)}`);
+  if (screen.filter.words?.length) {
+    // Words take most of the time and match few terms, so these are kept, and counted where they are.
+    const { rows } = await database.query<FoundTerm & { total: number }>(
+      `with r as materialized (${matching})
+        select c.total, p.* from (select count(*)::integer as total from r) c
+        left join lateral (select * from r ${page}) p on true`,
+      all,
+    );
+    return { total: rows[0]?.total ?? 0, found: rows.filter(({ id }) => id !== null) };
+  }
+  const [counted, found] = await Promise.all([
+    sql === ''
+      ? null
+      : database.query<{ total: number }>(`select count(*)::integer as total from ${from} ${sql}`, [
+          ...values,
+        ]),
+    database.query<FoundTerm>(`select * from (${matching}) r ${page}`, all),
+  ]);
+  return { total: counted ? (counted.rows[0]?.total ?? 0) : terms, found: found.rows };
+}
+
+/** The columns of matching rows by which they are sorted. */
+const SORTED_BY: Record<SortKey, string> = {
+  rank: 'r.rank',
+  change4: 'r.change4',
+  change12: 'r.change12',
+  clickShare: 'r.clicks',
+  conversionShare: 'r.conversions',
+  firstSeen: 'r.first_seen',
+};
+
+/** The conditions, order and limit of a page of matching rows, as SQL. */
+function pageSql({ sort, limit, after }: Screen, value: (one: unknown) => string): string {
   const { key, descending } = sortOf(sort);
-  const column = columns[key];
-  const values = [...conditions.values];
-  const value = (one: unknown) => `$${values.push(one)}`;
-  const start = after ? `${conditions.sql ? 'and' : 'where'} ${startSql(column, after, value)}` : '';
-  const { rows } = await database.query<FoundTerm>(
-    `select r.term_id as id, r.rank, ${columns.change4} as change4, ${columns.change12} as change12,
-        ${columns.clickShare} as clicks, ${columns.conversionShare} as conversions
-      from ${from} ${conditions.sql} ${start}
-      order by ${column} ${descending ? 'desc' : 'asc'} nulls last, r.rank, r.term_id limit ${limit + 1}`,
-    values,
-  );
-  return rows;
+  const column = SORTED_BY[key];
+  return `${after ? `where ${startSql(column, after, value)}` : ''}
+    order by ${column} ${descending ? 'desc' : 'asc'} nulls last, r.rank, r.id limit ${limit + 1}`;
 }
 
 /** The condition of the rows after a position, as SQL. Unknown values come last in both directions. */
 function startSql(column: string, after: ScreenPosition, value: (one: unknown) => string): string {
   const { key, descending } = sortOf(after.sort);
-  const behind = `(r.rank, r.term_id) > (${value(after.rank)}::integer, ${value(after.wordId)}::integer)`;
+  const behind = `(r.rank, r.id) > (${value(after.rank)}::integer, ${value(after.wordId)}::integer)`;
   if (after.value === null) return `(${column} is null and ${behind})`;
   const position = `${value(after.value)}::${key === 'firstSeen' ? 'date' : 'integer'}`;
   const beyond = `${column} ${descending ? '<' : '>'} ${position}`;
