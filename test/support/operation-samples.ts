@@ -87,8 +87,6 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
     {
       country: 'us',
       week: KEYWORD_WEEK,
-      rank: { max: 10 },
-      clickShare: { min: 1.5, max: 99 },
       words: ['lam'],
       notWords: ['garden'],
       brand: 'lumio',
