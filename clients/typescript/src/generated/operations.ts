@@ -155,7 +155,7 @@ export interface Methods {
     /** Compares price, sales rank, offers and rating of 2 to 10 products day by day. Units: 1 per ASIN. */
     compare: Call<Schemas['ResearchCompareParams'] & Schemas['Site'], Schemas['ResearchCompareData']>;
     /** Screens the search terms of a week by rank, change, shares, words, brand and first week. Units: 1 per 100 rows returned, at least 1; reserved for limit. */
-    screen: List<[], Schemas['ResearchScreenParams'], Schemas['ResearchScreenData'], Schemas['ResearchScreenData']['screen'][number]>;
+    screen: List<[], Schemas['ResearchScreenParams'], Schemas['ResearchScreenData'], Schemas['ResearchScreenData']['rows'][number]>;
   };
   account: {
     /** Returns the account's quota and the wallet of the next call. Free. */
@@ -248,7 +248,7 @@ export interface Methods {
     ledger: List<[], Schemas['BillingLedgerParams'], Schemas['LedgerPage'], Schemas['LedgerPage']['ledger'][number]>;
   };
   keys: {
-    /** Lists the API keys of the account, newest first. */
+    /** Lists the API keys and connections of the account, newest first. */
     list: Plain<Schemas['ApiKeys']>;
     /** Creates an API key, and returns it this once. */
     create: FreeWithoutParams<Schemas['KeysCreateParams'], Schemas['NewApiKey']>;
@@ -256,7 +256,7 @@ export interface Methods {
     get: OfId<Schemas['ApiKey']>;
     /** Updates the given settings of an API key. */
     update: OfIdWith<Schemas['KeysUpdateParams'], Schemas['ApiKey']>;
-    /** Revokes an API key. */
+    /** Revokes an API key or a connection. */
     revoke: OfId<Schemas['ApiKey']>;
   };
   audit: {
@@ -330,7 +330,7 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'research.keyword': ['POST', '/api/research/keyword', 75, 'charged', 'params'],
   'research.product': ['POST', '/api/research/product', 75, 'charged', 'params'],
   'research.compare': ['POST', '/api/research/compare', 75, 'charged', 'params'],
-  'research.screen': ['POST', '/api/research/screen', 45, 'charged', 'params', 'screen'],
+  'research.screen': ['POST', '/api/research/screen', 45, 'charged', 'params', 'rows'],
   'account.quota': ['GET', '/api/quota', 30, 'always', 'params'],
   'market.chartUrl': ['GET', '/api/market/charturl', 30, 'always', 'params'],
   'retail.imageUrl': ['GET', '/api/retail/imageurl', 30, 'always', 'params'],
