@@ -38,7 +38,7 @@ type Site = 'uk' | 'de' | 'jp' | 'ca';
 
 const WORDS: Record<Site, string[]> = {
   uk: (
-    "lamp lamps lampshade desk desks women womens women's shoe shoes shoed running run runner file filing files t-shirt tv usb " +
+    "lampshade desks desk lamp lamps women womens women's shoe shoes shoed running run runner file filing files t-shirt tv usb " +
     'agreed agree 2024 4k kids men universities univers café 手机壳 壳 o’brien garden gardening xx_yy 100% ability'
   ).split(' '),
   de: 'lampe lampen schreibtischlampe haus häuser am see größere töpfe topf für kinder kind grün tv 手机 straße'.split(
