@@ -77,7 +77,6 @@ export async function keywordFilter(
 }
 
 /** Returns the words with the same stem, and those that contain the word if `isPart`; at most one more than is useful. */
-async function knownWords(database: Queryable, site: ReportSite, word: string, isPart: boolean) {
 export async function knownWords(
   database: Queryable,
   site: ReportSite,

@@ -49,27 +49,12 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
       pauseMs: RETAIN_EVERY_MS - 5_000,
       task: () => retain({ database, log, settings: retention }, clock.now()),
     },
+    // One week a minute, so that imports find no long queue before them.
+    screens: { pauseMs, task: () => renewScreen(deps) },
     erasure: { pauseMs, task: () => eraseAndNote(deps) },
     [STATUS_LEASE]: { pauseMs, task: () => recordIncidents(database, clock.now()) },
   });
 }
-
-/** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
-const TASKS = {
-  maintenance: { pauseMs: EVERY_MS - 5_000, task: keepRecords },
-  retention: {
-    pauseMs: RETAIN_EVERY_MS - 5_000,
-    task: ({ database, clock, log, retention }: MaintenanceDeps) =>
-      retain({ database, log, settings: retention }, clock.now()),
-  },
-  // One week a minute, so that imports find no long queue before them.
-  screens: { pauseMs: EVERY_MS - 5_000, task: renewScreen },
-  erasure: { pauseMs: EVERY_MS - 5_000, task: eraseAndNote },
-  [STATUS_LEASE]: {
-    pauseMs: EVERY_MS - 5_000,
-    task: ({ database, clock }: MaintenanceDeps) => recordIncidents(database, clock.now()),
-  },
-};
 
 async function eraseAndNote({ database, clock, log }: MaintenanceDeps): Promise<void> {
   const now = clock.now();
