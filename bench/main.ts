@@ -9,6 +9,7 @@ import { clusterRows } from './rows/cluster.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { latencyRows } from './rows/latency.ts';
+import { screenRows } from './rows/screen.ts';
 import { uncachedRows } from './rows/uncached.ts';
 import { openServices, type Services } from './services.ts';
 
@@ -29,6 +30,7 @@ const LONG_GROUPS: Record<string, Group> = {
   batch: batchRows,
   cluster: clusterRows,
   aba: brandAnalyticsRows,
+  screen: screenRows,
   history: historyRows,
   'long-history': longHistoryRows,
 };

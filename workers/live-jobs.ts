@@ -150,7 +150,7 @@ export async function openLiveJobs(
   const upstream: Upstreams = {
     keepa,
     trends: openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock }),
-    reports: { database: reports, provider: providers.reports },
+    reports: { database: reports, provider: providers.reports, products: providers.products },
   };
   const executing = { ...deps, redis, keys, sources, answers, settlements };
   const live = { ...executing, upstream, providers, mode: 'live' } as const;

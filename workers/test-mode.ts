@@ -54,7 +54,7 @@ export function createTestMode(deps: TestModeDeps): Executor & { close(): Promis
     return {
       keepa,
       trends: openTrends({ baseUrl, provider: trends, http, redis, keys, clock }),
-      reports: { database: reports, provider },
+      reports: { database: reports, provider, products },
     };
   }
 

@@ -59,7 +59,11 @@ function perTerm(after: Record<string, number>, before: Record<string, number>, 
 }
 
 /** Writes reports of `us` to a folder. */
-async function generateReports(folder: string, terms: number, weeks: readonly string[]): Promise<void> {
+export async function generateReports(
+  folder: string,
+  terms: number,
+  weeks: readonly string[],
+): Promise<void> {
   const program = programArguments('demo/reports/main.ts');
   const wanted = weeks.map((week) => `us:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...wanted], {
@@ -68,7 +72,7 @@ async function generateReports(folder: string, terms: number, weeks: readonly st
   await new Promise((resolve) => child.once('exit', resolve));
 }
 
-async function load({ database }: Services, path: string): Promise<void> {
+export async function load({ database }: Services, path: string): Promise<void> {
   const file = createReadStream(path, { highWaterMark: 2 ** 20 });
   await importWeek(database, { file, site: 'us', provider: 'amazon', now: Date.now(), onProgress: () => {} });
 }
@@ -230,7 +234,7 @@ async function callsOf(database: Database): Promise<Call[]> {
   ];
 }
 
-async function percentiles(
+export async function percentiles(
   doOnce: (n: number) => Promise<boolean>,
 ): Promise<{ p50: number; p95: number; failures: number }> {
   const taken: number[] = [];

@@ -1,3 +1,5 @@
+import { jsonAnswerOf } from '../../src/operations/define.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
 import { ERRORS } from '../../src/platform/errors.ts';
 import { type ClientMethod, clientMethods } from './methods.ts';
 import { dataNameOf, headOf, namesSite, parametersNameOf } from './types.ts';
@@ -81,8 +83,10 @@ function resultType(method: ClientMethod): string {
 }
 
 /** The field with the entries of a page, if the method returns one page of a list. */
-function entriesOf({ parameters, data, name }: ClientMethod): string | null {
+function entriesOf({ parameters, data, name, operation }: ClientMethod): string | null {
   if (!parameters?.properties?.cursor || !data) return null;
+  const contract = operation && queuedOperation(operation);
+  if (contract) return jsonAnswerOf(contract)?.records?.path ?? null;
   const [group = '', list = ''] = name.split('.');
   return list === 'list' ? group : list;
 }

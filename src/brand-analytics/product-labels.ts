@@ -1,8 +1,9 @@
-import { REPORT_SITES } from '../operations/brand-analytics/keywords.ts';
+import { REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import { isRecord } from '../operations/params/request.ts';
+import { DEMO } from '../operations/pools.ts';
 import type { Product } from '../operations/products/product.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { writeBehind } from '../platform/write-behind.ts';
 import type { KeepaTransport } from '../upstream/keepa/transport.ts';
@@ -75,6 +76,35 @@ export function createProductLabels(
     }),
     close: found.close,
   };
+}
+
+/** Returns whether products of a provider may complete reports of another: invented products must not describe real ones. */
+export function mayLabel(products: string, reports: string): boolean {
+  return products !== DEMO || reports === DEMO;
+}
+
+/** A product's brand, and when it was learned. */
+interface LearnedBrand {
+  brand: string;
+  learnedAt: Date;
+}
+
+/**
+ * Returns the brands of the products that were looked up in this service, by ASIN. The schema is named, because connections for
+ * test calls do not search it; no product of theirs is learned.
+ */
+export async function learnedBrands(
+  database: Queryable,
+  { site, provider }: { site: ReportSite; provider: string },
+  asins: readonly number[],
+): Promise<Map<number, LearnedBrand>> {
+  const { rows } = await database.query<LearnedBrand & { asin: number }>({
+    name: 'aba-learned-brands',
+    text: `select asin, brand, learned_at as "learnedAt" from public.product_labels
+      where site = $1 and asin = any($2::bigint[]) and provider = $3 and brand is not null`,
+    values: [REPORT_SITES[site].domain, asins, provider],
+  });
+  return new Map(rows.map(({ asin, ...learned }) => [asin, learned]));
 }
 
 /** Rows that are the same and younger than a week stay as they are. */

@@ -27,7 +27,7 @@ export interface KeywordFilter {
 }
 
 /** Shorter words are not looked for inside other words: parts of two letters are in most terms. */
-const SHORTEST_PART = 3;
+export const SHORTEST_PART = 3;
 
 /** If more words than this contain a part, the terms are searched for it instead of the words. */
 const MOST_WORDS = 1_000;
@@ -77,7 +77,12 @@ export async function keywordFilter(
 }
 
 /** Returns the words with the same stem, and those that contain the word if `isPart`; at most one more than is useful. */
-async function knownWords(database: Queryable, site: ReportSite, word: string, isPart: boolean) {
+export async function knownWords(
+  database: Queryable,
+  site: ReportSite,
+  word: string,
+  isPart: boolean,
+): Promise<string[]> {
   const { rows } = await database.query<{ word: string }>(
     `(select word from aba_words_${site} where stem = aba_stem($1, $2) limit ${MOST_WORDS})
      union (select word from aba_words_${site} where $3 and word like '%' || $2 || '%' limit ${MOST_WORDS + 1})`,
@@ -204,7 +209,7 @@ function sumSql(share: 'click' | 'conv'): string {
 }
 
 /** Returns the ids of a name in all spellings, because case does not matter. */
-async function spellingsOf(database: Queryable, kind: LabelKind, name: string): Promise<number[]> {
+export async function spellingsOf(database: Queryable, kind: LabelKind, name: string): Promise<number[]> {
   const { rows } = await database.query<{ id: number }>({
     name: 'aba-spellings',
     text: 'select id from aba_labels where kind = $1 and lower(name) = lower($2)',

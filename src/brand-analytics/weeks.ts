@@ -25,6 +25,16 @@ export interface LoadedWeek {
   /** Whether a row has a brand or category. */
   labelled: boolean;
   table: string;
+  /** What screens read; null if an earlier version imported the week. */
+  screen: WeekScreen | null;
+}
+
+/** The narrow table of a week that screens read. Like that of its ranks, it never changes. */
+export interface WeekScreen {
+  id: number;
+  table: string;
+  /** Whether its first dates may be too late, because an older week was imported since. */
+  isStale: boolean;
 }
 
 /** Returns the loaded weeks of a site, or of all sites, the newest first; none if the reports are of another provider. */
@@ -33,17 +43,25 @@ export async function loadedWeeks(
   provider: string,
   site: ReportSite | null,
 ): Promise<LoadedWeek[]> {
-  const { rows } = await database.query<Omit<LoadedWeek, 'site' | 'table'> & { domain: number }>({
+  type Row = Omit<LoadedWeek, 'site' | 'table' | 'screen'> & {
+    domain: number;
+    screenId: number | null;
+    isStale: boolean;
+  };
+  const { rows } = await database.query<Row>({
     name: 'aba-weeks',
-    text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank", labelled
+    text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank", labelled,
+        screen_id as "screenId", screen_is_stale as "isStale"
       from aba_weeks
       where ($1::smallint is null or site = $1) and $2 = (select provider from aba_provider)
       order by week desc, site`,
     values: [site && REPORT_SITES[site].domain, provider],
   });
-  return rows.flatMap(({ domain, ...week }) => {
+  return rows.flatMap(({ domain, screenId: id, isStale, ...week }) => {
     const code = siteOfDomain(domain);
-    return code ? [{ ...week, site: code, table: `aba_ranks_${code}_${week.importId}` }] : [];
+    if (!code) return [];
+    const screen = id === null ? null : { id, table: `aba_screens_${code}_${id}`, isStale };
+    return [{ ...week, site: code, table: `aba_ranks_${code}_${week.importId}`, screen }];
   });
 }
 
@@ -52,14 +70,14 @@ export async function loadedWeeks(
  * @throws SoukError VALIDATION_FAILED if a week that is needed is not loaded, or lacks labels that are needed.
  */
 export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): string {
-  const { country, reportDate, needsWeek = false, labels = [] } = needed;
+  const { country, reportDate, parameter = 'reportDate', needsWeek = false, labels = [] } = needed;
   if (country && weeks.length === 0 && (needsWeek || reportDate !== undefined))
     throw invalidParameters([{ parameter: 'country', problem: `no report is loaded for ${country} yet` }]);
   if (reportDate !== undefined && !weeks.some(({ week }) => week === reportDate)) {
     const dates = weeks.map(({ week }) => week);
     const nearest = nearestDates(dates, reportDate, 3).join(', ');
     throw invalidParameters([
-      { parameter: 'reportDate', problem: `must be a loaded week, got ${reportDate}; nearest: ${nearest}` },
+      { parameter, problem: `must be a loaded week, got ${reportDate}; nearest: ${nearest}` },
     ]);
   }
   const week = weeks.find((one) => reportDate === undefined || one.week === reportDate);
@@ -70,7 +88,15 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
         problem: `cannot be used: the report of ${week.site} for ${week.week} has no brands and categories`,
       })),
     );
-  return `${country ?? 'all'}-${Math.max(0, ...weeks.map(({ importId }) => importId))}`;
+  if (week && !week.screen && needed.needsScreen)
+    throw invalidParameters([
+      {
+        parameter,
+        problem: `must be a week that can be screened: the report of ${week.site} for ${week.week} was imported by an earlier version, and has to be imported again`,
+      },
+    ]);
+  const ids = weeks.flatMap(({ importId, screen }) => [importId, screen?.id ?? 0]);
+  return `${country ?? 'all'}-${Math.max(0, ...ids)}`;
 }
 
 /** Returns the edition for an operation's answer at present; null for operations that need no reports. */

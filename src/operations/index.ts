@@ -18,6 +18,7 @@ import { variations } from './market/variations.ts';
 import { researchCompare } from './research/compare.ts';
 import { researchKeyword } from './research/keyword.ts';
 import { researchProduct } from './research/product.ts';
+import { screen } from './research/screen.ts';
 import { imageUrl } from './retail/image-url.ts';
 import { interestByRegion } from './trends/interest-by-region.ts';
 import { interestOverTime } from './trends/interest-over-time.ts';
@@ -54,6 +55,7 @@ const QUEUED_CONTRACTS = [
   researchKeyword,
   researchProduct,
   researchCompare,
+  screen,
 ] as const;
 const LOCAL_CONTRACTS = [quota, chartUrl, imageUrl, countries] as const;
 

@@ -1,5 +1,6 @@
 import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
+import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
 import type { Providers } from '../operations/pools.ts';
 import { everyWithLease } from '../platform/db/lease.ts';
 import type { Stores } from '../platform/stores.ts';
@@ -48,6 +49,8 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
       pauseMs: RETAIN_EVERY_MS - 5_000,
       task: () => retain({ database, log, settings: retention }, clock.now()),
     },
+    // One week a minute, so that imports find no long queue before them.
+    screens: { pauseMs, task: () => renewScreen(deps) },
     erasure: { pauseMs, task: () => eraseAndNote(deps) },
     [STATUS_LEASE]: { pauseMs, task: () => recordIncidents(database, clock.now()) },
   });
@@ -62,6 +65,11 @@ async function eraseAndNote({ database, clock, log }: MaintenanceDeps): Promise<
     log.info({ note }, 'erased an account');
     await database.query('insert into retention_notes (at, note) values ($1, $2)', [new Date(now), note]);
   }
+}
+
+async function renewScreen({ database, log }: MaintenanceDeps): Promise<void> {
+  const renewed = await renewStaleScreen(database);
+  if (renewed) log.info(renewed, 'renewed the screen of a week, because an older week was imported');
 }
 
 async function keepRecords({ database, redis, keys, providers, clock }: MaintenanceDeps): Promise<void> {

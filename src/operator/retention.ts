@@ -29,6 +29,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_products: 'One row for each product in a report',
   aba_provider: 'One row',
   aba_ranks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
+  aba_screens: 'Deleted with their week',
   aba_terms: 'One row for each search term in a report',
   aba_words: 'One row for each word in a search term',
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',

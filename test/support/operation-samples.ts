@@ -82,6 +82,18 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
     { country: 'DE', asin: 'B0C3CDEF02', weeks: 2 },
   ],
   'research.compare': [{ domain: 1, asins: ['B0C3CDEF01', 'B0C3CDEF02'], days: 3 }],
+  'research.screen': [
+    { country: 'us', limit: 2 },
+    {
+      country: 'us',
+      week: KEYWORD_WEEK,
+      words: ['lam'],
+      notWords: ['garden'],
+      brand: 'lumio',
+      newSince: '2026-01-01',
+      sort: '-clickShare',
+    },
+  ],
   'market.charturl': [{ domain: 1, asins: ['B0C3CDEF01', 'b0c3cdef02'] }],
   'retail.imageurl': [{ domain: 1, images: ['51abcDEFgh1L.jpg'] }],
 };

@@ -1,4 +1,5 @@
 import { reverseAsins } from '../../src/brand-analytics/asin-reverse.ts';
+import { mayLabel } from '../../src/brand-analytics/product-labels.ts';
 import { describeRows, titlesByAsin } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { searchTerms } from '../../src/brand-analytics/search.ts';
@@ -162,7 +163,7 @@ export const BRAND_ANALYTICS_HANDLERS: HandlersOf<'aba'> = {
 
 /** Returns a term of the loaded weeks by its id. @throws SoukError WORD_NOT_FOUND. */
 async function knownWord(
-  { database, weeks }: Reports,
+  { database, weeks }: Pick<Reports, 'database' | 'weeks'>,
   wordId: number,
 ): Promise<Word & { country: ReportSite }> {
   const country = siteOfWord(wordId);
@@ -179,10 +180,12 @@ const NO_TABLE = '42P01';
 export interface Reports {
   database: Queryable;
   weeks: LoadedWeek[];
+  /** The provider of products whose learned brands may be shown; null: none. */
+  brandsFrom: string | null;
 }
 
 /** Creates the handler of an operation on our reports. */
-function fromReports<Operation extends { reports?: unknown }>(
+export function fromReports<Operation extends { reports?: unknown }>(
   operation: Operation,
   read: (input: InputOf<Operation>, reports: Reports) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
@@ -204,10 +207,11 @@ export function readReports<T>(
   read: (reports: Reports) => Promise<T>,
 ): Promise<T> {
   const database = cancellable(reports.database, signal);
+  const brandsFrom = mayLabel(reports.products, reports.provider) ? reports.products : null;
   return readWhole(async () => {
     const weeks = await loadedWeeks(database, reports.provider, needed.country);
     useEdition(editionOf(weeks, needed));
-    return read({ database, weeks });
+    return read({ database, weeks, brandsFrom });
   });
 }
 

@@ -9,8 +9,8 @@ import type { Trends } from '../../src/upstream/trends/trends.ts';
 export interface Upstreams {
   keepa: KeepaTransport;
   trends: Trends;
-  /** The weekly reports of a provider. */
-  reports: { database: Database; provider: string };
+  /** The weekly reports of a provider, and the provider of products, whose brands were learned. */
+  reports: { database: Database; provider: string; products: string };
 }
 
 export interface HandlerContext {

@@ -41,6 +41,8 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'get /api/aba/word/{wordId}/history': 'getTermHistory',
   'get /api/aba/word/{wordId}/goods': 'getTermProducts',
   'post /api/aba/asin-reverse': 'getTermsOfProducts',
+  'get /api/research/screen': 'screenTerms',
+  'post /api/research/screen': 'postTermScreen',
   'get /api/aba/countries': 'getReportCountries',
   'get /api/research/keyword': 'getKeywordResearch',
   'post /api/research/keyword': 'postKeywordResearch',

@@ -106,12 +106,14 @@ export function openNames(ask: AskNames): Names {
 export interface Dictionary {
   table: string;
   isRewritten: boolean;
+  /** Whether known terms have an earlier first week now. */
+  hasEarlierDates: boolean;
 }
 
 /**
  * Finds the ids of the staged terms of a department, and assigns new ids to new terms in the order of the report.
  * Imports run one at a time, so the next id follows the highest one. Afterwards the temporary table aba_staged_ids
- * has the id of each staged row.
+ * has the id of each staged row, and the first week of its term.
  * @throws a unique violation if a new term occurs twice.
  */
 export async function identifyTerms(
@@ -131,7 +133,7 @@ export async function identifyTerms(
   const highest = rows[0]?.highest ?? none;
   await client.query(
     `create temporary table aba_staged_ids on commit drop as
-      select s.at, s.rank, t.id is null as is_new,
+      select s.at, s.rank, t.id is null as is_new, least(t.first_seen, ${pg.escapeLiteral(week)}::date) as first_seen,
         coalesce(t.id, ${highest} + ${WORD_ID_STEP} * (count(*) filter (where t.id is null) over (rows unbounded preceding)))::integer
           as term_id
       from aba_staging s left join ${terms} t on t.term = s.term
@@ -139,27 +141,28 @@ export async function identifyTerms(
   );
   await client.query('analyze aba_staged_ids');
   // A week that is older than all others changes the first dates of its terms.
-  await client.query(
+  const { rowCount: earlier } = await client.query(
     `update ${terms} t set first_seen = $1 from aba_staged_ids i where i.term_id = t.id and t.first_seen > $1`,
     [week],
   );
+  const hasEarlierDates = (earlier ?? 0) > 0;
   const { rows: counted } = await client.query<{ fresh: number }>(
     'select count(*)::integer as fresh from aba_staged_ids where is_new',
   );
   const fresh = counted[0]?.fresh ?? 0;
-  if (fresh === 0) return { table: present, isRewritten: false };
+  if (fresh === 0) return { table: present, isRewritten: false, hasEarlierDates };
   await learnWords(client, site);
   const newTerms = `select ${domain}, i.term_id, s.term, ${STAGED_TOKENS}, ${pg.escapeLiteral(week)}::date
     from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new`;
   if (fresh > (highest - none) / WORD_ID_STEP)
-    return { table: await rewriteDictionary(client, site, newTerms), isRewritten: true };
+    return { table: await rewriteDictionary(client, site, newTerms), isRewritten: true, hasEarlierDates };
   // The index of tokens then adds all new terms in one step, instead of every few thousand.
   await client.query("set local gin_pending_list_limit = '512MB'");
   await client.query(`insert into ${terms} (${COLUMNS}) ${newTerms}`);
   // Each search scans the pending list of the index, so it is emptied.
   await client.query('select gin_clean_pending_list($1::regclass)', [`${present}_tokens_idx`]);
   await client.query(`analyze ${terms}`);
-  return { table: present, isRewritten: false };
+  return { table: present, isRewritten: false, hasEarlierDates };
 }
 
 const COLUMNS = 'site, id, term, tokens, first_seen';

@@ -37,6 +37,19 @@ export async function findWeekTable(
   return rows[0] ? tableName(site, rows[0].import_id) : null;
 }
 
+/** Returns the name of the table of a loaded week that screens read; null if it has none. */
+export async function findScreenTable(
+  client: pg.ClientBase,
+  site: ReportSite,
+  week: string,
+): Promise<string | null> {
+  const { rows } = await client.query<{ id: string | null }>(
+    'select screen_id::text as id from aba_weeks where site = $1 and week = $2',
+    [REPORT_SITES[site].domain, week],
+  );
+  return rows[0]?.id ? screenTableName(site, rows[0].id) : null;
+}
+
 /** Creates an empty table for a week, with a new name. */
 export async function createWeekTable(
   client: pg.ClientBase,
@@ -159,7 +172,11 @@ function tableName(site: ReportSite, importId: number | string): string {
   return `aba_ranks_${site}_${importId}`;
 }
 
-/** Deletes a loaded week with its table. @returns false if an import is running, or the week is not loaded. */
+export function screenTableName(site: ReportSite, id: string): string {
+  return `aba_screens_${site}_${id}`;
+}
+
+/** Deletes a loaded week with its tables. @returns false if an import is running, or the week is not loaded. */
 export function dropWeek(database: Database, site: ReportSite, week: string): Promise<boolean> {
   return inTransaction(database, async (client) => {
     const { rows } = await client.query<{ locked: boolean }>(
@@ -167,11 +184,13 @@ export function dropWeek(database: Database, site: ReportSite, week: string): Pr
     );
     const table = rows[0]?.locked ? await findWeekTable(client, site, week) : null;
     if (!table) return false;
+    const screen = await findScreenTable(client, site, week);
     await client.query('delete from aba_weeks where site = $1 and week = $2', [
       REPORT_SITES[site].domain,
       week,
     ]);
     await client.query(`drop table ${pg.escapeIdentifier(table)}`);
+    if (screen) await client.query(`drop table ${pg.escapeIdentifier(screen)}`);
     return true;
   });
 }

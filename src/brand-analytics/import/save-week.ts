@@ -1,14 +1,16 @@
 import type pg from 'pg';
 import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords.ts';
-import { DEMO } from '../../operations/pools.ts';
 import { addDays } from '../../platform/calendar.ts';
 import { LABEL_KINDS } from '../label-kinds.ts';
+import { mayLabel } from '../product-labels.ts';
+import { SECOND_CHANGE_DAYS } from '../screen-columns.ts';
 import { attachTerms, type Dictionary, identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
 import {
   attachWeek,
   createWeekTable,
   fillWeek,
+  findScreenTable,
   findWeekTable,
   indexWeek,
   presentRows,
@@ -16,6 +18,14 @@ import {
   type WeekTable,
 } from './publish.ts';
 import { ReportError, type ReportRow } from './report.ts';
+import {
+  attachScreen,
+  createScreen,
+  markStaleScreens,
+  presentWording,
+  type ScreenTable,
+  STAGED_WORDING,
+} from './screen-table.ts';
 
 /** The ranks of a report, by department. */
 export class Ranking {
@@ -116,27 +126,31 @@ export async function saveWeek(
 ): Promise<ImportResult> {
   for (const setting of ROOM) await client.query(setting);
   const labelled =
-    source === 'api' && labelsFrom !== undefined && (labelsFrom !== DEMO || provider === DEMO)
+    source === 'api' && labelsFrom !== undefined && mayLabel(labelsFrom, provider)
       ? await rowsWithLabels(client, site, labelsFrom)
       : null;
   const staged = { ...STAGED_ROWS, ...(labelled && { rows: labelled }) };
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The two connections work at the same time.
-  const [{ table, dictionary }] = await Promise.all([
+  const [{ table, screen, dictionary }] = await Promise.all([
     buildWeek(client, site, week, staged, chooseDepartment(ranking, warnings), warnings, onFilled),
     saveTitles(titles, site),
   ]);
   await client.query('drop table aba_staging');
 
   const replaced = (await findWeekTable(client, site, week)) !== null;
-  const dependents = await rebuildDependents(client, table);
+  const dependents = await rebuildDependents(client, table, dictionary);
   // Readers wait from here on.
   await attachWeek(client, table, { source, now });
-  for (const dependent of dependents) await attachWeek(client, dependent, null);
+  for (const dependent of dependents.ranks) await attachWeek(client, dependent, null);
+  for (const each of [screen, ...dependents.screens]) await attachScreen(client, each);
   await attachTerms(client, site, dictionary);
+  const renewed = dependents.screens.map((each) => each.week);
+  if (dictionary.hasEarlierDates) await markStaleScreens(client, site, week, renewed);
   const terms = await compareWithUsual(client, table, warnings);
-  return { week, terms, replaced, recomputed: dependents.map((dependent) => dependent.week), warnings };
+  const recomputed = [...new Set([...dependents.ranks.map((each) => each.week), ...renewed])];
+  return { week, terms, replaced, recomputed, warnings };
 }
 
 const STAGED_ROWS = {
@@ -146,6 +160,7 @@ const STAGED_ROWS = {
 
 interface BuiltWeek {
   table: WeekTable;
+  screen: ScreenTable;
   dictionary: Dictionary;
 }
 
@@ -161,10 +176,16 @@ async function buildWeek(
   const build = async (): Promise<BuiltWeek> => {
     const dictionary = await identifyTerms(client, site, week, department);
     const table = await createWeekTable(client, site, week);
-    await fillWeek(client, table, staged, (other) => findWeekTable(client, site, other));
+    const find = (other: string) => findWeekTable(client, site, other);
+    await fillWeek(client, table, staged, find);
     onFilled();
     await indexWeek(client, table);
-    return { table, dictionary };
+    const screen = await createScreen(
+      client,
+      { site, week, ranks: table.name, wording: STAGED_WORDING },
+      find,
+    );
+    return { table, screen, dictionary };
   };
   // Later plans depend on these statistics.
   await client.query('analyze aba_staging (at, department, term)');
@@ -187,18 +208,31 @@ function chooseDepartment({ departments }: Ranking, warnings: string[]): number 
   return largest?.department ?? 0;
 }
 
-/** Rebuilds the weeks that are compared with this one. */
-async function rebuildDependents(client: pg.ClientBase, table: WeekTable): Promise<WeekTable[]> {
+/** Rebuilds the tables of the weeks that are compared with this one. */
+async function rebuildDependents(
+  client: pg.ClientBase,
+  table: WeekTable,
+  dictionary: Dictionary,
+): Promise<{ ranks: WeekTable[]; screens: ScreenTable[] }> {
   const { site, week } = table;
+  const rebuilt = { ranks: [] as WeekTable[], screens: [] as ScreenTable[] };
   const find = async (other: string) => (other === week ? table.name : findWeekTable(client, site, other));
-  const rebuilt: WeekTable[] = [];
-  for (const dependent of [addDays(week, 7), addDays(week, 28)]) {
-    const present = await findWeekTable(client, site, dependent);
-    if (!present) continue;
-    const rebuiltTable = await createWeekTable(client, site, dependent);
-    await fillWeek(client, rebuiltTable, presentRows(present), find);
-    await indexWeek(client, rebuiltTable);
-    rebuilt.push(rebuiltTable);
+  for (const days of [7, 28, SECOND_CHANGE_DAYS]) {
+    const dependent = addDays(week, days);
+    let ranks = await findWeekTable(client, site, dependent);
+    if (!ranks) continue;
+    // Only screens compare weeks that are so far apart.
+    if (days !== SECOND_CHANGE_DAYS) {
+      const rebuiltTable = await createWeekTable(client, site, dependent);
+      await fillWeek(client, rebuiltTable, presentRows(ranks), find);
+      await indexWeek(client, rebuiltTable);
+      rebuilt.ranks.push(rebuiltTable);
+      ranks = rebuiltTable.name;
+    }
+    const screen = await findScreenTable(client, site, dependent);
+    if (!screen) continue;
+    const wording = presentWording(screen, dictionary.table);
+    rebuilt.screens.push(await createScreen(client, { site, week: dependent, ranks, wording }, find));
   }
   return rebuilt;
 }

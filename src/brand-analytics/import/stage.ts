@@ -1,5 +1,11 @@
-import { normaliseTerm, type ReportSite, tokensOf } from '../../operations/brand-analytics/keywords.ts';
+import {
+  normaliseTerm,
+  type ReportSite,
+  tokensOf,
+  wordingOf,
+} from '../../operations/brand-analytics/keywords.ts';
 import { addSumTags } from '../row-tags.ts';
+import { screenBits } from '../screen-columns.ts';
 import { BinaryRows } from './copy.ts';
 import { type AskNames, type Names, openNames } from './dictionary.ts';
 import { createTitles, type ReportBatch, ReportError, type ReportRow } from './report.ts';
@@ -35,9 +41,9 @@ export function openStaging(site: ReportSite, ask: AskNames) {
 export const STAGE_COLUMNS = `at integer, department smallint, rank integer, term text collate "C",
   asin1 bigint, asin2 bigint, asin3 bigint,
   click1 smallint, click2 smallint, click3 smallint, conv1 smallint, conv2 smallint, conv3 smallint,
-  tokens smallint, tags integer[]`;
+  words text collate "C", bits1 integer, bits2 integer, tokens smallint, tags integer[]`;
 
-const COLUMNS = 15;
+const COLUMNS = 18;
 
 const PLACES = [0, 1, 2] as const;
 
@@ -72,7 +78,9 @@ function createStaging(site: ReportSite, names: Names, ranking: Ranking) {
         conversions += Math.max(0, share);
         rows.int2(share);
       }
+      rows.text(wordingOf(term, site));
       const tokens = tokensOf(term, site);
+      for (const bits of screenBits(tokens)) rows.int4(bits);
       const tags: number[] = [];
       // The first six tags are labels, identified by their position.
       for (const place of PLACES) tags.push(names.idOf('brand', brands[place] ?? ''));

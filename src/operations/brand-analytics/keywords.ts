@@ -58,6 +58,10 @@ export interface ReportsNeeded {
   country: ReportSite | null;
   /** A week that must be loaded. */
   reportDate?: string | undefined;
+  /** The parameter with this week, for messages. Default: reportDate. */
+  parameter?: string;
+  /** The week, or else the latest one, must have the table that screens read. */
+  needsScreen?: boolean;
   /** At least one week must be loaded. */
   needsWeek?: boolean;
   /** The filters of the call that need labels in this week, or else in the latest one. */
@@ -113,6 +117,37 @@ export const LARGEST_WORD_ID = 2 ** 31 - 1;
 /** Returns the site of a term from its id; undefined when no term can have this id. */
 export function siteOfWord(wordId: number): ReportSite | undefined {
   return wordId > WORD_ID_STEP ? siteOfDomain(wordId % WORD_ID_STEP) : undefined;
+}
+
+/**
+ * Returns the text in which a screen looks for the words of a term: its words and unbroken texts, each between blanks, then in
+ * capitals the English stems that differ from their words. Terms have no capitals, so parts of words are never found in stems.
+ */
+export function wordingOf(term: string, site: ReportSite): string {
+  const pieces = piecesOf(term);
+  let words = ' ';
+  let forms = '';
+  for (const piece of pieces) {
+    words += `${piece} `;
+    const stem = stemOf(piece, site);
+    if (stem !== piece) forms += `${inCapitals(stem)} `;
+  }
+  return words + forms;
+}
+
+/** Returns texts, one of which is in the wording of every term that has the word, or a word with the same English stem. */
+export function formsOf(word: string, site: ReportSite): string[] {
+  if (!ENGLISH_SITES.has(site)) return [` ${word} `];
+  const stem = stemOf(word, site);
+  const forms = [` ${inCapitals(stem)} `];
+  // A word that is equal to the stem may have another stem itself.
+  if (stemOf(stem, site) === stem) forms.push(` ${stem} `);
+  return forms;
+}
+
+/** ASCII only, because other letters have no capitals that are theirs alone. */
+function inCapitals(stem: string): string {
+  return stem.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
 /** Sites whose words are reduced to their English stem, so that "shoes" finds "shoe". */
@@ -179,11 +214,18 @@ function pairsOf(characters: readonly string[]): string[] {
 
 /** Returns the English stem of a word on English sites; elsewhere the word. */
 export function stemOf(word: string, site: ReportSite): string {
-  return ENGLISH_SITES.has(site) ? stemmer(word) : word;
+  if (!ENGLISH_SITES.has(site)) return word;
+  const known = stems.get(word);
+  if (known !== undefined) return known;
+  const made = stemmer(word);
+  if (stems.size >= MOST_REMEMBERED) stems.clear();
+  stems.set(word, made);
+  return made;
 }
 
-/** Caches the tokens of words: most words of a report are the same few thousand. The size is limited. */
+/** Caches the tokens and stems of words: most words of a report are the same few thousand. The size is limited. */
 const remembered = { english: new Map<string, number>(), other: new Map<string, number>() };
+const stems = new Map<string, string>();
 const MOST_REMEMBERED = 50_000;
 
 /** Returns the token of a word, which it shares with its English inflections on English sites. */

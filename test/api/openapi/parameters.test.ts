@@ -11,6 +11,7 @@ import { knownFields } from '../../../src/operations/answer-fields.ts';
 import { jsonAnswerOf } from '../../../src/operations/define.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
+import { cursorOf } from '../../../src/operations/research/screen-cursor.ts';
 import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
 import { words } from '../../support/words.ts';
 
@@ -65,9 +66,38 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   // An id implies its site, which must be that of the example.
   'aba.wordgoods wordId': fc.integer({ min: 1, max: 1_000_000 }).map((place) => place * 16 + 1),
   'aba.wordgoods country': fc.constantFrom('us', 'US'),
+  // Texts have a letter or a digit, at most ten words in all.
+  'research.screen words': termLists(),
+  'research.screen notWords': termLists(),
+  // min is not above max.
+  'research.screen rank': ranges(fc.integer({ min: 1, max: 2_000_000_000 })),
+  'research.screen change4': ranges(fc.integer({ min: -2_000_000_000, max: 2_000_000_000 })),
+  'research.screen change12': ranges(fc.integer({ min: -2_000_000_000, max: 2_000_000_000 })),
+  'research.screen clickShare': ranges(fc.double({ min: 0, max: 100, noNaN: true })),
+  'research.screen conversionShare': ranges(fc.integer({ min: 0, max: 100 })),
+  // Cursors are written by answers.
+  'research.screen cursor': fc
+    .tuple(fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 1_000_000 }))
+    .map(([value, place]) =>
+      cursorOf({ week: '2026-04-11', sort: 'rank', value, rank: value, wordId: place * 16 + 1 }),
+    ),
   // Metropolitan areas are for the United States only.
   'trends.interest-by-region resolution': fc.constantFrom('COUNTRY', 'REGION', 'CITY'),
 };
+
+/** Up to five lists of two words. */
+function termLists(): fc.Arbitrary<unknown> {
+  return fc.array(fc.stringMatching(/^[a-z]{1,20}( [a-z0-9]{1,20})?$/), { minLength: 1, maxLength: 5 });
+}
+
+/** The lowest value, the highest, or both. */
+function ranges(ends: fc.Arbitrary<number>): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    ends.map((min) => ({ min })),
+    ends.map((max) => ({ max })),
+    fc.tuple(ends, ends).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) })),
+  );
+}
 
 /** Real regions and languages, and keywords with visible characters. */
 function ofTrends(name: string): Record<string, fc.Arbitrary<unknown>> {

@@ -34,6 +34,7 @@ const FIELDS: Record<string, [known: string, misspelt: string]> = {
   'aba.countries': ['available_dates', 'availableDates'],
   'aba.reportdates': ['dates', 'datse'],
   'aba.rank': ['rankChange', 'rankChanges'],
+  'research.screen': ['conversionShare', 'conversionShares'],
   'aba.search': ['reportDate', 'reportDat'],
   'aba.word': ['current', 'curent'],
   'aba.wordhistory': ['clickShareSum', 'clickShareSums'],
@@ -48,7 +49,7 @@ const test = base.extend(
   { scope: 'file' },
   async ({ demoClient }, { onCleanup }): Promise<Agent> => {
     const agent = await openAgent(demoClient, {
-      toolsets: 'products,categories,sellers,aba,trends,deals,visuals',
+      toolsets: 'products,categories,sellers,aba,trends,deals,visuals,research',
     });
     onCleanup(() => agent.client.close());
     return agent;

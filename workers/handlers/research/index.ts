@@ -25,6 +25,7 @@ import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/product
 import { type Reports, readReports } from '../brand-analytics.ts';
 import type { HandlerContext, HandlersOf } from '../handler.ts';
 import { questionOf } from '../trends.ts';
+import { handleScreen } from './screen.ts';
 
 /** The parts of these answers are sources, which single calls share. */
 export const RESEARCH_HANDLERS: HandlersOf<'research'> = {
@@ -57,6 +58,8 @@ export const RESEARCH_HANDLERS: HandlersOf<'research'> = {
       ...products,
     ]);
   },
+
+  'research.screen': handleScreen,
 
   'research.compare': ({ domain, asins }, context) => obtainProducts(context, context.obtain, domain, asins),
 };

@@ -34,6 +34,7 @@ export const OPERATION_NAMES = [
   'research.keyword',
   'research.product',
   'research.compare',
+  'research.screen',
 ] as const;
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
@@ -153,6 +154,8 @@ export interface Methods {
     product: Call<Schemas['ResearchProductParams'] & Schemas['Site'], Schemas['ResearchProductData']>;
     /** Compares price, sales rank, offers and rating of 2 to 10 products day by day. Units: 1 per ASIN. */
     compare: Call<Schemas['ResearchCompareParams'] & Schemas['Site'], Schemas['ResearchCompareData']>;
+    /** Screens the search terms of a week by rank, change, shares, words, brand and first week. Units: 1 per 100 rows returned, at least 1; reserved for limit. */
+    screen: List<[], Schemas['ResearchScreenParams'], Schemas['ResearchScreenData'], Schemas['ResearchScreenData']['rows'][number]>;
   };
   account: {
     /** Returns the account's quota and the wallet of the next call. Free. */
@@ -292,6 +295,7 @@ export interface OperationData {
   'research.keyword': Schemas['ResearchKeywordData'];
   'research.product': Schemas['ResearchProductData'];
   'research.compare': Schemas['ResearchCompareData'];
+  'research.screen': Schemas['ResearchScreenData'];
 }
 
 /** How a method is called; `takes` says whether it has parameters, `entries` is the field with the entries of a list. */
@@ -326,6 +330,7 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'research.keyword': ['POST', '/api/research/keyword', 75, 'charged', 'params'],
   'research.product': ['POST', '/api/research/product', 75, 'charged', 'params'],
   'research.compare': ['POST', '/api/research/compare', 75, 'charged', 'params'],
+  'research.screen': ['POST', '/api/research/screen', 45, 'charged', 'params', 'rows'],
   'account.quota': ['GET', '/api/quota', 30, 'always', 'params'],
   'market.chartUrl': ['GET', '/api/market/charturl', 30, 'always', 'params'],
   'retail.imageUrl': ['GET', '/api/retail/imageurl', 30, 'always', 'params'],
