@@ -18,13 +18,26 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   let nearest: string[] = [];
   for (const other of known) {
     if (Math.abs(other.length - name.length) > least) continue;
-    const corrections = correctionsBetween(name.toLowerCase(), other.toLowerCase(), least);
+    const [a, b] = [name.toLowerCase(), other.toLowerCase()];
+    const corrections = lacksMore(b, a, least) ? least + 1 : correctionsBetween(a, b, least);
     if (corrections > least) continue;
     if (corrections < least) nearest = [];
     least = corrections;
     nearest.push(other);
   }
   return nearest.length === 0 ? '' : `; did you mean ${nearest.slice(0, MOST_SUGGESTED).join(' or ')}?`;
+}
+
+/** Returns whether a text lacks more than some characters of another one. Each needs a correction, and this is quick to find out. */
+function lacksMore(text: string, other: string, most: number): boolean {
+  let rest = text;
+  let missing = 0;
+  for (const letter of other) {
+    if (rest.includes(letter)) rest = rest.replace(letter, '');
+    else missing += 1;
+    if (missing > most) return true;
+  }
+  return false;
 }
 
 /** Returns the number of characters to insert, remove, replace or swap; more than `most` if it is larger. */

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /** Names of cookies look like names of metrics. */
-const COOKIES = 'souk_device souk_device_sso souk_form souk_pending souk_session'.split(' ');
+const COOKIES = [
+  ...'souk_device souk_device_sso souk_form souk_pending souk_session'.split(' '),
+  ...'souk_connect souk_connect_resume souk_connect_session'.split(' '),
+];
 
 /** Names of metrics in a text. */
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { OPERATION_SCOPES } from '../../src/accounts/key-settings.ts';
 import { expectUsable } from '../support/accessibility.ts';
 import { describeInBrowser, faultsOf, openBrowser, type Page, type TestBrowser } from '../support/browser.ts';
 import { PAGES, signedIn } from '../support/customer.ts';
@@ -24,7 +25,7 @@ function askingAddress(baseUrl: string, clientId: string, redirectUri: string): 
     code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
     code_challenge_method: 'S256',
     state: 'xyz',
-    scope: 'read products categories sellers deals visuals aba trends',
+    scope: ['read', ...OPERATION_SCOPES].join(' '),
   });
   return `${baseUrl}/oauth/authorize?${query}`;
 }

@@ -19,7 +19,7 @@ import { isStoreDown } from '../../platform/outage.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { OUTAGE_RETRY_SECONDS } from '../plugins/errors.ts';
 import { createMetadataFetch } from './metadata-fetch.ts';
-import { isLoopback, isOwnResource } from './resources.ts';
+import { BASE_SCOPES, isLoopback, isOwnResource } from './resources.ts';
 
 // The only file that configures `oidc-provider`, which speaks OAuth 2.1 for us.
 
@@ -268,11 +268,19 @@ function askEveryTime(): ReturnType<typeof interactionPolicy.base> {
   const login = policy.get('login');
   login?.checks.remove('no_session');
   login?.checks.add(
-    new Check('decision', 'the person has to decide', 'interaction_required', ({ oidc }) =>
-      oidc.result?.login ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
-    ),
+    new Check('decision', 'the person has to decide', 'interaction_required', ({ oidc }) => {
+      addScopes(oidc.params as { scope?: string });
+      return oidc.result?.login ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
+    }),
   );
   return policy;
+}
+
+/** A client that names no scope of this service asks for those of its metadata. Claude may name a scope of its own. */
+function addScopes(params: { scope?: string }): void {
+  const asked = params.scope?.split(' ') ?? [];
+  if (!CONNECTION_SCOPES.some((scope) => asked.includes(scope)))
+    params.scope = [...asked, ...BASE_SCOPES].join(' ');
 }
 
 /**

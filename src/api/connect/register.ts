@@ -5,8 +5,8 @@ import { SoukError } from '../../platform/errors.ts';
 import type { RequestLimits } from '../limits/limits.ts';
 import { MCP_PATH } from '../mcp/mount.ts';
 import { type Consent, createConsent } from './consent.ts';
-import { CONNECT_ROUTES, CONNECTION_SCOPES, type ConnectDeps, createProvider } from './provider.ts';
-import { BASE_SCOPES, challenge, isLoopback, RESOURCE_METADATA_PATH, resourceMetadata } from './resources.ts';
+import { CONNECT_ROUTES, type ConnectDeps, createProvider } from './provider.ts';
+import { challenge, isLoopback, RESOURCE_METADATA_PATH, resourceMetadata } from './resources.ts';
 
 /** The authorization server, and what the rest of a gateway knows of it. */
 export interface Connect {
@@ -91,10 +91,7 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
   scope.get(DISCOVERY, handOver);
   scope.get('/.well-known/openid-configuration', handOver);
   const { countAuthorization, countClient } = deps.attempts;
-  scope.get(authorization, { onRequest: limited(countAuthorization, 'asked a person') }, (request, reply) => {
-    addScope(request);
-    return handOver(request, reply);
-  });
+  scope.get(authorization, { onRequest: limited(countAuthorization, 'asked a person') }, handOver);
   scope.get(`${authorization}/:uid`, handOver);
   scope.get(`${device}/:uid`, handOver);
   scope.route({ method: ['GET', 'POST'], url: device, handler: handOver });
@@ -103,20 +100,6 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
   scope.post(token, handOver);
   scope.post(revocation, handOver);
   scope.get(jwks, handOver);
-}
-
-/** A client that names no scope of this service asks for those of its metadata. Claude may name a scope of its own. */
-function addScope({ raw, query }: FastifyRequest): void {
-  const { scope = '' } = query as { scope?: string | string[] };
-  // The authorization server refuses repeated parameters.
-  if (Array.isArray(scope)) return;
-  const asked = scope.split(' ');
-  if (CONNECTION_SCOPES.some((one) => asked.includes(one))) return;
-  const { url = '' } = raw;
-  const end = url.includes('?') ? url.indexOf('?') : url.length;
-  const parameters = new URLSearchParams(url.slice(end));
-  parameters.set('scope', [...asked, ...BASE_SCOPES].join(' ').trim());
-  raw.url = `${url.slice(0, end)}?${parameters}`;
 }
 
 /** Makes a hook that limits the requests of a network. @param count returns the seconds to wait; null: the request is allowed. */

@@ -19,6 +19,7 @@ export function compactInput(schema: JsonSchema): JsonSchema {
     if (keyword === 'default' && !value) continue;
     if (keyword === 'items' && !isSchema(value)) continue;
     if (keyword === 'properties' && isSchema(value)) result.properties = compactProperties(value);
+    else if (keyword === 'additionalProperties' && isRange(schema)) continue;
     else if (keyword === 'items' && isSchema(value)) result.items = entryOf(value);
     else if (keyword === 'anyOf' && others)
       result.anyOf = others.map((option) => (isSchema(option) ? compactInput(option) : option));
@@ -47,9 +48,18 @@ export function compactFilters({ properties = {} }: JsonSchema): Record<string, 
 }
 
 function compactProperties(properties: object): Record<string, JsonSchema> {
+  const isEnds = isRange({ properties } as JsonSchema);
   return Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, compactInput(schema as JsonSchema)]),
+    Object.entries(properties).map(([name, schema]) => {
+      const { type } = schema as JsonSchema;
+      return [name, isEnds ? { type } : compactInput(schema as JsonSchema)] as [string, JsonSchema];
+    }),
   );
+}
+
+/** Returns whether a schema is that of a range, whose description explains its two ends. */
+function isRange({ properties = {} }: JsonSchema): boolean {
+  return Object.keys(properties).join() === 'min,max';
 }
 
 const LEFT_OUT = new Set([

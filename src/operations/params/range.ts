@@ -34,7 +34,7 @@ export function range(rule: RangeRule) {
     minProperties: 1,
     examples: [{ min: exampleOf(rule) }],
   };
-  const description = `${of}, from min to max, both included`;
+  const description = `${of}, inclusive`;
   return grouped<Range | undefined>((given) => resolve(given, rule), {
     description,
     required: false,

@@ -26,7 +26,7 @@ const changes = (name: string, weeks: string) =>
     name,
     min: -LARGEST_RANK,
     max: LARGEST_RANK,
-    of: `Places that the term has gained since ${weeks} weeks before; negative: lost`,
+    of: `Places gained in ${weeks} weeks; negative: lost`,
   });
 
 const share = (name: string, of: string) =>
@@ -35,7 +35,7 @@ const share = (name: string, of: string) =>
     min: 0,
     max: 100,
     decimals: true,
-    of: `Sum of the ${of} shares of the three products, in percent`,
+    of: `Sum of three ${of} shares, in percent`,
   });
 
 function terms(description: string) {
@@ -67,25 +67,19 @@ function wordsIn(items: readonly string[]): number {
 
 const shape = {
   country: reportSite().describe('Site code'),
-  week: date()
-    .optional()
-    .describe('Saturday of a loaded week; default: the latest, or the one of the cursor'),
+  week: date().optional().describe('Saturday of a week; default: the latest, or that of the cursor'),
   rank: range({ name: 'rank', min: 1, max: LARGEST_RANK, of: 'Rank in the week' }),
   change4: changes('change4', 'four'),
   change12: changes('change12', 'twelve'),
   clickShare: share('clickShare', 'click'),
   conversionShare: share('conversionShare', 'conversion'),
-  words: terms(
-    'Only terms with all these words, in any form; words of three letters or more are found inside longer words, too',
-  ),
-  notWords: terms('No terms with one of these words, in any form; longer words that contain them are kept'),
+  words: terms('Terms with all these words, in any form; from three letters on, also inside longer words'),
+  notWords: terms('No terms with one of these words, in any form; not inside longer words'),
   brand: text({ maxLength: 200 })
     .optional()
-    .meta({ description: 'One of the three most-clicked brands; ignores case', examples: ['Lumio'] }),
-  newSince: date().optional().describe('Only terms that were first seen in the week of this day, or later'),
-  sort: oneOf(SCREEN_SORTS)
-    .default('rank')
-    .describe('Order of the rows, descending with a minus; ties by rank'),
+    .meta({ description: 'One of the three brands; ignores case', examples: ['Lumio'] }),
+  newSince: date().optional().describe('First seen in the week of this day, or later'),
+  sort: oneOf(SCREEN_SORTS).default('rank').describe('Descending with a minus; ties by rank'),
   limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows'),
   cursor: z
     .string()
@@ -93,7 +87,7 @@ const shape = {
     .refine((cursor) => positionOf(cursor) !== null, 'must be the nextCursor of an answer')
     .optional()
     .meta({
-      description: 'nextCursor of the previous page; the other parameters must be the same, except limit',
+      description: 'nextCursor of the page before',
       examples: ['MjAyNi0wNC0xMSByYW5rIDEwMCAxMDAgMzM'],
     }),
 };

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { QUEUED } from '../../../src/operations/index.ts';
 import { drawsPictures, newAsin } from '../../support/answers.ts';
+import { loadKeywords } from '../../support/operation-samples.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { test } from '../../support/shared-souk-test.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { words } from '../../support/words.ts';
 
@@ -51,6 +52,14 @@ const REQUESTS: Record<string, fc.Arbitrary<object>> = {
   'market/graphimage': fc
     .record({ width: fc.integer({ min: 300, max: 400 }) })
     .map((options) => ({ domain, asin: fresh(1).join(), ...options })),
+  'research/keyword': fc.record({ country: fc.constant('us'), keyword: text, trends: onOff }),
+  'research/product': fc
+    .record({ weeks: fc.integer({ min: 1, max: 104 }) })
+    .map((options) => ({ domain, asin: fresh(1).join(), ...options })),
+  'research/compare': fc
+    .integer({ min: 2, max: 10 })
+    .map((count) => ({ domain, asins: fresh(count).join() })),
+  'research/screen': fc.record({ country: fc.constant('us'), limit: fc.integer({ min: 1, max: 1_000 }) }),
 };
 
 const json = fc.jsonValue({ maxDepth: 2 });
@@ -103,6 +112,7 @@ const request = fc.constantFrom(...Object.keys(REQUESTS)).chain((path) =>
 
 test('charges a call its quote or less, for all requests and upstream answers', async ({ souk, client }) => {
   const seen = { charged: 0, less: 0, refunded: 0 };
+  await loadKeywords(souk.database);
   await fc.assert(
     fc.asyncProperty(request, answer, async (path, { products, other }) => {
       for (const endpoint of 'product search query category bestsellers seller topseller deal'.split(' '))
