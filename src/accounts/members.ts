@@ -134,15 +134,17 @@ export async function setMember(
   await requireOwner(client, accountId);
   // Keys of pages are made again with the scopes of the new role.
   await endPages(client, accountId, personId);
+  if (!isAble(role, 'keys')) await endConnections(client, { accountId, personId }, now);
 }
 
 /**
- * Removes a member, whose pages of this account end.
+ * Removes a member, whose pages and connections of this account end.
  * @returns false if the person is no member. @throws LastOwner.
  */
 export function removeMember(
   database: Transactable,
   { accountId, personId }: { accountId: number; personId: number },
+  now: number,
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
     await lockAccount(client, accountId);
@@ -153,6 +155,7 @@ export function removeMember(
     if (rowCount === 0) return false;
     await requireOwner(client, accountId);
     await endPages(client, accountId, personId);
+    await endConnections(client, { accountId, personId }, now);
     // Sessions go on for a person who has pages of other accounts open.
     await client.query(
       `delete from web_sessions where person_id = $1
@@ -161,6 +164,20 @@ export function removeMember(
     );
     return true;
   });
+}
+
+/** Ends the connections that a person has to an account and its test account: the programs are those of the person. */
+async function endConnections(
+  client: ClientBase,
+  { accountId, personId }: { accountId: number; personId: number },
+  now: number,
+): Promise<void> {
+  await client.query(
+    `update api_keys set revoked_at = coalesce(revoked_at, $3)
+     where person_id = $2 and id in (select key_id from connections)
+       and account_id in (select id from accounts where id = $1 or live_account_id = $1)`,
+    [accountId, personId, new Date(now)],
+  );
 }
 
 async function requireOwner(client: ClientBase, accountId: number): Promise<void> {

@@ -3,7 +3,8 @@
 create table oauth_records (
   kind text not null,
   id bytea not null,
-  payload jsonb not null,
+  -- As text, because clients may send characters that jsonb does not store.
+  payload json not null,
   grant_id text,
   -- The SHA-256 of what a person types in to allow a device.
   user_code bytea,

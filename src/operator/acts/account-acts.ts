@@ -204,7 +204,7 @@ export const memberActs = {
   remove(by: Operating, member: { accountId: number; personId: number }): Promise<boolean> {
     const { accountId, personId } = member;
     return audited<boolean>(by, async (client) => {
-      const wasMember = await removeMember(client, member);
+      const wasMember = await removeMember(client, member, by.now);
       const line = { action: 'member.removed' as const, accountId, target: `person ${personId}` };
       return { result: wasMember, line: wasMember ? line : null };
     });

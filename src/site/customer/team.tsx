@@ -102,7 +102,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
     const { liveAccountId: accountId } = customerOf(request);
     requireOwnerFor(request, await memberOf(accountId, person));
     await inTransaction(database, async (client) => {
-      await removeMember(client, { accountId, personId: person });
+      await removeMember(client, { accountId, personId: person }, clock.now());
       if (keys) await revokeKeysOf(client, accountId, person, clock.now());
     }).catch(refuseLastOwner);
     return PATH;
@@ -227,7 +227,7 @@ function RemoveForm({ member }: { member: Member }): VNode {
     >
       <HiddenFields fields={{ person: String(member.personId) }} />
       <label>
-        <input type="checkbox" name="keys" checked /> Revoke their keys and connections
+        <input type="checkbox" name="keys" checked /> Revoke their keys
       </label>
       <button type="submit" class="small danger">
         Remove

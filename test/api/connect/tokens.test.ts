@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import { revokeKeys } from '../../../src/accounts/account-keys.ts';
-import { type Customer, signedIn } from '../../support/customer.ts';
+import { removeMember, setMember } from '../../../src/accounts/members.ts';
+import { inTransaction } from '../../../src/platform/db/transaction.ts';
+import { type Customer, signedIn, visitorOf } from '../../support/customer.ts';
 import {
   ALLOWED,
   ask,
@@ -222,7 +224,7 @@ describe('an access token', () => {
   test('that was issued for another service is refused', async ({ souk }) => {
     const { customer, quota } = await connected(souk);
     await souk.database.query(
-      `update oauth_records r set payload = payload || '{"aud": "https://other.example"}' from connections c join api_keys k
+      `update oauth_records r set payload = (payload::jsonb || '{"aud": "https://other.example"}')::json from connections c join api_keys k
          on k.id = c.key_id where r.kind = 'AccessToken' and r.grant_id = c.grant_id and k.account_id = $1`,
       [customer.accountId],
     );
@@ -339,4 +341,53 @@ describe('a refresh token', () => {
     expect((await program.send('/oauth/revoke', { token: tokens.refresh_token })).status).toBe(200);
     expect((await quota()).status).toBe(401);
   });
+});
+
+describe('a connection ends', () => {
+  test.for([
+    ['is removed from the account', null],
+    ['gets a role that creates no keys', 'viewer'],
+  ] as const)('when its person %s', async ([, role], { souk }) => {
+    const owner = await signedIn(souk);
+    const { accountId } = owner;
+    const now = souk.clock.now();
+    const { personId } = await signedIn(souk, { plan: null });
+    await inTransaction(souk.database, (client) =>
+      setMember(client, { accountId, personId, role: 'developer' }, now),
+    );
+    const { visitor } = await visitorOf(souk, personId);
+    const { baseUrl } = souk.clientOf('');
+    const tokens = await (await registerProgram(baseUrl)).connect(visitor, { account: String(accountId) });
+    const quota = () =>
+      ask(`${baseUrl}/api/quota`, undefined, { authorization: `Bearer ${tokens.access_token}` });
+    expect((await quota()).status).toBe(200);
+    if (role === null) await removeMember(souk.database, { accountId, personId }, now);
+    else
+      await inTransaction(souk.database, (client) => setMember(client, { accountId, personId, role }, now));
+    expect((await quota()).status).toBe(401);
+  });
+});
+
+test.for([
+  ['a name with a zero byte', { client_name: 'a\u0000b' }],
+  ['a name with half a character', { client_name: 'a\ud800b' }],
+  ['a name of 50,000 characters', { client_name: 'a'.repeat(50_000) }],
+  ['a name that is a number', { client_name: 7 }],
+  ['redirects that are a text', { redirect_uris: 'http://127.0.0.1/' }],
+  ['redirects of numbers', { redirect_uris: [7] }],
+  ['no redirects', { redirect_uris: [] }],
+] as const)(
+  'a registration with %s is answered, and never with an internal error',
+  async ([, metadata], { souk }) => {
+    const { baseUrl } = souk.clientOf('');
+    const given = { redirect_uris: [REDIRECT_URI], ...metadata };
+    const { status } = await ask(`${baseUrl}/oauth/register`, given);
+    expect([201, 400]).toContain(status);
+  },
+);
+
+test('a request for a connection whose state has a zero byte is answered', async ({ souk }) => {
+  const { visitor } = await signedIn(souk);
+  const program = await registerProgram(souk.clientOf('').baseUrl);
+  expect((await program.begin(visitor, { state: 'a\u0000b' })).status).toBe(200);
 });
