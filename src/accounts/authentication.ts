@@ -41,7 +41,8 @@ export function credentialsOf(places: KeyPlaces): Credentials {
     });
   }
   // A token is accepted in its header only: addresses are stored in many places.
-  const isToken = given.length === 1 && places.authorizationHeader !== undefined && isAccessToken(given[0]);
+  const isInHeader = places.apiKeyHeader === undefined && places.keyParameter === undefined;
+  const isToken = given.length === 1 && isInHeader && isAccessToken(given[0]);
   if (isToken) return { hash: hashKey(String(given[0]).trim()), isToken };
   const first = digestOf(given[0]);
   const others = given.slice(1).map(digestOf);

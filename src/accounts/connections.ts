@@ -6,7 +6,7 @@ import { lockAccount } from './accounts.ts';
 import { liveAccountOf } from './authentication.ts';
 import type { KeySettings } from './key-settings.ts';
 import { isAble, type Membership, membershipsOf } from './members.ts';
-import { keepClient } from './oauth-records.ts';
+import { decideOnce, keepClient } from './oauth-records.ts';
 
 /** Who uses a connection. */
 export interface ConnectionClient {
@@ -27,7 +27,8 @@ export function mayConnect({ role, isActive, requiresSso }: Membership, mayLackS
 
 /**
  * Creates a connection: a key of the account that is never shown. Access tokens of the grant lead to it.
- * @returns the id of the key. @throws SoukError KEY_FORBIDDEN if the person may not connect the account; LIMIT_REACHED.
+ * @returns the id of the key; null if the person has decided before, such as by a second click.
+ * @throws SoukError KEY_FORBIDDEN if the person may not connect the account; LIMIT_REACHED.
  */
 export function createConnection(
   database: Transactable,
@@ -37,12 +38,15 @@ export function createConnection(
     personId: number;
     mayLackSso: boolean;
     grantId: string;
+    /** The request of the client, which is decided once. */
+    requestId: string;
     client: ConnectionClient;
     now: number;
   },
-): Promise<number> {
-  const { settings, personId, grantId, client, now } = about;
+): Promise<number | null> {
+  const { settings, personId, grantId, requestId, client, now } = about;
   return inTransaction(database, async (transaction) => {
+    if (!(await decideOnce(transaction, requestId, now))) return null;
     await requireMembership(transaction, liveAccountOf(accountId), about);
     const { id } = await addKey(transaction, accountId, { settings, createdBy: null, personId, now });
     await transaction.query(

@@ -165,10 +165,33 @@ const REUSE_NOTICED_DAYS = 30;
 
 /** Deletes records that have expired, and those of connections that have ended. */
 export async function purgeOAuthRecords(database: Queryable, now: Date): Promise<void> {
+  await database.query('delete from oauth_records where expires_at < $1', [now]);
   await database.query(
-    `delete from oauth_records r where expires_at < $1 or consumed_at < $1::timestamptz - make_interval(days => $2)
-       or exists (select from connections c join api_keys k on k.id = c.key_id
-         where c.grant_id = r.grant_id and (k.revoked_at < $1 or k.expires_at < $1))`,
+    'delete from oauth_records where consumed_at < $1::timestamptz - make_interval(days => $2)',
     [now, REUSE_NOTICED_DAYS],
   );
+  await database.query(
+    `delete from oauth_records r using connections c, api_keys k
+     where r.grant_id = c.grant_id and k.id = c.key_id and (k.revoked_at < $1 or k.expires_at < $1)`,
+    [now],
+  );
+}
+
+/** Notes that a person has decided on the request of a client. @returns false if the person has decided before. */
+export async function decideOnce(database: Queryable, requestId: string, now: number): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `update oauth_records set consumed_at = $2 where kind = 'Interaction' and id = $1 and consumed_at is null`,
+    [digestOf(requestId), new Date(now)],
+  );
+  return rowCount !== 0;
+}
+
+/** Returns whether a client has connections that may still work. */
+export async function isClientConnected(database: Queryable, clientId: string): Promise<boolean> {
+  const { rows } = await database.query<{ is: boolean }>(
+    `select exists (select from connections c join api_keys k on k.id = c.key_id
+       where c.client_id = $1 and k.revoked_at is null) as is`,
+    [clientId],
+  );
+  return rows[0]?.is ?? false;
 }

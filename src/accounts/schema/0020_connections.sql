@@ -20,6 +20,7 @@ create index oauth_records_grant on oauth_records (grant_id) where grant_id is n
 create index oauth_records_user_code on oauth_records (user_code) where user_code is not null;
 create index oauth_records_uid on oauth_records (uid) where uid is not null;
 create index oauth_records_expiry on oauth_records (expires_at);
+create index oauth_records_consumed on oauth_records (consumed_at) where consumed_at is not null;
 
 -- A connection is a key that is never shown: a client uses it by access tokens of its grant.
 create table connections (
@@ -31,3 +32,5 @@ create table connections (
   -- The host to which the person was sent back; a device: null.
   redirect_host text
 );
+
+create index connections_client on connections (client_id);

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { type ConnectionSettings, createConnection } from '../../accounts/connections.ts';
 import type { Scope } from '../../accounts/key-settings.ts';
+import { decideOnce } from '../../accounts/oauth-records.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { CONNECTION_SCOPES, nameOf } from './provider.ts';
@@ -73,17 +74,19 @@ export function createConsent(
       const grantId = await grant.save();
       const { clientName: name, returnsTo } = request;
       const client = { id: clientId, name, redirectHost: returnsTo?.host ?? null };
-      const about = { settings, personId, mayLackSso, grantId, client, now };
+      const about = { settings, personId, mayLackSso, grantId, requestId: found.requestId, client, now };
       const keyId = await createConnection(database, accountId, about).catch(async (error: unknown) => {
         await grant.destroy();
         throw error;
       });
+      if (keyId === null) return null;
       const result = { login: { accountId: String(personId), remember: false }, consent: { grantId } };
       const address = await provider().interactionResult(exchange.request, exchange.reply, result);
       return { address, keyId };
     },
     async deny(exchange, reason = 'The person has refused.') {
-      if (!(await interactionOf(provider(), exchange))) return null;
+      const found = await interactionOf(provider(), exchange);
+      if (!found || !(await decideOnce(database, found.requestId, clock.now()))) return null;
       const result = { error: 'access_denied', error_description: reason };
       return provider().interactionResult(exchange.request, exchange.reply, result, {
         mergeWithLastSubmission: false,
@@ -96,7 +99,7 @@ type Parameters = Readonly<Record<string, unknown>>;
 
 async function interactionOf(provider: Provider, { request, reply }: Exchange) {
   try {
-    const { params } = await provider.interactionDetails(request, reply);
+    const { params, jti: requestId } = await provider.interactionDetails(request, reply);
     const clientId = String(params.client_id);
     const client = await provider.Client.find(clientId);
     if (!client) return null;
@@ -109,7 +112,7 @@ async function interactionOf(provider: Provider, { request, reply }: Exchange) {
       returnsTo: redirect && { origin: redirect.origin, host: redirect.host },
       scopes: scopes.length > 0 ? scopes : BASE_SCOPES,
     };
-    return { clientId, params: params as Parameters, request: found };
+    return { requestId, clientId, params: params as Parameters, request: found };
   } catch (error) {
     if (error instanceof errors.OIDCProviderError) return null;
     throw error;

@@ -25,7 +25,10 @@ export function createMetadataFetch(guard: AddressGuard, ca?: string): typeof gl
     const known = KNOWN_CLIENTS[url instanceof Request ? url.url : String(url)];
     if (!known) return fetchDocument(url, options);
     const response = await fetchDocument(url, options).catch(() => null);
-    return response?.status === 200 ? response : Response.json(known);
+    const isRefused = !response || [401, 403, 429].includes(response.status) || response.status >= 500;
+    if (!isRefused) return response;
+    await response?.body?.cancel();
+    return Response.json(known);
   };
 }
 

@@ -8,7 +8,7 @@ import Provider, {
 } from 'oidc-provider';
 import type { Attempts } from '../../accounts/attempts.ts';
 import { SCOPES, type Scope } from '../../accounts/key-settings.ts';
-import { openOAuthRecords } from '../../accounts/oauth-records.ts';
+import { isClientConnected, openOAuthRecords } from '../../accounts/oauth-records.ts';
 import { findPerson } from '../../accounts/people.ts';
 import { createAddressGuard } from '../../outbox/webhooks/address-guard.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -18,6 +18,7 @@ import type { Logger } from '../../platform/log.ts';
 import { isStoreDown } from '../../platform/outage.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { OUTAGE_RETRY_SECONDS } from '../plugins/errors.ts';
+import { KNOWN_CLIENTS } from './known-clients.ts';
 import { createMetadataFetch } from './metadata-fetch.ts';
 import { BASE_SCOPES, isLoopback, isOwnResource } from './resources.ts';
 
@@ -139,7 +140,7 @@ function configurationOf(issuer: string, deps: ConnectDeps): Configuration {
       response_types: ['code'],
       id_token_signed_response_alg: 'ES256',
     },
-    extraClientMetadata: { properties: ['redirect_uris', 'scope'], validator: normaliseClient },
+    extraClientMetadata: { properties: ['redirect_uris', ...IGNORED], validator: normaliseClient },
     cookies: {
       names: { session: 'souk_connect_session', interaction: 'souk_connect', resume: 'souk_connect_resume' },
       long: cookie,
@@ -189,7 +190,7 @@ function configurationOf(issuer: string, deps: ConnectDeps): Configuration {
   };
 }
 
-function featuresOf(issuer: string, { pages, attempts }: ConnectDeps): Configuration['features'] {
+function featuresOf(issuer: string, { database, pages, attempts }: ConnectDeps): Configuration['features'] {
   const off = { enabled: false };
   return {
     devInteractions: off,
@@ -204,7 +205,12 @@ function featuresOf(issuer: string, { pages, attempts }: ConnectDeps): Configura
     clientIdMetadataDocument: {
       enabled: true,
       ack: 'draft-02',
-      allowFetch: async (ctx) => (await attempts.countClient(ctx.ip)) === null,
+      // The library has no request for a client whose request was let in before.
+      allowFetch: async (ctx: KoaContextWithOIDC | undefined, id) =>
+        ctx === undefined ||
+        Object.hasOwn(KNOWN_CLIENTS, id) ||
+        (await isClientConnected(database, id)) ||
+        (await attempts.countClient(ctx.ip)) === null,
       cacheDuration: { min: 300, max: DAY_SECONDS },
     },
     resourceIndicators: {
@@ -253,9 +259,12 @@ function xsrfIn(form: string): string {
   return /name="xsrf" value="([\w-]+)"/.exec(form)?.[1] ?? '';
 }
 
-/** Returns the name of a client for people, without characters that show nothing or turn the text around. */
+/** Returns the name of a client for people, without quotes, and without characters that show nothing, pile up or turn the text around. */
 export function nameOf({ clientName = '', clientId }: Pick<Client, 'clientName' | 'clientId'>): string {
-  const shown = clientName.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  const shown = clientName
+    .replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800“”"]+/gu, ' ')
+    .replace(/(\p{M}{2})\p{M}+/gu, '$1')
+    .trim();
   return Array.from(shown || clientId)
     .slice(0, 60)
     .join('');
@@ -294,7 +303,9 @@ function normaliseClient(
   value: unknown,
   metadata: Record<string, unknown>,
 ): void {
-  if (key === 'scope') delete metadata.scope;
+  if (IGNORED.includes(key)) delete metadata[key];
+  if (metadata.token_endpoint_auth_method === 'none')
+    for (const name of ['client_secret', 'client_secret_expires_at']) delete metadata[name];
   if (key !== 'redirect_uris' || !Array.isArray(value)) return;
   const ofWeb = value.filter((one) => !isOfApp(one));
   if (ofWeb.length > 0) metadata.redirect_uris = ofWeb;
@@ -310,6 +321,9 @@ function normaliseClient(
 }
 
 const MOST_REDIRECTS = 20;
+
+/** Metadata of clients without a use here: scopes are those that a request asks for, and no further documents are fetched. */
+const IGNORED: readonly string[] = ['scope', 'sector_identifier_uri', 'jwks_uri'];
 
 function urlOf(value: unknown): URL | null {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;

@@ -94,7 +94,8 @@ function registerProvider(scope: FastifyInstance, provider: () => Provider, deps
   scope.get(authorization, { onRequest: limited(countAuthorization, 'asked a person') }, handOver);
   scope.get(`${authorization}/:uid`, handOver);
   scope.get(`${device}/:uid`, handOver);
-  scope.route({ method: ['GET', 'POST'], url: device, handler: handOver });
+  const limitDevices = limited(countAuthorization, 'asked a person');
+  scope.route({ method: ['GET', 'POST'], url: device, onRequest: limitDevices, handler: handOver });
   scope.post(deviceCodes, { onRequest: limited(countAuthorization, 'asked a person') }, handOver);
   scope.post(registration, { onRequest: limited(countClient, 'registered') }, handOver);
   scope.post(token, handOver);

@@ -20,6 +20,7 @@ export function isOwnResource(indicator: string, issuer: string): boolean {
   const [given, own] = [new URL(indicator), new URL(issuer)];
   const isSameHost =
     given.host === own.host || (isLoopback(given) && isLoopback(own) && given.port === own.port);
+  if (given.username || given.password) return false;
   const path = given.pathname.replace(/\/$/, '');
   return (
     isSameHost && given.protocol === own.protocol && given.search === '' && ['', MCP_PATH].includes(path)

@@ -84,7 +84,9 @@ export function registerConsent(scope: FastifyInstance, pages: Pages): void {
     if (!input || !asked.scopes.some((one) => scopes.includes(one))) {
       noteActs(request);
       const reason = input ? 'The person has allowed nothing of what was asked for.' : undefined;
-      return (await consent.deny(exchange, reason)) ?? '/account';
+      const address = await consent.deny(exchange, reason);
+      if (address === null) throw expired();
+      return address;
     }
     const { personId } = personOf(request);
     const { open } = await accountsOf(pages, request);

@@ -208,6 +208,8 @@ describe('an access token', () => {
     expect((await ask(`${baseUrl}/api/quota?key=${token}`)).status).toBe(401);
     expect((await ask(`${baseUrl}/api/quota?access_token=${token}`)).status).toBe(401);
     expect((await ask(`${baseUrl}/api/quota`, undefined, { 'x-api-key': token })).status).toBe(401);
+    const other = { authorization: 'Basic eDp4' };
+    expect((await ask(`${baseUrl}/api/quota?key=${token}`, undefined, other)).status).toBe(401);
   });
 
   test('ends after an hour', async ({ souk }) => {
@@ -385,6 +387,15 @@ test.for([
     expect([201, 400]).toContain(status);
   },
 );
+
+test('a program that registers without a method has no secret, and no further document of it is fetched', async ({
+  souk,
+}) => {
+  const { baseUrl } = souk.clientOf('');
+  const given = { redirect_uris: [REDIRECT_URI], sector_identifier_uri: 'https://127.0.0.1:1/x' };
+  const { status, body } = await ask(`${baseUrl}/oauth/register`, given);
+  expect([status, body.token_endpoint_auth_method, 'client_secret' in body]).toEqual([201, 'none', false]);
+});
 
 test('a request for a connection whose state has a zero byte is answered', async ({ souk }) => {
   const { visitor } = await signedIn(souk);
