@@ -91,14 +91,21 @@ function isQuotaCall(body: unknown): boolean {
   return quotaCall.safeParse(body).success;
 }
 
-const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
+const named = z.object({ name: z.string() });
+
+/** A call of a tool, whether it is called itself or by `tools_call`. */
+const toolCall = z.object({
+  method: z.literal('tools/call'),
+  params: named.extend({ arguments: named.optional().catch(undefined) }),
+});
 
 /**
  * Requires the scopes of a tool before it is called: a program that has signed in asks the person for more after a 403.
  * @throws SoukError KEY_SCOPE_MISSING.
  */
 function requireToolScope(scopes: KeyScopes, body: unknown): void {
-  const tool = TOOLS.get(toolCall.safeParse(body).data?.params.name ?? '');
+  const { name = '', arguments: inner } = toolCall.safeParse(body).data?.params ?? {};
+  const tool = TOOLS.get(name === TOOLS_CALL.name ? (inner?.name ?? '') : name);
   if (tool) requireScope(scopes, tool.scopes);
 }
 

@@ -88,6 +88,7 @@ const shape = {
     .optional()
     .meta({
       description: 'nextCursor of the page before',
+      pattern: '^[A-Za-z0-9_-]+$',
       examples: ['MjAyNi0wNC0xMSByYW5rIDEwMCAxMDAgMzM'],
     }),
 };

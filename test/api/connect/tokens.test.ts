@@ -286,18 +286,19 @@ describe('an access token', () => {
         /^Bearer error="insufficient_scope", scope="read products trends", resource_metadata="/,
       ),
     ]);
-    const message = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'web_trends_daily_trends', arguments: {} },
-    };
-    const accept = { accept: 'application/json, text/event-stream' };
-    const tool = await ask(`${baseUrl}/mcp`, message, { ...headers, ...accept });
-    expect([tool.status, tool.headers['www-authenticate']]).toEqual([
-      403,
-      expect.stringContaining('insufficient_scope'),
-    ]);
+    const name = 'web_trends_daily_trends';
+    for (const params of [
+      { name, arguments: {} },
+      { name: 'tools_call', arguments: { name, arguments: {} } },
+    ]) {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      const accept = { accept: 'application/json, text/event-stream' };
+      const tool = await ask(`${baseUrl}/mcp`, message, { ...headers, ...accept });
+      expect([tool.status, tool.headers['www-authenticate']]).toEqual([
+        403,
+        expect.stringContaining('insufficient_scope'),
+      ]);
+    }
   });
 
   test('that was never issued is refused like an unknown key', async ({ souk }) => {
