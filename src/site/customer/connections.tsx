@@ -38,7 +38,8 @@ export function Connections(props: {
     <section aria-labelledby="connections">
       <h2 id="connections">Connections</h2>
       <p>
-        Programs that people have connected by signing in, such as an assistant. Each has a budget and an end.{' '}
+        Programs that people have connected by signing in, such as an assistant. Each has a budget and an end.
+        Those with test data are listed in the test account, those with live data in the live account.{' '}
         <a href="/docs/connections">How to connect a program</a>
       </p>
       <Table
