@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import pRetry from 'p-retry';
 import { beginSession, SESSION_COOKIE } from '../../src/accounts/sessions.ts';
 import { ownerOf } from '../../test/support/customer.ts';
 import { ALLOWED, programOf } from '../../test/support/oauth-program.ts';
@@ -21,6 +22,8 @@ export interface Person {
   close(): Promise<void>;
 }
 
+const RETURN = { retries: 50, minTimeout: 200, factor: 1 };
+
 /** @param folder of the programs, which store there what they store in the home of their user. */
 export async function openPerson(folder: string, { url, database, accountId }: Service): Promise<Person> {
   const personId = await ownerOf(database, accountId);
@@ -36,7 +39,8 @@ export async function openPerson(folder: string, { url, database, accountId }: S
     const asked = allow(searchParams.get('open') ?? '');
     asked
       .then(async (returned) => {
-        if (searchParams.has('return')) await fetch(returned);
+        // A program may open the browser before it listens for its return.
+        if (searchParams.has('return')) await pRetry(() => fetch(returned), RETURN);
         reply.end(returned.href);
       })
       .catch((error: Error) => reply.writeHead(500).end(error.message));
