@@ -38,8 +38,9 @@ interface Content {
   contentType: string;
   isCompressible: boolean;
   units: number;
-  /** Returns the body. JSON says whether all of the data came from the cache. */
-  body(fromCache: boolean): Buffer;
+  /** Returns the beginning of the body. JSON says whether all of the data came from the cache. */
+  head(fromCache: boolean): string;
+  rest: Buffer;
   /** An outline of the data. */
   outline?(): string;
 }
@@ -76,7 +77,7 @@ export function present(
 }
 
 function pictureContent(picture: Buffer, units: number): Content {
-  return { contentType: 'image/png', isCompressible: false, units, body: () => picture };
+  return { contentType: 'image/png', isCompressible: false, units, head: () => '', rest: picture };
 }
 
 function tableContent(
@@ -87,40 +88,46 @@ function tableContent(
 ): Content {
   const names = columns(input);
   const lines = rows(data, input).map((row) => names.map((name) => row[name]));
-  const csv = Buffer.from(csvOf([names, ...lines]));
-  return { contentType: 'text/csv; charset=utf-8', isCompressible: true, units, body: () => csv };
+  const rest = Buffer.from(csvOf([names, ...lines]));
+  return { contentType: 'text/csv; charset=utf-8', isCompressible: true, units, head: () => '', rest };
 }
+
+/** The first field of the data; its value follows. */
+const FROM_CACHE = '"fromCache":';
 
 function jsonContent({ data, metadata }: Presented, circumstances: Circumstances, units: number): Content {
   const { mode, now, staleSince } = circumstances;
   const allMetadata = { ...metadata, ...(staleSince === null ? {} : staleness(staleSince, now)) };
   const metadataText = Object.keys(allMetadata).length > 0 ? stringifyJson(allMetadata) : null;
-  // Large data are written once for both variants of the body.
-  const dataText = stringifyJson(data);
+  const dataText = joinObjects(`{${FROM_CACHE}}`, stringifyJson(data));
+  const envelope = inMode(mode, okText(dataText, metadataText));
+  const restAt = envelope.indexOf(FROM_CACHE) + FROM_CACHE.length;
   return {
     contentType: JSON_TYPE,
     isCompressible: true,
     units,
-    body(fromCache) {
-      const envelope = okText(joinObjects(`{"fromCache":${fromCache}}`, dataText), metadataText);
-      return Buffer.from(inMode(mode, envelope));
-    },
+    head: (fromCache) => `${envelope.slice(0, restAt)}${fromCache}`,
+    rest: Buffer.from(envelope.slice(restAt)),
     outline: () => outlineOf(data),
   };
 }
 
 type AnswerFacts = Pick<AnswerMeta, 'version' | 'fetchedAt' | 'updatedAt' | 'fromCache' | 'units' | 'tokens'>;
 
-/** Creates the stored answer from its metadata, compressed if that saves space. */
-async function packed(content: Content, facts: AnswerFacts): Promise<Answer> {
-  const { contentType, isCompressible, outline } = content;
-  const body = content.body(facts.fromCache);
-  const { encoding, bytes } = isCompressible
-    ? await compressForClients(body)
-    : { encoding: 'identity' as const, bytes: body };
-  // Gateways do not parse large answers, so the worker writes their outlines.
-  const summary = outline && body.length > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
-  return { meta: { ...facts, contentType, encoding, size: body.length, ...summary }, body: bytes };
+/** Compresses the content, if that saves space. @returns a function that creates a stored answer from its metadata. */
+async function packed(content: Content): Promise<(facts: AnswerFacts) => Answer> {
+  const { contentType, isCompressible, head, rest, outline } = content;
+  const pack = isCompressible
+    ? await compressForClients(rest)
+    : () => ({ encoding: 'identity' as const, bytes: rest });
+  return (facts) => {
+    const start = Buffer.from(head(facts.fromCache));
+    const size = start.length + rest.length;
+    const { encoding, bytes } = pack(start);
+    // Gateways do not parse large answers, so the worker writes their outlines.
+    const summary = outline && size > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
+    return { meta: { ...facts, contentType, encoding, size, ...summary }, body: bytes };
+  };
 }
 
 /** Returns the fields that an answer with stale data has. */
@@ -255,13 +262,12 @@ async function store(
   const isShared = gathered.complete && gathered.failures.size === 0 && !stale && !background && units > 0;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   const facts = { version, ...times, units, tokens };
-  const [own, cached] = await Promise.all([
-    packed(content, { ...facts, fromCache }),
-    isShared && !fromCache ? packed(content, { ...facts, fromCache: true }) : null,
-  ]);
+  const pack = await packed(content);
+  const own = pack({ ...facts, fromCache });
   await Promise.all([
     answers.putOwn({ accountId, callId, background }, own),
-    isShared && answers.putShared(presentationId, cached ?? own, freshForMs),
+    isShared &&
+      answers.putShared(presentationId, fromCache ? own : pack({ ...facts, fromCache: true }), freshForMs),
   ]);
   return own;
 }

@@ -14,12 +14,13 @@ const MARK = randomUUID();
 
 /**
  * Parses JSON and keeps integers beyond 2^53 as bigint, which `stringifyJson` writes as digits again. Upstream sends such
- * ids in normal answers (the blank category is 2^63-1). In texts that may have them, they are parsed as marked strings: a
+ * ids in normal answers (the blank category is 2^63-1). Texts with them are parsed again, with them as marked strings: a
  * reviver would take 25 times as long as parsing, which blocks the event loop for an ordinary list of deals.
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
-  if (!hasLargeInteger(text)) return JSON.parse(text);
+  const value: unknown = JSON.parse(text);
+  if (!hasLargeNumber(value)) return value;
   const marked = text.replace(STRING_OR_LARGE_INTEGER, (token) =>
     token.startsWith('"') ? token : `"${MARK}${token}"`,
   );
@@ -44,29 +45,27 @@ function integerOf(digits: string): number | bigint {
   return Number.isSafeInteger(Number(digits)) ? Number(digits) : BigInt(digits);
 }
 
-/** The fewest digits of an integer beyond 2^53. */
-const LARGE_DIGITS = 16;
-
 /**
- * Returns whether a JSON text may contain an integer that a number cannot represent. Reads every sixteenth character, which
- * finds all runs of sixteen digits: a regular expression takes twice as long as parsing.
+ * Returns whether a parsed value has a number that may stand for an integer beyond 2^53. Reading the value takes a tenth of
+ * the time of searching its text for digits.
  */
-export function hasLargeInteger(text: string): boolean {
-  for (let i = LARGE_DIGITS - 1; i < text.length; i += LARGE_DIGITS) {
-    if (!isDigit(text, i)) continue;
-    let start = i;
-    while (isDigit(text, start - 1)) start -= 1;
-    let end = i + 1;
-    while (isDigit(text, end)) end += 1;
-    if (end - start >= LARGE_DIGITS && /[\s:,[-]/.test(text[start - 1] ?? ' ')) return true;
-    i = end;
+export function hasLargeNumber(value: unknown): boolean {
+  const remaining = [value];
+  // Deeply nested values must not exhaust the stack.
+  while (remaining.length > 0) {
+    const next = remaining.pop();
+    if (isLarge(next)) return true;
+    if (typeof next !== 'object' || next === null) continue;
+    for (const item of Array.isArray(next) ? next : Object.values(next)) {
+      if (isLarge(item)) return true;
+      if (typeof item === 'object' && item !== null) remaining.push(item);
+    }
   }
   return false;
 }
 
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0x30 && code <= 0x39;
+function isLarge(value: unknown): boolean {
+  return typeof value === 'number' && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER);
 }
 
 /** The reverse of `parseJson`. */

@@ -6,6 +6,8 @@ export const gunzip = promisify(zlib.gunzip);
 
 export const gzip = promisify(zlib.gzip);
 
+const deflateRaw = promisify(zlib.deflateRaw);
+
 const brotli = promisify(zlib.brotliCompress);
 
 const SMALLEST_PIECE_BYTES = 16_384;
@@ -46,11 +48,26 @@ export async function compress(body: Buffer): Promise<{ encoding: 'identity' | '
 /** Higher levels take up to twice the time for price histories, to save 8 %. */
 const LEVEL = 1;
 
-/** Compresses a body for clients off the event loop, if that makes it smaller. */
-export async function compressForClients(body: Buffer): Promise<EncodedBody> {
-  if (body.length < SMALLEST_BYTES) return { encoding: 'identity', bytes: body };
-  const bytes = await gzip(body, { level: LEVEL, chunkSize: pieceBytes(body.length / 2) });
-  return { encoding: 'gzip', bytes };
+/** RFC 1952: magic number, method deflate, no flags, no time, no extra flags, system Unix. */
+const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
+
+/**
+ * Compresses the common rest of several bodies for clients off the event loop, if that makes them smaller. For a product
+ * with all its histories, compressing each body takes a fifth of the processor time of its call.
+ * @returns a function that creates the body with a short beginning.
+ */
+export async function compressForClients(rest: Buffer): Promise<(head: Buffer) => EncodedBody> {
+  if (rest.length < SMALLEST_BYTES)
+    return (head) => ({ encoding: 'identity', bytes: Buffer.concat([head, rest]) });
+  const deflated = await deflateRaw(rest, { level: LEVEL, chunkSize: pieceBytes(rest.length / 2) });
+  return (head) => {
+    // A flushed beginning ends at a byte, so the stream goes on with the compressed rest.
+    const start = zlib.deflateRawSync(head, { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+    const trailer = Buffer.alloc(8);
+    trailer.writeUInt32LE(zlib.crc32(rest, zlib.crc32(head)));
+    trailer.writeUInt32LE((head.length + rest.length) % 2 ** 32, 4);
+    return { encoding: 'gzip', bytes: Buffer.concat([GZIP_HEADER, start, deflated, trailer]) };
+  };
 }
 
 /** A compression of HTTP. */

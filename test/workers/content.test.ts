@@ -19,7 +19,7 @@ test.each([
     failures: new Map(),
   });
   for (const fromCache of [true, false]) {
-    const text = content.body(fromCache).toString();
+    const text = `${content.head(fromCache)}${content.rest.toString()}`;
     const rest = metadata ? { metadata } : {};
     expect(JSON.parse(text)).toEqual({ code: '0000', msg: 'success', data: { fromCache, ...data }, ...rest });
   }

@@ -1,6 +1,6 @@
 import { isRecord } from '../../operations/params/request.ts';
 import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
-import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
+import { parseJson, stringifyJson } from '../../platform/json.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { errorBody } from '../../results/envelope.ts';
 import { shortened } from '../../results/outline.ts';
@@ -276,10 +276,9 @@ export function structured(
   others: readonly ContentBlock[] = [],
 ): ToolResult & { structuredContent: Record<string, unknown> } {
   const text = stringifyJson(value);
-  const exact = hasLargeInteger(text);
   return {
     content: [{ type: 'text', text }, ...others],
-    structuredContent: exact ? (JSON.parse(text) as Record<string, unknown>) : value,
+    structuredContent: JSON.parse(text) as Record<string, unknown>,
   };
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Route } from '../../operations/define.ts';
 import { callerJsonFault } from '../../platform/caller-json.ts';
 import { invalidParameters, type SoukError } from '../../platform/errors.ts';
-import { hasLargeInteger, parseJson } from '../../platform/json.ts';
+import { hasLargeNumber, parseJson } from '../../platform/json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,7 +32,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
     // The framework's parser also refuses fields that would set a prototype.
     void parseBody(request, text, (error, value: unknown) => {
       if (error) done(error);
-      else if (!hasLargeInteger(text)) done(null, value);
+      else if (!hasLargeNumber(value)) done(null, value);
       else parseWithLargeIntegers(request, text, done);
     });
   });
