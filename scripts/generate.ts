@@ -15,7 +15,7 @@ import { limitsTable, settingsTable } from './tables/settings.ts';
 
 /**
  * `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, the
- * maps of the pages, and the types and methods of the TypeScript client.
+ * maps of the pages, and the types and methods of the clients.
  */
 export const PARTS: Record<string, () => string> = {
   operations: operationsTable,

@@ -3,16 +3,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationsFile } from './operations.ts';
+import { pythonFiles } from './python.ts';
 import { fingerprint, headOf, schemaDocument, withExactIntegers } from './types.ts';
 
 const FOLDER = 'clients/typescript/src/generated';
 export const OPERATIONS_FILE = `${FOLDER}/operations.ts`;
 export const SCHEMAS_FILE = `${FOLDER}/schemas.ts`;
 
-/** Writes the generated files of the TypeScript client. */
+export const PYTHON_FOLDER = 'clients/python/src/souk/_generated';
+
+/** Writes the generated files of the clients. */
 export function writeClient(): void {
   writeFileSync(OPERATIONS_FILE, operationsFile());
   if (!isCurrent(readFileSync(SCHEMAS_FILE, 'utf8'))) writeFileSync(SCHEMAS_FILE, schemasFile());
+  for (const [name, text] of Object.entries(pythonFiles())) writeFileSync(join(PYTHON_FOLDER, name), text);
 }
 
 /**

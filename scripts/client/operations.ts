@@ -8,7 +8,7 @@ import { dataNameOf, headOf, namesSite, parametersNameOf } from './types.ts';
 export function operationsFile(): string {
   const methods = clientMethods();
   const groups = [...new Set(methods.map(groupOf))];
-  const names = methods.flatMap(({ operation, price }) => (price === '0' || !operation ? [] : [operation]));
+  const names = operationNames();
   return `${headOf('')}import type { components } from './schemas.ts';
 import type { Call, CallWithoutParams, Free, FreeWithoutParams, List, OfId, OfIdWith, Plain } from '../method-types.ts';
 
@@ -44,6 +44,11 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
 ${methods.map(addressOf).join('\n')}
 };
 `;
+}
+
+/** The operations that cost units. */
+export function operationNames(): string[] {
+  return clientMethods().flatMap(({ operation, price }) => (price === '0' || !operation ? [] : [operation]));
 }
 
 function groupOf({ name }: ClientMethod): string {
@@ -83,7 +88,7 @@ function resultType(method: ClientMethod): string {
 }
 
 /** The field with the entries of a page, if the method returns one page of a list. */
-function entriesOf({ parameters, data, name, operation }: ClientMethod): string | null {
+export function entriesOf({ parameters, data, name, operation }: ClientMethod): string | null {
   if (!parameters?.properties?.cursor || !data) return null;
   const contract = operation && queuedOperation(operation);
   if (contract) return jsonAnswerOf(contract)?.records?.path ?? null;

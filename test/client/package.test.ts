@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -99,17 +99,6 @@ test('the examples of README and guide run', { timeout: SLOW_MS }, async ({ buil
   const { stdout } = await node(['all.mjs']);
   expect(stdout).toContain('QUOTA_MAX_UNITS 429');
   expect(stdout).toContain('50 true');
-});
-
-const hasPython = spawnSync('python3', ['-c', 'import requests']).status === 0;
-
-test.runIf(hasPython)('the Python example of the guide runs', async ({ client }) => {
-  const guide = readFileSync('docs/guides/clients.md', 'utf8');
-  const [, program = ''] = /^```python\n(.*?)^```$/ms.exec(guide) ?? [];
-  expect(program.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(20);
-  const env = { ...process.env, SOUK_URL: client.baseUrl, SOUK_API_KEY: client.key };
-  const { stdout } = await run('python3', ['-c', program], { env });
-  expect(stdout).toMatch(/^B08N5WRWNX .+ \d/);
 });
 
 test('the commands of the README run', { timeout: SLOW_MS }, async ({ built, client }) => {

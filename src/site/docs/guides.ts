@@ -19,6 +19,7 @@ const TEXTS = [
     'Clients',
     'Call the service from TypeScript, with curl and from Python, and survive broken connections.',
   ],
+  ['from-keepa', 'From Keepa to Souk', 'What you know from Keepa, and what it is called here.'],
   [
     'prices-and-wallets',
     'Prices and wallets',
