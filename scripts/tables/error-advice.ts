@@ -91,6 +91,16 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause: 'No imported week of brand analytics contains a keyword with this id.',
     solution: 'Find the id with `/api/aba/search` or `/api/aba/rank`.',
   },
+  FILE_NOT_FOUND: {
+    cause:
+      'The account has no such file, or its time has passed: a file is kept as long as its answer states.',
+    solution: 'Make the call again. Its answer names the new file.',
+  },
+  LINK_NOT_FOUND: {
+    cause:
+      'The address is incomplete, or the link has ended: its time has passed, it was revoked, or its key, account or membership has ended.',
+    solution: 'Create another link to the result, with `POST /api/links` or on the page of the result.',
+  },
   METHOD_NOT_ALLOWED: {
     cause: 'The path exists, but not for this method, such as POST on a path that accepts only GET.',
     solution: 'Use a method listed in the header `Allow`.',
@@ -119,6 +129,14 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
       'You asked to retry a batch that has not finished, or one without failed items; or you started a schedule or tracker while its previous run has not finished.',
     solution:
       'Wait until the batch has `finishedAt`, and check its counts for failed items. `GET /api/batches?scheduleId=` lists the batches of a schedule.',
+  },
+  RESULT_NOT_READY: {
+    cause: 'You asked for a link to the result of a job or batch that has not ended.',
+    solution: 'Wait until the job or batch has `finishedAt`, then create the link.',
+  },
+  RANGE_NOT_SATISFIABLE: {
+    cause: 'The header `Range` names bytes beyond the end of the result. `Content-Range` has its size.',
+    solution: 'Ask for a range within the size. A download that already has all bytes is complete.',
   },
   PAYLOAD_TOO_LARGE: {
     cause:

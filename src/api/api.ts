@@ -8,6 +8,7 @@ import { AUDIT_ENDPOINTS } from './endpoints/audit.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches.ts';
 import { BILLING_ENDPOINTS } from './endpoints/billing.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
+import { FILE_ENDPOINTS } from './endpoints/files.ts';
 import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs.ts';
 import { KEY_ENDPOINTS } from './endpoints/keys.ts';
 import { registerEndpoints } from './endpoints/register.ts';
@@ -18,6 +19,7 @@ import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks.ts';
 import { versionOf } from './envelope.ts';
 import { limitCalls, limitFreeRequests, type RequestLimits } from './limits/limits.ts';
 import { type McpDeps, registerMcp } from './mcp/index.ts';
+import { registerLinks } from './open-link.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { registerLocalOperations, registerQueuedOperations } from './operations/register.ts';
 import type { LocalDeps } from './operations/serve-local.ts';
@@ -41,6 +43,7 @@ export interface ApiDeps {
   local: LocalDeps;
   jobs: DepsOf<typeof JOB_ENDPOINTS>;
   batches: DepsOf<typeof BATCH_ENDPOINTS>;
+  files: DepsOf<typeof FILE_ENDPOINTS>;
   schedules: DepsOf<typeof SCHEDULE_ENDPOINTS>;
   trackers: DepsOf<typeof TRACKER_ENDPOINTS>;
   webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
@@ -62,6 +65,7 @@ const document = versionOf(JSON.stringify(openApiDocument()), JSON_TYPE);
 export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
   decorateWithAccount(app);
   deps.connect.register(app);
+  registerLinks(app, deps.files, deps.limits);
   const requireOwner = (scope: FastifyInstance): void => {
     requireAccount(scope, deps.authentication);
     limitFreeRequests(scope, deps.limits);
@@ -107,6 +111,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         );
         registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
         registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
+        registerEndpoints(scope, FILE_ENDPOINTS, deps.files);
         registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
         registerEndpoints(scope, TRACKER_ENDPOINTS, deps.trackers);
         registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);

@@ -31,13 +31,13 @@ export function sendVersion(
   { bytes, gzip, contentType, etag }: Version,
 ): FastifyReply {
   reply.header('etag', etag).header('cache-control', 'no-cache');
-  if (names(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (listsTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
   reply.header('content-type', contentType).header('vary', 'Accept-Encoding');
   return acceptsGzip(reply) ? reply.header('content-encoding', 'gzip').send(gzip) : reply.send(bytes);
 }
 
 /** Returns whether an If-None-Match header names a version. Weak tags count, because proxies that compress make tags weak. */
-function names(header: string | undefined, etag: string): boolean {
+export function listsTag(header: string | undefined, etag: string): boolean {
   const listed = (header ?? '').split(',').map((entry) => entry.trim().replace(/^W\//, ''));
   return listed.includes(etag) || listed.includes('*');
 }

@@ -8,10 +8,20 @@ import { acceptsGzip } from './envelope.ts';
 /** At the fastest level, compressing keeps up with fast connections. */
 const LEVEL = 1;
 
-/** Sends pieces one at a time. Stored pieces are compressed again: browsers read only the first of several gzip members. */
-export function sendPieces(reply: FastifyReply, pieces: AsyncIterable<Buffer>): FastifyReply {
+/**
+ * Sends pieces one at a time. Stored pieces are compressed again: browsers read only the first of several gzip members.
+ * @param about `size` is known; `isCompressible` is false for bytes that compressing makes no smaller.
+ */
+export function sendPieces(
+  reply: FastifyReply,
+  pieces: AsyncIterable<Buffer>,
+  { size, isCompressible = true }: { size?: number; isCompressible?: boolean } = {},
+): FastifyReply {
   const text = Readable.from(pieces, { objectMode: false });
-  if (!acceptsGzip(reply)) return reply.send(text);
+  if (!isCompressible || !acceptsGzip(reply)) {
+    if (size !== undefined) reply.header('content-length', size);
+    return reply.send(text);
+  }
   // An error destroys the last stream, which ends the response.
   const compressed = pipeline(text, createGzip({ level: LEVEL }), () => {});
   return reply.header('content-encoding', 'gzip').send(compressed);

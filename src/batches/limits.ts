@@ -111,7 +111,7 @@ const MAX_REMEMBERED = 10_000;
 /** @throws SoukError STORAGE_EXCEEDED. */
 export type RequireStorage = (accountId: number) => Promise<void>;
 
-/** Returns the bytes of an account's results: answers that it may poll, in Redis, and results of batches, in PostgreSQL. */
+/** Returns the bytes of an account's results: answers that it may poll, in Redis, and results of batches and files, in PostgreSQL. */
 export async function storedByAccount(
   { database, redis, keys }: StorageDeps,
   accountId: number,
@@ -120,7 +120,9 @@ export async function storedByAccount(
     storedBytes(redis, keys, accountId),
     database.query<{ bytes: number }>({
       name: 'result-bytes',
-      text: 'select coalesce(sum(result_bytes), 0)::bigint as bytes from batches where account_id = $1',
+      text: `select coalesce((select sum(result_bytes) from batches where account_id = $1), 0)::bigint
+          + coalesce((select sum(stored_bytes) from files f join file_contents c on c.id = f.content_id
+              where f.account_id = $1), 0)::bigint as bytes`,
       values: [accountId],
     }),
   ]);

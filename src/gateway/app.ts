@@ -110,6 +110,8 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
   const settlements = createSettlements(moneyDatabase, clock.now);
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
+  const requireStorage = createStorageCheck({ database, redis, keys }, accountLimits, clock);
+  const results = { database, clock, answers, requireStorage };
   const money = { database, clock, events, admissions, settlements };
   const { channel: completionChannel } = completions;
   const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
@@ -130,12 +132,13 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
       log,
       authentication: authentication.authentication,
       freeRequests: limits.free,
-      requireStorage: createStorageCheck({ database, redis, keys }, accountLimits, clock),
+      requireStorage,
       parsed: createParsedRequests(),
     },
     local: { database, reports, admissions, clock, offPeak, providers, links, quotaSnapshots },
     jobs: { ...money, ...jobs },
-    batches: { ...uploads, accountLimits, database, clock, log, onBatchFinished: createBatchNotifier(clock) },
+    batches: { ...uploads, ...results, accountLimits, log, onBatchFinished: createBatchNotifier(clock) },
+    files: { ...results, publicUrl: settings.pages?.publicUrl ?? null },
     schedules,
     trackers: schedules,
     billing: { database, clock },

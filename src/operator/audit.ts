@@ -44,6 +44,8 @@ export const ACCOUNT_ACTIONS = {
   'batch.cancelled': 'Batch cancelled',
   'batch.retried': 'Batch retried',
   'job.cancelled': 'Job cancelled',
+  'link.created': 'Link to a result created',
+  'link.revoked': 'Link to a result revoked',
   'schedule.created': 'Schedule created',
   'schedule.changed': 'Schedule changed',
   'schedule.run': 'Schedule run',

@@ -7,6 +7,8 @@ import { purgeWatchCounts } from '../outbox/webhooks/job-webhooks.ts';
 import { purgeSecrets } from '../outbox/webhooks/secrets.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import { purgeFiles } from '../results/files.ts';
+import { purgeLinks } from '../results/result-links.ts';
 
 /** How long tables that grow with use keep their rows. */
 export interface RetentionSettings {
@@ -49,6 +51,10 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   connections: 'Deleted with their key',
   email_confirmations: 'Until they expire',
   failures: '30 days, at most 100,000 rows',
+  file_contents: 'As long as a file has them; 10 minutes of a writer that has ended',
+  file_pieces: 'Deleted with their content; 2 GiB of a content',
+  files:
+    'As long as the job or batch whose result they are, 7 days at most; an account with more than the limit of stored results adds none',
   finished_calls: 'CALLS_KEPT_MONTHS months',
   incidents: '120 days after their end',
   key_periods: '62 days',
@@ -76,6 +82,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
   renewing_plans: 'For ever: plans that Stripe renews',
   recovery_codes: 'Ten for each person with a second factor',
+  result_links: 'Until they expire, at most 7 days; 200 of an account',
   retention_notes: '400 days',
   schedule_contents: 'One row for each item of a schedule',
   schedule_runs: '90 days; 1,000 of a schedule',
@@ -139,6 +146,8 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await purgeWatchCounts(database, at.getTime());
   await purgeSecrets(database, at.getTime());
   await purgePurchases(database, at.getTime());
+  await purgeLinks(database, at.getTime());
+  await purgeFiles(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from email_confirmations where expires_at < $1', [at]);

@@ -88,6 +88,18 @@ export const ERRORS = {
     units: 'none',
     text: 'This account has no webhook delivery with this id, or it has expired.',
   },
+  FILE_NOT_FOUND: {
+    status: 404,
+    code: 'FILE_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no file with this id, or it has expired.',
+  },
+  LINK_NOT_FOUND: {
+    status: 404,
+    code: 'LINK_NOT_FOUND',
+    units: 'none',
+    text: 'No link exists at this address or with this id, or it has ended.',
+  },
   PRODUCT_NOT_FOUND: {
     status: 404,
     code: 'PRODUCT_NOT_FOUND',
@@ -136,6 +148,12 @@ export const ERRORS = {
     units: 'none',
     text: 'The state of the batch does not allow this action.',
   },
+  RESULT_NOT_READY: {
+    status: 409,
+    code: 'RESULT_NOT_READY',
+    units: 'none',
+    text: 'The job or batch has not ended, so that its result can still change.',
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     code: 'PAYLOAD_TOO_LARGE',
@@ -147,6 +165,12 @@ export const ERRORS = {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     units: 'none',
     text: 'The request body must be JSON, with Content-Type: application/json.',
+  },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    code: 'RANGE_NOT_SATISFIABLE',
+    units: 'none',
+    text: 'The requested range is not within the result.',
   },
   TOO_MANY_REQUESTS: {
     status: 429,
@@ -164,7 +188,7 @@ export const ERRORS = {
     status: 429,
     code: 'LIMIT_REACHED',
     units: 'none',
-    text: 'The account has as many open batches, schedules, trackers, webhooks or keys as are allowed.',
+    text: 'The account has as many open batches, schedules, trackers, webhooks, links or keys as are allowed.',
   },
   STORAGE_EXCEEDED: {
     status: 429,

@@ -72,7 +72,7 @@ const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction
 const OF_MODE = /^\/account\/(keys|test-key)(\/|$)/;
 
 /** Pages whose forms all call the API. */
-const BY_API = /^\/(explore|account\/(schedules|trackers|webhooks))(\/|$)/;
+const BY_API = /^\/(explore|account\/(schedules|trackers|webhooks|links))(\/|$)/;
 
 /** Writes the lines of the audit log for what requests to the pages of a scope have done, before they are answered. */
 export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 'database'>): void {

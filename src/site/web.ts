@@ -15,6 +15,7 @@ import { registerExplore } from './customer/explore/explore-page.tsx';
 import { registerJobList, registerJobPage } from './customer/jobs.tsx';
 import { registerKeys, registerTestMode } from './customer/keys.tsx';
 import { registerLedger } from './customer/ledger.tsx';
+import { registerLinks } from './customer/links.tsx';
 import { registerOverview } from './customer/overview.tsx';
 import { registerPlans } from './customer/plans.tsx';
 import { registerProfile } from './customer/profile.tsx';
@@ -90,6 +91,7 @@ const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Abili
   [registerBatchList, 'work'],
   [registerNewBatch, 'work'],
   [registerBatchPage, 'work'],
+  [registerLinks, 'work'],
   [registerSchedules, 'work'],
   [registerTrackers, 'work'],
   [registerWebhookPages, 'work'],

@@ -34,6 +34,8 @@ export class Souk {
   readonly account: Methods['account'];
   readonly jobs: Jobs;
   readonly batches: Batches;
+  /** Links that open one result without a key. */
+  readonly links: Methods['links'];
   readonly schedules: Methods['schedules'];
   /** Conditions on products and keywords, and the alerts when they become true. */
   readonly trackers: Methods['trackers'];
@@ -70,6 +72,7 @@ export class Souk {
     this.account = methods.account;
     this.jobs = createJobs(calls, methods.jobs);
     this.batches = createBatches(calls, methods.batches);
+    this.links = methods.links;
     this.schedules = methods.schedules;
     this.trackers = methods.trackers;
     this.webhooks = methods.webhooks;

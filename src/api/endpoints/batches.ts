@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import {
@@ -17,10 +18,8 @@ import {
   DEFAULT_TIME_MS,
   LONGEST_TIME_MS,
 } from '../../batches/read-batch.ts';
-import { RESULT_ORDERS, resultsOf, sampleInput } from '../../batches/results.ts';
+import { RESULT_ORDERS } from '../../batches/results.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
-import { noTableWith, tableOf } from '../../operations/define.ts';
-import { queuedOperation } from '../../operations/index.ts';
 import { integer, oneOf } from '../../operations/params/scalars.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
@@ -31,10 +30,12 @@ import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
-import { enveloped, headers } from '../openapi/responses.ts';
-import { parseAs, tableHasNo } from '../operations/call-options.ts';
+import { enveloped, headers, PARTIAL_ANSWERS } from '../openapi/responses.ts';
+import { parseAs } from '../operations/call-options.ts';
 import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
-import { csv, ndjson, sendPieces } from '../send-results.ts';
+import { BATCH_FORMATS, type BatchFileDeps, batchFile, batchResults } from '../result-files.ts';
+import { downloadsOf, sendFile } from '../send-file.ts';
+import { sendPieces } from '../send-results.ts';
 import { dryRunQuery, sendToWorker, type UploadDeps } from '../uploads.ts';
 import { endpoint } from './endpoint.ts';
 import { cutPage, pageOf } from './page.ts';
@@ -56,7 +57,7 @@ const batchId = { of: 'the batch', unknown: 'BATCH_NOT_FOUND' } as const;
  * Returns a batch of the account that its key may use.
  * @throws SoukError BATCH_NOT_FOUND, also for a batch of another account, or KEY_SCOPE_MISSING.
  */
-async function ownBatch(
+export async function ownBatch(
   { database }: Pick<BatchDeps, 'database'>,
   account: Account,
   id: string,
@@ -221,7 +222,7 @@ const getBatchResults = endpoint({
   description:
     'Returns the results of a batch so far, as NDJSON (one object per item with `index`, `params`, `code`, and `data` or `msg`) or as CSV.',
   id: batchId,
-  occupies: 'downloads',
+  occupies: downloadsOf,
   query: z
     .object({
       order: oneOf(RESULT_ORDERS)
@@ -229,7 +230,7 @@ const getBatchResults = endpoint({
         .describe(
           'item: in the order of the items, up to the first unfinished item; finished: in the order in which items finished',
         ),
-      format: oneOf(['ndjson', 'csv'])
+      format: oneOf(BATCH_FORMATS)
         .default('ndjson')
         .describe('csv is available for operations whose results form a table'),
       cursor: integer({ min: 0 })
@@ -244,43 +245,33 @@ const getBatchResults = endpoint({
   answers: {
     200: {
       description: 'The results so far',
-      headers: headers('X-Batch-Finished'),
+      headers: headers('X-Batch-Finished', 'ETag', 'Last-Modified', 'Accept-Ranges'),
       content: {
         'application/x-ndjson': { schema: { type: 'string' } },
         'text/csv': { schema: { type: 'string' } },
       },
     },
+    ...PARTIAL_ANSWERS,
   },
+  errors: ['RANGE_NOT_SATISFIABLE', 'STORAGE_EXCEEDED'],
 
-  async handle({ database }: Pick<BatchDeps, 'database'>, { account, id, query, reply }) {
-    const { order, format, cursor } = query;
-    const batch = await ownBatch({ database }, account, id);
+  async handle(deps: BatchFileDeps, { account, id, query, request, reply }) {
+    const batch = await ownBatch(deps, account, id);
+    const { cursor } = query;
     if (cursor !== null && cursor >= batch.items.total) {
       const problem = `must be the index of an item, 0 to ${batch.items.total - 1}, got ${cursor}`;
       throw invalidParameters([{ parameter: 'cursor', problem }]);
     }
-    // Sends the stored bytes without parsing them.
-    const calls = resultsOf(database, id, order, cursor);
-    const pieces = format === 'csv' ? csv(await columnsOf(database, batch), calls) : ndjson(calls, cursor);
     setFacts(reply);
     reply.header('x-batch-finished', String(batch.finishedAt !== null));
-    reply.header('content-type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson');
-    return sendPieces(reply, pieces);
+    const { finishedAt } = batch;
+    if (finishedAt !== null && cursor === null)
+      return sendFile(request, reply, await batchFile(deps, reply, { ...batch, finishedAt }, query));
+    const { contentType, pieces } = await batchResults(deps.database, batch, query);
+    reply.header('content-type', contentType);
+    return request.method === 'HEAD' ? reply.send(Readable.from([])) : sendPieces(reply, pieces());
   },
 });
-
-/** @throws SoukError VALIDATION_FAILED if the results do not form a table. */
-async function columnsOf(database: Database, { operation, batchId }: Batch): Promise<readonly string[]> {
-  const found = queuedOperation(operation);
-  const input = await sampleInput(database, batchId);
-  const table = found && tableOf(found, input);
-  const parameter = found?.table ? noTableWith(found, input) : null;
-  if (table && parameter === null) return table.columns(input);
-  const problem = parameter
-    ? `must be ndjson, because the batch has ${parameter}: ${tableHasNo(parameter)}`
-    : `must be ndjson: the results of ${operation} do not form a table`;
-  throw invalidParameters([{ parameter: 'format', problem }]);
-}
 
 const retryBatch = endpoint({
   tag: 'batches',

@@ -2,6 +2,7 @@ import { AUDIT_ENDPOINTS } from './audit.ts';
 import { BATCH_ENDPOINTS } from './batches.ts';
 import { BILLING_ENDPOINTS } from './billing.ts';
 import type { EndpointDescription } from './endpoint.ts';
+import { FILE_ENDPOINTS } from './files.ts';
 import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './jobs.ts';
 import { KEY_ENDPOINTS } from './keys.ts';
 import { SCHEDULE_ENDPOINTS } from './schedules.ts';
@@ -14,6 +15,7 @@ export const ENDPOINTS: readonly EndpointDescription[] = [
   ...CALL_ENDPOINTS,
   ...JOB_ENDPOINTS,
   ...BATCH_ENDPOINTS,
+  ...FILE_ENDPOINTS,
   ...SCHEDULE_ENDPOINTS,
   ...TRACKER_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,

@@ -12,7 +12,7 @@ import { integer, oneOf } from '../../operations/params/scalars.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
 import { POLL_LIFETIME_MS } from '../../results/cache.ts';
-import { sendAnswer, sendEnvelope } from '../envelope.ts';
+import { sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
 import {
   acceptedSchema,
@@ -28,12 +28,14 @@ import {
   sendJob,
   waitQuery,
 } from '../job-view.ts';
-import { acceptedJob, enveloped, QUOTA_ERRORS } from '../openapi/responses.ts';
+import { acceptedJob, enveloped, PARTIAL_ANSWERS, QUOTA_ERRORS } from '../openapi/responses.ts';
 import { dataOf, reference } from '../openapi/schemas.ts';
 import { callWebhookOf, parseAs } from '../operations/call-options.ts';
 import { answerCall, type QueuedDeps } from '../operations/serve-queued.ts';
 import { OWN_JOB_SCOPES } from '../plugins/authentication.ts';
 import { quoteSchema } from '../quote-view.ts';
+import { answerFile } from '../result-files.ts';
+import { sendFile } from '../send-file.ts';
 import { endpoint } from './endpoint.ts';
 import { getJobEvents } from './job-events.ts';
 import { pageOf } from './page.ts';
@@ -219,7 +221,11 @@ interface ResultDeps extends OwnJobDeps, JobViewDeps {
 const results = QUEUED.flatMap(({ name, respond }) =>
   respond.type === 'json' ? [{ ...reference(dataOf(name)) }] : [],
 );
-const answer = enveloped('The answer', { anyOf: results } as never, 'X-Job-Id', 'X-Cache', 'X-Units-Charged');
+const answer = enveloped(
+  'The answer',
+  { anyOf: results } as never,
+  ...(['X-Job-Id', 'X-Cache', 'X-Units-Charged', 'ETag', 'Last-Modified', 'Accept-Ranges'] as const),
+);
 
 const getJobResult = endpoint({
   tag: 'jobs',
@@ -241,9 +247,11 @@ const getJobResult = endpoint({
       },
     },
     202: acceptedJob('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
+    ...PARTIAL_ANSWERS,
   },
   errors: [
     'RESULT_EXPIRED',
+    'RANGE_NOT_SATISFIABLE',
     'PRODUCT_NOT_FOUND',
     'CANCELLED',
     'UPSTREAM_ERROR',
@@ -251,14 +259,16 @@ const getJobResult = endpoint({
     'DEADLINE_PASSED',
   ],
 
-  async handle(deps: ResultDeps, { account, id, query, reply }) {
+  async handle(deps: ResultDeps, { account, id, query, request, reply }) {
     const call = await awaitedJob(deps, account, id, query.wait);
     if (call.error) throw fromRecord(call.error);
     if (call.state === 'reserved') return sendJob(deps, reply, call, 202);
     const stored = await deps.answers.load(id, call.answer ?? OWN_ANSWER);
     if (!stored) return makeAgain(deps, reply, call);
     const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
-    return sendAnswer(reply, stored, { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache });
+    const facts = { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache } as const;
+    setFacts(reply, facts);
+    return sendFile(request, reply, answerFile(reply, stored, facts));
   },
 });
 

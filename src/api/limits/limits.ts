@@ -218,8 +218,9 @@ export function occupy(
   reply: FastifyReply,
 ): void {
   open.open(kind, accountId, request);
+  const isDownload = kind === 'downloads' || request.headers.range !== undefined;
   // The timer restarts whenever the client reads some bytes.
-  if (kind === 'downloads' && downloadStallMs !== null)
+  if (isDownload && downloadStallMs !== null)
     reply.raw.setTimeout(downloadStallMs, () => reply.raw.destroy());
 }
 

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import type { JsonSchema } from '../../operations/params/request.ts';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
 import { ACCEPTED_CODE } from '../../results/envelope.ts';
-import { type HeaderObject, type Paths, type Reference, type ResponseObject, reference } from './schemas.ts';
+import {
+  type HeaderObject,
+  type MediaType,
+  type Paths,
+  type Reference,
+  type ResponseObject,
+  reference,
+} from './schemas.ts';
 
 const COUNT: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 2 ** 31 - 1 };
 
@@ -76,8 +83,25 @@ export const HEADERS = {
     schema: { type: 'string', const: 'no' },
   },
   ETag: {
-    description: 'Version of the document',
+    description: 'Version of the document or result',
     schema: { type: 'string', pattern: '^"[^"]+"$', maxLength: 100 },
+  },
+  'Last-Modified': {
+    description: 'When the result was made',
+    schema: {
+      type: 'string',
+      pattern: '^\\w{3}, \\d{2} \\w{3} \\d{4} \\d{2}:\\d{2}:\\d{2} GMT$',
+      maxLength: 40,
+      examples: ['Wed, 04 Mar 2026 10:00:00 GMT'],
+    },
+  },
+  'Accept-Ranges': {
+    description: 'Parts of the result can be read with the header Range',
+    schema: { type: 'string', const: 'bytes' },
+  },
+  'Content-Range': {
+    description: 'Which part of the result it is',
+    schema: { type: 'string', pattern: '^bytes \\d+-\\d+/\\d+$', maxLength: 60 },
   },
 } as const satisfies Record<string, HeaderObject>;
 
@@ -107,6 +131,16 @@ export function acceptedJob(description: string, job: z.ZodType, ...names: Heade
   const schema = envelope(reference(job), JOB_ACCEPTED);
   return { description, headers: headers(...names), content: { 'application/json': { schema } } };
 }
+
+const BYTES: Record<string, MediaType> = {
+  'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+};
+
+/** Answers to requests for a part of a result, and from clients that have it. */
+export const PARTIAL_ANSWERS = {
+  206: { description: 'A part of the result', headers: headers('Content-Range', 'ETag'), content: BYTES },
+  304: { description: 'The client has the result already', headers: headers('ETag') },
+} as const satisfies Record<number, ResponseObject>;
 
 const SUCCESS: JsonSchema = { type: 'string', const: '0000', description: 'Success' };
 

@@ -34,7 +34,8 @@ export function registerRequestContext(app: FastifyInstance, log: Logger): void 
     const query = Object.entries(request.query as Record<string, unknown>).filter(
       ([name]) => !SECRETS.has(name),
     );
-    const [path] = url.split('?', 1);
+    // The address of a link contains its token.
+    const [path] = request.url.startsWith('/files/') ? ['/files'] : url.split('?', 1);
     const { statusCode: status, elapsedTime } = reply;
     log.debug(
       { requestId, method, path, query: Object.fromEntries(query), status, ms: Math.round(elapsedTime) },

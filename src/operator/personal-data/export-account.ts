@@ -110,6 +110,12 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     key: { call_id: 'uuid', url: 'text' },
   },
   call_webhook_counts: { exported: { not: 'a counter' }, erasure: 'deleted', key: { call_id: 'uuid' } },
+  result_links: {
+    exported: { section: 'resultLinks', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: UUID,
+  },
+  files: { exported: { section: 'files', omit: ['content_id'] }, erasure: 'deleted', key: UUID },
   batch_calls: {
     exported: { not: 'the API returns items and results' },
     erasure: 'deleted',
@@ -217,6 +223,12 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: TOKEN_KEY,
     where: `grant_id in (select grant_id from connections where ${OF_KEYS(OF_PERSON)})`,
+  },
+  result_links: {
+    exported: { section: 'resultLinks', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: UUID,
+    where: OF_PERSON,
   },
   connections: {
     exported: { section: 'connections', omit: ['grant_id'] },

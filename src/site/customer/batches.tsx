@@ -33,6 +33,7 @@ import {
   sendDownload,
   streamApi,
 } from './customer-api.ts';
+import { linksTo, ResultLinks } from './links.tsx';
 
 const LIST = '/account/batches';
 
@@ -104,6 +105,7 @@ export function registerBatchPage(scope: FastifyInstance): void {
 async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const batch = await apiData<BatchView>(request, 'GET', `/api/batches/${idIn(request)}`);
   const results = await firstResults(request, batch);
+  const links = batch.finishedAt === null ? null : await linksTo(request, batch.batchId);
   const { name, operation, finishedAt } = batch;
   return sendPage(
     reply,
@@ -124,6 +126,14 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
         <Results batch={batch} hasTable={results !== null} />
+        {links && (
+          <ResultLinks
+            target="batch"
+            id={batch.batchId}
+            links={links}
+            formats={results === null ? [] : LINK_FORMATS}
+          />
+        )}
         {results && batch.counts.done > 0 && <ResultTable results={results} batch={batch} />}
       </section>
     </Page>,
@@ -136,6 +146,11 @@ async function sendResults(request: FastifyRequest, reply: FastifyReply): Promis
   const url = `/api/batches/${id}/results?format=${format}`;
   return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
 }
+
+const LINK_FORMATS = [
+  ['csv', 'CSV'],
+  ['ndjson', 'NDJSON'],
+] as const;
 
 function Progress({ batch }: { batch: BatchView }): VNode {
   const { counts, waiting, state } = batch;

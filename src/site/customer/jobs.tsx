@@ -12,6 +12,7 @@ import { Table } from '../kit/table.tsx';
 import { count, counted, ShortId, Time } from '../kit/words.tsx';
 import { OperationChoice } from './batch-items.tsx';
 import { apiData, apiList, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
+import { linksTo, ResultLinks } from './links.tsx';
 
 const LIST = '/account/jobs';
 
@@ -148,6 +149,7 @@ async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<Fa
   const { jobId, operation, state } = job;
   const isOpen = job.finishedAt === null;
   const expired = state === 'done' ? await expiredCallOf(request, jobId) : null;
+  const links = state === 'done' && !expired ? await linksTo(request, jobId) : null;
   return sendPage(
     reply,
     <Page
@@ -177,6 +179,7 @@ async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<Fa
             ) : (
               <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
             )}
+            {links && <ResultLinks target="job" id={jobId} links={links} />}
           </>
         )}
       </section>

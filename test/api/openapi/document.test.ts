@@ -21,12 +21,12 @@ test.override('soukOptions', { workers: 0 });
 
 describe('the document and the service', () => {
   test('have the same paths', ({ souk }) => {
-    // The document excludes pages, the operator's tools, /mcp and the authorization server, whose protocols describe themselves.
+    // The document excludes pages, the operator's tools, links to results, /mcp and the authorization server, whose protocols describe themselves.
     const paths = servedPaths(souk.gateways[0]?.app).map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
     const served = paths.filter(
       (path) =>
         path !== '/' &&
-        !/^\/(\.well-known|oauth|connect|device|metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
+        !/^\/(\.well-known|oauth|connect|device|metrics$|mcp$|admin|account|announcements|assets|confirm-email|docs|explore|files|forgot-password|invitation|payments|profile|reset-password|sign-|status|unsubscribe)/.test(
           path,
         ),
     );

@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { addKey } from '../../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
+import { addFile, writeContent } from '../../../src/results/files.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { finished } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
@@ -169,6 +170,53 @@ async function runWhileRunning({ database }: Souk, client: Client, scheduleId: s
   await database.query('delete from batches where id = $1', [rows[0]?.id]);
   return status;
 }
+
+/** Stores a file of an account, as a job does. @returns its address. */
+async function storeFile({ database, clock }: Souk, accountId: number): Promise<string> {
+  async function* rows() {
+    yield Buffer.from('rank,keyword\n1,lamp\n');
+  }
+  const now = clock.now();
+  const content = { key: UNKNOWN, contentType: 'text/csv; charset=utf-8', isGzip: true, now: clock.now };
+  const { contentId } = await writeContent(database, content, rows());
+  const about = { accountId, contentId, operation: 'market.product', originId: UNKNOWN, name: 'a.csv' };
+  const file = await addFile(database, { ...about, createdAt: now, expiresAt: now + 60_000 });
+  return `/api/files/${file?.fileId}`;
+}
+
+test('results in parts, files and links answer as documented', async ({ souk, account, client, redis }) => {
+  const product = await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  const id = product.headers['x-job-id'] ?? '';
+  const split = { operation: 'market.product', params: { domain: 1 }, split: { asins: [newAsin()] } };
+  const batch = (await client.post('/api/batches', split)).json.data;
+  await finished(client, batch);
+  const file = await storeFile(souk, account.accountId);
+  for (const path of [`/api/jobs/${id}/result`, batch.links.results, file]) {
+    const { headers, status } = await client.get(path, { headers: { 'accept-encoding': 'identity' } });
+    expect(status).toBe(200);
+    const conditions = [
+      { range: 'bytes=0-3' },
+      { 'if-none-match': headers.etag ?? '' },
+      { range: 'bytes=9999999-' },
+    ];
+    const replies = await Promise.all(conditions.map((sent) => client.get(path, { headers: sent })));
+    expect(replies.map((reply) => reply.status)).toEqual([206, 304, 416]);
+  }
+  expect((await client.get(`/api/files/${UNKNOWN}`)).json.code).toBe('FILE_NOT_FOUND');
+  const link = await client.post('/api/links', { target: 'job', id });
+  expect([link.status, link.headers.location]).toEqual([201, `/api/links/${link.json.data.linkId}`]);
+  expect((await client.get('/api/links')).json.data.links).toHaveLength(1);
+  expect((await del(client, `/api/links/${link.json.data.linkId}`)).status).toBe(200);
+  expect((await del(client, `/api/links/${UNKNOWN}`)).json.code).toBe('LINK_NOT_FOUND');
+  expect((await client.post('/api/links', { target: 'batch', id: UNKNOWN })).json.code).toBe(
+    'BATCH_NOT_FOUND',
+  );
+  const waiting = (await client.post('/api/batches', { ...split, window: 'off_peak' })).json.data;
+  const early = await client.post('/api/links', { target: 'batch', id: waiting.batchId });
+  expect(early.json.code).toBe('RESULT_NOT_READY');
+  await redis.del(...(await redis.keys(`${souk.redisNamespace}:answer:*`)));
+  expect((await client.post('/api/links', { target: 'job', id })).json.code).toBe('RESULT_EXPIRED');
+});
 
 test('the endpoints of schedules answer as documented', async ({ souk, client }) => {
   const schedule = {

@@ -56,6 +56,8 @@ export type ErrorCode =
   | 'SCHEDULE_NOT_FOUND'
   | 'TRACKER_NOT_FOUND'
   | 'DELIVERY_NOT_FOUND'
+  | 'FILE_NOT_FOUND'
+  | 'LINK_NOT_FOUND'
   | 'PRODUCT_NOT_FOUND'
   | 'WORD_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
@@ -64,8 +66,10 @@ export type ErrorCode =
   | 'CANCELLED'
   | 'IDEMPOTENCY_CONFLICT'
   | 'BATCH_STATE'
+  | 'RESULT_NOT_READY'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RANGE_NOT_SATISFIABLE'
   | 'TOO_MANY_REQUESTS'
   | 'TOO_MANY_OPEN'
   | 'LIMIT_REACHED'
@@ -190,6 +194,14 @@ export interface Methods {
     cancel: OfId<Schemas['Batch']>;
     /** Retries the failed items of a finished batch. */
     retry: OfId<Schemas['Batch']>;
+  };
+  links: {
+    /** Creates a link that opens one result without a key, and returns it this once. */
+    create: Free<Schemas['LinksCreateParams'], Schemas['NewResultLink']>;
+    /** Lists the links of the account that have not ended, newest first. */
+    list: List<[], Schemas['LinksListParams'], Schemas['ResultLinksPage'], Schemas['ResultLinksPage']['links'][number]>;
+    /** Revokes a link. It opens nothing from now on. */
+    revoke: OfId<Schemas['ResultLink']>;
   };
   schedules: {
     /** Creates a schedule: a batch that runs at regular times. */
@@ -346,6 +358,9 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'batches.get': ['GET', '/api/batches/{id}', 30, 'always', 'nothing'],
   'batches.cancel': ['DELETE', '/api/batches/{id}', 30, 'always', 'nothing'],
   'batches.retry': ['POST', '/api/batches/{id}/retry', 30, 'never', 'nothing'],
+  'links.create': ['POST', '/api/links', 30, 'never', 'params'],
+  'links.list': ['GET', '/api/links', 30, 'always', 'params', 'links'],
+  'links.revoke': ['DELETE', '/api/links/{id}', 30, 'always', 'nothing'],
   'schedules.create': ['POST', '/api/schedules', 90, 'never', 'params'],
   'schedules.list': ['GET', '/api/schedules', 30, 'always', 'params', 'schedules'],
   'schedules.quote': ['POST', '/api/schedules/quote', 90, 'always', 'params'],

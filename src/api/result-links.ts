@@ -1,0 +1,113 @@
+import type { FastifyReply } from 'fastify';
+import { findBatch } from '../batches/batch.ts';
+import { findCall } from '../billing/calls.ts';
+import { fromRecord, SoukError } from '../platform/errors.ts';
+import { type AnswerStore, OWN_ANSWER } from '../results/answer-store.ts';
+import { POLL_LIFETIME_MS } from '../results/cache.ts';
+import { findFile } from '../results/files.ts';
+import type { LinkTarget } from '../results/result-links.ts';
+import {
+  answerFile,
+  BATCH_FORMATS,
+  type BatchFileDeps,
+  batchFile,
+  batchFileName,
+  extensionOf,
+  resultsEnd,
+  storedFile,
+} from './result-files.ts';
+import type { Sendable } from './send-file.ts';
+
+export interface ResultDeps extends BatchFileDeps {
+  answers: AnswerStore;
+}
+
+/** The result that a link opens. */
+interface LinkedResult {
+  operation: string;
+  format: string | null;
+  /** The name of the file. */
+  name: string;
+  /** When the result is deleted; Unix milliseconds. */
+  endsAt: number;
+  sendable(reply: FastifyReply): Promise<Sendable>;
+}
+
+/**
+ * Returns a result of an account.
+ * @throws SoukError JOB_NOT_FOUND, BATCH_NOT_FOUND, FILE_NOT_FOUND, RESULT_NOT_READY, RESULT_EXPIRED or VALIDATION_FAILED, or the error
+ * with which the job ended.
+ */
+export function linkedResult(
+  deps: ResultDeps,
+  account: { accountId: number },
+  { target, id, format }: { target: LinkTarget; id: string; format?: string | null | undefined },
+): Promise<LinkedResult> {
+  if (target === 'job') return jobResult(deps, account, id);
+  if (target === 'file') return fileResult(deps, account, id);
+  return batchResult(deps, account, id, BATCH_FORMATS.find((one) => one === format) ?? 'ndjson');
+}
+
+async function jobResult(
+  { database, clock, answers }: ResultDeps,
+  { accountId }: { accountId: number },
+  callId: string,
+): Promise<LinkedResult> {
+  const call = await findCall(database, accountId, callId);
+  const endsAt = (call?.acceptedAt ?? 0) + POLL_LIFETIME_MS;
+  if (!call || endsAt <= clock.now()) throw new SoukError('JOB_NOT_FOUND');
+  if (call.error) throw fromRecord(call.error);
+  if (call.state === 'reserved') throw new SoukError('RESULT_NOT_READY');
+  // The answer of a call that was not made as a job may be kept for some minutes only.
+  await answers.keepGiven({ accountId, callId }, call.answer);
+  const stored = await answers.load(callId, call.answer ?? OWN_ANSWER);
+  if (!stored) throw new SoukError('RESULT_EXPIRED');
+  const { operation } = call;
+  const name = `souk-${operation}-${callId.slice(-12)}.${extensionOf(stored.meta.contentType)}`;
+  const facts = { unitsConsumed: 0 };
+  return {
+    operation,
+    format: null,
+    name,
+    endsAt,
+    sendable: async (reply) => answerFile(reply, stored, facts),
+  };
+}
+
+async function batchResult(
+  deps: ResultDeps,
+  { accountId }: { accountId: number },
+  batchId: string,
+  format: (typeof BATCH_FORMATS)[number],
+): Promise<LinkedResult> {
+  const batch = await findBatch(deps.database, accountId, batchId);
+  if (!batch) throw new SoukError('BATCH_NOT_FOUND');
+  const { operation, finishedAt } = batch;
+  const endsAt = resultsEnd(batch);
+  if (finishedAt === null || endsAt === null) throw new SoukError('RESULT_NOT_READY');
+  const form = { format, order: 'item', cursor: null } as const;
+  return {
+    operation,
+    format,
+    name: batchFileName(batch, format),
+    endsAt,
+    sendable: (reply) => batchFile(deps, reply, { ...batch, finishedAt }, form),
+  };
+}
+
+async function fileResult(
+  { database, clock }: ResultDeps,
+  { accountId }: { accountId: number },
+  fileId: string,
+): Promise<LinkedResult> {
+  const file = await findFile(database, accountId, fileId, clock.now());
+  if (!file) throw new SoukError('FILE_NOT_FOUND');
+  const { operation, name, expiresAt: endsAt } = file;
+  return {
+    operation,
+    format: null,
+    name,
+    endsAt,
+    sendable: async (reply) => storedFile(reply, database, file),
+  };
+}

@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import type { LinkView, NewLinkView } from '../../api/endpoints/files.ts';
+import type { LinkTarget } from '../../results/result-links.ts';
+import { Card, Secret } from '../kit/elements.tsx';
+import { Choice, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
+import { readValues } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { count, Time } from '../kit/words.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
+import { apiData, idIn } from './customer-api.ts';
+
+const PATH = '/account/links';
+
+/** The pages of the targets of links. Files are results of jobs. */
+const TARGET_PAGES: Readonly<Record<LinkTarget, string>> = {
+  job: '/account/jobs',
+  file: '/account/jobs',
+  batch: '/account/batches',
+};
+
+/** Registers what creates a link to a result and shows it once, and what revokes one. */
+export function registerLinks(scope: FastifyInstance, pages: Pages): void {
+  scope.post(PATH, async (request, reply) => {
+    const { target, id, format, hours, back } = readValues(request.body);
+    const body = { target, id, hours: Number(hours), ...(format ? { format } : {}) };
+    const link = await apiData<NewLinkView>(request, 'POST', '/api/links', body);
+    const url = `${baseUrlOf(pages, request).replace(/\/$/, '')}${new URL(link.url).pathname}`;
+    return sendLink(reply, { ...link, url }, `${TARGET_PAGES[link.target]}/${back ?? link.targetId}`);
+  });
+  scope.post(`${PATH}/:id/revoke`, async (request, reply) => {
+    const { back } = readValues(request.body);
+    const { target, targetId } = await apiData<LinkView>(request, 'DELETE', `/api/links/${idIn(request)}`);
+    return reply.redirect(`${TARGET_PAGES[target]}/${encodeURIComponent(back ?? targetId)}`, 303);
+  });
+}
+
+function sendLink(reply: FastifyReply, link: NewLinkView, back: string): FastifyReply {
+  return sendPage(
+    reply,
+    <Page title="Link created" back={[back, 'Back to the result']} styles={['account.css']}>
+      <Card>
+        <div class="notice good">
+          <Secret id="new-link" text={link.url} />
+          <p>
+            <strong>Copy it now. It is shown only once.</strong>
+          </p>
+        </div>
+        <p>
+          Everybody who has the link can read <code>{link.name}</code> until <Time at={link.expiresAt} />, and
+          nothing else. Google Sheets, Excel, DuckDB and mails open it without a key.
+        </p>
+      </Card>
+    </Page>,
+  );
+}
+
+/** Returns the links to a result. */
+export async function linksTo(request: FastifyRequest, targetId: string): Promise<readonly LinkView[]> {
+  return (await apiData<{ links: LinkView[] }>(request, 'GET', `/api/links?id=${targetId}`)).links;
+}
+
+const DURATIONS = [
+  ['1', 'an hour'],
+  ['24', 'a day'],
+  ['168', 'a week'],
+] as const;
+
+/** The links to a result, and the form that creates one. @param props.back the job on whose page a file is shown. */
+export function ResultLinks(props: {
+  target: LinkTarget;
+  id: string;
+  links: readonly LinkView[];
+  formats?: readonly (readonly [value: string, text: string])[];
+  back?: string;
+}): VNode {
+  const { target, id, links, formats = [], back = id } = props;
+  return (
+    <>
+      <h2 id="links">Links</h2>
+      <p class="hint">A link opens this result without a key, until it ends or you revoke it.</p>
+      {links.length > 0 && (
+        <Table
+          name="Links"
+          rows={links}
+          empty="No links."
+          columns={[
+            ['File', ({ name }) => name],
+            ['Ends', ({ expiresAt }) => <Time at={expiresAt} />],
+            ['Downloads', ({ opens }) => count(opens), 'number'],
+            ['Last', ({ lastOpenedAt }) => <Time at={lastOpenedAt} />],
+            [
+              'Revoke',
+              ({ linkId }) => (
+                <PostButton action={`${PATH}/${linkId}/revoke`} class="small danger" fields={{ back }}>
+                  Revoke
+                </PostButton>
+              ),
+            ],
+          ]}
+        />
+      )}
+      <PostForm action={PATH} class="inline">
+        <HiddenFields fields={{ target, id, back }} />
+        <Choice name="hours" label="Works for" options={DURATIONS} preset="24" />
+        {formats.length > 1 && <Choice name="format" label="Format" options={formats} />}
+        <button type="submit">Create link</button>
+      </PostForm>
+    </>
+  );
+}
