@@ -129,7 +129,7 @@ export async function batchFile(
       writing.set(key, started);
       return partsOf(database, await started);
     },
-    sendAll: () => sendPieces(reply, pieces()),
+    sendAll: () => sendPieces(reply.header('x-batch-finished', 'true'), pieces()),
   };
 
   async function write(): Promise<StoredFile> {

@@ -41,21 +41,25 @@ export async function sendFile(
   const ranged = method === 'GET' ? rangeOf(headers, { etag: `"${tag}"`, modified }) : null;
   const isGzip = method === 'GET' && !ranged && isCompressible && acceptsGzip(reply);
   const etag = isGzip ? `"${tag}-gzip"` : `"${tag}"`;
-  reply.headers({ etag, 'last-modified': modified, 'accept-ranges': 'bytes' });
-  if (isNotModified(headers, { tag, modifiedAt })) return reply.code(304).send();
-  reply.header('content-type', contentType);
-  if (method !== 'HEAD' && !ranged) return sendAll();
+  const version = { etag, 'last-modified': modified, 'accept-ranges': 'bytes' };
+  if (isNotModified(headers, { tag, modifiedAt })) return reply.code(304).headers(version).send();
+  const all = { ...version, 'content-type': contentType };
+  if (method !== 'HEAD' && !ranged) {
+    reply.headers(all);
+    return sendAll();
+  }
   const { size, read } = await parts();
-  // Fastify would count the bytes of an empty text.
-  if (!ranged) return reply.header('content-length', size).send(Readable.from([]));
-  const range = placeIn(size, ranged);
-  if (range === null) return sendAll();
+  const range = ranged ? placeIn(size, ranged) : null;
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`);
     throw new SoukError('RANGE_NOT_SATISFIABLE', {
       message: `The range ${ranged} is not within the ${size} bytes of the result.`,
     });
   }
+  reply.headers(all);
+  // Fastify would count the bytes of an empty text.
+  if (!ranged) return reply.header('content-length', size).send(Readable.from([]));
+  if (!range) return sendAll();
   const { start, end } = range;
   return reply
     .code(206)

@@ -30,7 +30,7 @@ import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
-import { enveloped, headers, PARTIAL_ANSWERS } from '../openapi/responses.ts';
+import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
 import { parseAs } from '../operations/call-options.ts';
 import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
 import { BATCH_FORMATS, type BatchFileDeps, batchFile, batchResults } from '../result-files.ts';
@@ -251,7 +251,7 @@ const getBatchResults = endpoint({
         'text/csv': { schema: { type: 'string' } },
       },
     },
-    ...PARTIAL_ANSWERS,
+    ...partialAnswers(),
   },
   errors: ['RANGE_NOT_SATISFIABLE', 'STORAGE_EXCEEDED'],
 
@@ -263,12 +263,11 @@ const getBatchResults = endpoint({
       throw invalidParameters([{ parameter: 'cursor', problem }]);
     }
     setFacts(reply);
-    reply.header('x-batch-finished', String(batch.finishedAt !== null));
     const { finishedAt } = batch;
     if (finishedAt !== null && cursor === null)
       return sendFile(request, reply, await batchFile(deps, reply, { ...batch, finishedAt }, query));
     const { contentType, pieces } = await batchResults(deps.database, batch, query);
-    reply.header('content-type', contentType);
+    reply.headers({ 'content-type': contentType, 'x-batch-finished': String(finishedAt !== null) });
     return request.method === 'HEAD' ? reply.send(Readable.from([])) : sendPieces(reply, pieces());
   },
 });

@@ -20,7 +20,7 @@ import {
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { EXAMPLE_ID, uuidParameter } from '../ids.ts';
 import { linkPath } from '../open-link.ts';
-import { enveloped, headers, PARTIAL_ANSWERS } from '../openapi/responses.ts';
+import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
 import { type Account, OWN_JOB_SCOPES, readableOperations, requireUse } from '../plugins/authentication.ts';
 import { BATCH_FORMATS, storedFile } from '../result-files.ts';
 import { linkedResult, type ResultDeps } from '../result-links.ts';
@@ -59,7 +59,7 @@ const getFile = endpoint({
         'text/csv': { schema: { type: 'string' } },
       },
     },
-    ...PARTIAL_ANSWERS,
+    ...partialAnswers(),
   },
   errors: ['RANGE_NOT_SATISFIABLE'],
 

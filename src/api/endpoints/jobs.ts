@@ -28,7 +28,7 @@ import {
   sendJob,
   waitQuery,
 } from '../job-view.ts';
-import { acceptedJob, enveloped, PARTIAL_ANSWERS, QUOTA_ERRORS } from '../openapi/responses.ts';
+import { acceptedJob, enveloped, partialAnswers, QUOTA_ERRORS } from '../openapi/responses.ts';
 import { dataOf, reference } from '../openapi/schemas.ts';
 import { callWebhookOf, parseAs } from '../operations/call-options.ts';
 import { answerCall, type QueuedDeps } from '../operations/serve-queued.ts';
@@ -247,7 +247,7 @@ const getJobResult = endpoint({
       },
     },
     202: acceptedJob('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
-    ...PARTIAL_ANSWERS,
+    ...partialAnswers(),
   },
   errors: [
     'RESULT_EXPIRED',
@@ -267,7 +267,7 @@ const getJobResult = endpoint({
     if (!stored) return makeAgain(deps, reply, call);
     const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
     const facts = { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache } as const;
-    setFacts(reply, facts);
+    setFacts(reply);
     return sendFile(request, reply, answerFile(reply, stored, facts));
   },
 });

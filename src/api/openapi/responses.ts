@@ -132,15 +132,24 @@ export function acceptedJob(description: string, job: z.ZodType, ...names: Heade
   return { description, headers: headers(...names), content: { 'application/json': { schema } } };
 }
 
+/** A part has the type of the result, but is none by itself. */
 const BYTES: Record<string, MediaType> = {
-  'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+  '*/*': { schema: { type: 'string', format: 'binary' } },
 };
 
-/** Answers to requests for a part of a result, and from clients that have it. */
-export const PARTIAL_ANSWERS = {
-  206: { description: 'A part of the result', headers: headers('Content-Range', 'ETag'), content: BYTES },
-  304: { description: 'The client has the result already', headers: headers('ETag') },
-} as const satisfies Record<number, ResponseObject>;
+const VERSION = ['ETag', 'Last-Modified', 'Accept-Ranges'] as const;
+
+/** Describes answers to requests for a part of a result, and from clients that have it. */
+export function partialAnswers(): Record<206 | 304, ResponseObject> {
+  return {
+    206: {
+      description: 'A part of the result',
+      headers: headers('Content-Range', ...VERSION),
+      content: BYTES,
+    },
+    304: { description: 'The client has the result already', headers: headers(...VERSION) },
+  };
+}
 
 const SUCCESS: JsonSchema = { type: 'string', const: '0000', description: 'Success' };
 
