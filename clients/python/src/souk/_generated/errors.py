@@ -64,6 +64,14 @@ class DeliveryNotFoundError(NotFoundError):
     """DELIVERY_NOT_FOUND: This account has no webhook delivery with this id, or it has expired."""
 
 
+class FileNotFoundError(NotFoundError):
+    """FILE_NOT_FOUND: This account has no file with this id, or it has expired."""
+
+
+class LinkNotFoundError(NotFoundError):
+    """LINK_NOT_FOUND: No link exists at this address or with this id, or it has ended."""
+
+
 class ProductNotFoundError(NotFoundError):
     """PRODUCT_NOT_FOUND: No product data was found for this ASIN."""
 
@@ -96,12 +104,20 @@ class BatchStateError(ConflictError):
     """BATCH_STATE: The state of the batch does not allow this action."""
 
 
+class ResultNotReadyError(ConflictError):
+    """RESULT_NOT_READY: The job or batch has not ended, so that its result can still change."""
+
+
 class PayloadTooLargeError(InvalidRequestError):
     """PAYLOAD_TOO_LARGE: The request body is too large."""
 
 
 class UnsupportedMediaTypeError(InvalidRequestError):
     """UNSUPPORTED_MEDIA_TYPE: The request body must be JSON, with Content-Type: application/json."""
+
+
+class RangeNotSatisfiableError(InvalidRequestError):
+    """RANGE_NOT_SATISFIABLE: The requested range is not within the result."""
 
 
 class TooManyRequestsError(RateLimitError):
@@ -113,7 +129,7 @@ class TooManyOpenError(RateLimitError):
 
 
 class LimitReachedError(RateLimitError):
-    """LIMIT_REACHED: The account has as many open batches, schedules, trackers, webhooks or keys as are allowed."""
+    """LIMIT_REACHED: The account has as many open batches, schedules, trackers, webhooks, links or keys as are allowed."""
 
 
 class StorageExceededError(RateLimitError):
@@ -196,6 +212,8 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "SCHEDULE_NOT_FOUND": ScheduleNotFoundError,
     "TRACKER_NOT_FOUND": TrackerNotFoundError,
     "DELIVERY_NOT_FOUND": DeliveryNotFoundError,
+    "FILE_NOT_FOUND": FileNotFoundError,
+    "LINK_NOT_FOUND": LinkNotFoundError,
     "PRODUCT_NOT_FOUND": ProductNotFoundError,
     "WORD_NOT_FOUND": WordNotFoundError,
     "METHOD_NOT_ALLOWED": MethodNotAllowedError,
@@ -204,8 +222,10 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "CANCELLED": CancelledError,
     "IDEMPOTENCY_CONFLICT": IdempotencyConflictError,
     "BATCH_STATE": BatchStateError,
+    "RESULT_NOT_READY": ResultNotReadyError,
     "PAYLOAD_TOO_LARGE": PayloadTooLargeError,
     "UNSUPPORTED_MEDIA_TYPE": UnsupportedMediaTypeError,
+    "RANGE_NOT_SATISFIABLE": RangeNotSatisfiableError,
     "TOO_MANY_REQUESTS": TooManyRequestsError,
     "TOO_MANY_OPEN": TooManyOpenError,
     "LIMIT_REACHED": LimitReachedError,
@@ -227,4 +247,4 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "UPSTREAM_TIMEOUT": UpstreamTimeoutError,
 }
 
-__all__ = ["ValidationFailedError", "SelectionInvalidError", "KeyInvalidError", "KeyForbiddenError", "KeyScopeMissingError", "KeyAddressRefusedError", "KeyRightsExceededError", "KeyNotFoundError", "JobNotFoundError", "ResultExpiredError", "BatchNotFoundError", "ScheduleNotFoundError", "TrackerNotFoundError", "DeliveryNotFoundError", "ProductNotFoundError", "WordNotFoundError", "MethodNotAllowedError", "RequestTimeoutError", "JobSharedError", "CancelledError", "IdempotencyConflictError", "BatchStateError", "PayloadTooLargeError", "UnsupportedMediaTypeError", "TooManyRequestsError", "TooManyOpenError", "LimitReachedError", "StorageExceededError", "QuotaNoSubscriptionError", "QuotaOffPeakOnlyError", "QuotaMinuteExceededError", "QuotaDailyExceededError", "QuotaMonthlyExceededError", "QuotaPackExhaustedError", "QuotaInsufficientUnitsError", "QuotaMaxUnitsError", "KeyCapReachedError", "TooManyAttemptsError", "InternalError", "UpstreamError", "BusyError", "DeadlinePassedError", "UpstreamTimeoutError"]
+__all__ = ["ValidationFailedError", "SelectionInvalidError", "KeyInvalidError", "KeyForbiddenError", "KeyScopeMissingError", "KeyAddressRefusedError", "KeyRightsExceededError", "KeyNotFoundError", "JobNotFoundError", "ResultExpiredError", "BatchNotFoundError", "ScheduleNotFoundError", "TrackerNotFoundError", "DeliveryNotFoundError", "FileNotFoundError", "LinkNotFoundError", "ProductNotFoundError", "WordNotFoundError", "MethodNotAllowedError", "RequestTimeoutError", "JobSharedError", "CancelledError", "IdempotencyConflictError", "BatchStateError", "ResultNotReadyError", "PayloadTooLargeError", "UnsupportedMediaTypeError", "RangeNotSatisfiableError", "TooManyRequestsError", "TooManyOpenError", "LimitReachedError", "StorageExceededError", "QuotaNoSubscriptionError", "QuotaOffPeakOnlyError", "QuotaMinuteExceededError", "QuotaDailyExceededError", "QuotaMonthlyExceededError", "QuotaPackExhaustedError", "QuotaInsufficientUnitsError", "QuotaMaxUnitsError", "KeyCapReachedError", "TooManyAttemptsError", "InternalError", "UpstreamError", "BusyError", "DeadlinePassedError", "UpstreamTimeoutError"]

@@ -1760,6 +1760,68 @@ class Batches(Group):
         )
 
 
+class Links(Group):
+    """Methods that begin with ``links.``"""
+
+    def create(
+        self,
+        *,
+        target: Literal["job", "batch", "file"],
+        id: str,
+        format: Optional[Literal["ndjson", "csv"]] = None,
+        hours: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Answer[types.NewResultLink]:
+        """Creates a link that opens one result without a key, and returns it this once.
+
+        target: What it opens: the result of a job or batch, or a file
+
+        id: Id of the job, batch or file
+
+        format: Format of the results of a batch; default: ndjson
+
+        hours: Hours until it ends, at most until the result is deleted
+        """
+        return self._calls.answer(
+            ("POST", "/api/links", 30, "never", "params", "", "links.create"),
+            {"target": target, "id": id, "format": format, "hours": hours},
+            timeout=timeout,
+        )
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Pages[types.ResultLinksPage, types.ResultLink]:
+        """Lists the links of the account that have not ended, newest first.
+
+        limit: Links per page
+
+        cursor: Id of the last link of the previous page
+        """
+        return self._calls.pages(
+            ("GET", "/api/links", 30, "always", "params", "links", "links.list"),
+            {"limit": limit, "cursor": cursor},
+            timeout=timeout,
+        )
+
+    def revoke(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+    ) -> Answer[types.ResultLink]:
+        """Revokes a link. It opens nothing from now on.
+        """
+        return self._calls.answer(
+            ("DELETE", "/api/links/{id}", 30, "always", "nothing", "", "links.revoke"),
+            {"id": id},
+            timeout=timeout,
+        )
+
+
 class Schedules(Group):
     """Methods that begin with ``schedules.``"""
 
@@ -2514,7 +2576,7 @@ class Audit(Group):
     def list(
         self,
         *,
-        action: Optional[Literal["account.created", "account.renamed", "account.disabled", "account.enabled", "account.viewed", "account.exported", "account.erasure-requested", "account.erasure-cancelled", "account.email-confirmed", "account.two-factor-removed", "account.sso-required", "password-reset.created", "member.invited", "invitation.withdrawn", "member.joined", "member.changed", "member.removed", "member.left", "connection.created", "connection.changed", "connection.revoked", "key.created", "key.changed", "key.reset", "key.revoked", "subscription.granted", "pack.granted", "purchase.begun", "purchase.confirmed", "purchase.cancelled", "renewal.changed", "top-up.changed", "notices.changed", "batch.created", "batch.cancelled", "batch.retried", "job.cancelled", "schedule.created", "schedule.changed", "schedule.run", "schedule.deleted", "tracker.created", "tracker.changed", "tracker.run", "tracker.deleted", "webhook.secret-created", "webhook.tested", "webhook.replayed", "person.identity-linked", "person.email-followed", "person.signed-in", "person.password-changed", "person.password-reset", "person.email-changed", "person.email-confirmed", "person.two-factor-changed", "acts.omitted"]] = None,
+        action: Optional[Literal["account.created", "account.renamed", "account.disabled", "account.enabled", "account.viewed", "account.exported", "account.erasure-requested", "account.erasure-cancelled", "account.email-confirmed", "account.two-factor-removed", "account.sso-required", "password-reset.created", "member.invited", "invitation.withdrawn", "member.joined", "member.changed", "member.removed", "member.left", "connection.created", "connection.changed", "connection.revoked", "key.created", "key.changed", "key.reset", "key.revoked", "subscription.granted", "pack.granted", "purchase.begun", "purchase.confirmed", "purchase.cancelled", "renewal.changed", "top-up.changed", "notices.changed", "batch.created", "batch.cancelled", "batch.retried", "job.cancelled", "link.created", "link.revoked", "schedule.created", "schedule.changed", "schedule.run", "schedule.deleted", "tracker.created", "tracker.changed", "tracker.run", "tracker.deleted", "webhook.secret-created", "webhook.tested", "webhook.replayed", "person.identity-linked", "person.email-followed", "person.signed-in", "person.password-changed", "person.password-reset", "person.email-changed", "person.email-confirmed", "person.two-factor-changed", "acts.omitted"]] = None,
         actor: Optional[str] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
@@ -2555,6 +2617,7 @@ class Groups:
         self.retail = Retail(calls)
         self.jobs = Jobs(calls)
         self.batches = Batches(calls)
+        self.links = Links(calls)
         self.schedules = Schedules(calls)
         self.trackers = Trackers(calls)
         self.webhooks = Webhooks(calls)

@@ -898,6 +898,25 @@ class NewApiKey(TypedDict):
     key: str
 
 
+class NewResultLink(TypedDict):
+    linkId: str
+    target: Literal["job", "batch", "file"]
+    targetId: str
+    operation: str
+    format: Optional[str]
+    # Name of the file
+    name: str
+    # Id of the key that created it; null: the pages
+    createdBy: Optional[int]
+    createdAt: str
+    expiresAt: str
+    # Downloads so far; a part counts as one
+    opens: int
+    lastOpenedAt: Optional[str]
+    # The address that opens the result. It is shown only once
+    url: str
+
+
 class NewWebhookSecret(TypedDict):
     createdAt: str
     # Time until which the previous secret also signs; null if only the current one does
@@ -1419,6 +1438,29 @@ class ResearchScreenData(TypedDict):
     figures: Dict[str, ResearchScreenDataFigures]
     # Whether the data came from the one-hour result cache
     fromCache: bool
+
+
+class ResultLink(TypedDict):
+    linkId: str
+    target: Literal["job", "batch", "file"]
+    targetId: str
+    operation: str
+    format: Optional[str]
+    # Name of the file
+    name: str
+    # Id of the key that created it; null: the pages
+    createdBy: Optional[int]
+    createdAt: str
+    expiresAt: str
+    # Downloads so far; a part counts as one
+    opens: int
+    lastOpenedAt: Optional[str]
+
+
+class ResultLinksPage(TypedDict):
+    links: List[ResultLink]
+    # Cursor of the next page; null on the last page
+    nextCursor: Optional[str]
 
 
 class RetailImageurlDataItems(TypedDict):
