@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../src/platform/clock.ts';
-import type { EndpointAnswer, ProviderError } from './protocol.ts';
+import type { EndpointAnswer, Params, ProviderError } from './protocol.ts';
 import type { DemoSettings } from './settings.ts';
 import type { DemoTokens } from './tokens.ts';
 
@@ -11,15 +11,20 @@ const gzip = promisify(zlib.gzip);
 const SHORTEST_COMPRESSED_BYTES = 1000;
 
 /** The replies of the provider. Each has the state of the token bucket; the settings can corrupt some of them. */
-export function createReplies(deps: { settings: DemoSettings; tokens: DemoTokens; clock: Clock }) {
-  const { settings, tokens, clock } = deps;
+export function createReplies(deps: {
+  settings: DemoSettings;
+  tokensOf: (key: string | undefined) => DemoTokens;
+  clock: Clock;
+}) {
+  const { settings, clock } = deps;
+  const stateOf = ({ query }: FastifyRequest) => deps.tokensOf((query as Params).key).state();
 
   function sendError(request: FastifyRequest, reply: FastifyReply, error: ProviderError) {
     // A wrong key has no bucket, so its answer shows an empty one.
     const state =
       error.type === 'badKey'
         ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 }
-        : tokens.state();
+        : stateOf(request);
     const type = error.type === 'badKey' ? 'invalidParameter' : error.type;
     const body = {
       timestamp: clock.now(),
@@ -41,7 +46,7 @@ export function createReplies(deps: { settings: DemoSettings; tokens: DemoTokens
       return sendBytes(reply.header('content-type', 'image/png'), answer.picture, settings);
     const envelope = {
       timestamp: clock.now(),
-      ...tokens.state(),
+      ...stateOf(request),
       tokensConsumed: answer.tokens,
       processingTimeInMs: clock.now() - startedAt,
     };

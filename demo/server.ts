@@ -26,8 +26,8 @@ const SHORTEST_KEY = 16;
  * lists are consistent with it. It has a token bucket; settings add latency and faults.
  */
 export function buildDemoProvider(settings: DemoSettings, clock: Clock): FastifyInstance {
-  const tokens = new DemoTokens(clock, settings.DEMO_TOKENS_PER_MINUTE);
-  const { sendAnswer, sendError } = createReplies({ settings, tokens, clock });
+  const tokensOf = createAccounts(clock, settings.DEMO_TOKENS_PER_MINUTE);
+  const { sendAnswer, sendError } = createReplies({ settings, tokensOf, clock });
   const app = fastify({
     logger: false,
     bodyLimit: 1_000_000,
@@ -55,6 +55,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
   async function serve(endpoint: Endpoint, isFree: boolean, request: FastifyRequest, reply: FastifyReply) {
     const startedAt = clock.now();
     const params = request.query as Params;
+    const tokens = tokensOf(params.key);
     if (settings.DEMO_LATENCY_MS > 0) await sleep(clock, settings.DEMO_LATENCY_MS, undefined, 'latency');
     try {
       checkKey(params.key);
@@ -92,6 +93,20 @@ function endpointsOf(settings: DemoSettings): Record<string, Endpoint> {
     query,
     lightningdeal: lightningdeal(settings.DEMO_LIGHTNING_DEALS),
     graphimage: graphimage(),
+  };
+}
+
+/** Keys whose tokens are known. A real account has one, and an endless number of made-up keys must not fill the memory. */
+const MOST_ACCOUNTS = 1_000;
+
+/** Returns the tokens of each key; further keys share those of the first. */
+function createAccounts(clock: Clock, ratePerMinute: number): (key: string | undefined) => DemoTokens {
+  const accounts = new Map<string, DemoTokens>();
+  return (key = '') => {
+    const name = accounts.has(key) || accounts.size < MOST_ACCOUNTS ? key : (accounts.keys().next().value ?? key);
+    const known = accounts.get(name) ?? new DemoTokens(clock, ratePerMinute);
+    accounts.set(name, known);
+    return known;
   };
 }
 

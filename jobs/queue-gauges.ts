@@ -8,7 +8,7 @@ import {
 } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Stores } from '../src/platform/stores.ts';
-import { readTokens } from '../src/upstream/token-bucket.ts';
+import { type AccountReading, readAccounts } from '../src/upstream/stored-accounts.ts';
 import { type Backlog, countAlive } from './backlog.ts';
 import type { PoolQueue, Queues } from './queues.ts';
 
@@ -22,8 +22,8 @@ export interface QueueGauges {
 
 export interface QueueReading {
   pools: PoolReading[];
-  /** null if they are unknown. */
-  tokens: { left: number; perMinute: number } | null;
+  /** The accounts at the provider of product data. */
+  accounts: AccountReading[];
 }
 
 export interface PoolReading {
@@ -34,7 +34,7 @@ export interface PoolReading {
   workers: number;
 }
 
-interface ReadingDeps extends Pick<Stores, 'redis' | 'keys' | 'clock'> {
+interface ReadingDeps extends Pick<Stores, 'database' | 'redis' | 'keys' | 'clock'> {
   queues: Queues;
   batchQueue: Queue;
   backlog: Pick<Backlog, 'estimateWaitMs'>;
@@ -54,12 +54,9 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
     ['pool'],
   );
   const workers = gauge('souk_workers', 'Live worker processes of a pool.', ['pool']);
-  const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens left at the data provider.', []);
-  const tokenRate = gauge(
-    'souk_upstream_tokens_per_minute',
-    'Tokens that the data provider adds per minute.',
-    [],
-  );
+  const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens left at the data provider, by account.', ['account']);
+  const tokenRate = gauge('souk_upstream_tokens_per_minute', 'Tokens that the data provider adds per minute, by account.', ['account']);
+  const available = gauge('souk_upstream_account_available', 'Whether an account is active and not set aside: 1 or 0.', ['account']);
 
   return {
     read: () => read(deps),
@@ -69,35 +66,31 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
         return null;
       });
       // All gauges are set in one step, so that a concurrent read never gets both old and new values.
-      for (const each of [jobs, expectedWait, workers]) each.reset();
-      for (const each of [tokensLeft, tokenRate]) each.remove();
+      for (const each of [jobs, expectedWait, workers, tokensLeft, tokenRate, available]) each.reset();
       if (!reading) return;
       for (const { pool, jobs: counts, expectedWaitMs, workers: alive } of reading.pools) {
         for (const [state, count] of Object.entries(counts)) jobs.set({ pool, state }, count);
         workers.set({ pool }, alive);
         if (expectedWaitMs !== null) expectedWait.set({ pool }, expectedWaitMs / 1000);
       }
-      if (!reading.tokens) return;
-      tokensLeft.set(reading.tokens.left);
-      tokenRate.set(reading.tokens.perMinute);
+      for (const { name: account, state, trouble, tokens } of reading.accounts) {
+        available.set({ account }, Number(state === 'active' && !trouble?.until));
+        // Sums over accounts are what calls can use.
+        if (!tokens || state !== 'active') continue;
+        tokensLeft.set({ account }, tokens.left);
+        tokenRate.set({ account }, tokens.perMinute);
+      }
     },
   };
 }
 
-async function read({
-  redis,
-  keys,
-  queues,
-  batchQueue,
-  backlog,
-  providers,
-  clock,
-}: ReadingDeps): Promise<QueueReading> {
-  const [counts, alive, waitsMs, tokens] = await Promise.all([
+async function read(deps: ReadingDeps): Promise<QueueReading> {
+  const { redis, keys, queues, batchQueue, backlog, providers, clock } = deps;
+  const [counts, alive, waitsMs, accounts] = await Promise.all([
     Promise.all([...POOL_NAMES.map(queues.of), batchQueue].map(countJobs)),
     Promise.all(WORKER_POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
     Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
-    readTokens(redis, keys.tokens(providers.products), clock.now()),
+    readAccounts(deps, providers.products),
   ]);
   const pools = WORKER_POOL_NAMES.map((pool, i) => ({
     pool,
@@ -105,7 +98,7 @@ async function read({
     expectedWaitMs: waitsMs[i] ?? null,
     workers: alive[i] ?? 0,
   }));
-  return { pools, tokens };
+  return { pools, accounts };
 }
 
 async function countJobs(queue: PoolQueue | Queue): Promise<PoolReading['jobs']> {

@@ -11,7 +11,7 @@ import { startPostgres } from './platform/embedded/postgres.ts';
 import { startRedis } from './platform/embedded/redis.ts';
 import { createLogger } from './platform/log.ts';
 import { ConfigError } from './platform/settings.ts';
-import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
+import { checkAccounts, checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir, type DataDirClaim, ensureAdminToken, writeOwnServices } from './start/data-dir.ts';
 import { ensureDemoAccount } from './start/demo-account.ts';
@@ -49,7 +49,7 @@ async function start(): Promise<void> {
 
   // With the demo provider the operator console is always on; with a real provider the operator decides.
   const adminToken = isDemo && !config.ADMIN_TOKEN ? await ensureAdminToken(dataDir) : null;
-  const demo: NodeJS.ProcessEnv = isDemo ? demoSettings(keepa.url, hasDemoReports) : {};
+  const demo: NodeJS.ProcessEnv = keepa ? demoSettings(keepa.url, hasDemoReports) : {};
   const env = {
     ...process.env,
     ...demo,
@@ -57,8 +57,7 @@ async function start(): Promise<void> {
     ...(adminToken === null ? {} : { ADMIN_TOKEN: adminToken }),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
-    KEEPA_BASE_URL: keepa.url,
-    KEEPA_API_KEY: keepa.key,
+    ...(keepa && { KEEPA_BASE_URL: keepa.url, KEEPA_API_KEY: keepa.key }),
   };
   // On a signal the gateway stops before the worker that its requests wait for.
   const [key] = await together([
@@ -72,7 +71,7 @@ async function start(): Promise<void> {
     await writeOwnServices(dataDir, {
       ...(config.DATABASE_URL ? {} : { databaseUrl }),
       ...(config.REDIS_URL ? {} : { redisUrl }),
-      ...(isDemo ? { keepa, demoData: demo.DEMO_DATA } : {}),
+      ...(keepa && { keepa, demoData: demo.DEMO_DATA }),
     }),
   );
   announce(`http://${publicHost(config)}:${config.PORT}`, key, adminToken);
@@ -111,10 +110,14 @@ async function redis({ REDIS_URL, CACHE_REDIS_URL }: Config, dataDir: string): P
   return url;
 }
 
+/** Returns the demo provider; null if the operator's provider is used. */
 async function provider(config: Config, dataDir: string, isDemo: boolean) {
-  const keepa = isDemo
-    ? await demoProvider(dataDir)
-    : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
+  const { KEEPA_BASE_URL, KEEPA_API_KEY = [] } = config;
+  if (!isDemo) {
+    for (const problem of await checkAccounts(KEEPA_BASE_URL, KEEPA_API_KEY)) say(problem);
+    return null;
+  }
+  const keepa = await demoProvider(dataDir);
   await checkKeepa(keepa.url, keepa.key);
   return keepa;
 }

@@ -14,14 +14,16 @@ import type { Logger } from '../src/platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../src/platform/outage.ts';
 import { closeRedis, connectRedis, type Redis } from '../src/platform/redis.ts';
 import { redisKeys } from '../src/platform/redis-keys.ts';
+import { createSecretBox } from '../src/platform/secret-box.ts';
 import type { Stores } from '../src/platform/stores.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { type Cache, openCache } from '../src/results/cache.ts';
 import { createHttpClient, tracedHttpClient } from '../src/upstream/http-client.ts';
-import { createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
-import { createTokenBucket } from '../src/upstream/token-bucket.ts';
+import { type AccountUse, createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
+import { createProviderAccounts, type ProviderAccount } from '../src/upstream/provider-accounts.ts';
+import { followAccounts } from '../src/upstream/stored-accounts.ts';
 import { openTrends } from '../src/upstream/trends/trends.ts';
 import { type Attempt, createExecutor, type Executor, type ExecutorDeps } from './executor.ts';
 import type { Upstreams } from './handlers/handler.ts';
@@ -38,7 +40,10 @@ export interface JobSettings {
   answerLimitMs?: number;
   redisNamespace: string;
   keepaBaseUrl: string;
-  keepaKey: string;
+  /** The accounts of the setting KEEPA_API_KEY. */
+  keepaAccounts: readonly ProviderAccount[];
+  /** The setting SECRET_KEY. */
+  secretKeys?: readonly string[] | undefined;
   trendsBaseUrl: string;
   providers: Providers;
   /** Default: `ACCOUNT_LIMITS`. */
@@ -116,7 +121,8 @@ export interface LiveJobs {
   executor: Executor;
   executing: Executing;
   settlements: Settlements;
-  keepa: KeepaTransport;
+  /** Asks the provider for the tokens of each account. A failure is only logged. */
+  learnTokens(): Promise<void>;
   /** Releases the call of a job that cannot be run, with an internal error. */
   fail(attempt: Attempt, cause: Error): Promise<CompletionMessage>;
   close(): Promise<void>;
@@ -126,9 +132,11 @@ export interface LiveJobs {
 const LOCK_PATIENCE_MS = 10_000;
 
 export async function openLiveJobs(
-  { keepaBaseUrl, keepaKey, trendsBaseUrl, providers, accountLimits = ACCOUNT_LIMITS }: JobSettings,
+  settings: JobSettings,
   stores: JobStores & { reports: Database },
   deps: Pick<ExecutorDeps, 'pausingShare'> & {
+    /** Jobs of the same process run in another thread, too, which names no accounts and asks for no tokens. */
+    isSecond?: boolean;
     events: CallEvents;
     tracing: Tracing | null;
     clock: DatabaseClock;
@@ -136,34 +144,53 @@ export async function openLiveJobs(
   },
 ): Promise<LiveJobs> {
   const { keys, database, money, reports, redis, cache, flightsSubscriber } = stores;
-  const { events, tracing, clock, log } = deps;
+  const { isSecond = false, ...observers } = deps;
+  const { events, tracing, clock, log } = observers;
+  const { keepaBaseUrl, trendsBaseUrl, providers, accountLimits = ACCOUNT_LIMITS } = settings;
   const settlements = createSettlements(money, clock.now, LOCK_PATIENCE_MS);
   const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
   const flights = await openSingleFlight({ cache, subscriber: flightsSubscriber, keys, clock, log });
   const sources = createSources(flights, clock, events);
   const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
-  const tokens = createTokenBucket(redis, keys.tokens(providers.products), clock);
-  const productLabels = createProductLabels(database, providers.products, clock, log);
-  const keepa = productLabels.learningFrom(
-    createKeepaTransport({ baseUrl: keepaBaseUrl, key: keepaKey, http, tokens, clock, log }),
+  const { products: provider } = providers;
+  const followed = await followAccounts({
+    database,
+    provider,
+    own: settings.keepaAccounts,
+    secretBox: createSecretBox(settings.secretKeys),
+    isNaming: !isSecond,
+    onAdded: (account) => void (isSecond || keepa.learn(account)),
+    clock,
+    log,
+  });
+  const { list } = followed;
+  const onDue = (account: ProviderAccount) => void keepa.learn(account);
+  const accounts = createProviderAccounts({ redis, keys, provider, clock, accounts: list, onDue });
+  const onUse = (use: AccountUse) => events.emit({ type: 'provider.used', ...use });
+  const productLabels = createProductLabels(database, provider, clock, log);
+  const keepa: KeepaTransport = productLabels.learningFrom(
+    createKeepaTransport({ baseUrl: keepaBaseUrl, http, accounts, clock, log, onUse }),
   );
   const upstream: Upstreams = {
     keepa,
     trends: openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock }),
-    reports: { database: reports, provider: providers.reports, products: providers.products },
+    reports: { database: reports, provider: providers.reports, products: provider },
   };
-  const executing = { ...deps, redis, keys, sources, answers, settlements };
+  const executing = { ...observers, redis, keys, sources, answers, settlements };
   const live = { ...executing, upstream, providers, mode: 'live' } as const;
   return {
     executor: createExecutor(live),
     executing,
     settlements,
-    keepa,
+    learnTokens: async () => {
+      await Promise.all(list().map((account) => keepa.learn(account)));
+    },
     fail(attempt, cause) {
       const obtain = () => Promise.reject(new SoukError('INTERNAL', { cause }));
       return createExecutor({ ...live, sources: { obtain } }).execute(attempt);
     },
     async close() {
+      await followed.close();
       await productLabels.close();
       await flights.close();
       await http.close();

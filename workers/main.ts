@@ -31,7 +31,7 @@ await runProcess('worker', async (env) => {
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       redisNamespace: config.REDIS_NAMESPACE,
       keepaBaseUrl: config.KEEPA_BASE_URL,
-      keepaKey: config.KEEPA_API_KEY,
+      keepaAccounts: config.KEEPA_API_KEY,
       trendsBaseUrl: config.TRENDS_BASE_URL,
       providers: providersOf(config),
       pools: config.WORKER_POOLS,

@@ -2,7 +2,7 @@ import { TEST_PROVIDERS } from '../src/operations/pools.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
-import { createTokenBucket } from '../src/upstream/token-bucket.ts';
+import { createProviderAccounts } from '../src/upstream/provider-accounts.ts';
 import { openTrends } from '../src/upstream/trends/trends.ts';
 import { createExecutor, type Executor, type ExecutorDeps } from './executor.ts';
 import type { Upstreams } from './handlers/handler.ts';
@@ -24,7 +24,7 @@ interface TestModeDeps extends Omit<ExecutorDeps, 'upstream' | 'providers' | 'mo
 }
 
 /** The demo provider accepts any key of this length. */
-const KEY = 'test-test-test-test';
+const ACCOUNTS = [{ name: 'test', key: 'test-test-test-test', state: 'active' }] as const;
 
 /**
  * Creates the executor of test calls, and starts the demo provider when the first of them arrives. The executor has no client of
@@ -49,8 +49,15 @@ export function createTestMode(deps: TestModeDeps): Executor & { close(): Promis
 
   function upstreamsAt(baseUrl: string): Upstreams {
     const { products, trends, reports: provider } = TEST_PROVIDERS;
-    const tokens = createTokenBucket(redis, keys.tokens(products), clock);
-    const keepa = createKeepaTransport({ baseUrl, key: KEY, http, tokens, clock, log });
+    const accounts = createProviderAccounts({
+      redis,
+      keys,
+      provider: products,
+      clock,
+      accounts: () => ACCOUNTS,
+      onDue() {},
+    });
+    const keepa = createKeepaTransport({ baseUrl, http, accounts, clock, log });
     return {
       keepa,
       trends: openTrends({ baseUrl, provider: trends, http, redis, keys, clock }),

@@ -6,7 +6,12 @@ import { openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { TEST_REPORTS } from '../src/brand-analytics/weeks.ts';
 import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
-import { createFailureLog, createUsageStatistics, ofLiveCalls } from '../src/operator/call-records.ts';
+import {
+  createAccountStatistics,
+  createFailureLog,
+  createUsageStatistics,
+  ofLiveCalls,
+} from '../src/operator/call-records.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { RETENTION, type RetentionSettings } from '../src/operator/retention.ts';
 import { createStatusMinutes } from '../src/operator/status/incidents.ts';
@@ -31,7 +36,6 @@ import {
 } from '../src/platform/telemetry/call-events.ts';
 import { createCacheFailures, createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
-import type { KeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { type BackgroundSettings, openBackground } from './background/open-background.ts';
 import { openTestReports, type TestReportsSize } from './background/test-reports.ts';
 import type { Executor } from './executor.ts';
@@ -59,7 +63,7 @@ export interface WorkerSettings extends BackgroundSettings, JobSettings {
 export interface SoukWorker {
   /** The metrics of this worker. */
   registry: Registry;
-  /** Requests the number of tokens from the provider. A failure is only logged. */
+  /** Asks the provider for the tokens of each account. A failure is only logged. */
   learnTokens(): Promise<void>;
   /** Runs the reconciler once. It also runs every few seconds. */
   reconcile(): Promise<void>;
@@ -70,8 +74,6 @@ export interface SoukWorker {
    */
   leaveWithoutRedis(): Promise<boolean>;
 }
-
-const TOKEN_QUESTION_MS = 10_000;
 
 /** How long a worker that leaves without Redis takes to store its statistics. */
 const LEAVE_LIMIT_MS = 1_000;
@@ -100,7 +102,8 @@ export async function openWorker(
   const { stores, upkeep, reports, pulling } = opened;
   const { keys, database, redis } = stores;
   const queues = openQueues(pulling, keys, log);
-  const sinks = openSinks({ database, redis, keys, registry, clock, log }, onEvent);
+  const { products: provider } = providers;
+  const sinks = openSinks({ database, redis, keys, provider, registry, clock, log }, onEvent);
   const { events } = sinks;
   const observers = { events, tracing, clock, log };
 
@@ -134,7 +137,7 @@ export async function openWorker(
 
   return {
     registry,
-    learnTokens: () => learnTokens(live.keepa, clock, log),
+    learnTokens: live.learnTokens,
     reconcile: () => reconcile(reconciling),
     async close() {
       await Promise.all([stopReconciling(), background?.close(), ...pools.map((pool) => pool.close())]);
@@ -249,18 +252,28 @@ async function openRunners(
 
 /** The call events of a worker, with what counts and stores them. @param onEvent see `openWorker`. */
 function openSinks(
-  deps: { database: Database; redis: Redis; keys: RedisKeys; registry: Registry; clock: Clock; log: Logger },
+  deps: {
+    database: Database;
+    redis: Redis;
+    keys: RedisKeys;
+    /** The provider of product data. */
+    provider: string;
+    registry: Registry;
+    clock: Clock;
+    log: Logger;
+  },
   onEvent: CallEventSink,
 ) {
-  const { database, registry, clock, log } = deps;
+  const { database, provider, registry, clock, log } = deps;
   const usage = createUsageStatistics(database, clock, log);
+  const accounts = createAccountStatistics(database, provider, clock, log);
   const minutes = createStatusMinutes(database, clock, log);
   const failures = createFailureLog(database, clock, log);
   const runTimes = createRunTimes(deps);
   const ofLive = [createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent];
   return {
-    events: createCallEvents(log, [...ofLive.map(ofLiveCalls), failures.onEvent, runTimes.onEvent, onEvent]),
-    close: () => Promise.all([usage, minutes, failures, runTimes].map((sink) => sink.close())),
+    events: createCallEvents(log, [...ofLive.map(ofLiveCalls), failures.onEvent, accounts.onEvent, runTimes.onEvent, onEvent]),
+    close: () => Promise.all([usage, minutes, failures, accounts, runTimes].map((sink) => sink.close())),
   };
 }
 
@@ -273,7 +286,8 @@ function threadSetup(
     answerLimitMs,
     redisNamespace,
     keepaBaseUrl,
-    keepaKey,
+    keepaAccounts,
+    secretKeys,
     trendsBaseUrl,
     providers,
     accountLimits,
@@ -287,20 +301,11 @@ function threadSetup(
     redisNamespace,
     providers,
     keepaBaseUrl,
-    keepaKey,
+    keepaAccounts,
+    secretKeys,
     trendsBaseUrl,
     accountLimits,
     ...largeJobs,
     ...(answerLimitMs !== undefined && { answerLimitMs }),
   };
-}
-
-async function learnTokens(keepa: KeepaTransport, clock: Clock, log: Logger): Promise<void> {
-  const signal = AbortSignal.timeout(TOKEN_QUESTION_MS);
-  const context = { signal, deadlineAt: clock.now() + TOKEN_QUESTION_MS, background: false };
-  await keepa
-    .json({ path: 'token', params: {}, cost: 0 }, context)
-    .catch((error: unknown) =>
-      log.warn({ err: error }, 'failed to request the number of tokens from the provider'),
-    );
 }

@@ -12,6 +12,7 @@ import { limitsSetting } from './limits.ts';
 import { MAIL } from './mail.ts';
 import { onOrOff } from './on-or-off.ts';
 import { PAYMENT_SETTINGS } from './payments.ts';
+import { providerAccounts } from './provider-accounts.ts';
 import { SELLING_PARTNER } from './selling-partner.ts';
 import { SINGLE_SIGN_ON } from './single-sign-on.ts';
 
@@ -54,11 +55,10 @@ const settings = {
       'Prefix of every Redis key; several installations can share one Redis under different prefixes',
     ),
   SOUK_DATA_DIR: z.string().default('.souk').describe('Folder for the data, keys and logs of `npm start`'),
-  KEEPA_API_KEY: z
-    .string()
+  KEEPA_API_KEY: providerAccounts
     .optional()
     .describe(
-      "The operator's key for the product data provider. Default under `npm start`: the demo provider",
+      "The operator's key for the product data provider, or the keys of [several accounts](provider-accounts.md), with names if wanted: `main:KEY,second:KEY`. Default under `npm start`: the demo provider",
     ),
   KEEPA_BASE_URL: webAddress
     .default('https://api.keepa.com')

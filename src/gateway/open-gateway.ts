@@ -341,6 +341,7 @@ export async function openGateway(
   const { queues, batchQueue, backlog } = engine;
   const { redis, keys, database } = stores;
   const queueGauges = createQueueGauges(registry, {
+    database,
     redis,
     keys,
     queues,

@@ -2,7 +2,13 @@ import { isTestAccount } from '../accounts/authentication.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { type Logger, maskSecrets } from '../platform/log.ts';
-import type { CallEventSink, Failure, StoringSink } from '../platform/telemetry/call-events.ts';
+import {
+  type CallEventSink,
+  type Failure,
+  PROVIDER_OUTCOMES,
+  type ProviderOutcome,
+  type StoringSink,
+} from '../platform/telemetry/call-events.ts';
 import { writeBehind } from '../platform/write-behind.ts';
 
 /**
@@ -153,4 +159,62 @@ async function addSums(database: Database, sums: ReadonlyMap<string, Sums>, now:
       ...(['calls', 'units', 'spent', 'saved'] as const).map((field) => lines.map(([, sum]) => sum[field])),
     ],
   );
+}
+
+/** The outcomes of requests to the provider, and the columns that count them. */
+const OUTCOME_COLUMNS = {
+  answered: 'answered',
+  refused: 'refused',
+  limited: 'limited',
+  failed: 'failed',
+  'timed out': 'timed_out',
+} as const satisfies Record<ProviderOutcome, string>;
+
+type AccountSums = Record<ProviderOutcome | 'tokens', number>;
+
+/** Sums requests and tokens of the accounts at a provider by hour, like the usage statistics. */
+export function createAccountStatistics(
+  database: Database,
+  provider: string,
+  clock: Clock,
+  log: Logger,
+): StoringSink {
+  const fields = [...PROVIDER_OUTCOMES, 'tokens'] as const;
+  const sumsOf = (value: (field: (typeof fields)[number]) => number) =>
+    Object.fromEntries(fields.map((field) => [field, value(field)])) as AccountSums;
+  const sums = writeBehind<string, AccountSums>(clock, log, {
+    what: 'statistics of accounts',
+    everyMs: 5_000,
+    // Accounts are few.
+    most: Number.POSITIVE_INFINITY,
+    merge: (a, b) => sumsOf((field) => a[field] + b[field]),
+    write(written) {
+      const lines = [...written].sort(([a], [b]) => (a < b ? -1 : 1));
+      const columns = [...Object.values(OUTCOME_COLUMNS), 'tokens'];
+      return database.query(
+        `insert into provider_account_hours as h (provider, hour, account, ${columns.join(', ')})
+         select $1, date_trunc('hour', $2::timestamptz, 'UTC'), * from unnest($3::text[], $4::bigint[], $5::bigint[],
+           $6::bigint[], $7::bigint[], $8::bigint[], $9::double precision[])
+         on conflict (provider, account, hour) do update set
+           ${columns.map((column) => `${column} = h.${column} + excluded.${column}`).join(', ')}`,
+        [
+          provider,
+          new Date(clock.now()),
+          lines.map(([account]) => account),
+          ...fields.map((field) => lines.map(([, sum]) => sum[field])),
+        ],
+      );
+    },
+  });
+  return {
+    onEvent(event) {
+      if (event.type !== 'provider.used') return;
+      const { account, outcome, tokens } = event;
+      sums.add(
+        account,
+        sumsOf((field) => (field === 'tokens' ? tokens : Number(field === outcome))),
+      );
+    },
+    close: sums.close,
+  };
 }

@@ -4,7 +4,7 @@ import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
 import type { Providers } from '../operations/pools.ts';
 import { everyWithLease } from '../platform/db/lease.ts';
 import type { Stores } from '../platform/stores.ts';
-import { readTokens } from '../upstream/token-bucket.ts';
+import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
 import { eraseDueAccounts } from './personal-data/erasure.ts';
 import { DAY_MS, type RetentionSettings, retain } from './retention.ts';
 import { recordIncidents, STATUS_LEASE } from './status/incidents.ts';
@@ -16,6 +16,8 @@ const RETAIN_EVERY_MS = 3_600_000;
 /** How long the records behind the operator console are kept, in days. */
 const KEPT_DAYS = {
   failures: 30,
+  provider_accounts: 1,
+  provider_account_hours: 400,
   token_readings: 7,
   operation_hours: 400,
   status_minutes: 3,
@@ -72,9 +74,10 @@ async function renewScreen({ database, log }: MaintenanceDeps): Promise<void> {
   if (renewed) log.info(renewed, 'renewed the screen of a week, because an older week was imported');
 }
 
-async function keepRecords({ database, redis, keys, providers, clock }: MaintenanceDeps): Promise<void> {
+async function keepRecords(deps: MaintenanceDeps): Promise<void> {
+  const { database, providers, clock } = deps;
   const now = clock.now();
-  const tokens = await readTokens(redis, keys.tokens(providers.products), now);
+  const tokens = tokensOf(await readAccounts(deps, providers.products));
   if (tokens)
     await database.query(
       `insert into token_readings (provider, minute, tokens_left, tokens_per_minute)
@@ -84,6 +87,9 @@ async function keepRecords({ database, redis, keys, providers, clock }: Maintena
   await deleteOldClaims(database, now);
   const before = (days: number) => [new Date(now - days * DAY_MS)];
   await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
+  await forgetAccounts(database, new Date(now - KEPT_DAYS.provider_accounts * DAY_MS));
+  const hours = before(KEPT_DAYS.provider_account_hours);
+  await database.query('delete from provider_account_hours where hour < $1', hours);
   await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));
   await database.query('delete from status_minutes where minute < $1', before(KEPT_DAYS.status_minutes));
   await database.query('delete from incidents where ended_at < $1', before(KEPT_DAYS.incidents));

@@ -79,6 +79,9 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   people: 'One row for each person',
   pending_sign_ins: 'Five minutes',
   plans: 'One row for each version of a plan',
+  provider_account_hours: '400 days',
+  provider_accounts:
+    'One row for each account at the provider of product data; those of KEEPA_API_KEY until a day after no worker has it',
   product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
   renewing_plans: 'For ever: plans that Stripe renews',
   recovery_codes: 'Ten for each person with a second factor',

@@ -46,8 +46,8 @@ export function redisKeys(namespace: string) {
     batchesChannel: `${namespace}:batches`,
     /** The pieces of an upload, for the worker that reads it. */
     upload: (uploadId: string) => `${namespace}:upload:{${uploadId}}`,
-    /** The token bucket of one provider. */
-    tokens: (provider: string) => `${namespace}:tokens:{${provider}}`,
+    /** The token bucket of one account at a provider. */
+    tokens: (provider: string, account: string) => `${namespace}:tokens:{${provider} ${account}}`,
     /** The pacing state of one rate-limited endpoint, shared by all workers. */
     pacing: (endpoint: string) => `${namespace}:pacing:{${endpoint}}`,
     /** The cookie that a provider requires. */

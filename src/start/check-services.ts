@@ -2,6 +2,7 @@ import { openDatabase } from '../platform/db/pool.ts';
 import { createLogger, maskSecrets } from '../platform/log.ts';
 import { connectRedis } from '../platform/redis.ts';
 import { createHttpClient } from '../upstream/http-client.ts';
+import type { ProviderAccount } from '../upstream/provider-accounts.ts';
 
 const OLDEST_POSTGRES = 14;
 const OLDEST_REDIS = [6, 2] as const;
@@ -44,6 +45,25 @@ export async function checkRedis(
   } catch (error) {
     throw new Error(`${setting} does not lead to a usable Redis: ${lastError.reason || reasonOf(error)}.`);
   }
+}
+
+/**
+ * Asks the provider about each account.
+ * @returns sentences about the accounts whose keys it refuses. @throws a sentence if no account can be used.
+ */
+export async function checkAccounts(baseUrl: string, accounts: readonly ProviderAccount[]): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { name, key } of accounts) {
+    try {
+      await checkKeepa(baseUrl, key);
+    } catch (error) {
+      const { message } = error as Error;
+      if (accounts.length === 1 || !message.startsWith('KEEPA_API_KEY')) throw error;
+      problems.push(message.replace('KEEPA_API_KEY', `KEEPA_API_KEY: the key of the account ${name}`));
+    }
+  }
+  if (problems.length === accounts.length) throw new Error(problems.join(' '));
+  return problems;
 }
 
 /** @throws a sentence that names KEEPA_API_KEY or KEEPA_BASE_URL if the provider does not accept the key. */

@@ -1,32 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import type { Result } from 'ioredis';
-import { type Clock, sleep } from '../platform/clock.ts';
-import { SoukError } from '../platform/errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Redis } from '../platform/redis.ts';
-import { beforeSending, type Cancellable } from './http-client.ts';
 
 /**
- * The operator's tokens at one provider, shared by all workers through Redis. A call takes its expected cost before it
- * is sent; every answer corrects the balance. While the bucket is empty, calls wait.
+ * The tokens of one account at a provider, shared by all workers through Redis. A call takes its expected cost before it
+ * is sent; every answer corrects the balance. An account that fails is set aside for a while.
  */
 export interface TokenBucket {
   /**
-   * Waits until the call may be sent.
-   * @param background true leaves a reserve for interactive calls at any cost of this call, and throws instead of waiting,
-   *   so that the caller's worker slot becomes free.
-   * @throws SoukError BUSY if no tokens are expected before `deadlineAt`; TokensAwaited if a background call would have to
-   *   wait; a signal's reason when it aborts.
+   * Takes tokens if they are available now.
+   * @param options.background leaves a reserve for interactive calls at any cost of this call.
+   * @param options.evenIfSetAside takes tokens of an account that was set aside, too.
    */
   take(
     cost: number,
-    options: Cancellable & { deadlineAt: number; readonly background: boolean },
-  ): Promise<TokenLease>;
+    options: { readonly background: boolean; evenIfSetAside: boolean },
+  ): Promise<TokenLease | TokenWait>;
+  /** Records an answer to a call that took no tokens. */
+  record(outcome: TokenOutcome, health: AccountHealth | null): Promise<void>;
+}
+
+/** No tokens can be taken now. */
+export interface TokenWait {
+  waitMs: number;
+  /** The account was set aside. `due`: this process is to ask the provider whether the account works again. */
+  setAside: false | 'waiting' | 'due';
 }
 
 /** Tokens taken for a call in progress. */
 export interface TokenLease {
-  settle(outcome: TokenOutcome): Promise<void>;
+  /** @param health what the answer says about the account; null: nothing. */
+  settle(outcome: TokenOutcome, health?: AccountHealth | null): Promise<void>;
 }
+
+/** How an account answers: `refused` is its key, `limited` a 429, `works again` the answer of an account that was set aside. */
+export type AccountHealth = 'well' | 'works again' | 'limited' | AccountFailure;
+
+export const ACCOUNT_FAILURES = ['refused', 'failed', 'timed out'] as const;
+
+export type AccountFailure = (typeof ACCOUNT_FAILURES)[number];
 
 /**
  * How a call to the provider ended: with a reading, with the tokens spent if its answer had no reading, or `lost` if the call
@@ -69,6 +82,16 @@ const LEASE_MS = 180_000;
 /** How long the state is kept after the last call. */
 const STATE_MS = 7_200_000;
 
+/** An account is set aside after this many failures in a row, or when its key is refused. */
+const MOST_FAILURES = 3;
+
+/** How long an account is set aside the first time. The time doubles each time, up to the longest. */
+const SET_ASIDE_MS = 15_000;
+const LONGEST_SET_ASIDE_MS = 600_000;
+
+/** Time in which the process that asks about an account that was set aside records the answer. */
+const QUESTION_MS = 30_000;
+
 /** How long a call waits for the reading of another call before it tries again. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -82,7 +105,9 @@ const CAPACITY_MINUTES = 60;
  * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill), stamp (the provider's time of the
  * reading), and estimated if tokens were taken off since the reading for calls without an answer. A sorted set holds the
  * leases as "id:cost" by expiry; a third key holds the sum of their costs. The fourth, another sorted set, holds lost calls
- * in the same form: until they expire, a reading may not contain their tokens yet.
+ * in the same form: until they expire, a reading may not contain their tokens yet. The fifth, a hash, exists while the account
+ * is not well: failures in a row, rounds (how often it was set aside), until (Unix milliseconds, while it is set aside),
+ * asking (while a process asks whether it works again), reason, at.
  *
  * Tokens of a lost call, and of a dead worker's lease, are spent: they come back with a reading only. While the balance is an
  * estimate, one call at a time is sent even without tokens, because its reading, or the provider's 429, replaces the
@@ -116,10 +141,35 @@ const COMMON = `
   local function lose(member)
     spend(costOf(member))
     if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'estimated', 1) end
+  end
+  local function note(health)
+    if health == '' then return end
+    if health == 'well' then redis.call('DEL', KEYS[5]) return end
+    if health == 'works again' then
+      -- The next failure sets the account aside again, for longer.
+      if redis.call('HDEL', KEYS[5], 'until', 'asking') > 0 then redis.call('HSET', KEYS[5], 'failures', ${MOST_FAILURES - 1}) end
+      return
+    end
+    redis.call('HSET', KEYS[5], 'reason', health, 'at', now)
+    redis.call('PEXPIRE', KEYS[5], ${STATE_MS})
+    if health == 'limited' then return end
+    local state = redis.call('HMGET', KEYS[5], 'until', 'asking')
+    if tonumber(state[1] or '0') > now and not state[2] then return end
+    if redis.call('HINCRBY', KEYS[5], 'failures', 1) < ${MOST_FAILURES} and health ~= 'refused' and not state[2] then return end
+    local round = redis.call('HINCRBY', KEYS[5], 'rounds', 1)
+    local rest = math.min(${SET_ASIDE_MS} * 2 ^ math.min(round - 1, 20), ${LONGEST_SET_ASIDE_MS})
+    redis.call('HSET', KEYS[5], 'until', now + rest, 'failures', 0)
+    redis.call('HDEL', KEYS[5], 'asking')
   end`;
 
 const TAKE = `${COMMON}
   local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+  local resumes = ARGV[5] ~= '1' and tonumber(redis.call('HGET', KEYS[5], 'until') or '0') or 0
+  if resumes > now then return {resumes - now, 1} end
+  if resumes > 0 then
+    redis.call('HSET', KEYS[5], 'until', now + ${QUESTION_MS}, 'asking', 1)
+    return {${QUESTION_MS}, 2}
+  end
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do
     release(member)
     lose(member)
@@ -127,7 +177,7 @@ const TAKE = `${COMMON}
   local taken = tonumber(redis.call('GET', KEYS[3]) or '0')
   local underWay = redis.call('ZCARD', KEYS[2])
   if redis.call('EXISTS', KEYS[1]) == 0 then
-    if underWay >= ${LEARNERS} then return 100 end
+    if underWay >= ${LEARNERS} then return {100, 0} end
   else
     local left, rate, refillAt = refill()
     local capacity = rate * ${CAPACITY_MINUTES}
@@ -140,17 +190,18 @@ const TAKE = `${COMMON}
       local ticks = math.ceil((needed - free) / rate)
       local wait = math.max(refillAt - now, 1) + (ticks - 1) * 60000
       local estimated = redis.call('HEXISTS', KEYS[1], 'estimated') == 1
-      if not estimated then return wait end
-      if underWay > 0 then return math.min(wait, ${LOOK_AGAIN_MS}) end
+      if not estimated then return {wait, 0} end
+      if underWay > 0 then return {math.min(wait, ${LOOK_AGAIN_MS}), 0} end
     end
   end
   redis.call('ZADD', KEYS[2], now + ${LEASE_MS}, id .. ':' .. cost)
   redis.call('INCRBY', KEYS[3], cost)
   redis.call('PEXPIRE', KEYS[2], ${STATE_MS})
   redis.call('PEXPIRE', KEYS[3], ${STATE_MS})
-  return 0`;
+  return {0, 0}`;
 
 const SETTLE = `${COMMON}
+  note(ARGV[7])
   local member = ARGV[2]
   local expiry = redis.call('ZSCORE', KEYS[2], member)
   -- An expired lease counts as spent already.
@@ -179,47 +230,44 @@ const SETTLE = `${COMMON}
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    soukTakeTokens(...args: (string | number)[]): Result<number, Context>;
+    soukTakeTokens(...args: (string | number)[]): Result<[waitMs: number, setAside: 0 | 1 | 2], Context>;
     soukSettleTokens(...args: (string | number)[]): Result<unknown, Context>;
   }
 }
 
-/** @param key of the bucket, with a hash tag; the leases are stored under a name with the same hash tag. */
+/** @param key of the bucket, with a hash tag; all that is stored about the account has names with the same hash tag. */
 export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
-  redis.defineCommand('soukTakeTokens', { numberOfKeys: 4, lua: TAKE });
-  redis.defineCommand('soukSettleTokens', { numberOfKeys: 4, lua: SETTLE });
-  const keys = [key, `${key}:under-way`, `${key}:taken`, `${key}:lost`] as const;
+  redis.defineCommand('soukTakeTokens', { numberOfKeys: 5, lua: TAKE });
+  redis.defineCommand('soukSettleTokens', { numberOfKeys: 5, lua: SETTLE });
+  const keys = [key, `${key}:under-way`, `${key}:taken`, `${key}:lost`, healthKey(key)] as const;
   let lastId = 0;
   const processId = randomUUID();
 
+  async function settle(member: string, outcome: TokenOutcome, health: AccountHealth | null): Promise<void> {
+    await redis.soukSettleTokens(...keys, clock.now(), member, ...valuesOf(outcome), health ?? '');
+  }
+
   return {
-    async take(cost, options) {
-      const { deadlineAt, background } = options;
+    async take(cost, { background, evenIfSetAside }) {
       lastId += 1;
       const id = `${processId}-${lastId}`;
-      for (;;) {
-        const waitMs = await redis.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
-        if (waitMs === 0) break;
-        if (background) throw new TokensAwaited(waitMs);
-        if (clock.now() + waitMs > deadlineAt) {
-          throw new SoukError('BUSY', {
-            message: 'Too few tokens of the data provider are left to answer this call in time.',
-            retryAfterSeconds: Math.ceil(waitMs / 1000),
-          });
-        }
-        await sleep(clock, waitMs, beforeSending(options), 'token refill');
-      }
+      const options = [background ? 1 : 0, evenIfSetAside ? 1 : 0];
+      const [waitMs, setAside] = await redis.soukTakeTokens(...keys, clock.now(), id, cost, ...options);
+      if (waitMs > 0) return { waitMs, setAside: ([false, 'waiting', 'due'] as const)[setAside] };
       let isSettled = false;
       return {
-        async settle(outcome) {
+        async settle(outcome, health = null) {
           if (isSettled) return;
           isSettled = true;
-          await redis.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...valuesOf(outcome));
+          await settle(`${id}:${cost}`, outcome, health);
         },
       };
     },
+    record: (outcome, health) => settle('', outcome, health),
   };
 }
+
+const healthKey = (key: string) => `${key}:health`;
 
 function valuesOf(outcome: TokenOutcome): (string | number)[] {
   if (outcome === 'lost') return ['lost', '', '', ''];
@@ -239,4 +287,27 @@ export async function readTokens(
   if (now < refillAt) return { left, perMinute };
   const refills = 1 + Math.floor((now - refillAt) / 60_000);
   return { left: Math.min(left + refills * perMinute, perMinute * CAPACITY_MINUTES), perMinute };
+}
+
+/** What is wrong with an account. */
+export interface AccountTrouble {
+  reason: AccountFailure | 'limited';
+  /** Time of the last such answer. */
+  at: Date;
+  /** Until when the account is set aside; null if it is used. */
+  until: Date | null;
+}
+
+/** Returns how many calls of an account are under way, and its trouble; null if it is well. */
+export async function readAccountState(
+  redis: Redis,
+  key: string,
+): Promise<{ underWay: number; trouble: AccountTrouble | null }> {
+  const [underWay, { reason, at, until }] = await Promise.all([
+    redis.zcard(`${key}:under-way`),
+    redis.hgetall(healthKey(key)),
+  ]);
+  if (!reason) return { underWay, trouble: null };
+  const trouble = { reason: reason as AccountTrouble['reason'], at: new Date(Number(at)) };
+  return { underWay, trouble: { ...trouble, until: until ? new Date(Number(until)) : null } };
 }

@@ -15,7 +15,7 @@ const worker = await openWorker(
   {
     ...stores,
     keepaBaseUrl: 'http://127.0.0.1:9',
-    keepaKey: 'unused-unused-unused',
+    keepaAccounts: [{ name: 'main', key: 'unused-unused-unused' }],
     trendsBaseUrl: 'http://127.0.0.1:9',
     pools: ['market'],
     webhooks: { allowPrivate: false },

@@ -29,6 +29,7 @@ import {
 } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
+import type { ProviderAccount } from '../../src/upstream/provider-accounts.ts';
 import type { TestReportsSize } from '../../workers/background/test-reports.ts';
 import { GRACE_MS } from '../../workers/pool.ts';
 import type { TestProvider } from '../../workers/test-mode.ts';
@@ -86,6 +87,8 @@ export interface SoukOptions {
   gateways?: number;
   workers?: number;
   upstreamUrl?: string;
+  /** The setting KEEPA_API_KEY. Default: an account `main` with the key UPSTREAM_KEY. */
+  accounts?: readonly ProviderAccount[];
   /** The demo provider that answers test calls. Default: none, so that test keys are refused. */
   testUrl?: string;
   /** Starts the provider of test calls. Default: that of `testUrl`, which runs already. */
@@ -212,7 +215,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     async addWorker(pools = WORKER_POOL_NAMES, ownClock = usedClock) {
       const upstreams = {
         keepaBaseUrl: upstreamUrl,
-        keepaKey: UPSTREAM_KEY,
+        keepaAccounts: options.accounts ?? [{ name: 'main', key: UPSTREAM_KEY }],
         trendsBaseUrl: upstreamUrl,
         providers,
       };

@@ -2,13 +2,9 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import {
-  createTokenBucket,
-  readTokens,
-  type TokenBucket,
-  type TokenLease,
-  TokensAwaited,
-} from '../../src/upstream/token-bucket.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
+import { createProviderAccounts, type ProviderAccounts } from '../../src/upstream/provider-accounts.ts';
+import { readTokens, type TokenLease, TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import { TestClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;
@@ -16,9 +12,9 @@ const MINUTE = 60_000;
 let connections: Redis[];
 let clock: TestClock;
 let key: string;
-/** Buckets of two processes on the same key. */
-let one: TokenBucket;
-let two: TokenBucket;
+/** The only account of two processes. */
+let one: ProviderAccounts;
+let two: ProviderAccounts;
 
 beforeAll(() => {
   connections = [new Redis(inject('redisUrl')), new Redis(inject('redisUrl'))];
@@ -28,10 +24,16 @@ beforeEach(() => {
   [one, two] = newBuckets();
 });
 
-function newBuckets(): [TokenBucket, TokenBucket] {
+function newBuckets(): [ProviderAccounts, ProviderAccounts] {
   clock = new TestClock();
-  key = `test-${randomBytes(6).toString('hex')}:tokens:{bucket}`;
-  return connections.map((redis) => createTokenBucket(redis, key, clock)) as [TokenBucket, TokenBucket];
+  const keys = redisKeys(`test-${randomBytes(6).toString('hex')}`);
+  key = keys.tokens('provider', 'main');
+  const accounts = () => [{ name: 'main', key: 'the-key', state: 'active' } as const];
+  const shared = { keys, provider: 'provider', clock, accounts, onDue() {} };
+  return connections.map((redis) => createProviderAccounts({ redis, ...shared })) as [
+    ProviderAccounts,
+    ProviderAccounts,
+  ];
 }
 
 let stamp = 0;
@@ -41,7 +43,7 @@ function reading(tokensLeft: number, refillIn = 10 * MINUTE, refillRate = 10) {
 }
 
 /** Takes tokens if they are available now. */
-async function takeNow(bucket: TokenBucket, cost = 1, background = false): Promise<TokenLease | 'refused'> {
+async function takeNow(bucket: ProviderAccounts, cost = 1, background = false): Promise<TokenLease | 'refused'> {
   const { signal } = new AbortController();
   try {
     return await bucket.take(cost, { signal, deadlineAt: clock.now(), background });
@@ -52,14 +54,14 @@ async function takeNow(bucket: TokenBucket, cost = 1, background = false): Promi
   }
 }
 
-async function mustTake(bucket: TokenBucket, cost = 1): Promise<TokenLease> {
+async function mustTake(bucket: ProviderAccounts, cost = 1): Promise<TokenLease> {
   const lease = await takeNow(bucket, cost);
   if (lease === 'refused') throw new Error('there should have been tokens');
   return lease;
 }
 
 /** Gives the bucket a reading, as the answer to a call does. */
-async function learn(bucket: TokenBucket, ...facts: Parameters<typeof reading>): Promise<void> {
+async function learn(bucket: ProviderAccounts, ...facts: Parameters<typeof reading>): Promise<void> {
   await (await mustTake(bucket)).settle(reading(...facts));
 }
 

@@ -19,6 +19,7 @@ import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/call-events.ts';
+import { sealAccountKeys } from '../../src/upstream/stored-accounts.ts';
 import { startHeartbeat } from '../pool.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batches.ts';
 import { startNotices, startOutbox } from './outbox.ts';
@@ -109,6 +110,7 @@ function startSealing(
     try {
       await sealSecrets(database, secretBox);
       await sealTwoFactor(database, secretBox);
+      await sealAccountKeys(database, secretBox);
     } catch (error) {
       log.warn({ err: error }, 'failed to encrypt stored secrets');
     }

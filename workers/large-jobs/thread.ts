@@ -36,7 +36,7 @@ const jobs = await openLiveJobs(
   settings,
   // Operations that query reports are not large.
   { ...stores, reports: stores.database },
-  { events, tracing, clock, log, pausingShare: PAUSING_SHARE },
+  { events, tracing, clock, log, pausingShare: PAUSING_SHARE, isSecond: true },
 );
 await onControl({ subscriber: stores.subscriber, log }, stores.keys, jobs.executor.control);
 const running = new Map<number, AbortController>();

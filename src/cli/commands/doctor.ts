@@ -8,7 +8,7 @@ import { migrationNames } from '../../platform/db/migrate.ts';
 import { openDatabase } from '../../platform/db/pool.ts';
 import { createLogger } from '../../platform/log.ts';
 import { closeRedis, connectRedis, mastersOf } from '../../platform/redis.ts';
-import { checkKeepa, checkPostgres, checkRedis } from '../../start/check-services.ts';
+import { checkAccounts, checkKeepa, checkPostgres, checkRedis } from '../../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../../start/data-dir.ts';
 import { databaseUrlOf, type Given, type Report, reporting } from '../terminal.ts';
 
@@ -215,13 +215,17 @@ function compression({ rdbCompression }: RedisServer): Result {
   };
 }
 
-async function provider(config: Config, own: OwnServices): Promise<{ message: string }> {
-  const { KEEPA_API_KEY: key, KEEPA_BASE_URL: url } = config;
-  const keepa = key ? { url, key } : own.keepa;
-  if (!keepa)
+async function provider(config: Config, own: OwnServices): Promise<Result> {
+  const { KEEPA_API_KEY: accounts, KEEPA_BASE_URL: url } = config;
+  if (accounts) {
+    const problems = await checkAccounts(url, accounts);
+    if (problems.length > 0) return { state: 'warning', message: problems.join(' ') };
+    return { message: `${url} accepts ${accounts.length === 1 ? 'the key' : `${accounts.length} keys`}` };
+  }
+  if (!own.keepa)
     throw new Error(
       'KEEPA_API_KEY is not set, and `npm start` is not running the demo provider. Set KEEPA_API_KEY or run `npm start`.',
     );
-  await checkKeepa(keepa.url, keepa.key);
-  return { message: key ? `${url} accepts the key` : 'the demo provider of npm start responds' };
+  await checkKeepa(own.keepa.url, own.keepa.key);
+  return { message: 'the demo provider of npm start responds' };
 }

@@ -64,10 +64,17 @@ export type CallEvent =
   | ({ type: 'source.followed'; identity: string } & OfSource)
   /** Upstream charged tokens. */
   | ({ type: 'tokens.spent'; tokens: number } & OfSource)
+  /** The provider of product data has answered a request with an account, or has not. @property tokens that it cost. */
+  | { type: 'provider.used'; account: string; outcome: ProviderOutcome; tokens: number }
   /** A request was answered with an error. */
   | { type: 'request.refused'; error: ErrorKind }
   /** Something failed on our side or upstream; the customer receives an id and not the cause. */
   | ({ type: 'failure' } & Failure);
+
+/** `refused` is the key of the account, `limited` a 429. */
+export const PROVIDER_OUTCOMES = ['answered', 'refused', 'limited', 'failed', 'timed out'] as const;
+
+export type ProviderOutcome = (typeof PROVIDER_OUTCOMES)[number];
 
 export interface Failure {
   code: string;
@@ -189,6 +196,12 @@ export function createJobMetrics(registry: Registry): CallEventSink {
     help: 'Tokens charged by the data provider; the expected cost if an answer did not contain it.',
     registers: [registry],
   });
+  const requestsBy = new Counter({
+    name: 'souk_upstream_requests_total',
+    help: 'Requests to the data provider, by account and outcome.',
+    labelNames: ['account', 'outcome'],
+    registers: [registry],
+  });
   const failuresBy = new Counter({
     name: 'souk_job_failures_total',
     help: 'Jobs that ended with an error, by its code.',
@@ -223,6 +236,9 @@ export function createJobMetrics(registry: Registry): CallEventSink {
       }
       case 'tokens.spent':
         spent.inc(event.tokens);
+        break;
+      case 'provider.used':
+        requestsBy.labels(event.account, event.outcome).inc();
         break;
       default:
     }

@@ -4,6 +4,7 @@ import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
 import { OUR_FAILURES, readOpenWork } from '../../operator/account-facts.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
 import { lossesIn, type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
+import { tokensOf } from '../../upstream/stored-accounts.ts';
 import { Card, Notice, Tag } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -36,7 +37,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
           <LossNotice losses={losses} currency={currency} />
           <div class="grid tiles">
             <Card title="Upstream tokens">
-              <TokenGauge tokens={reading?.tokens ?? null} />
+              <TokenGauge tokens={tokensOf(reading?.accounts ?? [])} />
               <a href="/admin/upstream">History and spending</a>
             </Card>
             <UnitsAndTokens usage={usage} />

@@ -12,7 +12,7 @@ import {
   totalOf,
   usageByOperation,
 } from '../../operator/usage-report.ts';
-import { readTokens } from '../../upstream/token-bucket.ts';
+import { readAccounts, tokensOf } from '../../upstream/stored-accounts.ts';
 import { Card, Notice } from '../kit/elements.tsx';
 import { Choice, FilterForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
@@ -33,13 +33,13 @@ const period = z.object({ days: z.enum(['1', '7', '30']).catch('1') });
 
 /** Registers the page of the provider's tokens: current number, history, and spending by operation. */
 export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
-  const { database, redis, keys, providers, clock, tokenPrice, currency } = pages;
+  const { database, providers, clock, tokenPrice, currency } = pages;
 
   scope.get('/admin/upstream', async (request, reply) => {
     const { days } = period.parse(request.query);
     const now = clock.now();
-    const [tokens, history, usage] = await Promise.all([
-      readTokens(redis, keys.tokens(providers.products), now).catch(() => null),
+    const [accounts, history, usage] = await Promise.all([
+      readAccounts(pages, providers.products).catch(() => []),
       tokenHistory(database, providers.products, now - DAY_MS),
       usageByOperation(database, { from: now - Number(days) * DAY_MS, to: now }),
     ]);
@@ -50,7 +50,7 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
         <div id="upstream" data-refresh="30">
           <div class="split">
             <Card title="Tokens now">
-              <TokenGauge tokens={tokens} />
+              <TokenGauge tokens={tokensOf(accounts)} />
             </Card>
             <Card title="Tokens in the last 24 hours">
               <TokenChart readings={history} from={now - DAY_MS} to={now} />

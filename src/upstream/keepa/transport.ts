@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import pRetry, { AbortError } from 'p-retry';
-import { z } from 'zod';
-import { isRecord } from '../../operations/params/request.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { parseJson } from '../../platform/json.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
+import type { ProviderOutcome } from '../../platform/telemetry/call-events.ts';
 import { noteAnswer } from '../../results/cache.ts';
 import {
   BodyTooLargeError,
@@ -16,147 +14,18 @@ import {
   RequestRejected,
   throwIfAborted,
 } from '../http-client.ts';
-import { type TokenBucket, type TokenOutcome, type TokenReading, TokensAwaited } from '../token-bucket.ts';
-
-/** The fields around the payload of an answer. Fields that upstream sometimes omits are optional. */
-const schema = z.looseObject({
-  timestamp: z.number().optional(),
-  tokensLeft: z.number().optional(),
-  refillIn: z.number().optional(),
-  refillRate: z.number().optional(),
-  tokenFlowReduction: z.number().optional(),
-  tokensConsumed: z.number().optional(),
-  error: z
-    .looseObject({ type: z.string().nullish(), message: z.string().nullish(), details: z.string().nullish() })
-    .nullish(),
-});
-
-type Envelope = z.output<typeof schema>;
-
-/** @returns null if the value is not an answer of the provider. */
-function readEnvelope(value: unknown): Envelope | null {
-  const result = schema.safeParse(value);
-  return result.success ? result.data : null;
-}
-
-/** Returns the token reading of an answer, or null. The answer to an incorrect key has only zeros and is no reading. */
-function tokenReading(envelope: Envelope): TokenReading | null {
-  const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0, tokensConsumed } = envelope;
-  if (tokensLeft === undefined || refillIn === undefined || !refillRate) return null;
-  const netRate = refillRate - tokenFlowReduction;
-  if (netRate <= 0) return null;
-  return {
-    tokensLeft,
-    refillIn,
-    refillRate: netRate,
-    timestamp: timestamp ?? null,
-    consumed: tokensConsumed,
-  };
-}
-
-/** The result of an answer, with its reading of the token balance. */
-interface Answer<T> {
-  result: T;
-  reading: TokenReading | null;
-}
-
-/** The field of an answer that holds the requested data. An answer without it is malformed, unless it may be absent. */
-interface Payload {
-  field: string;
-  kind: 'list' | 'object';
-  mayBeAbsent: boolean;
-}
-
-/** The provider answered without the requested data. */
-class Refusal extends Error {
-  readonly mayPass: boolean;
-  /** A value in the request is the cause, so that a request with other values may succeed. */
-  readonly isForValue: boolean;
-  readonly operatorMustAct: boolean;
-  readonly reading: TokenReading | null;
-
-  constructor(
-    message: string,
-    facts: {
-      mayPass: boolean;
-      isForValue?: boolean;
-      operatorMustAct?: boolean;
-      reading?: TokenReading | null;
-    },
-  ) {
-    super(message);
-    this.mayPass = facts.mayPass;
-    this.isForValue = facts.isForValue ?? false;
-    this.operatorMustAct = facts.operatorMustAct ?? false;
-    this.reading = facts.reading ?? null;
-  }
-}
-
-/** Parses an answer. Errors come with any status, including 200; a body that is not JSON with any status but 200. */
-function readJson({ status, body }: HttpResponse): Answer<Envelope> {
-  const envelope = parsed(body);
-  const reading = envelope && tokenReading(envelope);
-  if (status === 200 && envelope && !isRejected(envelope)) return { result: envelope, reading };
-  const { type, message } = envelope?.error ?? {};
-  const said = envelope?.error ? `${type ?? 'error'}: ${message ?? ''}` : 'no readable answer';
-  // The provider answers an incorrect key with 400 and a bucket of zeros, and a key without access with 402.
-  const operatorMustAct = status === 402 || (status === 400 && envelope?.refillRate === 0);
-  throw new Refusal(`HTTP ${status}, ${said}`, {
-    mayPass: status >= 500 || (status === 200 && envelope === null),
-    isForValue: !operatorMustAct && [200, 400, 405].includes(status) && envelope !== null,
-    operatorMustAct,
-    reading,
-  });
-}
-
-/** Rejects a missing list: treated as empty, it would be charged and cached for an hour. */
-function requirePayload({ result, reading }: Answer<Envelope>, { field, kind, mayBeAbsent }: Payload): void {
-  const value = result[field];
-  if (kind === 'list' ? Array.isArray(value) : isRecord(value)) return;
-  if (mayBeAbsent && (value === undefined || value === null)) return;
-  throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
-}
-
-function readPicture(response: HttpResponse): Answer<Buffer> {
-  const { status, contentType, body } = response;
-  if (status === 200 && contentType.startsWith('image/')) return { result: body, reading: null };
-  readJson({ ...response, status: status === 200 ? 400 : status });
-  throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
-}
-
-/** Returns whether an error makes the answer useless. Some errors accompany good data, such as one unknown seller. */
-function isRejected(envelope: Envelope): boolean {
-  return Boolean(envelope.error) && !Object.keys(envelope).some((field) => PAYLOAD_FIELDS.has(field));
-}
-
-const PAYLOAD_FIELDS = new Set([
-  'products',
-  'categories',
-  'deals',
-  'bestSellersList',
-  'sellers',
-  'sellerIdList',
-  'asinList',
-  'searchInsights',
-  'lightningDeals',
-]);
-
-function parsed(body: Buffer): Envelope | null {
-  try {
-    return readEnvelope(parseJson(body.toString()));
-  } catch {
-    return null;
-  }
-}
-
-/** Returns the reading of a 429; without a reading the bucket counts as empty until the next full minute. */
-function exhausted({ body }: HttpResponse): TokenReading {
-  const envelope = parsed(body);
-  const reading = envelope && tokenReading(envelope);
-  return reading
-    ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }
-    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: null };
-}
+import type { AccountLease, ProviderAccount, ProviderAccounts, UsableAccount } from '../provider-accounts.ts';
+import { type AccountHealth, type TokenOutcome, TokensAwaited } from '../token-bucket.ts';
+import {
+  type Answer,
+  type Envelope,
+  exhausted,
+  type Payload,
+  Refusal,
+  readJson,
+  readPicture,
+  requirePayload,
+} from './answers.ts';
 
 /** The context of an upstream request. */
 export interface CallContext extends Cancellable {
@@ -189,10 +58,21 @@ export interface KeepaTransport {
   json(call: KeepaCall, context: CallContext): Promise<Envelope>;
   /** Returns the bytes of a picture, unchecked. @throws like `json`. */
   picture(call: KeepaCall, context: CallContext): Promise<Buffer>;
+  /** Asks for the tokens of an account, which costs nothing. A failure is only logged. */
+  learn(account: ProviderAccount): Promise<void>;
+}
+
+/** How the provider has answered a request with an account. */
+export interface AccountUse {
+  account: string;
+  outcome: ProviderOutcome;
+  tokens: number;
 }
 
 /** Full-site lists take 20 MB; a much larger answer is an upstream error. */
 const MAX_JSON_BYTES = 128 * 1024 * 1024;
+
+const MAX_TOKEN_BYTES = 100_000;
 
 const MAX_PICTURE_BYTES = 10 * 1024 * 1024;
 
@@ -202,13 +82,19 @@ const MANY_TOKENS = 50;
 /** Delays before the second, third, ... attempt after a temporary failure. */
 const RETRY_DELAYS_MS = [100, 300, 700];
 
+/** A request that had no answer for this long was not only late because its call was. */
+const SLOW_MS = 10_000;
+
+const TOKEN_QUESTION_MS = 10_000;
+
 interface TransportDeps {
   baseUrl: string;
-  key: string;
   http: HttpClient;
-  tokens: TokenBucket;
+  accounts: ProviderAccounts;
   clock: Clock;
   log: Logger;
+  /** Receives each use of an account that says something about it. */
+  onUse?(use: AccountUse): void;
 }
 
 export function createKeepaTransport(deps: TransportDeps): KeepaTransport {
@@ -225,6 +111,7 @@ export function createKeepaTransport(deps: TransportDeps): KeepaTransport {
         },
       }),
     picture: (call, context) => send(deps, call, context, picture),
+    learn: (account) => learn(deps, account),
   };
 }
 
@@ -242,8 +129,9 @@ async function send<T>(
   reading: Reading<T>,
 ): Promise<T> {
   const { signal } = context;
+  const failed: FailedOn = { last: null, avoided: new Set() };
   const once = () =>
-    attempt(deps, call, context, reading).catch((error: unknown) => {
+    attempt(deps, call, context, { ...reading, failed }).catch((error: unknown) => {
       throw signal.aborted || !mayPass(error) ? new AbortError(error as Error) : error;
     });
   try {
@@ -253,6 +141,8 @@ async function send<T>(
       minTimeout: 0,
       maxTimeout: 0,
       onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
+        // The last attempt takes another account, if there is one.
+        if (retriesLeft === 1 && failed.last !== null) failed.avoided.add(failed.last);
         if (retriesLeft > 0) await sleep(deps.clock, RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, signal);
       },
     });
@@ -261,51 +151,117 @@ async function send<T>(
   }
 }
 
-/** Sends a call when tokens are available, and again when the provider rejects it for lack of tokens. */
+/** The accounts on which a call has failed, by name. */
+interface FailedOn {
+  last: string | null;
+  avoided: Set<string>;
+}
+
+/**
+ * Sends a call when tokens are available, and again when the provider rejects it for lack of tokens or refuses the key of one of
+ * several accounts.
+ */
 async function attempt<T>(
-  { baseUrl, key, http, tokens, log }: TransportDeps,
+  deps: TransportDeps,
+  call: KeepaCall,
+  context: CallContext,
+  reading: Reading<T> & { failed: FailedOn },
+): Promise<T> {
+  const { accounts } = deps;
+  const { failed } = reading;
+  for (;;) {
+    throwIfAborted(context);
+    const lease = await accounts.take(call.cost, context, failed.avoided);
+    const { name } = lease.account;
+    failed.last = name;
+    try {
+      const answer = await attemptWith(deps, lease, call, context, reading);
+      if (answer !== 'limited') return answer.result;
+    } catch (error) {
+      if (!(error instanceof Refusal && error.operatorMustAct)) throw error;
+      failed.avoided.add(name);
+      const isOther = (one: UsableAccount) => one.state === 'active' && !failed.avoided.has(one.name);
+      if (!accounts.list().some(isOther)) throw error;
+    }
+  }
+}
+
+/** Sends a call with an account. @returns `limited` if the account has no tokens. */
+async function attemptWith<T>(
+  { baseUrl, http, clock, log, onUse }: TransportDeps,
+  lease: AccountLease,
   call: KeepaCall,
   context: CallContext,
   { maxBytes, read }: Reading<T>,
-): Promise<T> {
-  for (;;) {
+): Promise<Answer<T> | 'limited'> {
+  const { account } = lease;
+  const sentAt = clock.now();
+  let outcome: TokenOutcome = { spent: 0 };
+  let health: AccountHealth | null = null;
+  let spent = 0;
+  try {
     throwIfAborted(context);
-    const lease = await tokens.take(call.cost, context);
-    let outcome: TokenOutcome = { spent: 0 };
-    let spent = 0;
-    try {
-      throwIfAborted(context);
-      outcome = 'lost';
-      context.onSending?.();
-      const request = requestOf(call, baseUrl, key);
-      const response = await http.send({ ...request, signal: context.signal, maxBytes });
-      if (response.status === 429) {
-        outcome = exhausted(response);
-        // The next iteration must find the bucket empty.
-        await lease.settle(outcome);
-        continue;
-      }
-      const { result, reading } = read(response);
-      outcome = reading ?? { spent: call.cost };
-      spent = reading?.consumed ?? call.cost;
-      return result;
-    } catch (error) {
-      if (error instanceof Refusal && error.reading) {
-        outcome = error.reading;
-        spent = error.reading.consumed ?? 0;
-      } else if (isUnsent(error)) outcome = { spent: 0 };
-      throw error;
-    } finally {
-      if (spent > 0) context.onSpent?.(spent);
-      // The transport does not wait for this: an unsettled lease expires, and counts as spent.
-      void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
+    outcome = 'lost';
+    context.onSending?.();
+    const request = requestOf(call, baseUrl, account.key);
+    const response = await http.send({ ...request, signal: context.signal, maxBytes });
+    if (response.status === 429) {
+      [outcome, health] = [exhausted(response), 'limited'];
+      // The next attempt must find the bucket empty.
+      await lease.settle(outcome, health);
+      return 'limited';
     }
+    const answer = read(response);
+    [outcome, health] = [answer.reading ?? { spent: call.cost }, 'well'];
+    spent = answer.reading?.consumed ?? call.cost;
+    return answer;
+  } catch (error) {
+    health = healthOf(error, context.signal, clock.now() - sentAt);
+    if (error instanceof Refusal && error.reading) {
+      outcome = error.reading;
+      spent = error.reading.consumed ?? 0;
+    } else if (isUnsent(error)) outcome = { spent: 0 };
+    throw error;
+  } finally {
+    if (spent > 0) context.onSpent?.(spent);
+    if (health) onUse?.({ account: account.name, outcome: useOf(health), tokens: spent });
+    // The transport does not wait for this: an unsettled lease expires, and counts as spent.
+    void lease
+      .settle(outcome, health)
+      .catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
+  }
+}
+
+/** What a failure says about the account; null: nothing. */
+function healthOf(error: unknown, signal: AbortSignal, afterMs: number): AccountHealth | null {
+  if (error instanceof Refusal && error.operatorMustAct) return 'refused';
+  if (signal.aborted) return signal.reason instanceof SoukError && afterMs >= SLOW_MS ? 'timed out' : null;
+  return mayPass(error) ? 'failed' : null;
+}
+
+const useOf = (health: AccountHealth): ProviderOutcome =>
+  health === 'well' || health === 'works again' ? 'answered' : health;
+
+/** Asks for the tokens of an account. */
+async function learn({ baseUrl, http, accounts, log }: TransportDeps, account: ProviderAccount): Promise<void> {
+  const bucket = accounts.bucketOf(account);
+  const { name, key } = account;
+  try {
+    const signal = AbortSignal.timeout(TOKEN_QUESTION_MS);
+    const request = requestOf({ path: 'token', params: {}, cost: 0 }, baseUrl, key);
+    const { reading } = readJson(await http.send({ ...request, signal, maxBytes: MAX_TOKEN_BYTES }));
+    await bucket.record(reading ?? { spent: 0 }, 'works again');
+  } catch (error) {
+    const isRefused = error instanceof Refusal && error.operatorMustAct;
+    const reason = accounts.withoutKeys(maskSecrets(describe(error).message)).replaceAll(key, '***');
+    log[isRefused ? 'error' : 'warn']({ account: name, reason }, 'failed to request the number of tokens');
+    await bucket.record({ spent: 0 }, isRefused ? 'refused' : 'failed').catch(() => {});
   }
 }
 
 /** Returns the public error of a failure, and logs the reason. */
 function publicError(
-  { key, log }: TransportDeps,
+  { accounts, log }: TransportDeps,
   error: unknown,
   { path }: KeepaCall,
   signal: AbortSignal,
@@ -316,7 +272,7 @@ function publicError(
   const errorId = randomUUID();
   const { message, operatorMustAct } = describe(error);
   // Upstream's message may repeat the request, including our key.
-  const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
+  const facts = { errorId, path, reason: accounts.withoutKeys(maskSecrets(message)) };
   if (operatorMustAct) log.error(facts, 'data provider rejected the API key');
   else log.warn(facts, 'data provider request failed');
   const details = { metadata: { errorId }, cause: `${path}: ${facts.reason}` };

@@ -12,6 +12,7 @@ test('requests a picture at its address for one token', async () => {
       calls.push(call);
       return Buffer.from('picture');
     },
+    learn: async () => {},
   };
   const { signal } = new AbortController();
   const input = canonical(graphImage, { domain: 8, asin: 'B000000001' });

@@ -49,7 +49,7 @@ async function balances(): Promise<{ provider: number; ours: number }> {
   await answer();
   const ours = await readTokens(
     redis,
-    redisKeys(souk.redisNamespace).tokens(souk.providers.products),
+    redisKeys(souk.redisNamespace).tokens(souk.providers.products, 'main'),
     souk.clock.now(),
   );
   return { provider: (await asked).json.tokensLeft, ours: ours?.left ?? Number.NaN };
