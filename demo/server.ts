@@ -103,7 +103,8 @@ const MOST_ACCOUNTS = 1_000;
 function createAccounts(clock: Clock, ratePerMinute: number): (key: string | undefined) => DemoTokens {
   const accounts = new Map<string, DemoTokens>();
   return (key = '') => {
-    const name = accounts.has(key) || accounts.size < MOST_ACCOUNTS ? key : (accounts.keys().next().value ?? key);
+    const name =
+      accounts.has(key) || accounts.size < MOST_ACCOUNTS ? key : (accounts.keys().next().value ?? key);
     const known = accounts.get(name) ?? new DemoTokens(clock, ratePerMinute);
     accounts.set(name, known);
     return known;

@@ -54,9 +54,19 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
     ['pool'],
   );
   const workers = gauge('souk_workers', 'Live worker processes of a pool.', ['pool']);
-  const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens left at the data provider, by account.', ['account']);
-  const tokenRate = gauge('souk_upstream_tokens_per_minute', 'Tokens that the data provider adds per minute, by account.', ['account']);
-  const available = gauge('souk_upstream_account_available', 'Whether an account is active and not set aside: 1 or 0.', ['account']);
+  const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens left at the data provider, by account.', [
+    'account',
+  ]);
+  const tokenRate = gauge(
+    'souk_upstream_tokens_per_minute',
+    'Tokens that the data provider adds per minute, by account.',
+    ['account'],
+  );
+  const available = gauge(
+    'souk_upstream_account_available',
+    'Whether an account is active and not set aside: 1 or 0.',
+    ['account'],
+  );
 
   return {
     read: () => read(deps),

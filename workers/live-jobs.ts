@@ -21,7 +21,11 @@ import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { type Cache, openCache } from '../src/results/cache.ts';
 import { createHttpClient, tracedHttpClient } from '../src/upstream/http-client.ts';
-import { type AccountUse, createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
+import {
+  type AccountUse,
+  createKeepaTransport,
+  type KeepaTransport,
+} from '../src/upstream/keepa/transport.ts';
 import { createProviderAccounts, type ProviderAccount } from '../src/upstream/provider-accounts.ts';
 import { followAccounts } from '../src/upstream/stored-accounts.ts';
 import { openTrends } from '../src/upstream/trends/trends.ts';

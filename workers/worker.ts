@@ -272,7 +272,13 @@ function openSinks(
   const runTimes = createRunTimes(deps);
   const ofLive = [createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent];
   return {
-    events: createCallEvents(log, [...ofLive.map(ofLiveCalls), failures.onEvent, accounts.onEvent, runTimes.onEvent, onEvent]),
+    events: createCallEvents(log, [
+      ...ofLive.map(ofLiveCalls),
+      failures.onEvent,
+      accounts.onEvent,
+      runTimes.onEvent,
+      onEvent,
+    ]),
     close: () => Promise.all([usage, minutes, failures, accounts, runTimes].map((sink) => sink.close())),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACCOUNT_NAME, type ProviderAccount, PROVIDER_KEY } from '../upstream/provider-accounts.ts';
+import { ACCOUNT_NAME, PROVIDER_KEY, type ProviderAccount } from '../upstream/provider-accounts.ts';
 
 /** The setting KEEPA_API_KEY: keys separated by commas, each with a name before a colon if wanted. Errors never show a key. */
 export const providerAccounts = z.string().transform((text, context): ProviderAccount[] => {
@@ -19,7 +19,7 @@ export const providerAccounts = z.string().transform((text, context): ProviderAc
   }
   const names = accounts.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) fault(`names the account ${ACCOUNT_NAME.test(twice) ? twice : ''} twice`);
+  if (twice !== undefined && ACCOUNT_NAME.test(twice)) fault(`names two accounts ${twice}`);
   if (new Set(accounts.map(({ key }) => key)).size < accounts.length) fault('has the same key twice');
   return accounts;
 });

@@ -51,7 +51,10 @@ export async function checkRedis(
  * Asks the provider about each account.
  * @returns sentences about the accounts whose keys it refuses. @throws a sentence if no account can be used.
  */
-export async function checkAccounts(baseUrl: string, accounts: readonly ProviderAccount[]): Promise<string[]> {
+export async function checkAccounts(
+  baseUrl: string,
+  accounts: readonly ProviderAccount[],
+): Promise<string[]> {
   const problems: string[] = [];
   for (const { name, key } of accounts) {
     try {

@@ -69,6 +69,9 @@ interface AccountsDeps {
   onDue(account: ProviderAccount): void;
 }
 
+/** How long an account that was set aside is tried after all others. */
+const LOOK_AGAIN_MS = 1_000;
+
 /** How long a call waits for an account to become active. */
 const NO_ACCOUNT_MS = 5_000;
 
@@ -126,7 +129,9 @@ export function createProviderAccounts(deps: AccountsDeps): ProviderAccounts {
       const taken = await bucketOf(account).take(cost, { background, evenIfSetAside });
       if ('settle' in taken) return { account, settle: taken.settle };
       waits.push(taken);
-      expectedAt.set(`${background}:${account.name}`, clock.now() + taken.waitMs);
+      // Another process may learn that an account works again.
+      const restMs = taken.setAside ? Math.min(taken.waitMs, LOOK_AGAIN_MS) : taken.waitMs;
+      expectedAt.set(`${background}:${account.name}`, clock.now() + restMs);
       if (taken.setAside === 'due') onDue(account);
     }
     if (waits.length === 0) return { waitMs: NO_ACCOUNT_MS, areAllSetAside: false };

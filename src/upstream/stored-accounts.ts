@@ -158,11 +158,16 @@ export async function followAccounts(
   let present: readonly UsableAccount[] | null = null;
   const accounts = polled<readonly UsableAccount[]>(
     deps,
-    { name: 'provider accounts', everyMs: READ_EVERY_MS, initial: own.map((one) => ({ ...one, state: 'active' })) },
+    {
+      name: 'provider accounts',
+      everyMs: READ_EVERY_MS,
+      initial: own.map((one) => ({ ...one, state: 'active' })),
+    },
     async () => {
       const found = await readUsable(deps);
       const wasActive = new Set(present?.flatMap(({ name, state }) => (state === 'active' ? [name] : [])));
-      if (present) for (const one of found) if (one.state === 'active' && !wasActive.has(one.name)) onAdded(one);
+      if (present)
+        for (const one of found) if (one.state === 'active' && !wasActive.has(one.name)) onAdded(one);
       present = found;
       return found;
     },
@@ -185,7 +190,13 @@ export async function followAccounts(
 }
 
 /** Returns the accounts of the setting with their states, and those of the console whose keys can be opened. */
-async function readUsable({ database, provider, own, secretBox, log }: AccountsDeps): Promise<UsableAccount[]> {
+async function readUsable({
+  database,
+  provider,
+  own,
+  secretBox,
+  log,
+}: AccountsDeps): Promise<UsableAccount[]> {
   const { rows } = await database.query<{ name: string; key: string | null; state: AccountState }>({
     name: 'provider-accounts',
     text: 'select name, key, state from provider_accounts where provider = $1 order by created_at, name',

@@ -200,6 +200,38 @@ test('removes trailing slashes of addresses and spaces between pools', () => {
 });
 
 test.each([
+  ['KEY', [{ name: 'main', key: 'KEY' }]],
+  [
+    ' main:KEY , second:OTHER ',
+    [
+      { name: 'main', key: 'KEY' },
+      { name: 'second', key: 'OTHER' },
+    ],
+  ],
+  [
+    'KEY,OTHER',
+    [
+      { name: 'main', key: 'KEY' },
+      { name: 'account-2', key: 'OTHER' },
+    ],
+  ],
+])('reads KEEPA_API_KEY=%s as accounts', (value, accounts) => {
+  expect(readConfig({ KEEPA_API_KEY: value }).KEEPA_API_KEY).toEqual(accounts);
+});
+
+test.each([
+  ['main:SECRET,main:SECRET2', /names two accounts main/],
+  ['main:SECRET,second:SECRET', /has the same key twice/],
+  ['SECRET SECRET', /must be KEY or NAME:KEY with a key of/],
+  ['main:SECRET,', /entry 2 must be KEY or NAME:KEY with a key of/],
+  ['main:SECRET,Second Key:SECRET2', /entry 2 must be KEY or NAME:KEY with a name of at most 30/],
+  ['a:b:SECRET', /must be KEY or NAME:KEY with a key of/],
+])('refuses KEEPA_API_KEY=%s without printing a key', (value, message) => {
+  expect(() => readConfig({ KEEPA_API_KEY: value })).toThrow(/^Bad setting: KEEPA_API_KEY [^S]+\.$/);
+  expect(() => readConfig({ KEEPA_API_KEY: value })).toThrow(message);
+});
+
+test.each([
   ['true', true],
   ['1', true],
   ['false', false],

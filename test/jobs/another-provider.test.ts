@@ -38,7 +38,9 @@ async function loadDemoReport({ database }: Souk): Promise<void> {
 
 /** The tokens of the provider, as operators see them; undefined if they are unknown. */
 async function tokensOf(client: Client): Promise<string | undefined> {
-  return /^souk_upstream_tokens_left\{account="main"\} (\S+)$/m.exec((await client.raw('/metrics')).text)?.[1];
+  return /^souk_upstream_tokens_left\{account="main"\} (\S+)$/m.exec(
+    (await client.raw('/metrics')).text,
+  )?.[1];
 }
 
 test('shows nothing of the demo provider after a restart with another', async ({ demo, onTestFinished }) => {

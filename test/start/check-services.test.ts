@@ -1,7 +1,7 @@
 import { expect, inject } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
-import { checkKeepa, checkPostgres, checkRedis } from '../../src/start/check-services.ts';
+import { checkAccounts, checkKeepa, checkPostgres, checkRedis } from '../../src/start/check-services.ts';
 import { test } from '../support/souk-test.ts';
 
 const closedPort = async () => `127.0.0.1:${await freePort()}`;
@@ -78,6 +78,18 @@ test('refuses a KEEPA_BASE_URL that is not a product data provider', async ({ de
   expect(await messageOf(checkKeepa(`${demo.url}/elsewhere`, 'a-key-of-sixteen-or-more'))).toMatch(
     /^KEEPA_BASE_URL \S+ answers with HTTP 404; is it a product data provider\?$/,
   );
+});
+
+test('names the accounts whose keys the provider refuses, and fails if it accepts none', async ({ demo }) => {
+  const [good, bad] = [
+    { name: 'main', key: 'a-key-of-sixteen-or-more' },
+    { name: 'second', key: 'too-short' },
+  ];
+  const refusal = /^KEEPA_API_KEY: the key of the account second is not accepted by \S+ \(HTTP 400\)\.$/;
+  expect(await checkAccounts(demo.url, [good, bad])).toEqual([expect.stringMatching(refusal)]);
+  expect(await messageOf(checkAccounts(demo.url, [bad]).then(() => {}))).toMatch(/^KEEPA_API_KEY is not/);
+  const none = checkAccounts(demo.url, [bad, { ...bad, name: 'third' }]).then(() => {});
+  expect(await messageOf(none)).toMatch(/account second .+ account third /);
 });
 
 test('refuses a KEEPA_API_KEY that is too short for the provider', async ({ demo }) => {

@@ -43,7 +43,11 @@ function reading(tokensLeft: number, refillIn = 10 * MINUTE, refillRate = 10) {
 }
 
 /** Takes tokens if they are available now. */
-async function takeNow(bucket: ProviderAccounts, cost = 1, background = false): Promise<TokenLease | 'refused'> {
+async function takeNow(
+  bucket: ProviderAccounts,
+  cost = 1,
+  background = false,
+): Promise<TokenLease | 'refused'> {
   const { signal } = new AbortController();
   try {
     return await bucket.take(cost, { signal, deadlineAt: clock.now(), background });

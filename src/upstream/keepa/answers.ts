@@ -96,7 +96,10 @@ export function readJson({ status, body }: HttpResponse): Answer<Envelope> {
 }
 
 /** Rejects a missing list: treated as empty, it would be charged and cached for an hour. */
-export function requirePayload({ result, reading }: Answer<Envelope>, { field, kind, mayBeAbsent }: Payload): void {
+export function requirePayload(
+  { result, reading }: Answer<Envelope>,
+  { field, kind, mayBeAbsent }: Payload,
+): void {
   const value = result[field];
   if (kind === 'list' ? Array.isArray(value) : isRecord(value)) return;
   if (mayBeAbsent && (value === undefined || value === null)) return;

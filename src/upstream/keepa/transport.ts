@@ -226,9 +226,7 @@ async function attemptWith<T>(
     if (spent > 0) context.onSpent?.(spent);
     if (health) onUse?.({ account: account.name, outcome: useOf(health), tokens: spent });
     // The transport does not wait for this: an unsettled lease expires, and counts as spent.
-    void lease
-      .settle(outcome, health)
-      .catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
+    void lease.settle(outcome, health).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
   }
 }
 
@@ -243,7 +241,10 @@ const useOf = (health: AccountHealth): ProviderOutcome =>
   health === 'well' || health === 'works again' ? 'answered' : health;
 
 /** Asks for the tokens of an account. */
-async function learn({ baseUrl, http, accounts, log }: TransportDeps, account: ProviderAccount): Promise<void> {
+async function learn(
+  { baseUrl, http, accounts, log }: TransportDeps,
+  account: ProviderAccount,
+): Promise<void> {
   const bucket = accounts.bucketOf(account);
   const { name, key } = account;
   try {

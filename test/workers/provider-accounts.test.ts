@@ -1,0 +1,141 @@
+import { expect } from 'vitest';
+import type { Clock } from '../../src/platform/clock.ts';
+import { knowsEveryProduct } from '../support/answers.ts';
+import { expectBalancesOfLedger } from '../support/balances.ts';
+import { asinsFrom, batchOnce, isFinished, resultsOf, startBatch } from '../support/batches.ts';
+import type { Script } from '../support/scripted-upstream.ts';
+import { test } from '../support/souk-test.ts';
+import { unitsUsed } from '../support/units.ts';
+
+const MINUTE = 60_000;
+const RATE = 100;
+/** Background calls leave a tenth of an hour's refill in reserve. */
+const RESERVE = 6 * RATE;
+const NAMES = ['first', 'second', 'third'];
+const keyOf = (name: string) => `key-of-the-${name}-account`;
+
+test.override('soukOptions', { accounts: NAMES.map((name) => ({ name, key: keyOf(name) })) });
+
+/** The accounts as the provider sees them: refilled at full minutes, and charged by product. */
+function meter(clock: Clock) {
+  const startedAt = clock.now();
+  let ticks = 0;
+  let stamp = 0;
+  const accounts = new Map(
+    NAMES.map((name) => [
+      keyOf(name),
+      { name, left: RESERVE, works: true, spentByMinute: [0], refused: 0, limited: 0 },
+    ]),
+  );
+  /** Products that were sold, in order. */
+  const sold: string[] = [];
+
+  function refill(): void {
+    for (; clock.now() >= startedAt + (ticks + 1) * MINUTE; ticks += 1)
+      for (const account of accounts.values()) {
+        account.left += RATE;
+        account.spentByMinute.push(0);
+      }
+  }
+
+  const script: Script = (call, response) => {
+    refill();
+    const account = accounts.get(call.params.key ?? '');
+    if (!account) return { status: 400, json: { refillRate: 0, error: { type: 'invalidParameter' } } };
+    stamp += 1;
+    const envelope = () => ({
+      timestamp: stamp,
+      tokensLeft: account.left,
+      refillRate: RATE,
+      refillIn: startedAt + (ticks + 1) * MINUTE - clock.now(),
+    });
+    if (!account.works) {
+      account.refused += 1;
+      return { status: 402, json: { ...envelope(), tokensConsumed: 0, error: { type: 'paymentRequired' } } };
+    }
+    const asins = call.params.asin?.split(',') ?? [];
+    if (asins.length > 0 && account.left <= 0) {
+      account.limited += 1;
+      return { status: 429, json: { ...envelope(), tokensConsumed: 0 } };
+    }
+    account.left -= asins.length;
+    account.spentByMinute[ticks] = (account.spentByMinute[ticks] ?? 0) + asins.length;
+    sold.push(...asins);
+    const answer = knowsEveryProduct(call, response) as { json: object };
+    return { json: { ...answer.json, ...envelope(), tokensConsumed: asins.length } };
+  };
+  return {
+    script,
+    sold,
+    account: (name: string) => accounts.get(keyOf(name)) as NonNullable<ReturnType<typeof accounts.get>>,
+  };
+}
+
+test('a batch loses nothing and pays nothing twice if one of three accounts stops working, and uses the tokens of the others', async ({
+  souk,
+  account: { accountId },
+  client,
+  upstream,
+}) => {
+  const { script, sold, account } = meter(souk.clock);
+  for (const path of ['product', 'token']) upstream.on(path, script);
+  const asins = asinsFrom('B0', 1_500);
+  const items = Array.from({ length: asins.length / 10 }, (_, i) => ({
+    domain: 1,
+    asins: asins.slice(10 * i, 10 * i + 10).join(','),
+  }));
+  await souk.workers[0]?.learnTokens();
+  const batch = await startBatch(client, { operation: 'market.product', items });
+  await batchOnce(souk, client, batch, () => sold.length >= 500);
+  account('second').works = false;
+  const killedAt = account('first').spentByMinute.length;
+  const ended = await batchOnce(souk, client, batch, isFinished);
+
+  expect(ended).toMatchObject({ state: 'done', counts: { failed: 0 }, units: { charged: asins.length } });
+  expect(await unitsUsed(client)).toBe(asins.length);
+  await expectBalancesOfLedger(souk, accountId);
+  const lines = await resultsOf(client, batch);
+  expect(lines.map(({ code, data }) => [code, data.products.length])).toEqual(items.map(() => ['0000', 10]));
+  expect([...sold].sort()).toEqual(asins);
+
+  // The batch needs no whole refill in its last minutes.
+  const used = ['first', 'third'].flatMap((name) => account(name).spentByMinute.slice(killedAt, -2));
+  expect(used.length).toBeGreaterThan(3);
+  expect(used.reduce((sum, tokens) => sum + tokens, 0) / (used.length * RATE)).toBeGreaterThanOrEqual(0.95);
+  for (const name of NAMES) expect(account(name)).toMatchObject({ limited: 0 });
+  // All others were spared by the first refusals.
+  expect(account('second').refused).toBeGreaterThan(0);
+  expect(account('second').refused).toBeLessThan(40);
+
+  const { text } = await client.raw('/metrics');
+  expect(text).toContain('souk_upstream_account_available{account="second"} 0');
+  expect(text).toContain('souk_upstream_account_available{account="third"} 1');
+
+  account('second').works = true;
+  const soldBefore = account('second').spentByMinute.length;
+  const other = await startBatch(client, {
+    operation: 'market.product',
+    params: { domain: 1 },
+    split: { asins: asinsFrom('B1', 900) },
+  });
+  await batchOnce(souk, client, other, isFinished);
+  expect(Math.max(...account('second').spentByMinute.slice(soldBefore))).toBeGreaterThan(0);
+});
+
+test('a call of a refused account is answered by another, and an answer of one account serves all', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const { script, account } = meter(souk.clock);
+  for (const path of ['product', 'token']) upstream.on(path, script);
+  for (const name of ['first', 'second']) account(name).works = false;
+  const paths = asinsFrom('B2', 4).map((asin) => `/api/market/product?domain=1&asins=${asin}`);
+  for (const path of paths) expect((await client.get(path)).status).toBe(200);
+  const requests = upstream.callsTo('product').length;
+  const other = await souk.client();
+  for (const path of paths) expect((await other.get(path)).json.data.fromCache).toBe(true);
+  expect(upstream.callsTo('product')).toHaveLength(requests);
+  const log = souk.logLines.join('');
+  for (const name of NAMES) expect(log).not.toContain(keyOf(name));
+});
