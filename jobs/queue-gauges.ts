@@ -55,17 +55,17 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
   );
   const workers = gauge('souk_workers', 'Live worker processes of a pool.', ['pool']);
   const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens left at the data provider, by account.', [
-    'account',
+    'provider_account',
   ]);
   const tokenRate = gauge(
     'souk_upstream_tokens_per_minute',
     'Tokens that the data provider adds per minute, by account.',
-    ['account'],
+    ['provider_account'],
   );
   const available = gauge(
     'souk_upstream_account_available',
     'Whether an account is active and not set aside: 1 or 0.',
-    ['account'],
+    ['provider_account'],
   );
 
   return {
@@ -83,12 +83,12 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
         workers.set({ pool }, alive);
         if (expectedWaitMs !== null) expectedWait.set({ pool }, expectedWaitMs / 1000);
       }
-      for (const { name: account, state, trouble, tokens } of reading.accounts) {
-        available.set({ account }, Number(state === 'active' && !trouble?.until));
+      for (const { name: provider_account, state, trouble, tokens } of reading.accounts) {
+        available.set({ provider_account }, Number(state === 'active' && !trouble?.until));
         // Sums over accounts are what calls can use.
         if (!tokens || state !== 'active') continue;
-        tokensLeft.set({ account }, tokens.left);
-        tokenRate.set({ account }, tokens.perMinute);
+        tokensLeft.set({ provider_account }, tokens.left);
+        tokenRate.set({ provider_account }, tokens.perMinute);
       }
     },
   };

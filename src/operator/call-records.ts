@@ -161,15 +161,6 @@ async function addSums(database: Database, sums: ReadonlyMap<string, Sums>, now:
   );
 }
 
-/** The outcomes of requests to the provider, and the columns that count them. */
-const OUTCOME_COLUMNS = {
-  answered: 'answered',
-  refused: 'refused',
-  limited: 'limited',
-  failed: 'failed',
-  'timed out': 'timed_out',
-} as const satisfies Record<ProviderOutcome, string>;
-
 type AccountSums = Record<ProviderOutcome | 'tokens', number>;
 
 /** Sums requests and tokens of the accounts at a provider by hour, like the usage statistics. */
@@ -190,13 +181,12 @@ export function createAccountStatistics(
     merge: (a, b) => sumsOf((field) => a[field] + b[field]),
     write(written) {
       const lines = [...written].sort(([a], [b]) => (a < b ? -1 : 1));
-      const columns = [...Object.values(OUTCOME_COLUMNS), 'tokens'];
       return database.query(
-        `insert into provider_account_hours as h (provider, hour, account, ${columns.join(', ')})
+        `insert into provider_account_hours as h (provider, hour, account, ${fields.join(', ')})
          select $1, date_trunc('hour', $2::timestamptz, 'UTC'), * from unnest($3::text[], $4::bigint[], $5::bigint[],
            $6::bigint[], $7::bigint[], $8::bigint[], $9::double precision[])
          on conflict (provider, account, hour) do update set
-           ${columns.map((column) => `${column} = h.${column} + excluded.${column}`).join(', ')}`,
+           ${fields.map((field) => `${field} = h.${field} + excluded.${field}`).join(', ')}`,
         [
           provider,
           new Date(clock.now()),

@@ -37,7 +37,7 @@ export interface TokenLease {
 /** How an account answers: `refused` is its key, `limited` a 429, `works again` the answer of an account that was set aside. */
 export type AccountHealth = 'well' | 'works again' | 'limited' | AccountFailure;
 
-export const ACCOUNT_FAILURES = ['refused', 'failed', 'timed out'] as const;
+export const ACCOUNT_FAILURES = ['refused', 'failed', 'timeout'] as const;
 
 export type AccountFailure = (typeof ACCOUNT_FAILURES)[number];
 

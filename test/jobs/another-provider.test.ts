@@ -38,7 +38,7 @@ async function loadDemoReport({ database }: Souk): Promise<void> {
 
 /** The tokens of the provider, as operators see them; undefined if they are unknown. */
 async function tokensOf(client: Client): Promise<string | undefined> {
-  return /^souk_upstream_tokens_left\{account="main"\} (\S+)$/m.exec(
+  return /^souk_upstream_tokens_left\{provider_account="main"\} (\S+)$/m.exec(
     (await client.raw('/metrics')).text,
   )?.[1];
 }

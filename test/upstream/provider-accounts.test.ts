@@ -73,7 +73,7 @@ async function learn(tokens: Record<string, number>, refillIn = MINUTE): Promise
 }
 
 /** Tells what answers have said about an account. */
-async function report(name: string, ...answers: ('refused' | 'failed' | 'timed out' | 'well')[]) {
+async function report(name: string, ...answers: ('refused' | 'failed' | 'timeout' | 'well')[]) {
   for (const health of answers) await accounts.bucketOf({ name, key: '' }).record({ spent: 0 }, health);
 }
 
@@ -147,12 +147,12 @@ test('the time for which an account is set aside grows up to ten minutes', async
 });
 
 test('an account is set aside after three failures in a row, however many calls fail at the same time', async () => {
-  await report('one', 'failed', 'timed out', 'well', 'failed', 'failed');
+  await report('one', 'failed', 'timeout', 'well', 'failed', 'failed');
   expect((await readAccountState(redis, keyOf('one'))).trouble).toMatchObject({
     reason: 'failed',
     until: null,
   });
-  await report('one', 'timed out', 'timed out', 'failed', 'failed', 'failed', 'failed');
+  await report('one', 'timeout', 'timeout', 'failed', 'failed', 'failed', 'failed');
   const { trouble } = await readAccountState(redis, keyOf('one'));
   expect(trouble?.until?.getTime()).toBe(clock.now() + SET_ASIDE_MS);
   await report('one', 'well');

@@ -101,7 +101,7 @@ test('measures a failed job as released and counts its error code', async ({ sou
 test('labels metrics with names from the code only', async ({ server }) => {
   const { samples } = await scrape(server);
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
-  const known = 'operation outcome cache pool state code store reason channel le'.split(' ');
+  const known = 'operation outcome provider_account cache pool state code store reason channel le'.split(' ');
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
   const values = samples.flatMap(({ labels: { le: _, ...rest } }) => Object.values(rest));
   expect(values.filter((value) => !/^[a-z.]+$|^[A-Z_]+$/.test(value))).toEqual([]);

@@ -108,8 +108,8 @@ test('a batch loses nothing and pays nothing twice if one of three accounts stop
   expect(account('second').refused).toBeLessThan(40);
 
   const { text } = await client.raw('/metrics');
-  expect(text).toContain('souk_upstream_account_available{account="second"} 0');
-  expect(text).toContain('souk_upstream_account_available{account="third"} 1');
+  expect(text).toContain('souk_upstream_account_available{provider_account="second"} 0');
+  expect(text).toContain('souk_upstream_account_available{provider_account="third"} 1');
 
   account('second').works = true;
   const soldBefore = account('second').spentByMinute.length;

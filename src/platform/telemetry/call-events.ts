@@ -72,7 +72,7 @@ export type CallEvent =
   | ({ type: 'failure' } & Failure);
 
 /** `refused` is the key of the account, `limited` a 429. */
-export const PROVIDER_OUTCOMES = ['answered', 'refused', 'limited', 'failed', 'timed out'] as const;
+export const PROVIDER_OUTCOMES = ['answered', 'refused', 'limited', 'failed', 'timeout'] as const;
 
 export type ProviderOutcome = (typeof PROVIDER_OUTCOMES)[number];
 
@@ -199,7 +199,7 @@ export function createJobMetrics(registry: Registry): CallEventSink {
   const requestsBy = new Counter({
     name: 'souk_upstream_requests_total',
     help: 'Requests to the data provider, by account and outcome.',
-    labelNames: ['account', 'outcome'],
+    labelNames: ['provider_account', 'outcome'],
     registers: [registry],
   });
   const failuresBy = new Counter({

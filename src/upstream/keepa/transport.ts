@@ -233,7 +233,7 @@ async function attemptWith<T>(
 /** What a failure says about the account; null: nothing. */
 function healthOf(error: unknown, signal: AbortSignal, afterMs: number): AccountHealth | null {
   if (error instanceof Refusal && error.operatorMustAct) return 'refused';
-  if (signal.aborted) return signal.reason instanceof SoukError && afterMs >= SLOW_MS ? 'timed out' : null;
+  if (signal.aborted) return signal.reason instanceof SoukError && afterMs >= SLOW_MS ? 'timeout' : null;
   return mayPass(error) ? 'failed' : null;
 }
 

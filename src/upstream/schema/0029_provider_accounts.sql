@@ -24,7 +24,7 @@ create table provider_account_hours (
   refused bigint not null default 0,
   limited bigint not null default 0,
   failed bigint not null default 0,
-  timed_out bigint not null default 0,
+  timeout bigint not null default 0,
   tokens double precision not null default 0,
   primary key (provider, account, hour)
 );
