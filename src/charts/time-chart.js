@@ -63,6 +63,8 @@ class TimeChart {
   #view;
   /** Minutes; null: no time is pointed at. */
   #pointed = null;
+  /** The values at the pointer. */
+  #tip = document.createElement('div');
 
   constructor(figure, chart) {
     this.#figure = figure;
@@ -81,29 +83,40 @@ class TimeChart {
       select: (from, to) => this.#show(from, to, null),
     });
     this.#u = new window.uPlot(options, within(this.#chart, ...this.#view), this.#plot);
+    this.#tip.className = 'time-chart-tip';
+    this.#tip.setAttribute('aria-hidden', 'true');
+    this.#u.over.append(this.#tip);
+    this.#choose(this.#buttons.find((one) => one.getAttribute('aria-pressed') === 'true'));
     this.#figure.dataset.drawnMs = String(Math.round(performance.now() - started));
-    this.#write();
+    this.#figure.querySelector('[data-picture]')?.removeAttribute('hidden');
     this.#listen();
   }
 
-  #listen() {
+  /** Shows the period of a button up to the end; without one, everything. */
+  #choose(button) {
     const { from, to } = this.#chart;
+    const days = Number(button?.dataset.days);
+    this.#show(days ? to - days * DAY : from, to, button ?? null);
+  }
+
+  #listen() {
     for (const box of this.#boxes) {
       box.disabled = false;
       const number = Number(box.dataset.series) + 1;
-      box.addEventListener('change', () => this.#u.setSeries(number, { show: box.checked }));
+      box.addEventListener('change', () => {
+        this.#u.setSeries(number, { show: box.checked });
+        this.#write();
+      });
     }
     for (const button of this.#buttons) {
       button.disabled = false;
-      button.addEventListener('click', () => {
-        const days = Number(button.dataset.days);
-        this.#show(days ? to - days * DAY : from, to, button);
-      });
+      button.addEventListener('click', () => this.#choose(button));
     }
     this.#plot.addEventListener('keydown', (event) => {
       if (this.#press(event.key)) event.preventDefault();
     });
-    this.#plot.addEventListener('dblclick', () => this.#show(from, to, this.#buttons.at(-1)));
+    this.#plot.addEventListener('blur', () => this.#point(null));
+    this.#plot.addEventListener('dblclick', () => this.#choose(this.#buttons.at(-1)));
     dark.addEventListener('change', () => this.#u.redraw());
     new ResizeObserver(() => this.#u.setSize(sizeOf(this.#plot))).observe(this.#plot);
   }
@@ -170,6 +183,26 @@ class TimeChart {
     const share = (100 * (time - chart.from)) / (chart.to - chart.from);
     this.#plot.setAttribute('aria-valuenow', String(Math.round(share)));
     this.#plot.setAttribute('aria-valuetext', [at.textContent, ...texts.filter(Boolean)].join(', '));
+    this.#showTip(at.textContent);
+  }
+
+  /** Shows the values next to the pointer, on its wider side. */
+  #showTip(text) {
+    this.#tip.hidden = this.#pointed === null;
+    if (this.#tip.hidden) return;
+    const shown = this.#boxes.filter((box) => box.checked).map((box) => box.closest('label').cloneNode(true));
+    for (const label of shown) label.querySelector('input').remove();
+    this.#tip.replaceChildren(text, ...shown);
+    const { clientWidth: width, clientHeight: height } = this.#u.over;
+    const left = this.#u.valToPos(this.#pointed * 60, 'x');
+    const isRight = left < width / 2;
+    const top = Math.min(Math.max(this.#u.cursor.top, 0), Math.max(height - this.#tip.clientHeight - 2, 0));
+    Object.assign(this.#tip.style, {
+      left: isRight ? `${left + 12}px` : '',
+      right: isRight ? '' : `${width - left + 12}px`,
+      top: `${top}px`,
+      maxWidth: `${Math.max(left, width - left) - 16}px`,
+    });
   }
 }
 
@@ -209,8 +242,9 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
       {
         ...axis,
         grid: { stroke: () => color('--line'), width: 1 },
-        space: 70,
+        space: 90,
         ...(chart.isByDay ? { incrs: BY_DAY } : {}),
+        values: (_u, ticks, _axis, _space, step) => ticks.map((tick) => dateText(tick, step / 60)),
       },
       ...scales.map((scale, i) => ({
         ...axis,
@@ -325,9 +359,17 @@ function tickFormat({ format }, ticks) {
   return (tick) => number.format(tick);
 }
 
-function timeText({ hasTimes }, minute) {
+function timeText({ isByDay }, minute) {
   const iso = new Date(Math.round(minute) * 60_000).toISOString();
-  return hasTimes ? `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC` : iso.slice(0, 10);
+  return isByDay ? iso.slice(0, 10) : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+}
+
+/** The part of a date that differs between marks of an axis. @param step minutes between two marks. */
+function dateText(seconds, step) {
+  const iso = new Date(seconds * 1000).toISOString();
+  if (step >= 365 * DAY) return iso.slice(0, 4);
+  if (step >= 28 * DAY) return iso.slice(0, 7);
+  return step >= DAY || iso.slice(11, 16) === '00:00' ? iso.slice(0, 10) : iso.slice(11, 16);
 }
 
 function sizeOf(plot) {

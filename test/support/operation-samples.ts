@@ -79,7 +79,7 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
   ],
   'research.product': [
     { domain: 1, asin: 'B0C3CDEF01', cost: 4.5, otherCosts: 1 },
-    { country: 'DE', asin: 'B0C3CDEF02', weeks: 2 },
+    { country: 'DE', asin: 'B0C3CDEF02', weeks: 2, days: 2 },
   ],
   'research.compare': [{ domain: 1, asins: ['B0C3CDEF01', 'B0C3CDEF02'], days: 3 }],
   'research.screen': [

@@ -238,6 +238,7 @@ export function productModel(
     cost: number | null;
     otherCosts: number;
     weeks: number;
+    days?: number;
   },
   raw: RawProduct,
   nowMs: number,
@@ -268,6 +269,7 @@ export function productModel(
       brand: raw.brand || null,
       category: raw.categoryTree?.[0]?.name ?? null,
       parentAsin: raw.parentAsin ?? null,
+      image: raw.images?.[0]?.l ?? raw.imagesCSV?.split(',')[0] ?? raw.images?.[0]?.m ?? null,
       updatedAt: isoOf(raw.lastUpdate),
     },
     price: historyModel(prices, now, unit),
@@ -286,6 +288,11 @@ export function productModel(
     },
     offers: at(spansOf(raw, 11, now), now),
     monthlySold: raw.monthlySold ?? null,
+    series: request.days
+      ? compareModel({ domain: request.domain, days: request.days }, [raw], nowMs).series.map(
+          ({ asin: _, ...row }) => row,
+        )
+      : null,
   };
 }
 

@@ -99,7 +99,8 @@ function summary(product: Product, { rating, buybox }: Requested): Record<string
   };
 }
 
-function firstImage({ images, imagesCSV }: Product): string | null {
+/** Returns the file name of the main picture; null without one. */
+export function firstImage({ images, imagesCSV }: Product): string | null {
   return images?.[0]?.l ?? imagesCSV?.split(',', 1)[0] ?? images?.[0]?.m ?? null;
 }
 

@@ -21,7 +21,7 @@ import {
   unfetchedUnits,
   updatedAt,
 } from './parts.ts';
-import { monthlySoldOf, PRODUCT_FORMULAS, textOf } from './product-facts.ts';
+import { DAY_FORMULAS, monthlySoldOf, PRODUCT_FORMULAS, textOf } from './product-facts.ts';
 
 interface ResearchCompareInput {
   domain: Domain;
@@ -33,8 +33,6 @@ interface ResearchCompareInput {
 const MOST_ASINS = 10;
 
 const ASINS_SCHEMA = { ...ASIN_SCHEMA, examples: ['B08N5WRWNX', 'B0C3CDEF01'] };
-
-const AT_END = 'at the end of the day (UTC), today now; the last value before it still applies';
 
 const VALUES = ['price', 'rank', 'offers', 'rating'] as const;
 
@@ -48,12 +46,7 @@ const MOVEMENTS = {
 } as const;
 
 const FORMULAS: Formulas = {
-  ...Object.fromEntries(
-    VALUES.map((name) => {
-      const [source, formula] = PRODUCT_FORMULAS[name];
-      return [`series.${name}`, [source, `${formula}, ${AT_END}`] as const];
-    }),
-  ),
+  ...Object.fromEntries(DAY_FORMULAS.map(([name, formula]) => [`series.${name}`, formula])),
   ...Object.fromEntries(
     VALUES.flatMap((name) =>
       Object.entries(MOVEMENTS).map(([what, formula]) => [
@@ -110,6 +103,8 @@ const answer = z.object({
   figures,
   errors: partErrors,
 });
+
+export type ResearchCompareData = z.infer<typeof answer>;
 
 export const researchCompare = defineQueued<'research.compare', ResearchCompareInput, Product>({
   name: 'research.compare',

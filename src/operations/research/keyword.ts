@@ -190,6 +190,8 @@ const answer = z.object({
   errors: partErrors,
 });
 
+export type ResearchKeywordData = z.infer<typeof answer>;
+
 export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordInput, Found>({
   name: 'research.keyword',
   summary:

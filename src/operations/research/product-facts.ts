@@ -19,6 +19,15 @@ export const PRODUCT_FORMULAS = {
   ],
 } as const satisfies Formulas;
 
+/** What the values of a day mean. */
+export const DAY_FORMULAS = (['price', 'rank', 'offers', 'rating'] as const).map((name) => {
+  const [source, formula] = PRODUCT_FORMULAS[name];
+  return [
+    name,
+    [source, `${formula}, at the end of the day (UTC), today now; the last value before it still applies`],
+  ] as const;
+});
+
 /** The present values of a product; null is unknown. */
 export interface ProductFacts {
   title: string | null;

@@ -7,9 +7,11 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { requiredAsin } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
 import { integer, money } from '../params/scalars.ts';
+import { firstImage } from '../products/detail-level.ts';
 import { toKeepaMinutes } from '../products/history.ts';
 import type { Product } from '../products/product.ts';
 import { currencyOf } from '../products/provider-fields.ts';
+import { comparisonOf } from './comparison.ts';
 import { type Formulas, figure, figures, figuresOf } from './figures.ts';
 import { historyFigures } from './history-figures.ts';
 import {
@@ -23,7 +25,7 @@ import {
   unfetchedUnits,
   updatedAt,
 } from './parts.ts';
-import { monthlySoldOf, PRODUCT_FORMULAS, textOf } from './product-facts.ts';
+import { DAY_FORMULAS, monthlySoldOf, PRODUCT_FORMULAS, textOf } from './product-facts.ts';
 import { profitOf } from './profit.ts';
 import { currentOf, seriesOf } from './series.ts';
 
@@ -33,6 +35,7 @@ export interface ResearchProductInput {
   cost?: number | undefined;
   otherCosts: number;
   weeks: number;
+  days?: number | undefined;
 }
 
 /** The keywords of a product in the reports. */
@@ -104,6 +107,7 @@ const FORMULAS: Formulas = {
   'profit.fba': ['products', 'fees.fba'],
   offers: PRODUCT_FORMULAS.offers,
   monthlySold: PRODUCT_FORMULAS.monthlySold,
+  ...Object.fromEntries(DAY_FORMULAS.map(([name, formula]) => [`series.${name}`, formula])),
 };
 
 const of = (name: string) => figure(FORMULAS, name);
@@ -129,6 +133,7 @@ const answer = z.object({
       brand: z.string().nullable(),
       category: z.string().nullable().describe('Root category'),
       parentAsin: z.string().nullable(),
+      image: z.string().nullable().describe('File name of the main picture'),
       updatedAt: z.iso.datetime().nullable().describe('When the provider last updated the product'),
     })
     .nullable()
@@ -169,16 +174,37 @@ const answer = z.object({
   }),
   offers: of('offers'),
   monthlySold: of('monthlySold'),
+  series: z
+    .array(
+      z.object({
+        day: z.iso.date(),
+        price: of('series.price'),
+        rank: of('series.rank'),
+        offers: of('series.offers'),
+        rating: of('series.rating'),
+      }),
+    )
+    .nullable()
+    .describe('Only with days: a row for each day, the oldest first. null is unknown'),
   figures,
   errors: partErrors,
 });
+
+export type ResearchProductData = z.infer<typeof answer>;
 
 export const researchProduct = defineQueued<'research.product', ResearchProductInput, Found>({
   name: 'research.product',
   summary: 'Joins price, sales rank, keywords, fees and profit of a product.',
   tool: 'research_product',
   toolset: 'research',
-  routes: getAndPost('/api/research/product', [...DOMAIN_NAMES, 'asin', 'cost', 'otherCosts', 'weeks']),
+  routes: getAndPost('/api/research/product', [
+    ...DOMAIN_NAMES,
+    'asin',
+    'cost',
+    'otherCosts',
+    'weeks',
+    'days',
+  ]),
   params: request(
     { domain: DOMAIN_NAMES, asin: ['asin'] },
     {
@@ -186,13 +212,12 @@ export const researchProduct = defineQueued<'research.product', ResearchProductI
       asin: requiredAsin(),
       cost: money(MOST_COST)
         .optional()
-        .meta({ description: 'What the product costs you, in the currency of the site', examples: [4.5] }),
+        .meta({ description: 'Your cost, in the currency of the site', examples: [4.5] }),
       otherCosts: money(MOST_COST)
         .default(0)
-        .meta({ description: 'Your other costs of a sale, in the currency of the site', examples: [1.2] }),
-      weeks: integer({ min: 1, max: 104 })
-        .default(12)
-        .describe('Weeks of reports, up to the newest loaded one, in which keywords are looked for'),
+        .meta({ description: 'Your other costs of a sale', examples: [1.2] }),
+      weeks: integer({ min: 1, max: 104 }).default(12).describe('Newest weeks of reports with keywords'),
+      days: integer({ min: 1, max: 365 }).optional().describe('Adds daily series'),
     },
     { strict: true },
   ),
@@ -241,6 +266,7 @@ export const researchProduct = defineQueued<'research.product', ResearchProductI
           ...profitOf(product, { price: currentOf(priceSeries), unit: priceSeries.unit, cost, otherCosts }),
           offers: currentOf(seriesOf(product, 'offers', domain, now)),
           monthlySold: monthlySoldOf(product),
+          series: input.days === undefined ? null : daysOf(asin, product, { domain, days: input.days, now }),
           figures: figuresOf(FORMULAS, dates, {
             'price.lowest': price.dates.lowest,
             'price.highest': price.dates.highest,
@@ -259,6 +285,10 @@ function reportSiteOf({ domain }: ResearchProductInput): ReportSite | undefined 
   return siteOfDomain(domain);
 }
 
+function daysOf(asin: string, product: Product | undefined, window: Parameters<typeof comparisonOf>[2]) {
+  return comparisonOf(asin, product, window).rows.map(({ asin: _, ...row }) => row);
+}
+
 function identityOf(product: Product) {
   const { title, brand, categoryTree, parentAsin } = product;
   const root: unknown = Array.isArray(categoryTree) ? categoryTree[0] : null;
@@ -267,6 +297,7 @@ function identityOf(product: Product) {
     brand: textOf(brand),
     category: textOf(isRecord(root) ? root.name : null),
     parentAsin: textOf(parentAsin),
+    image: firstImage(product),
     updatedAt: updatedAt([product]),
   };
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '../params/request.ts';
 import type { Product } from '../products/product.ts';
-import { ratio } from './figures.ts';
+import { saleOf } from './sale.js';
 import { shownIn } from './series.ts';
 
 /** The fees that the provider names for a product; null is unknown. */
@@ -35,16 +35,12 @@ export function profitOf(
 ): { fees: ShownFees; profit: Profit } {
   const { price, unit } = sale;
   const fees = feesOf(product, price);
-  const { referral, closing, fba } = fees;
   const cost = sale.cost === null ? null : Math.round(sale.cost * unit);
   const otherCosts = Math.round(sale.otherCosts * unit);
-  const isKnown = price !== null && referral !== null && fba !== null && cost !== null;
-  // Most products have no closing fee, and then the provider names none.
-  const profit = isKnown ? price - referral - (closing ?? 0) - fba - cost - otherCosts : null;
   const shown = (value: number | null) => shownIn(unit, value);
-  const shownFees = { referral: shown(referral), closing: shown(closing), fba: shown(fba) };
+  const shownFees = { referral: shown(fees.referral), closing: shown(fees.closing), fba: shown(fees.fba) };
   const hasFee = Object.values(fees).some((fee) => fee !== null);
-  const percentOf = (of: number | null) => (profit === null || !of ? null : ratio(100 * profit, of));
+  const { profit, ...percentages } = saleOf({ price, ...fees, cost, otherCosts });
   return {
     fees: { ...shownFees, source: hasFee ? 'products' : null },
     profit: {
@@ -53,8 +49,7 @@ export function profitOf(
       cost: shown(cost),
       otherCosts: otherCosts / unit,
       profit: shown(profit),
-      margin: percentOf(price),
-      roi: percentOf(cost),
+      ...percentages,
     },
   };
 }

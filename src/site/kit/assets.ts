@@ -23,6 +23,9 @@ const CONTENT_TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
+/** The formula of the profit calculator. */
+const SALE = fileURLToPath(projectFile('src/operations/research/sale.js'));
+
 interface Asset {
   bytes: Buffer;
   contentType: string;
@@ -41,7 +44,12 @@ type Encoding = keyof typeof ENCODINGS;
 
 /** All assets, read once when the process starts. */
 const ASSETS = new Map<string, Asset>(
-  [...readdirSync(FOLDER).map((name) => join(FOLDER, name)), ...OF_REFERENCE, ...Object.values(CHART_PATHS)]
+  [
+    ...readdirSync(FOLDER).map((name) => join(FOLDER, name)),
+    ...OF_REFERENCE,
+    ...Object.values(CHART_PATHS),
+    SALE,
+  ]
     .filter((path) => extname(path) in CONTENT_TYPES)
     .map((path) => {
       const bytes = readFileSync(path);

@@ -14,14 +14,16 @@ export interface ChartSeries {
   shown: boolean;
 }
 
-interface TimeChartProps {
-  /** For screen readers. */
+export interface TimeChartProps {
+  /** For screen readers, and the title of its picture. */
   name: string;
   series: readonly ChartSeries[];
   /** Whether a value holds until the next one, as a price does. Otherwise lines connect the values. */
   isStepped?: boolean;
   /** Lengths of time to choose from, in days. `All` is always among them. */
   ranges: readonly (readonly [days: number, name: string])[];
+  /** The length that is shown first. Default: all. */
+  initial?: number;
   /** The rows of the table: the values at the end of each month, or one row for each time. */
   rows: 'months' | 'times';
 }
@@ -30,7 +32,18 @@ interface TimeChartProps {
 export const CHART_FILES = {
   styles: ['uPlot.min.css', 'time-chart.css'],
   libraries: ['uPlot.iife.min.js'],
-  scripts: ['time-chart.js'],
+  scripts: ['time-chart.js', 'chart-picture.js'],
+} as const;
+
+/** The periods of charts of products and keywords. They begin with three months. */
+export const MONTHS = {
+  ranges: [
+    [30, 'Month'],
+    [91, '3 months'],
+    [182, '6 months'],
+    [365, 'Year'],
+  ],
+  initial: 91,
 } as const;
 
 const MINUTE_MS = 60_000;
@@ -39,23 +52,26 @@ const MINUTE_MS = 60_000;
 const COLOURS = 6;
 
 /** A chart that `time-chart.js` draws, with its controls and a table of the values. */
-export function TimeChart({ name, series, isStepped = false, ranges, rows }: TimeChartProps): VNode {
-  const data = { isStepped, hasTimes: rows === 'months', series: series.map(compact) };
+export function TimeChart({ name, series, isStepped = false, ranges, initial, rows }: TimeChartProps): VNode {
+  const data = { isStepped, series: series.map(compact) };
   return (
     <>
       <figure class="time-chart" aria-label={name} data-chart={JSON.stringify(data)}>
         <div class="time-chart-bar">
           <fieldset class="segments" aria-label="Period">
             {ranges.map(([days, text]) => (
-              <button key={days} type="button" data-days={days} aria-pressed="false" disabled>
+              <button key={days} type="button" data-days={days} aria-pressed={days === initial} disabled>
                 {text}
               </button>
             ))}
-            <button type="button" data-days="" aria-pressed="true" disabled>
+            <button type="button" data-days="" aria-pressed={initial === undefined} disabled>
               All
             </button>
           </fieldset>
           <span class="time-chart-at" aria-hidden="true" />
+          <button type="button" class="small" data-picture hidden>
+            Save as PNG
+          </button>
         </div>
         <div
           class="time-chart-plot"

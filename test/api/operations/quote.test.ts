@@ -54,7 +54,10 @@ const REQUESTS: Record<string, fc.Arbitrary<object>> = {
     .map((options) => ({ domain, asin: fresh(1).join(), ...options })),
   'research/keyword': fc.record({ country: fc.constant('us'), keyword: text, trends: onOff }),
   'research/product': fc
-    .record({ weeks: fc.integer({ min: 1, max: 104 }) })
+    .record(
+      { weeks: fc.integer({ min: 1, max: 104 }), days: fc.integer({ min: 1, max: 365 }) },
+      { requiredKeys: ['weeks'] },
+    )
     .map((options) => ({ domain, asin: fresh(1).join(), ...options })),
   'research/compare': fc
     .integer({ min: 2, max: 10 })

@@ -204,6 +204,7 @@ describe(`figures equal those of a second computation, ${RECORDED} (SOUK_TEST_SE
         cost: random() < 0.3 ? null : below(4_000) / 100,
         otherCosts: random() < 0.5 ? 0 : below(500) / 100,
         weeks: 1 + below(40),
+        ...(random() < 0.8 ? {} : { days: 1 + below(30) }),
       };
       const now = moment();
       const { cost, domain, country: _, ...sent } = request;

@@ -71,6 +71,7 @@ describe('a product', () => {
       brand: 'Acme',
       category: 'Office Products',
       parentAsin: null,
+      image: null,
       updatedAt: '2026-03-18T13:20:00Z',
     });
     expect(price).toEqual({
@@ -87,6 +88,19 @@ describe('a product', () => {
     });
     expect(rank).toMatchObject({ current: 600, average30: 750, lowest: 600, highest: 900 });
     expect([offers, monthlySold, currency]).toEqual([4, 50, 'USD']);
+  });
+
+  test('has a row for each of the days, and none without days', async ({ client, souk }) => {
+    const day = (ago: number) => new Date(souk.clock.now() - ago * DAY_MS).toISOString().slice(0, 10);
+    const { series, figures } = await dataOf(client, `${PRODUCT}?country=us&asin=${A}&days=3`);
+    const rest = { price: 20, rank: 600, rating: 4.4 };
+    expect(series).toEqual([
+      { day: day(2), ...rest, offers: 3 },
+      { day: day(1), ...rest, offers: 4 },
+      { day: day(0), ...rest, offers: 4 },
+    ]);
+    expect(figures['series.offers'].source).toBe('products');
+    expect((await dataOf(client, `${PRODUCT}?country=us&asin=${A}`)).series).toBeNull();
   });
 
   test('has each keyword of the last weeks once, with its last week', async ({ client }) => {

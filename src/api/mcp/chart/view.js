@@ -122,7 +122,6 @@ function interestChart({ timelineData: { columns, rows }, geo }) {
   }));
   return {
     name: 'Interest over time',
-    hasTimes: rows.some(([date]) => date.length > 'YYYY-MM-DD'.length),
     heading: [keywords.join(', '), geo || 'worldwide'].join(' · '),
     series: series.filter(({ points }) => !isEmpty(points)),
   };
@@ -200,8 +199,8 @@ function choiceOf(charts, chosen) {
 }
 
 /** The elements that `time-chart.js` draws in. */
-function figureOf({ name, isStepped = false, hasTimes = false, series }) {
-  const data = { isStepped, hasTimes, series: series.map(compact) };
+function figureOf({ name, isStepped = false, series }) {
+  const data = { isStepped, series: series.map(compact) };
   return element(
     'figure',
     { class: 'time-chart', 'aria-label': name, 'data-chart': JSON.stringify(data) },

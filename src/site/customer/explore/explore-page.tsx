@@ -14,6 +14,7 @@ import { baseUrlOf, type Pages } from '../../pages.ts';
 import { customerOf } from '../../session.ts';
 import { refusedForm } from '../customer-api.ts';
 import { categoriesPage } from './categories-page.tsx';
+import { comparePage } from './compare-page.tsx';
 import type { ExplorePage, View } from './explore-view.tsx';
 import { keywordPage } from './keyword-page.tsx';
 import { productPage } from './product-page.tsx';
@@ -26,7 +27,7 @@ import { createViewBytes, makeCall, stateOf, type ViewState } from './view-state
 /** Registers a page. Its address has the values of the form, and the job of each view whose call was made. */
 function registerExplorePage(scope: FastifyInstance, pages: Pages, page: ExplorePage): void {
   scope.get(page.path, async (request, reply) => {
-    const query = presentOf(readValues(request.query));
+    const query = valuesOf(page, request.query);
     const views = page.views(query);
     if (views === null) return sendExplore(reply, page, { query, cards: null, faults: {} });
     const csv = await findView(request, views, query, query.csv);
@@ -35,7 +36,7 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
   });
 
   scope.post(page.path, async (request, reply) => {
-    const { view: name, _csrf, ...query } = presentOf(readValues(request.body));
+    const { view: name, _csrf, ...query } = valuesOf(page, request.body);
     const views = page.views(query) ?? [];
     const view = await findView(request, views, query, name);
     if (!view) return reply.redirect(addressOf(page.path, query), 303);
@@ -90,13 +91,15 @@ function faultsOf(
   }).faults;
 }
 
-function presentOf(values: FormValues): FormValues {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => {
+/** The values of a form that are not empty, as its page reads them. */
+function valuesOf({ read = (values) => values }: ExplorePage, sent: unknown): FormValues {
+  const present = Object.fromEntries(
+    Object.entries(readValues(sent)).flatMap(([name, value]) => {
       const text = value?.trim();
       return text ? [[name, text]] : [];
     }),
   );
+  return read(present);
 }
 
 async function sendCsv(
@@ -156,7 +159,7 @@ function sendExplore(
   shown: { query: FormValues; cards: ComponentChildren; faults: FormFaults },
   status?: number,
 ): FastifyReply {
-  const { path, title, lead, fields, intro } = page;
+  const { path, title, lead, fields, intro, scripts = [] } = page;
   const { query, cards, faults } = shown;
   return sendPage(
     reply,
@@ -165,7 +168,7 @@ function sendExplore(
       heading={null}
       styles={['account.css', ...CHART_FILES.styles, 'explore.css']}
       libraries={CHART_FILES.libraries}
-      scripts={CHART_FILES.scripts}
+      scripts={[...CHART_FILES.scripts, ...scripts]}
       wide
     >
       <nav class="segments views" aria-label="Explore">
@@ -177,7 +180,7 @@ function sendExplore(
       </nav>
       <h1>{title}</h1>
       <p class="lead">{lead}</p>
-      <FilterForm path={path} values={query} faults={faults} button="Show the price">
+      <FilterForm path={path} values={query} faults={faults} button="Check cost">
         <Fields rows={fields} />
       </FilterForm>
       {cards ?? <div class="empty card">{intro}</div>}
@@ -207,7 +210,7 @@ async function statesOf(
   const shown = async (view: View): Promise<ShownView> =>
     known?.view.name === view.name ? known : { view, state: await stateOf(request, view, query[view.name]) };
   const main = await shown(first);
-  if (main.state.kind !== 'done') return [main];
+  if (main.state.kind !== 'done' || first.isEmpty?.(main.state.data)) return [main];
   const own = [main, ...(await Promise.all(others.map(shown)))];
   const next = own.flatMap(({ view, state }) =>
     state.kind === 'done' ? (view.next?.(state.data, query) ?? []) : [],
@@ -243,6 +246,7 @@ export function rowsCsv(rows: readonly Record<string, unknown>[]): string {
 /** The pages, in the order of their navigation. */
 const EXPLORE_PAGES: readonly ExplorePage[] = [
   productPage,
+  comparePage,
   searchPage,
   finderPage,
   categoriesPage,

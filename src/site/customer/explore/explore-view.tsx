@@ -22,6 +22,8 @@ export interface View {
   rows?: (data: unknown) => readonly Record<string, unknown>[];
   /** Further views, for which the page needs the data of this one. */
   next?: (data: unknown, query: FormValues) => readonly View[];
+  /** Whether there is nothing to show, so that the page leaves out its other views. */
+  isEmpty?: (data: unknown) => boolean;
 }
 
 export interface ShowContext {
@@ -37,10 +39,11 @@ export interface ShowContext {
 
 /** A view whose data has a known type. Answers are not validated again: the API has made them. */
 export function viewOf<Data>(
-  view: Omit<View, 'show' | 'rows' | 'next'> & {
+  view: Omit<View, 'show' | 'rows' | 'next' | 'isEmpty'> & {
     show(data: Data, context: ShowContext): VNode;
     rows?: (data: Data) => readonly Record<string, unknown>[];
     next?: (data: Data, query: FormValues) => readonly View[];
+    isEmpty?: (data: Data) => boolean;
   },
 ): View {
   return view as View;
@@ -58,6 +61,11 @@ export function siteOf({ domain = '1' }: FormValues): number | string {
 export function ProductLink(props: { domain: number; asin: string; title?: string | null }): VNode {
   const { domain, asin, title } = props;
   return <a href={addressOf(PRODUCT_PATH, { domain: String(domain), asin })}>{title ?? asin}</a>;
+}
+
+/** The address of the page of a search term. */
+export function keywordAddress(country: string, keyword: string): string {
+  return addressOf('/explore/keyword', { country, keyword });
 }
 
 /** A product picture of the image host, or an empty frame of the same size. */
@@ -79,6 +87,10 @@ export interface ExplorePage {
   fields: readonly FieldRow[];
   /** Fields that hold parameters of another name. */
   fieldOf?: Readonly<Record<string, string>>;
+  /** Converts the values of the form. */
+  read?(values: FormValues): FormValues;
+  /** Names of scripts that the page loads. */
+  scripts?: readonly string[];
   /** Shown while the form is empty. */
   intro: string;
   /** The views for the values of the form, or null while the form is empty. The first one is what the form asks for. */

@@ -1,28 +1,13 @@
 import type { VNode } from 'preact';
 import { PRODUCT_SERIES, productFormat } from '../../../charts/product-series.ts';
-import { REPORT_SITES } from '../../../operations/brand-analytics/keywords.ts';
-import { SITES } from '../../../operations/params/domain.ts';
 import { fromKeepaMinutes } from '../../../operations/products/history.ts';
 import type { Product } from '../../../operations/products/product.ts';
-import { Facts } from '../../kit/elements.tsx';
-import { type ChartSeries, TimeChart, valueText } from '../../kit/time-chart.tsx';
-import { count } from '../../kit/words.tsx';
+import type { ResearchProductData } from '../../../operations/research/product.ts';
+import { type ChartSeries, MONTHS, TimeChart } from '../../kit/time-chart.tsx';
 import { resultPath } from '../jobs.tsx';
-import { CategoryPath } from './categories-page.tsx';
+import { type ExplorePage, PRODUCT_PATH, SITE_FIELD, siteOf, type View, viewOf } from './explore-view.tsx';
+import { withAsins } from './product-address.ts';
 import {
-  type ExplorePage,
-  Picture,
-  PRODUCT_PATH,
-  type ShowContext,
-  SITE_FIELD,
-  siteOf,
-  type View,
-  viewOf,
-} from './explore-view.tsx';
-import {
-  type KeywordsData,
-  KeywordsTable,
-  keywordRows,
   OffersTable,
   offerRows,
   VARIATIONS_SHOWN,
@@ -30,25 +15,43 @@ import {
   VariationsGrid,
   variationRows,
 } from './product-parts.tsx';
+import { ProductView } from './product-view.tsx';
 
 export const productPage: ExplorePage = {
   path: PRODUCT_PATH,
   title: 'Product',
-  lead: 'Prices, ranks, offers, variations and search terms of a product. Each part shows its price before it is fetched.',
-  fields: [SITE_FIELD, ['asin', 'ASIN', { required: true, placeholder: 'B0C3CDEF01', maxLength: 20 }]],
+  lead: 'What a product costs, how it ranks, for which search terms it is clicked, and what a sale leaves.',
+  fields: [
+    SITE_FIELD,
+    ['asin', 'ASIN or address', { required: true, placeholder: 'B0C3CDEF01', maxLength: 2_000 }],
+  ],
   fieldOf: { asins: 'asin' },
-  intro: 'Enter the ASIN of a product, such as B0C3CDEF01.',
+  scripts: ['profit.js'],
+  intro: 'Enter the ASIN of a product, such as B0C3CDEF01, or paste the address of its page.',
+  read: (values) => withAsins(values, 'asin'),
   views: (values) => (values.asin === undefined ? null : viewsOf(siteOf(values), values.asin)),
 };
 
+/** The days of the chart. */
+const DAYS = 365;
+
 function viewsOf(domain: number | string, asin: string): View[] {
   const site = { domain };
-  const country = SITES[domain as keyof typeof SITES];
   return [
-    viewOf<ProductData>({
+    viewOf<ResearchProductData>({
       name: 'product',
-      title: 'Prices and rank',
+      title: 'Product',
       button: 'Show the product',
+      operation: 'research.product',
+      parameters: { ...site, asin, days: DAYS },
+      show: (data, context) => <ProductView data={data} context={context} />,
+      rows: ({ series }) => (series ?? []).map((row) => ({ asin, ...row })),
+      isEmpty: ({ product }) => product === null,
+    }),
+    viewOf<ProductData>({
+      name: 'history',
+      title: 'Complete history',
+      button: 'Show all prices since the beginning',
       operation: 'market.product',
       parameters: {
         ...site,
@@ -59,7 +62,7 @@ function viewsOf(domain: number | string, asin: string): View[] {
         buybox: true,
         decode: true,
       },
-      show: (data, context) => <ProductFacts data={data} context={context} />,
+      show: (data) => <History data={data} />,
       rows: historyRows,
     }),
     viewOf<ProductData>({
@@ -80,7 +83,6 @@ function viewsOf(domain: number | string, asin: string): View[] {
       show: (data, context) => <VariationsGrid data={data} context={context} />,
       rows: variationRows,
     }),
-    ...(country !== undefined && country in REPORT_SITES ? [keywordsView(asin, country)] : []),
     {
       name: 'chart',
       title: 'Chart as a picture',
@@ -100,78 +102,19 @@ function viewsOf(domain: number | string, asin: string): View[] {
   ];
 }
 
-function keywordsView(asin: string, country: string): View {
-  return viewOf<KeywordsData>({
-    name: 'terms',
-    title: 'Search terms',
-    button: 'Show the search terms',
-    operation: 'aba.asinreverse',
-    parameters: { asins: [asin], country, limit: 100 },
-    show: (data) => <KeywordsTable data={data} />,
-    rows: (data) => keywordRows(data).map((row) => ({ ...row })),
-  });
-}
-
 /** The data of the product call. */
 export interface ProductData {
   products: DecodedProduct[];
   errors: { asin: string; errorId: string }[];
 }
 
-/** An entry of the provider's list of the categories that contain a product, root first. */
-interface TreeEntry {
-  catId: number | bigint;
-  name: string;
-}
-
-const RANGES = [
-  [1, 'Day'],
-  [7, 'Week'],
-  [30, 'Month'],
-  [90, '3 months'],
-  [365, 'Year'],
-] as const;
-
-/** The product with its picture, current values and the chart of its history. */
-function ProductFacts({ data, context }: { data: ProductData; context: ShowContext }): VNode {
-  const [product] = data.products;
-  if (!product)
-    return <p class="empty">The provider has no data about this product: {data.errors[0]?.errorId}.</p>;
-  const { asin, brand, parentAsin } = product;
-  const path = Array.isArray(product.categoryTree) ? (product.categoryTree as TreeEntry[]) : [];
-  const sold = product.monthlySold ?? 0;
-  const history = historyOf(product);
-  return (
-    <>
-      <div class="product-head">
-        <Picture host={context.imageCdnUrl} name={pictureOf(product)} size={200} />
-        <div>
-          <h3>{product.title ?? product.asin}</h3>
-          <Facts
-            facts={[
-              ['ASIN', <code>{asin}</code>],
-              brand && ['Brand', brand],
-              path.length > 0 && ['Category', <CategoryPath path={path} domain={product.domainId ?? 1} />],
-              parentAsin && ['Parent', <code>{parentAsin}</code>],
-              sold > 0 && ['Sold in a month', `at least ${count(sold)}`],
-            ]}
-          />
-        </div>
-      </div>
-      <dl class="totals">
-        {currentOf(product).map(({ name, value, format }) => (
-          <div class="card" key={name}>
-            <dt>{name}</dt>
-            <dd class="price">{valueText(value, format)}</dd>
-          </div>
-        ))}
-      </dl>
-      {history.length > 0 ? (
-        <TimeChart name="History" series={history} isStepped ranges={RANGES} rows="months" />
-      ) : (
-        <p class="empty">The provider has no history of this product.</p>
-      )}
-    </>
+/** All series of the provider, with every change. */
+function History({ data: { products } }: { data: ProductData }): VNode {
+  const series = products[0] ? historyOf(products[0]) : [];
+  return series.length > 0 ? (
+    <TimeChart name="Complete history" series={series} isStepped {...MONTHS} rows="months" />
+  ) : (
+    <p class="empty">The provider has no history of this product.</p>
   );
 }
 
@@ -186,11 +129,6 @@ function historyRows({ products: [product] }: ProductData): Record<string, unkno
       value,
     })),
   );
-}
-
-function pictureOf({ images, imagesCSV }: DecodedProduct): string | null {
-  const [first] = images ?? [];
-  return first?.m ?? first?.l ?? imagesCSV?.split(',', 1)[0] ?? null;
 }
 
 /** A product of a call with `decode=1`. */
@@ -217,17 +155,6 @@ export function historyOf({ history = {}, lastUpdate, domainId = 1 }: DecodedPro
     if (!last || points.every(([, value]) => value === null)) return [];
     if (end !== null && end > last[0]) points.push([end, last[1]]);
     return [{ name, scale, format: productFormat(scale, domainId), points, shown }];
-  });
-}
-
-/** The current values of a product by name; those without data are omitted. */
-export function currentOf({
-  statistics,
-  domainId = 1,
-}: DecodedProduct): { name: string; value: number; format: Intl.NumberFormatOptions }[] {
-  return PRODUCT_SERIES.flatMap(({ series, name, scale }) => {
-    const value = statistics?.current?.[series];
-    return value === undefined ? [] : [{ name, value, format: productFormat(scale, domainId) }];
   });
 }
 

@@ -137,41 +137,14 @@ export function variationRows({ variations, domainId }: VariationsData): Record<
   }));
 }
 
-/** The data of the look-up of search terms by ASIN. */
-export interface KeywordsData {
-  items: { asin: string; count: number; truncated: boolean; keywords: Keyword[] }[];
-}
+/** Shares have the two decimals of the reports. */
+export const PERCENT = {
+  style: 'unit',
+  unit: 'percent',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+} as const;
 
-interface Keyword {
-  wordId: number;
-  keyword: string;
-  country: string;
-  reportDate: string;
-  rank: number;
-  position: number;
-  clickShare: number | null;
-  conversionShare: number | null;
-}
-
-const COLUMNS: Column<Keyword>[] = [
-  ['Search term', ({ keyword }) => keyword, 'row'],
-  ['Week', ({ reportDate }) => reportDate],
-  ['Rank', ({ rank }) => count(rank), 'number'],
-  ['Position', ({ position }) => position, 'number'],
-  ['Clicks', ({ clickShare }) => percent(clickShare), 'number'],
-  ['Purchases', ({ conversionShare }) => percent(conversionShare), 'number'],
-];
-
-/** The search terms for which the product is among the three most clicked. */
-export function KeywordsTable({ data }: { data: KeywordsData }): VNode {
-  const empty = 'In the latest week, the product is not among the three most clicked of any search term.';
-  return <Table name="Search terms" columns={COLUMNS} rows={keywordRows(data)} empty={empty} />;
-}
-
-export function keywordRows({ items }: KeywordsData): Keyword[] {
-  return items.flatMap(({ keywords }) => keywords);
-}
-
-export function percent(share: number | null): VNode | string {
-  return share === null ? <Dash /> : `${share.toFixed(2)}\u00a0%`;
+export function percent(share: number | null): string {
+  return valueText(share, PERCENT);
 }

@@ -4,8 +4,8 @@ import { rankTable } from '../../../operations/brand-analytics/rank.ts';
 import type { FieldRow } from '../../kit/form.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { count, Dash } from '../../kit/words.tsx';
-import { type ExplorePage, type ShowContext, viewOf } from './explore-view.tsx';
-import { COUNTRY_FIELD, wordAddress } from './keyword-page.tsx';
+import { type ExplorePage, keywordAddress, type ShowContext, viewOf } from './explore-view.tsx';
+import { COUNTRY_FIELD } from './keyword-page.tsx';
 import { Pager, pageIn } from './product-lists.tsx';
 import { percent } from './product-parts.tsx';
 
@@ -74,7 +74,7 @@ function Ranks({ data, context }: { data: RanksData; context: ShowContext }): VN
   const page = pageIn(rows, context.query);
   const columns: Column<RankRow>[] = [
     ['Rank', ({ rank }) => count(rank), 'number'],
-    ['Search term', (row) => <a href={wordAddress(country, row)}>{row.keyword}</a>, 'row'],
+    ['Search term', (row) => <a href={keywordAddress(country, row.keyword)}>{row.keyword}</a>, 'row'],
     ['Change', ({ rankChange }) => changeText(rankChange), 'number'],
     ['Brands', ({ brands }) => brands.join(', ')],
     ['Clicks', ({ clickShareSum }) => percent(clickShareSum), 'number'],

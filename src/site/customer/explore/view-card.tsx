@@ -67,7 +67,11 @@ function contentOf(view: View, state: ViewState, place: CardPlace): VNode {
       return (
         <>
           {view.show(state.data, { ...place, jobId: state.job.jobId })}
-          <Elsewhere view={view} job={state.job} place={place} />
+          {view.isEmpty?.(state.data) ? (
+            <p class="muted">{counted(state.job.unitsCharged, 'unit')} charged</p>
+          ) : (
+            <Elsewhere view={view} job={state.job} place={place} />
+          )}
         </>
       );
   }

@@ -3,11 +3,7 @@ import { decodeProduct } from '../../../../src/operations/products/decode-produc
 import { fromKeepaMinutes } from '../../../../src/operations/products/history.ts';
 import type { Product } from '../../../../src/operations/products/product.ts';
 import { rowsCsv } from '../../../../src/site/customer/explore/explore-page.tsx';
-import {
-  currentOf,
-  type DecodedProduct,
-  historyOf,
-} from '../../../../src/site/customer/explore/product-page.tsx';
+import { type DecodedProduct, historyOf } from '../../../../src/site/customer/explore/product-page.tsx';
 import { rowsOf } from '../../../../src/site/kit/time-chart.tsx';
 
 const T = [7_000_000, 7_000_060, 7_000_120] as const;
@@ -64,19 +60,7 @@ describe('the history of a product', () => {
 
   test('is empty for a product without histories', () => {
     expect(historyOf(decoded({ asin: 'B0C3CDEF01', csv: null }))).toEqual([]);
-    expect(currentOf(decoded({ asin: 'B0C3CDEF01', stats: null }))).toEqual([]);
   });
-});
-
-test('the current values of a product lack those without data', () => {
-  const current = Array<number>(36).fill(-1);
-  current[0] = 1999;
-  current[16] = 45;
-  const values = currentOf(decoded({ asin: 'B0C3CDEF01', domainId: 1, stats: { current } }));
-  expect(values.map(({ name, value }) => [name, value])).toEqual([
-    ['Retailer', 19.99],
-    ['Rating', 4.5],
-  ]);
 });
 
 test('the table of a chart holds a value for the months without a change, up to a gap', () => {

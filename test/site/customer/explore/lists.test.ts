@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { categoriesPage } from '../../../../src/site/customer/explore/categories-page.tsx';
-import { keywordSeries } from '../../../../src/site/customer/explore/keyword-page.tsx';
+import { keywordSeries } from '../../../../src/site/customer/explore/keyword-view.tsx';
 import { pageIn, productRow, sortedBy } from '../../../../src/site/customer/explore/product-lists.tsx';
 import { percent } from '../../../../src/site/customer/explore/product-parts.tsx';
 import { dealRows, finderPage } from '../../../../src/site/customer/explore/search-pages.tsx';
@@ -64,12 +64,18 @@ test('the finder sends prices in whole yen for the Japanese site', () => {
 });
 
 test('a share has the two decimals of the reports in tables and charts', () => {
-  expect(percent(2.05)).toBe('2.05\u00a0%');
-  const week = { reportDate: '2026-01-10', rank: 5, clickShareSum: 2.05, convShareSum: 2, goods: [] };
-  const texts = keywordSeries([week], {}).map(({ points, format }) =>
-    valueText(points[0]?.[1] ?? null, format),
-  );
-  expect(texts).toEqual(['5', '2.05', '2.00']);
+  expect(percent(2.05)).toBe('2.05%');
+  const week = { week: '2026-01-10' };
+  const texts = keywordSeries({
+    history: [{ ...week, rank: 5, isLoaded: true }],
+    concentration: {
+      clickShare: 2.05,
+      conversionShare: 2,
+      change12: null,
+      history: [{ ...week, clickShare: 2.05, conversionShare: 2 }],
+    },
+  }).map(({ points, format }) => valueText(points[0]?.[1] ?? null, format));
+  expect(texts).toEqual(['5', '2.05%', '2.00%']);
 });
 
 test('the finder sends prices in cents and ratings in tenths, and text without a number as it is', () => {
@@ -105,24 +111,17 @@ test('a series of interest has a gap in a period without data', () => {
   ]);
 });
 
-test('a week without a rank, or without the product, is a gap in the history of a keyword', () => {
-  const week = { clickShareSum: null, convShareSum: null };
-  const one = { asin: 'B000000001', clickShare: 20, conversionShare: null };
-  const two = { asin: 'B000000002', clickShare: 30, conversionShare: 4 };
-  const history = [
-    { reportDate: '2026-01-10', rank: 5, ...week, goods: [one] },
-    { reportDate: '2026-01-17', rank: 6, ...week, goods: [two, { ...one, clickShare: 10 }] },
-    { reportDate: '2026-01-24', rank: null, ...week, goods: [] },
-  ];
-  const title = 'A very long title of a lamp, for desks, tables and other places';
-  const series = keywordSeries(history, { [one.asin]: title }).map(({ name, points }) => [
-    name,
-    points.map(([, value]) => value),
+test('the chart of a keyword begins with the first loaded week, and a week without a rank is a gap', () => {
+  const weeks = ['2026-01-03', '2026-01-10', '2026-01-17', '2026-01-24'];
+  const ranks = [null, 5, null, 6];
+  const history = weeks.map((week, i) => ({ week, rank: ranks[i] ?? null, isLoaded: i > 0 }));
+  const shares = weeks.map((week, i) => ({ week, clickShare: i === 2 ? null : i, conversionShare: null }));
+  const concentration = { clickShare: 3, conversionShare: null, change12: null, history: shares };
+  const [rank, clicks] = keywordSeries({ history, concentration });
+  expect(rank?.points).toEqual([
+    [Date.parse('2026-01-10'), 5],
+    [Date.parse('2026-01-17'), null],
+    [Date.parse('2026-01-24'), 6],
   ]);
-  expect(Object.fromEntries(series)).toMatchObject({
-    Rank: [5, 6, null],
-    'Clicks, A very long title of a lamp, for desks,…': [20, 10, null],
-    'Clicks, B000000002': [null, 30, null],
-    'Purchases, B000000002': [null, 4, null],
-  });
+  expect(clicks?.points.map(([, value]) => value)).toEqual([1, null, 3]);
 });

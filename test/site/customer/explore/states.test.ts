@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { categoriesPage } from '../../../../src/site/customer/explore/categories-page.tsx';
+import { comparePage } from '../../../../src/site/customer/explore/compare-page.tsx';
 import { keywordPage } from '../../../../src/site/customer/explore/keyword-page.tsx';
 import { productPage } from '../../../../src/site/customer/explore/product-page.tsx';
 import { ranksPage } from '../../../../src/site/customer/explore/ranks-page.tsx';
@@ -27,6 +28,7 @@ const ASIN = 'B0C3CDEF01';
 /** Every page. */
 const ALL = {
   productPage,
+  comparePage,
   searchPage,
   finderPage,
   categoriesPage,
@@ -40,13 +42,14 @@ const ALL = {
 
 /** For each page, a form that finds data and what the page shows. */
 const FOUND = rows(`
-  product    | domain=1&asin=B0C3CDEF01          | Sales rank; › ;Fulfilment;variations;tent;21.4
+  product    | domain=1&asin=B0C3CDEF01          | Sales badge of the provider;Fulfilment fee;Average price, 90 days;Sources, dates;variations;tent;21.40%
+  compare    | domain=1&asins=B0C3CDEF01 B0C3CDEF02 | Price in the period;Sales badge;Sources, dates
   search     | domain=1&term=pump                | 100 products;Sold in a month;1 to 30 of 100
   finder     | domain=1&rankMax=20000            | Details;Brand
   categories | domain=1&category=200000          | Subcategories;All root categories;Brand
   deals      | domain=1&priceType=1&dateRange=1  | Drop in %;1 to 30 of 150
   seller     | domain=1&seller=AKT8ZJ45IBZW2X    | Positive in a year;Brand
-  keyword    | country=us&keyword=tent&word=WORD | Clicks, A tent;21.40 %;Weeks ranked;A tent;Last rank
+  keyword    | country=us&keyword=tent           | Best rank;21.40%;Most-clicked products;New among the three;Sources, dates;Last rank
   ranks      | country=us                        | Week that ended on 2026-01-17;tent
   trends     | keyword=kettle, teapot&geo=US     | Interest over time;California;US-CA;Fastest growing
   today      | geo=US                            | Growth;Started
@@ -54,13 +57,14 @@ const FOUND = rows(`
 
 /** For each page, a form that finds none and what the page says. */
 const MISSING = rows(`
-  product    | domain=1&asin=ZX00000000                             | has no data about this product;has no offers;is not among the three
+  product    | domain=1&asin=ZX00000000                             | does not know the ASIN ZX00000000 on the site us
+  compare    | domain=1&asins=ZX00000000 ZX00000001                 | has no data about ZX00000000
   search     | domain=1&term=nothing                                | No products.
   finder     | domain=1&rankMax=1&words=nothing                     | No products.
   categories | domain=1&category=7                                  | does not know this category;No products.
   deals      | domain=1&priceType=1&dateRange=1&titleSearch=nothing | No deals.
   seller     | domain=1&seller=AUNKNOWN000000                       | does not know this seller
-  keyword    | country=us&keyword=nothing                           | No term has these words.
+  keyword    | country=us&keyword=nothing                           | ranks the term nothing;No term has these words.
   ranks      | country=us&keyword=nothing                           | No term matches the filters.
   trends     | keyword=nothing&geo=US                               | Too few people searched for these words.;None.
   today      | geo=CA                                               | No searches.
@@ -93,7 +97,6 @@ test.override('soukOptions', { pages: { ...PAGES, hasDemoPictures: true } });
 let souk: Souk;
 let customer: Customer;
 let viewer: Viewer;
-let wordId: string;
 
 test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
@@ -101,8 +104,6 @@ test.beforeAll(async ({ souk: opened }) => {
   viewer = await openViewer();
   const report = [{ term: 'tent', rank: 12, products: [[ASIN, 'A tent', '21.4', '9.8']] }];
   await load(souk.database, 'us', csvReport('2026-01-17', report as never));
-  const terms = await customer.client.get('/api/aba/search?country=us&keyword=tent');
-  wordId = String(terms.json.data.items[0].wordId);
 });
 
 test.afterAll(() => viewer.close());
@@ -110,12 +111,9 @@ test.afterAll(() => viewer.close());
 /** Calls that are refused, run or have failed look the same on all pages, so two of the pages are seen with them. */
 const isSeenWithoutData = (path: string) =>
   process.env.SOUK_SCREENSHOTS === '1' || [productPage.path, trendsPage.path].includes(path);
-const formOf = (form: object) =>
-  Object.fromEntries(
-    Object.entries(form).map(([name, value]) => [name, value === 'WORD' ? wordId : String(value)]),
-  );
 const nameOf = (address: string) => address.replace(/^\/|\?.*/g, '').replace('/', '-');
-const addressOf = (path: string, form: object) => `${path}?${new URLSearchParams(formOf(form))}`;
+const addressOf = (path: string, form: object) =>
+  `${path}?${new URLSearchParams(form as Record<string, string>)}`;
 
 /** Answers without data. */
 function hasNothing(upstream: ScriptedUpstream): void {
@@ -188,7 +186,7 @@ test('every page shows a call that runs as loading, and its error when it has fa
   await stopWorkers(souk);
   const addresses = await Promise.all(
     named.map(async ({ page, path, found }) => {
-      const form = formOf(found);
+      const form = found;
       const [view] = page.views(form) ?? [];
       if (!view) throw new Error(`${path} has no view`);
       const { method, url, body } = requestOf(view);

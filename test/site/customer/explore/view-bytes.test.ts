@@ -16,9 +16,13 @@ test('shows an account at most 32 MiB of answers a minute, others theirs', async
   });
   const shown = async (asin: string) => {
     const { visitor } = await signedIn(souk);
-    const address = `/explore/product?domain=1&asin=${asin}`;
-    const [, view = ''] = /name="view" value="([^"]+)"/.exec((await visitor.get(address)).html) ?? [];
-    const { path } = await visitor.post('/explore/product', { domain: '1', asin, view });
+    const form = { domain: '1', asin };
+    const first = await visitor.post('/explore/product', { ...form, view: 'product' });
+    const { searchParams } = new URL(first.path, 'http://souk');
+    const { path } = await visitor.post('/explore/product', {
+      ...Object.fromEntries(searchParams),
+      view: 'history',
+    });
     const see = () => visitor.get(path);
     await vi.waitFor(async () => expect((await see()).html).not.toContain('aria-busy="true"'), 60_000);
     return see;

@@ -1319,6 +1319,7 @@ class Research(Group):
         cost: Optional[float] = None,
         otherCosts: Optional[float] = None,
         weeks: Optional[int] = None,
+        days: Optional[int] = None,
         fields: Optional[Sequence[str]] = None,
         max_units: Optional[int] = None,
         webhook: Optional[str] = None,
@@ -1334,17 +1335,19 @@ class Research(Group):
 
         domain: The number of the site, instead of country
 
-        cost: What the product costs you, in the currency of the site
+        cost: Your cost, in the currency of the site
 
-        otherCosts: Your other costs of a sale, in the currency of the site
+        otherCosts: Your other costs of a sale
 
-        weeks: Weeks of reports, up to the newest loaded one, in which keywords are looked for
+        weeks: Newest weeks of reports with keywords
+
+        days: Adds daily series
 
         fields: Fields of the answer to return, as dotted names. Default: all
         """
         return self._calls.answer(
             ("POST", "/api/research/product", 75, "charged", "params", "", "research.product"),
-            {"asin": asin, "country": country, "domain": domain, "cost": cost, "otherCosts": otherCosts, "weeks": weeks, "fields": fields},
+            {"asin": asin, "country": country, "domain": domain, "cost": cost, "otherCosts": otherCosts, "weeks": weeks, "days": days, "fields": fields},
             timeout=timeout, options={"maxUnits": max_units, "webhook": webhook},
         )
 

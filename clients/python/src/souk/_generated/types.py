@@ -1286,6 +1286,8 @@ class ResearchProductDataProduct(TypedDict):
     # Root category
     category: Optional[str]
     parentAsin: Optional[str]
+    # File name of the main picture
+    image: Optional[str]
     # When the provider last updated the product
     updatedAt: Optional[str]
 
@@ -1367,6 +1369,18 @@ class ResearchProductDataProfit(TypedDict):
     roi: Optional[float]
 
 
+class ResearchProductDataSeries(TypedDict):
+    day: str
+    # Lowest price of a new offer, in currency. Since February 2026 with shipping, at the end of the day (UTC), today now; the last value before it still applies
+    price: Optional[float]
+    # Sales rank in the main category, at the end of the day (UTC), today now; the last value before it still applies
+    rank: Optional[float]
+    # Number of new offers, at the end of the day (UTC), today now; the last value before it still applies
+    offers: Optional[float]
+    # Rating, 0 to 5 stars, at the end of the day (UTC), today now; the last value before it still applies
+    rating: Optional[float]
+
+
 class ResearchProductDataFigures(TypedDict):
     # products, reports or trends, or request for a parameter; several are joined with +
     source: str
@@ -1408,6 +1422,8 @@ class ResearchProductData(TypedDict):
     offers: Optional[float]
     # The provider's badge of units bought in the past month, which is a lower bound and no estimate
     monthlySold: Optional[float]
+    # Only with days: a row for each day, the oldest first. null is unknown
+    series: Optional[List[ResearchProductDataSeries]]
     # Where the figures of the answer come from, by their names
     figures: Dict[str, ResearchProductDataFigures]
     # Parts of the answer that are missing. PRODUCT_NOT_FOUND and PRODUCT_UNAVAILABLE are answers of the provider; the others could not be fetched and are not charged

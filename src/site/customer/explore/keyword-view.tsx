@@ -1,0 +1,239 @@
+import type { VNode } from 'preact';
+import { REPORT_SITES } from '../../../operations/brand-analytics/keywords.ts';
+import { priceFormat } from '../../../operations/products/provider-fields.ts';
+import type { ResearchKeywordData } from '../../../operations/research/keyword.ts';
+import { SmallLink } from '../../kit/elements.tsx';
+import { addressOf } from '../../kit/list-page.tsx';
+import { type Column, Table } from '../../kit/table.tsx';
+import { type ChartSeries, MONTHS, TimeChart, valueText } from '../../kit/time-chart.tsx';
+import { count } from '../../kit/words.tsx';
+import { ProductLink } from './explore-view.tsx';
+import { PERCENT, percent } from './product-parts.tsx';
+import { changeText, dayOf, type Snapshot, SnapshotFigures, Sources } from './snapshot.tsx';
+
+const POINTS = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
+
+/** The rank of a term, and how much of its clicks and purchases three products have; weeks without data are gaps, and those before the first loaded one are left out. */
+export function keywordSeries({
+  history,
+  concentration,
+}: Pick<ResearchKeywordData, 'history' | 'concentration'>): ChartSeries[] {
+  const first = history.findIndex(({ isLoaded }) => isLoaded);
+  const loaded = <Week,>(weeks: readonly Week[]) => (first < 0 ? [] : weeks.slice(first));
+  const shares = (key: 'clickShare' | 'conversionShare') =>
+    loaded(concentration.history).map((one) => [Date.parse(one.week), one[key]] as const);
+  return [
+    {
+      name: 'Rank',
+      scale: 'rank',
+      points: loaded(history).map(({ week, rank }) => [Date.parse(week), rank] as const),
+      shown: true,
+    },
+    {
+      name: 'Clicks of the three products',
+      scale: 'percent',
+      format: PERCENT,
+      points: shares('clickShare'),
+      shown: true,
+    },
+    {
+      name: 'Purchases of the three products',
+      scale: 'percent',
+      format: PERCENT,
+      points: shares('conversionShare'),
+      shown: false,
+    },
+  ];
+}
+
+export function keywordSnapshot(data: ResearchKeywordData): Snapshot {
+  const { keyword, country, week, rank, concentration, figures } = data;
+  const { clickShare, conversionShare, change12 } = concentration;
+  return {
+    title: keyword,
+    about: `${country}, week that ended on ${week}`,
+    tiles: [
+      [
+        { name: 'Rank', value: rank.current === null ? 'not ranked' : count(rank.current), note: week },
+        { name: 'Change in 4 weeks', value: changeText(rank.change4), note: 'positive is better' },
+        { name: 'Change in 12 weeks', value: changeText(rank.change12), note: 'positive is better' },
+        { name: 'Best rank', value: valueText(rank.best), note: dayOf(figures, 'rank.best') },
+        { name: 'Worst rank', value: valueText(rank.worst), note: dayOf(figures, 'rank.worst') },
+      ],
+      [
+        {
+          name: 'Clicks of the three products',
+          value: valueText(clickShare, PERCENT),
+          note: change12 === null ? null : `${changeText(change12, POINTS)} points in 12 weeks`,
+        },
+        { name: 'Purchases of the three products', value: valueText(conversionShare, PERCENT) },
+      ],
+    ],
+    chart: {
+      name: `${keyword} (${country})`,
+      series: keywordSeries(data),
+      ...MONTHS,
+      rows: 'times',
+    },
+    figures,
+  };
+}
+
+/** A search term with its ranks, products, brands and seasons. */
+export function KeywordView({ data }: { data: ResearchKeywordData }): VNode {
+  const { keyword, country, rank, brands, seasonality, trends, figures, errors } = data;
+  if (rank.best === null)
+    return (
+      <p class="empty">
+        No loaded weekly report of the site {country} ranks the term {keyword}. Look below for terms with
+        these words.
+      </p>
+    );
+  return (
+    <>
+      <div class="row">
+        <h3>{keyword}</h3>
+        <SmallLink to={trackAddress(data)}>Track this rank</SmallLink>
+      </div>
+      <SnapshotFigures snapshot={keywordSnapshot(data)} />
+      <Products data={data} />
+      {errors.length > 0 && (
+        <p class="hint">
+          {errors.map(({ source, asin, errorId }) => `${asin ?? source}: ${errorId}`).join('; ')}
+        </p>
+      )}
+      {brands.length > 0 && <Table name="Brands" columns={BRANDS} rows={brands} />}
+      <Moves data={data} />
+      {seasonality && <Seasons months={seasonality.months} />}
+      {trends && (
+        <>
+          <h3>Search interest on the web</h3>
+          <TimeChart
+            name={`Search interest in ${keyword}`}
+            series={[
+              {
+                name: 'Interest',
+                scale: 'index',
+                points: trends.points.map(({ date, value }) => [Date.parse(date), value] as const),
+                shown: true,
+              },
+            ]}
+            ranges={MONTHS.ranges}
+            rows="times"
+          />
+        </>
+      )}
+      <Sources figures={figures} />
+    </>
+  );
+}
+
+/** The form of a new tracker of the rank, with a bound of half as far again. */
+function trackAddress({ keyword, country, rank }: ResearchKeywordData): string {
+  return addressOf('/account/trackers/new', {
+    name: `Rank of ${keyword}`,
+    subject: 'keywords',
+    domain: String(REPORT_SITES[country].domain),
+    items: keyword,
+    type1: 'keyword_rank_above',
+    value1: rank.current === null ? '' : String(Math.ceil(rank.current * 1.5)),
+  });
+}
+
+type Clicked = ResearchKeywordData['products'][number];
+
+const BRANDS: Column<ResearchKeywordData['brands'][number]>[] = [
+  ['Brand', ({ brand }) => brand ?? 'unknown', 'row'],
+  ['Clicks', ({ clickShare }) => percent(clickShare), 'number'],
+];
+
+function Products({ data }: { data: ResearchKeywordData }): VNode {
+  const { domain } = REPORT_SITES[data.country];
+  const columns: Column<Clicked>[] = [
+    ['Position', ({ position }) => position, 'number'],
+    ['Product', ({ asin, title }) => <ProductLink domain={domain} asin={asin} title={title} />, 'row'],
+    ['Brand', ({ brand }) => brand ?? '-'],
+    ['Clicks', ({ clickShare }) => percent(clickShare), 'number'],
+    ['Purchases', ({ conversionShare }) => percent(conversionShare), 'number'],
+    ['Price', ({ price }) => valueText(price, priceFormat(domain)), 'number'],
+    ['Sales rank', ({ rank }) => valueText(rank), 'number'],
+    ['Rating', ({ rating }) => valueText(rating, { minimumFractionDigits: 1 }), 'number'],
+    ['Reviews', ({ reviewCount }) => valueText(reviewCount), 'number'],
+    ['Sales badge', ({ monthlySold }) => (monthlySold === null ? '-' : `${count(monthlySold)}+`), 'number'],
+  ];
+  return (
+    <>
+      <h3>Most-clicked products</h3>
+      <Table
+        name="Most-clicked products"
+        columns={columns}
+        rows={data.products}
+        empty="The term is not ranked in the latest week."
+      />
+      {data.products.length > 1 && (
+        <p>
+          <a
+            href={addressOf('/explore/compare', {
+              domain: String(domain),
+              asins: data.products.map(({ asin }) => asin).join(' '),
+            })}
+          >
+            Compare these products
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const MOST_MOVES = 10;
+
+/** The products that came among the three and left them, the newest first. */
+function Moves({ data }: { data: ResearchKeywordData }): VNode {
+  const { domain } = REPORT_SITES[data.country];
+  const titles = new Map(data.products.map(({ asin, title }) => [asin, title]));
+  const list = (heading: string, moves: ResearchKeywordData['entrants']) => (
+    <div>
+      <h3>{heading}</h3>
+      {moves.length === 0 && <p class="muted">None.</p>}
+      <ul class="plain">
+        {moves.slice(0, MOST_MOVES).map(({ asin, week }) => (
+          <li key={`${week}${asin}`}>
+            {week} <ProductLink domain={domain} asin={asin} title={titles.get(asin) ?? null} />
+          </li>
+        ))}
+      </ul>
+      {moves.length > MOST_MOVES && (
+        <p class="hint">
+          The newest {MOST_MOVES} of {count(moves.length)}.
+        </p>
+      )}
+    </div>
+  );
+  return (
+    <div class="grid">
+      {list('New among the three', data.entrants)}
+      {list('No longer among the three', data.leavers)}
+    </div>
+  );
+}
+
+type Month = NonNullable<ResearchKeywordData['seasonality']>['months'][number];
+
+const MONTH_NAME = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' });
+
+const MONTH_COLUMNS: Column<Month>[] = [
+  ['Month', ({ month }) => MONTH_NAME.format(Date.UTC(2024, month - 1, 1)), 'row'],
+  ['Weeks', ({ weeks }) => weeks, 'number'],
+  ['Median rank', ({ rank }) => valueText(rank), 'number'],
+  ['Index', ({ index }) => valueText(index, POINTS), 'number'],
+];
+
+function Seasons({ months }: { months: readonly Month[] }): VNode {
+  return (
+    <details>
+      <summary>Seasons: above 1 the term ranks better than usual</summary>
+      <Table name="Seasons" columns={MONTH_COLUMNS} rows={months} />
+    </details>
+  );
+}
