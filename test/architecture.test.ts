@@ -152,7 +152,7 @@ describe('rooms', () => {
   test('every import leads to a file of the list', () => {
     const unknown = FILES.flatMap(({ path, files }) =>
       files
-        .filter((file) => !BY_PATH.has(file) && !/\.(json|mjs)$/.test(file))
+        .filter((file) => !BY_PATH.has(file) && !/\.(json|m?js)$/.test(file))
         .map((file) => `${path} -> ${file}`),
     );
     expect(unknown).toEqual([]);

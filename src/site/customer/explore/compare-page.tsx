@@ -13,7 +13,7 @@ import {
   siteOf,
   viewOf,
 } from './explore-view.tsx';
-import { readProducts, withAsins } from './product-address.ts';
+import { asinsIn, withAsins } from './product-address.ts';
 import { DAILY, dailyFormat } from './product-view.tsx';
 import { changeText, type Snapshot, SnapshotFigures, Sources } from './snapshot.tsx';
 
@@ -52,7 +52,7 @@ export const comparePage: ExplorePage = {
             operation: 'research.compare',
             parameters: {
               domain: siteOf(values),
-              asins: readProducts(values.asins).map(({ asin }) => asin),
+              asins: asinsIn(values.asins),
               days: Number(values.days ?? 365),
             },
             show: (data, context) => <Comparison data={data} context={context} />,

@@ -136,7 +136,7 @@ describeInBrowser('the pages for looking at data', () => {
     await page.getByRole('button', { name: 'Save as PNG' }).click();
     const file = await download;
     expect(file.suggestedFilename()).toMatch(/^souk-[\w-]+-\d{4}-\d\d-\d\d\.png$/);
-    const { width = 0, height = 0, format } = await sharp(await file.path()).metadata();
+    const { width, height, format } = await sharp(await file.path()).metadata();
     expect([format, width > 900, height > 400]).toEqual(['png', true, true]);
   });
 
