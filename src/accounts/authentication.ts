@@ -177,10 +177,10 @@ export type Mode = 'live' | 'test';
  * The id of a test account is this number plus the id of its live account. The mode is part of the id, so that each part of the
  * service that knows the account of a call knows its mode too, without a look-up. A constraint of the table ensures it.
  */
-const FIRST_ID = 1_000_000_000_000;
+export const FIRST_TEST_ACCOUNT = 1_000_000_000_000;
 
 export function isTestAccount(accountId: number): boolean {
-  return accountId >= FIRST_ID;
+  return accountId >= FIRST_TEST_ACCOUNT;
 }
 
 export function modeOf(accountId: number): Mode {
@@ -189,12 +189,12 @@ export function modeOf(accountId: number): Mode {
 
 /** Returns the id that the test account of a live account has, whether it exists or not. */
 export function testAccountOf(liveAccountId: number): number {
-  return FIRST_ID + liveAccountId;
+  return FIRST_TEST_ACCOUNT + liveAccountId;
 }
 
 /** Returns the live account of a test account; a live account is its own. */
 export function liveAccountOf(accountId: number): number {
-  return isTestAccount(accountId) ? accountId - FIRST_ID : accountId;
+  return isTestAccount(accountId) ? accountId - FIRST_TEST_ACCOUNT : accountId;
 }
 
 /** Returns whether an account has a test account. */

@@ -26,6 +26,7 @@ import {
   storeChanged,
 } from './results.ts';
 import { compareWithConditions, lockTracker } from './trackers/check.ts';
+import { compareScreen } from './trackers/screen-check.ts';
 
 /** Number of calls that are collected in one round, concurrently. */
 const MOST_AT_ONCE = 100;
@@ -200,8 +201,14 @@ async function changedOf(
 ): Promise<ItemResult[]> {
   if (!onlyChanges || scheduleId === null) return results;
   const tracker = await lockTracker(client, scheduleId);
-  const changed = await storeChanged(client, scheduleId, results);
   const limits = webhooks.limits ?? WEBHOOK_LIMITS;
+  if (tracker?.screen) {
+    const { screen } = tracker;
+    for (const result of results)
+      await compareScreen(client, { ...tracker, screen }, { batchId, result }, limits, clock.now());
+    return results;
+  }
+  const changed = await storeChanged(client, scheduleId, results);
   if (tracker)
     await compareWithConditions(client, tracker, { batchId, results: changed }, limits, clock.now());
   return changed;

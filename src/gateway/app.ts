@@ -84,6 +84,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
   const { database, reports, money: moneyDatabase, redis, cache, keys } = parts;
   const { clock, log, events, tracing, registry, queueGauges } = parts;
+  const secretBox = createSecretBox(settings.secretKeys);
   const { queues, completions, fairness, backlog } = parts;
   const limits = createRequestLimits(redis, keys, settings.limits);
   const connect = createConnect({
@@ -91,7 +92,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
     clock,
     log,
     limits,
-    secretBox: createSecretBox(settings.secretKeys),
+    secretBox,
     pages: CONNECT_PAGES,
     attempts,
     publicUrl: settings.pages?.publicUrl,
@@ -140,7 +141,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
     batches: { ...uploads, ...results, accountLimits, log, onBatchFinished: createBatchNotifier(clock) },
     files: { ...results, publicUrl: settings.pages?.publicUrl ?? null },
     schedules,
-    trackers: schedules,
+    trackers: { ...schedules, secretBox },
     billing: { database, clock },
     keys: { database, clock },
     webhooks: {
@@ -148,7 +149,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
       clock,
       allowPrivate: webhooks.allowPrivate,
       limits: webhooks.limits,
-      secretBox: createSecretBox(settings.secretKeys),
+      secretBox,
     },
     service: { readiness: createReadiness({ database: parts.readiness, redis, cache, clock }), clock },
     metrics: { registry, queueGauges },

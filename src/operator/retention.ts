@@ -70,7 +70,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   operation_hours: '400 days',
   orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
   outbox:
-    'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, and alerts of trackers; the last mail to the owner of a deleted account until it is sent, at most 3 days',
+    'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, and alerts of trackers; the last mail to the owner of a deleted account until it is sent, at most 3 days. Chats: 7 days after the end, the last one of a tracker',
   outbox_attempts: 'Deleted with their message; 50 of a message',
   pack_offers: 'One row for each offer',
   packs: 'For ever: granted packs',
@@ -97,7 +97,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   test_reports: 'Generated reports of test keys: 5 weeks of us and 2 of each other site, with their terms',
   token_readings: '7 days',
   tracker_alerts: '90 days; 10,000 of a tracker',
-  tracker_states: 'One row for each product or keyword of a tracker',
+  tracker_states:
+    'One row for each product or keyword of a tracker; two for a screen, with at most 1,000 terms',
   trackers: 'Deleted with their schedule',
   two_factor: 'One row for each person with a second factor',
   usage_days: '3,650 days',

@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { RETRY_DELAYS_MS } from '../platform/retry-delays.ts';
 
-export type Channel = 'mail' | 'webhook';
+export type Channel = 'mail' | 'webhook' | 'chat';
 
 /** A message to enqueue. */
 interface NewMessage {

@@ -5,7 +5,9 @@ import { WEEK_MS } from '../../src/platform/durations.ts';
 import { batchOnce, isFinished, linesOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { csvReport, load, ranked, testReportsLoaded } from '../support/reports.ts';
+import { comesAbout } from '../support/schedules.ts';
 import { test as base } from '../support/souk-test.ts';
+import { createTracker, trackerNow } from '../support/trackers.ts';
 
 const LIVE_WEEK = '2026-01-31';
 const LIVE_TERM = 'a term of a real report';
@@ -119,6 +121,17 @@ test('a batch and a tracker of a test key read the generated reports', async ({ 
   const refused = await tester.post('/api/trackers', { ...tracker, keywords: [LIVE_TERM] });
   expect(refused.json.code).toBe('VALIDATION_FAILED');
   expect(upstream.calls).toEqual([]);
+});
+
+test('a saved screen of a test key reads the generated reports', async ({
+  souk,
+  tester,
+  reports: { newest },
+}) => {
+  const tracker = await createTracker(tester, { name: 'Top', screen: { country: 'us', limit: 10 } });
+  await comesAbout(souk, async () => (await trackerNow(tester, tracker)).lastScreen !== null);
+  const { lastScreen } = await trackerNow(tester, tracker);
+  expect(lastScreen).toMatchObject({ week: newest, total: 300, terms: 10 });
 });
 
 test('a week that ends is loaded, and the oldest one is deleted', async ({ openAnother, demo }) => {

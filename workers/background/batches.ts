@@ -1,14 +1,20 @@
 import { Worker } from 'bullmq';
 import { openCompletionChannel, type ReceivedSink } from '../../jobs/end-call.ts';
 import { collectCalls } from '../../src/batches/collect.ts';
-import { type PrepareDeps, prepareBatch } from '../../src/batches/create-batch.ts';
+import { prepareBatch } from '../../src/batches/create-batch.ts';
 import { cancelFedCalls, dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { type FeedDeps, feedBatches } from '../../src/batches/feed.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
-import { runDueSchedules, runNow } from '../../src/batches/schedules/schedule-runs.ts';
-import { dropOldAlerts, queueAlertMails } from '../../src/batches/trackers/alert.ts';
+import {
+  type RunDeps,
+  runDueSchedules,
+  runDueScreens,
+  runNow,
+} from '../../src/batches/schedules/schedule-runs.ts';
+import { dropOldAlerts, queueAlertMessages } from '../../src/batches/trackers/alert.ts';
 import { answerFailure, type BatchJob, readBatchJob } from '../../src/batches/uploads.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import { WEBHOOK_LIMITS } from '../../src/outbox/webhooks/webhook-limits.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/clock.ts';
 import { MINUTE_MS } from '../../src/platform/durations.ts';
 import { recentlyUsed } from '../../src/platform/recently-used.ts';
@@ -77,18 +83,19 @@ function startBatchLoop(deps: FeedDeps): WorkLoop {
   return loop;
 }
 
-function startScheduleLoop(deps: PrepareDeps): WorkLoop {
-  const { database, clock, log } = deps;
+function startScheduleLoop(deps: BatchWorkerDeps): WorkLoop {
+  const { database, clock, log, webhooks } = deps;
   let upkeepAt = clock.now();
 
   async function step(): Promise<void> {
     await runDueSchedules(deps);
+    await runDueScreens(deps);
     if (clock.now() < upkeepAt) return;
     upkeepAt = clock.now() + UPKEEP_EVERY_MS;
     await dropOldBatches(database, clock.now());
     await dropOldRuns(database, clock.now());
     await dropOldAlerts(database, clock.now());
-    await queueAlertMails(database, clock.now());
+    await queueAlertMessages(database, webhooks.limits ?? WEBHOOK_LIMITS, clock.now());
   }
   return startWorkLoop(clock, 'schedule step', LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'failed to run due schedules')),
@@ -97,7 +104,7 @@ function startScheduleLoop(deps: PrepareDeps): WorkLoop {
 
 const UPLOADS_AT_ONCE = 4;
 
-interface UploadWorkerDeps extends PrepareDeps {
+interface UploadWorkerDeps extends RunDeps {
   /** For the queue's commands. */
   pulling: Redis;
 }

@@ -4,10 +4,12 @@ import { createFairness } from '../../jobs/queues.ts';
 import { sealTwoFactor } from '../../src/accounts/two-factor.ts';
 import type { PrepareDeps } from '../../src/batches/create-batch.ts';
 import { createBatchNotifier } from '../../src/batches/ending.ts';
+import { chatTargets, sealChats } from '../../src/batches/trackers/chat.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import { createChatSender } from '../../src/outbox/chat-sender.ts';
 import { createMailSender } from '../../src/outbox/mail/mail-sender.ts';
 import { type MailSettings, mailWayOf, queuePaymentFailed } from '../../src/outbox/mail/mails.ts';
 import { sealSecrets } from '../../src/outbox/webhooks/secrets.ts';
@@ -78,6 +80,12 @@ export async function openBackground(
   const { allowPrivate, limits: { hostsPerAccount } = WEBHOOK_LIMITS } = webhooks;
   const outbox = startOutbox({ database, clock, log }, [
     createWebhookSender({ database, clock, log, allowPrivate, hostsPerAccount, secretBox }),
+    createChatSender({
+      clock,
+      allowPrivate,
+      targetsOf: (messages) =>
+        chatTargets(database, { secretBox, publicUrl: mail?.publicUrl ?? null }, messages),
+    }),
     createMailSender({ database, clock, secretBox, registry, settings: mail ?? null }),
   ]);
   const stopNotices = mail && startNotices({ database, clock, log }, mailWayOf(mail) === 'sent');
@@ -111,6 +119,7 @@ function startSealing(
       await sealSecrets(database, secretBox);
       await sealTwoFactor(database, secretBox);
       await sealAccountKeys(database, secretBox);
+      await sealChats(database, secretBox);
     } catch (error) {
       log.warn({ err: error }, 'failed to encrypt stored secrets');
     }

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import type { SaveDeps } from '../../batches/schedules/save-schedule.ts';
 import { deleteSchedule } from '../../batches/schedules/schedule.ts';
 import { alertSchema, alertView, listAlerts } from '../../batches/trackers/alert.ts';
 import { newTrackerSchema, trackerChangeSchema } from '../../batches/trackers/read-tracker.ts';
-import { changeTracker, createTracker as create } from '../../batches/trackers/save-tracker.ts';
+import {
+  changeTracker,
+  createTracker as create,
+  type SaveTrackerDeps,
+} from '../../batches/trackers/save-tracker.ts';
 import {
   findTracker,
   listTrackers as findTrackers,
@@ -50,7 +53,8 @@ const NEW_TRACKER = {
   tag: 'trackers',
   method: 'post',
   document: {
-    description: 'The times of the checks, the products or keywords, and the conditions; at most 1 MiB',
+    description:
+      'The times of the checks, the products or keywords, and the conditions, or a screen; at most 1 MiB',
     schema: newTrackerSchema,
     example: {
       name: 'Cheap headphones',
@@ -71,11 +75,11 @@ const createTracker = endpoint({
   tool: 'trackers_create',
   startsCalls: true,
   summary:
-    'Creates a tracker: it checks products or keywords at regular times, and makes an alert when a condition becomes true.',
+    'Creates a tracker: it checks products or keywords at regular times, or a screen with each imported week, and makes alerts.',
   query: dryRunQuery,
   answers: { 201: enveloped('The tracker', trackerSchema, 'Location') },
 
-  async handle(deps: SaveDeps & UploadDeps, { account, query: { dryRun }, request, reply }) {
+  async handle(deps: SaveTrackerDeps & UploadDeps, { account, query: { dryRun }, request, reply }) {
     const body = await readDocument(deps, { account, request });
     const tracker = await create(deps, { ...account, body, dryRun });
     if (dryRun) return sendEnvelope(reply, 200, { dryRun, ...tracker });
@@ -91,7 +95,7 @@ const quoteTracker = endpoint({
   summary: 'Validates a tracker and returns it with the price of a check and of a day, without creating it.',
   answers: { 200: enveloped('The tracker that would be created', previewSchema) },
 
-  async handle(deps: SaveDeps & UploadDeps, { account, request, reply }) {
+  async handle(deps: SaveTrackerDeps & UploadDeps, { account, request, reply }) {
     const body = await readDocument(deps, { account, request });
     const tracker = await create(deps, { ...account, body, dryRun: true });
     return sendEnvelope(reply, 200, { dryRun: true, ...tracker });
@@ -153,7 +157,7 @@ const updateTracker = endpoint({
   answers: { 200: enveloped('The tracker', trackerSchema) },
   errors: ['QUOTA_MAX_UNITS'],
 
-  async handle(deps: SaveDeps & UploadDeps, { account, id, query: { dryRun }, request, reply }) {
+  async handle(deps: SaveTrackerDeps & UploadDeps, { account, id, query: { dryRun }, request, reply }) {
     await ownTracker(deps, account, id, 'change');
     const body = await readDocument(deps, { account, request });
     const tracker = await changeTracker(deps, id, { ...account, body, dryRun });
@@ -210,7 +214,7 @@ const runTracker = endpoint({
   tool: 'trackers_run',
   startsCalls: true,
   cost: { shownBy: '/api/trackers/{id}', unitsOf: ({ units }) => units as number },
-  summary: 'Checks the products or keywords of a tracker now.',
+  summary: 'Checks the products, keywords or screen of a tracker now.',
   id: trackerId,
   answers: { 202: enveloped('The check and its batch', startedRunSchema, 'Location') },
   errors: ['BATCH_STATE', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
@@ -222,7 +226,7 @@ const runTracker = endpoint({
   },
 });
 
-/** Trackers, which check products or keywords at regular times and make alerts. */
+/** Trackers, which check products, keywords or screens and make alerts. */
 export const TRACKER_ENDPOINTS = [
   createTracker,
   quoteTracker,

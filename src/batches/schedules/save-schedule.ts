@@ -32,6 +32,7 @@ import {
 } from './read-schedule.ts';
 import {
   firstDueAt,
+  hasTimes,
   insertSchedule,
   lockSchedule,
   type Schedule,
@@ -165,10 +166,10 @@ export async function check(
   schedule: Schedule,
   now: number,
 ): Promise<void> {
-  const problem = cronProblem(schedule, now);
+  const problem = hasTimes(schedule) ? cronProblem(schedule, now) : null;
   if (problem) throw new BatchFaults([{ parameter: 'cron', problem }]);
   checkMaxUnits('The batch can cost up to', schedule.unitsQuoted, schedule.maxUnits);
-  if (schedule.window !== 'off_peak') return;
+  if (schedule.window !== 'off_peak' || !hasTimes(schedule)) return;
   for (const runAt of nextRuns(schedule, now, RUNS_CHECKED)) {
     const { isOpen, opensAt } = await offPeakOpening(database, offPeak, runAt);
     const endsAt = runAt + schedule.runHours * HOUR_MS;

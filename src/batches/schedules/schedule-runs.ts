@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
 import { isLimited, obstacleOfKey, requireKeyFor } from '../../accounts/key-standing.ts';
 import { queuedOperation } from '../../operations/index.ts';
+import type { Providers } from '../../operations/pools.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { HOUR_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { ERRORS, type ErrorKind, SoukError } from '../../platform/errors.ts';
@@ -13,11 +14,16 @@ import { insertBatch, type PrepareDeps } from '../create-batch.ts';
 import { ACCOUNT_LIMITS, countOpenBatches, limitsFor, storedByAccount } from '../limits.ts';
 import { workerPauses } from '../pauses.ts';
 import { readItems } from '../read-batch.ts';
+import { dueScreens, takeNewestWeek } from '../trackers/screen-runs.ts';
 import { BatchFaults } from '../upload-text.ts';
 import { answerUpload, type BatchJob } from '../uploads.ts';
 import { lastRun, nextRuns } from './cron.ts';
 import { findRun, insertRun, isRunning, type Run, runView } from './run.ts';
 import { dueSchedules, lockSchedule, type Schedule, scheduleItems, setKey, setNextDue } from './schedule.ts';
+
+export interface RunDeps extends PrepareDeps {
+  providers: Providers;
+}
 
 /** A run that starts this long after its time counts as missed. */
 const MISSED_AFTER_MS = MINUTE_MS;
@@ -35,6 +41,30 @@ export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
         if (await runIfDue(deps, scheduleId, clock.now())) runs += 1;
       } catch (error) {
         log.error({ err: error, scheduleId }, 'failed to run a schedule');
+      }
+    }
+    if (due.length < SCHEDULES_AT_ONCE || runs === 0) return;
+  }
+}
+
+/** Runs every saved screen for whose site a week was imported since its last run, once for each week in all processes. */
+export async function runDueScreens(deps: RunDeps): Promise<void> {
+  const { database, clock, log, providers } = deps;
+  for (;;) {
+    const due = await dueScreens(database, providers.reports, SCHEDULES_AT_ONCE);
+    let runs = 0;
+    for (const trackerId of due) {
+      try {
+        const run = await beginRun(deps, async (client) => {
+          const schedule = await lockSchedule(client, trackerId, 'skip');
+          if (!schedule || schedule.paused) return null;
+          const week = await takeNewestWeek(client, providers.reports, trackerId, false);
+          const about = { runId: uuid(), dueAt: clock.now(), trigger: 'tick' } as const;
+          return week === null ? null : noteRun(deps, client, schedule, about, week);
+        });
+        if (run) runs += 1;
+      } catch (error) {
+        log.error({ err: error, trackerId }, 'failed to run a screen');
       }
     }
     if (due.length < SCHEDULES_AT_ONCE || runs === 0) return;
@@ -59,7 +89,7 @@ async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Pr
 
 /** Runs a schedule, or that of a tracker, now, and replies to the request. */
 export async function runNow(
-  deps: PrepareDeps,
+  deps: RunDeps,
   { uploadId, accountId, keyId, scheduleId, of }: Extract<BatchJob, { kind: 'run' }>,
 ): Promise<void> {
   await answerUpload(deps, uploadId, async () => {
@@ -79,7 +109,7 @@ export async function runNow(
  * @throws SoukError if it cannot run now; then nothing is recorded, because the request is free. KEY_FORBIDDEN or KEY_SCOPE_MISSING.
  */
 async function runOnDemand(
-  deps: PrepareDeps,
+  deps: RunDeps,
   { scheduleId, keyId, runId }: { scheduleId: string; keyId: number | null; runId: string },
 ): Promise<Run | null> {
   return beginRun(deps, async (client) => {
@@ -89,7 +119,9 @@ async function runOnDemand(
     if (made) return made;
     const now = deps.clock.now();
     await requireKeyFor(client, keyId, queuedOperation(schedule.operation), now);
-    const run = await noteRun(deps, client, { ...schedule, keyId }, { runId, dueAt: now, trigger: 'manual' });
+    const week = await takeNewestWeek(client, deps.providers.reports, scheduleId, true);
+    const about = { runId, dueAt: now, trigger: 'manual' } as const;
+    const run = await noteRun(deps, client, { ...schedule, keyId }, about, week);
     if (run?.batchId && (await isLimited(client, keyId, now))) await setKey(client, scheduleId, keyId);
     return run;
   });
@@ -105,7 +137,9 @@ async function beginRun(
 }
 
 /**
- * Creates the batch of a run of a locked schedule, or records why there is none. @returns null if the schedule
+ * Creates the batch of a run of a locked schedule, or records why there is none.
+ * @param week that the screen of a tracker reads.
+ * @returns null if the schedule
  * already has a run for this time.
  */
 async function noteRun(
@@ -113,10 +147,12 @@ async function noteRun(
   client: ClientBase,
   schedule: Schedule,
   { runId, dueAt, trigger }: Pick<Run, 'runId' | 'dueAt' | 'trigger'>,
+  week: string | null = null,
 ): Promise<Run | null> {
   const startedAt = deps.clock.now();
   const about = { runId, dueAt, startedAt, trigger };
-  const work = (await obstacleOf(deps, client, schedule)) ?? (await workOf(client, schedule, startedAt));
+  const work =
+    (await obstacleOf(deps, client, schedule)) ?? (await workOf(client, schedule, week, startedAt));
   if (!('calls' in work)) {
     const { kind, state, reason } = work;
     if (trigger === 'manual') throw refusedRun(kind, reason);
@@ -165,6 +201,7 @@ type Work = { calls: BundledCall[] } | { state: 'failed'; reason: string; kind: 
 async function workOf(
   client: ClientBase,
   { scheduleId, operation: name }: Schedule,
+  week: string | null,
   now: number,
 ): Promise<Work> {
   const operation = queuedOperation(name);
@@ -172,7 +209,9 @@ async function workOf(
   if (!operation) return failed(`The operation ${name} no longer exists.`);
   try {
     const pause = workerPauses();
-    const items = await readItems(operation, await scheduleItems(client, scheduleId), pause, now);
+    const stored = await scheduleItems(client, scheduleId);
+    const raws = week === null ? stored : stored.map((raw) => ({ ...(raw as object), week }));
+    const items = await readItems(operation, raws, pause, now);
     const { calls } = await bundleAll(operation, items, pause);
     return { calls };
   } catch (error) {

@@ -171,9 +171,14 @@ export async function deleteSchedule(
   return rowCount === 1;
 }
 
-/** Returns the first time at which a schedule is due, from now on. */
+/** Returns whether a schedule is due at times. That of a screen is due when a week is imported. */
+export function hasTimes({ cron }: Pick<Timing, 'cron'>): boolean {
+  return cron !== '';
+}
+
+/** Returns the first time at which a schedule is due, from now on; null if it is due at no time. */
 export function firstDueAt(schedule: Timing & { paused: boolean }, now: number): number | null {
-  return schedule.paused ? null : (nextRuns(schedule, now, 1)[0] ?? null);
+  return schedule.paused || !hasTimes(schedule) ? null : (nextRuns(schedule, now, 1)[0] ?? null);
 }
 
 function compressed(items: readonly unknown[]): Promise<Buffer> {
@@ -251,7 +256,7 @@ export function scheduleView(schedule: Schedule, now: number): ScheduleView {
     cron,
     timezone,
     paused,
-    nextRuns: paused ? [] : nextRuns(schedule, now, RUNS_SHOWN).map(iso),
+    nextRuns: paused || !hasTimes(schedule) ? [] : nextRuns(schedule, now, RUNS_SHOWN).map(iso),
     window,
     onlyChanges,
     runHours,

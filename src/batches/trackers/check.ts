@@ -28,7 +28,7 @@ export async function lockTracker(client: ClientBase, scheduleId: string): Promi
   const { rows } = await client.query<LockedTracker>(
     // The schedule is locked first, as when it is deleted, so that the two transactions cannot deadlock.
     `select t.id as "scheduleId", s.account_id as "accountId", s.name, t.domain, t.conditions,
-       t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", 
+       t.alert_at_start as "alertAtStart", t.hysteresis_percent as "hysteresisPercent", t.quiet_hours as "quietHours", t.screen,
          case when 'webhook' = any (t.notify) then t.alert_webhook end as "alertWebhook"
      from schedules s join trackers t on t.id = s.id where s.id = $1 for key share of s for share of t`,
     [scheduleId],
@@ -68,7 +68,8 @@ export async function compareWithConditions(
 }
 
 type Rules = Pick<Tracker, 'domain' | 'conditions' | 'alertAtStart' | 'hysteresisPercent' | 'quietHours'>;
-type LockedTracker = Rules & Pick<Tracker, 'scheduleId' | 'accountId' | 'name' | 'alertWebhook'>;
+export type LockedTracker = Rules &
+  Pick<Tracker, 'scheduleId' | 'accountId' | 'name' | 'alertWebhook' | 'screen'>;
 
 /** Compares the result of one item with the conditions. States of conditions that the tracker no longer has are left out. */
 function compareItem(
@@ -116,7 +117,7 @@ async function storeStates(client: ClientBase, trackerId: string, states: Readon
  * Creates the webhook events of alerts. The id of an event is that of its first alert. An account with too many
  * undelivered webhooks gets no event; its alerts are in the list.
  */
-async function announce(
+export async function announce(
   client: ClientBase,
   { scheduleId: trackerId, accountId, name, alertWebhook: url }: LockedTracker,
   alerts: readonly Alert[],

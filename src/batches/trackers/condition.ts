@@ -15,12 +15,14 @@ const PRODUCT_CONDITIONS = [
 ] as const;
 const KEYWORD_CONDITIONS = ['keyword_rank_below', 'keyword_rank_above'] as const;
 const CONDITION_TYPES = [...PRODUCT_CONDITIONS, ...KEYWORD_CONDITIONS] as const;
+/** What alerts about a screen say; a tracker with a screen has no conditions. */
+const SCREEN_EVENTS = ['screen_entered', 'screen_left'] as const;
 
 const TRACKED_PRICES = ['amazon', 'new', 'used', 'buyBox'] as const;
 
 export const MOST_CONDITIONS = 10;
 
-type ConditionType = (typeof CONDITION_TYPES)[number];
+type ConditionType = (typeof CONDITION_TYPES)[number] | (typeof SCREEN_EVENTS)[number];
 export type TrackedPrice = (typeof TRACKED_PRICES)[number];
 
 /** A statement about a product or a keyword. A tracker raises an alert when it becomes true. */
@@ -66,7 +68,7 @@ export const newConditionSchema = z
 /** A condition as it is shown. */
 export const conditionSchema = z
   .object({
-    type: z.enum(CONDITION_TYPES),
+    type: z.enum([...CONDITION_TYPES, ...SCREEN_EVENTS]),
     price: z.enum(TRACKED_PRICES).optional(),
     value: z.int().optional(),
     days: z.literal([30, 90]).optional(),
@@ -79,7 +81,7 @@ export function conditionKey({ type, price, value, days }: Condition): string {
 }
 
 export function isAboutKeywords({ type }: Condition): boolean {
-  return KEYWORD_CONDITIONS.some((one) => one === type);
+  return [...KEYWORD_CONDITIONS, ...SCREEN_EVENTS].some((one) => one === type);
 }
 
 /** Conditions without a bound. */
@@ -148,6 +150,10 @@ export function conditionText(condition: Condition, domain: number): string {
       return `Keyword rank below ${bound}`;
     case 'keyword_rank_above':
       return `Keyword rank above ${bound}`;
+    case 'screen_entered':
+      return 'Entered';
+    case 'screen_left':
+      return 'Left';
   }
 }
 

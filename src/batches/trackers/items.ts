@@ -38,6 +38,8 @@ export async function itemsOf(
   conditions: readonly Condition[],
 ): Promise<TrackedItems> {
   if (subjects.kind === 'keywords') return keywordItems(reports, subjects);
+  if (subjects.kind === 'screen')
+    return { operation: existingOperation('research.screen'), raws: [subjects.screen] };
   return {
     operation: existingOperation('market.product'),
     raws: productItems(subjects.domain, subjects.asins, conditions),
@@ -68,6 +70,7 @@ export function itemsAgain(
  */
 export function inputsOf({ operation, raws }: TrackedItems): Item[] {
   const input = operation.params.parse(raws[0]) as object;
+  if (operation.name === 'research.screen') return [{ raw: raws[0], input }];
   return raws.map((raw) => {
     const { asins, wordId } = raw as Partial<ProductItem & KeywordItem>;
     return { raw, input: { ...input, ...(asins ? { asins } : { wordId }) } };

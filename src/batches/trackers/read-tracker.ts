@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { normaliseTerm, REPORT_SITES } from '../../operations/brand-analytics/keywords.ts';
+import { toFaults } from '../../operations/faults.ts';
 import { type Domain, reportSite, SITES } from '../../operations/params/domain.ts';
 import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
 import { Fault } from '../../operations/params/request.ts';
 import { boolean, integer, listProblem, oneOf, oneOfNumbers, text } from '../../operations/params/scalars.ts';
+import { type ScreenInput, screen as screenOperation } from '../../operations/research/screen.ts';
 import { SCHEDULE_FIELDS } from '../schedules/read-schedule.ts';
 import { BatchFaults, parseBody } from '../upload-text.ts';
 import {
@@ -16,11 +18,15 @@ import {
 
 const MOST_TRACKED = 10_000;
 
-/** The products or the keywords of a tracker, all of one site. */
+/** The parameters of a screen that is saved. */
+export type SavedScreen = Omit<ScreenInput, 'week' | 'cursor'>;
+
+/** The products or the keywords of a tracker, or its screen, all of one site. */
 export type Subjects =
   | { kind: 'products'; domain: number; asins: readonly string[] }
   /** Normalised search terms. */
-  | { kind: 'keywords'; domain: number; terms: readonly string[] };
+  | { kind: 'keywords'; domain: number; terms: readonly string[] }
+  | { kind: 'screen'; domain: number; screen: SavedScreen };
 
 /** What a tracker tracks, and on which site. */
 export type TrackedSite = Pick<Subjects, 'kind' | 'domain'>;
@@ -29,17 +35,20 @@ const DOMAINS = Object.keys(SITES).map(Number) as [Domain, ...Domain[]];
 
 const { name, cron, timezone, paused, window, runHours } = SCHEDULE_FIELDS;
 
-export const NOTIFY_BY = ['webhook', 'email'] as const;
+export const NOTIFY_BY = ['webhook', 'email', 'chat'] as const;
 
 export type NotifyBy = (typeof NOTIFY_BY)[number];
 
-const NOTIFY_PROBLEM = `must be a list of ${NOTIFY_BY.join(' and ')}`;
+const NOTIFY_PROBLEM = `must be a list of ${NOTIFY_BY.join(', ')}`;
 
 const fields = {
   name: name.describe('Name of the tracker, visible to its account only'),
-  cron: cron.meta({
-    description: 'Times of the checks: minute, hour, day of the month, month, day of the week',
-  }),
+  cron: cron
+    .meta({
+      description:
+        'Times of the checks: minute, hour, day of the month, month, day of the week; not with screen, which runs when a week is imported',
+    })
+    .optional(),
   timezone,
   paused: paused.describe('While true, the tracker has no checks'),
   window,
@@ -51,7 +60,10 @@ const fields = {
     .refine((conditions) => new Set(conditions.map(conditionKey)).size === conditions.length, {
       error: 'must not contain the same condition twice',
     })
-    .describe('Statements about each product or keyword; an alert is made when one becomes true'),
+    .describe(
+      'Statements about each product or keyword; an alert is made when one becomes true; not with screen',
+    )
+    .optional(),
   alertAtStart: boolean().describe('Also alert if a condition is true at the first check'),
   hysteresisPercent: integer({ min: 0, max: 50 }).describe(
     'After an alert, the value must be on the other side of the bound by this percentage before it can cross the bound again',
@@ -63,9 +75,14 @@ const fields = {
     .array(oneOf(NOTIFY_BY), listProblem(NOTIFY_PROBLEM))
     .max(NOTIFY_BY.length, listProblem(NOTIFY_PROBLEM))
     .describe(
-      'How alerts are sent: webhook (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none',
+      'How alerts are sent: webhook and chat (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none',
     ),
   webhook: text({ maxLength: 2_000 }).nullable().describe('Address that receives the alerts'),
+  chat: text({ maxLength: 2_000 })
+    .nullable()
+    .describe(
+      'Address of an incoming webhook of Slack, Discord or Teams, which gets at most one message a minute',
+    ),
   maxUnits: integer({ min: 0 }).nullable().describe('Refuse the tracker if a check can cost more than this'),
 };
 
@@ -85,21 +102,39 @@ const subjects = {
     // plain-english: allow
     examples: [['desk lamp']],
   }),
+  screen: z
+    .record(z.string(), z.unknown(), 'must be an object with the parameters of /api/research/screen')
+    .optional()
+    .meta({
+      description:
+        'Parameters of /api/research/screen as JSON, without week and cursor, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms',
+      examples: [{ country: 'us', rank: { max: 1500 }, words: ['lamp'] }],
+    }),
 };
+
+/** What a request says about times and conditions when it does not name them. */
+const DEFAULTS = { timezone: 'UTC', alertAtStart: false, hysteresisPercent: 2, quietHours: 24 };
+
+const OF_CONDITIONS = ['cron', 'conditions', ...Object.keys(DEFAULTS)] as readonly (
+  | 'cron'
+  | 'conditions'
+  | keyof typeof DEFAULTS
+)[];
 
 export const newTrackerSchema = z.strictObject(
   {
     ...fields,
     ...subjects,
-    timezone: fields.timezone.default('UTC'),
+    timezone: fields.timezone.default(DEFAULTS.timezone),
     paused: fields.paused.default(false),
     window: fields.window.default('any'),
     runHours: fields.runHours.default(24),
-    alertAtStart: fields.alertAtStart.default(false),
-    hysteresisPercent: fields.hysteresisPercent.default(2),
-    quietHours: fields.quietHours.default(24),
-    notify: fields.notify.default(['webhook']),
+    alertAtStart: fields.alertAtStart.default(DEFAULTS.alertAtStart),
+    hysteresisPercent: fields.hysteresisPercent.default(DEFAULTS.hysteresisPercent),
+    quietHours: fields.quietHours.default(DEFAULTS.quietHours),
+    notify: fields.notify.default(['webhook', 'chat']),
     webhook: fields.webhook.default(null),
+    chat: fields.chat.default(null),
     maxUnits: fields.maxUnits.default(null),
   },
   'must be a JSON object',
@@ -110,15 +145,33 @@ export const trackerChangeSchema = z
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 
-type TrackerSettings = Omit<z.output<typeof newTrackerSchema>, keyof typeof subjects>;
+type TrackerSettings = Omit<
+  z.output<typeof newTrackerSchema>,
+  keyof typeof subjects | 'cron' | 'conditions'
+> & {
+  /** Empty for a screen, which runs when a week is imported. */
+  cron: string;
+  /** None for a screen. */
+  conditions: Condition[];
+};
 
 /** @throws BatchFaults */
 export async function readTracker(body: string): Promise<{ settings: TrackerSettings; subjects: Subjects }> {
-  const { domain, asins, country, keywords, ...settings } = await parseBody(newTrackerSchema, body);
-  const found = subjectsOf({ domain, asins, country, keywords }, null);
-  if (!found) throw fault('asins', 'is required: send domain and asins, or country and keywords');
-  requireFitting(settings.conditions, found);
-  return { settings, subjects: found };
+  const document = await parseBody(newTrackerSchema, body);
+  const { domain, asins, country, keywords, screen, cron, conditions, ...settings } = document;
+  const found = subjectsOf({ domain, asins, country, keywords, screen }, null);
+  if (!found) throw fault('asins', 'is required: send domain and asins, country and keywords, or screen');
+  if (found.kind === 'screen') {
+    const { timezone, alertAtStart, hysteresisPercent, quietHours } = settings;
+    const others = { timezone, alertAtStart, hysteresisPercent, quietHours };
+    requireNoTimes({ cron, conditions, ...others }, DEFAULTS);
+    return { settings: { ...settings, cron: '', conditions: [] }, subjects: found };
+  }
+  if (cron === undefined) throw fault('cron', 'is required: it must be a pattern such as 0 6 * * *');
+  if (!conditions)
+    throw fault('conditions', `is required: it must be a list of 1 to ${MOST_CONDITIONS} conditions`);
+  requireFitting(conditions, found);
+  return { settings: { ...settings, cron, conditions }, subjects: found };
 }
 
 /**
@@ -130,14 +183,15 @@ export async function readTrackerChange(
   body: string,
   present: TrackedSite,
 ): Promise<{ settings: Partial<TrackerSettings>; subjects: Subjects | null }> {
-  const { domain, asins, country, keywords, ...change } = await parseBody(trackerChangeSchema, body);
+  const { domain, asins, country, keywords, screen, ...change } = await parseBody(trackerChangeSchema, body);
   const settings = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-  const found = subjectsOf({ domain, asins, country, keywords }, present);
+  const found = subjectsOf({ domain, asins, country, keywords, screen }, present);
   if (found && found.kind !== present.kind)
     throw fault(
-      found.kind === 'products' ? 'asins' : 'keywords',
-      `must not be sent: this tracker has ${present.kind}`,
+      { products: 'asins', keywords: 'keywords', screen: 'screen' }[found.kind],
+      `must not be sent: this tracker has ${present.kind === 'screen' ? 'a screen' : present.kind}`,
     );
+  if (present.kind === 'screen') requireNoTimes(change, {});
   if (change.conditions) requireFitting(change.conditions, found ?? present);
   return { settings, subjects: found };
 }
@@ -147,13 +201,19 @@ interface SentSubjects {
   asins?: readonly string[] | undefined;
   country?: keyof typeof REPORT_SITES | undefined;
   keywords?: readonly string[] | undefined;
+  screen?: Record<string, unknown> | undefined;
 }
 
 /** @returns null if the request names none. */
 function subjectsOf(
-  { domain, asins, country, keywords }: SentSubjects,
+  { domain, asins, country, keywords, screen }: SentSubjects,
   present: TrackedSite | null,
 ): Subjects | null {
+  if (screen) {
+    const [other] = Object.entries({ domain, asins, country, keywords }).find(([, sent]) => sent) ?? [];
+    if (other) throw fault(other, 'must not be sent with screen, which has its own country');
+    return screenOf(screen);
+  }
   if ((asins || domain !== undefined) && (keywords || country))
     throw fault('keywords', 'and asins are both present: send domain and asins, or country and keywords');
   if (asins) {
@@ -170,6 +230,34 @@ function subjectsOf(
   if (domain !== undefined) throw fault('asins', 'is required with domain');
   if (country) throw fault('keywords', 'is required with country');
   return null;
+}
+
+/** @throws BatchFaults */
+function screenOf(sent: Record<string, unknown>): Subjects {
+  for (const name of ['week', 'cursor'])
+    if (sent[name] !== undefined)
+      throw fault(`screen.${name}`, 'must not be sent: a saved screen reads each week that is imported');
+  const read = screenOperation.params.safeParse(sent);
+  if (!read.success)
+    throw new BatchFaults(
+      read.error.issues
+        .flatMap(toFaults)
+        .map(({ parameter, problem }) => ({ parameter: `screen.${parameter}`, problem })),
+    );
+  const { week: _week, cursor: _cursor, ...screen } = read.data;
+  return { kind: 'screen', domain: REPORT_SITES[screen.country].domain, screen };
+}
+
+type OfConditions = Partial<Record<(typeof OF_CONDITIONS)[number], unknown>>;
+
+/** A screen runs when a week is imported, and its filters are its conditions. */
+function requireNoTimes(sent: OfConditions, allowed: OfConditions): void {
+  const name = OF_CONDITIONS.find((one) => sent[one] !== undefined && sent[one] !== allowed[one]);
+  if (name)
+    throw fault(
+      name,
+      'must not be sent with a screen, which runs when a week is imported, and has no conditions',
+    );
 }
 
 function requireFitting(conditions: readonly Condition[], { kind }: TrackedSite): void {

@@ -64,6 +64,9 @@ export function readingOf(
       return below(rankOf(data), bound);
     case 'keyword_rank_above':
       return above(rankOf(data));
+    case 'screen_entered':
+    case 'screen_left':
+      return null;
   }
 }
 

@@ -6,6 +6,7 @@ import { queuedOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
+import type { SecretBox } from '../../platform/secret-box.ts';
 import { checkedWebhook, countSchedules, limitsFor, requireScheduleRoom } from '../limits.ts';
 import { deleteContents, deleteContentsOfOtherItems } from '../results.ts';
 import {
@@ -24,13 +25,15 @@ import {
   updateSchedule,
   versionOf,
 } from '../schedules/schedule.ts';
+import { sealedChat } from './chat.ts';
 import { deleteStatesOfOtherItems } from './check.ts';
-import { isAboutKeywords } from './condition.ts';
 import { inputsOf, itemName, itemsAgain, itemsOf, type TrackedItems } from './items.ts';
 import { readTracker, readTrackerChange, type TrackedSite } from './read-tracker.ts';
+import { forgetScreen } from './screen-runs.ts';
 import {
   findTracker,
   insertTracker,
+  kindOf,
   lockTrackerForChange,
   looksPerDay,
   type Tracker,
@@ -39,19 +42,25 @@ import {
   updateTracker,
 } from './tracker.ts';
 
+export interface SaveTrackerDeps extends SaveDeps {
+  /** Seals the addresses of chats. */
+  secretBox: SecretBox;
+}
+
 /** Creates a tracker. @throws SoukError. */
 export async function createTracker(
-  deps: SaveDeps,
+  deps: SaveTrackerDeps,
   { accountId, keyId, body, dryRun }: SaveRequest,
 ): Promise<TrackerView> {
   const now = deps.clock.now();
   const { settings, subjects } = await readTracker(body);
   const items = await itemsOf(reportsFor(accountId, deps.reports), subjects, settings.conditions);
   await requireKeyFor(deps.database, keyId, items.operation, now);
+  const trackerId = uuid();
   const wanted: Tracker = {
     ...settings,
     ...(await quoteItems(items)),
-    scheduleId: uuid(),
+    scheduleId: trackerId,
     accountId,
     keyId,
     domain: subjects.domain,
@@ -59,6 +68,10 @@ export async function createTracker(
     webhook: null,
     onlyChanges: true,
     alertWebhook: await checkedWebhook(deps, accountId, settings.webhook, 'webhook'),
+    chat: sealedChat(settings.chat, { trackerId, secretBox: deps.secretBox, ...deps.webhooks }),
+    lastChat: null,
+    screen: subjects.kind === 'screen' ? subjects.screen : null,
+    lastScreen: null,
     looksPerDay: 0,
     lastRun: null,
     createdAt: now,
@@ -83,7 +96,7 @@ const MOST_ATTEMPTS = 5;
 
 /** Changes the given fields of a tracker. @throws SoukError. */
 export async function changeTracker(
-  deps: SaveDeps,
+  deps: SaveTrackerDeps,
   trackerId: string,
   request: SaveRequest,
 ): Promise<TrackerView> {
@@ -99,7 +112,7 @@ export async function changeTracker(
 
 /** @returns null if the tracker has been changed since it was read. */
 async function tryChange(
-  deps: SaveDeps,
+  deps: SaveTrackerDeps,
   trackerId: string,
   { accountId, keyId, body, dryRun }: SaveRequest,
 ): Promise<TrackerView | null> {
@@ -107,7 +120,9 @@ async function tryChange(
   const found = await findTracker(deps.database, accountId, trackerId);
   if (!found) throw new SoukError('TRACKER_NOT_FOUND');
   const { settings, subjects } = await readTrackerChange(body, siteOf(found));
-  const { webhook, ...others } = settings;
+  const { webhook, chat, ...others } = settings;
+  const sealing = { trackerId, secretBox: deps.secretBox, ...deps.webhooks };
+  const sealed = chat === undefined ? undefined : sealedChat(chat, sealing);
   const alertWebhook =
     webhook === undefined ? undefined : await checkedWebhook(deps, accountId, webhook, 'webhook');
   await requireKeyFor(deps.database, keyId, queuedOperation(found.operation), deps.clock.now());
@@ -130,6 +145,8 @@ async function tryChange(
       ...others,
       ...quoted,
       ...(subjects && { domain: subjects.domain }),
+      ...(subjects?.kind === 'screen' && { screen: subjects.screen, lastScreen: null }),
+      ...(sealed !== undefined && { chat: sealed }),
       ...(alertWebhook !== undefined && { alertWebhook }),
       keyId,
       updatedAt: now,
@@ -155,9 +172,12 @@ async function store(
   await updateSchedule(client, tracker, items?.raws ?? null);
   await updateTracker(client, tracker);
   if (!items) return;
+  // A changed screen begins again with the newest week.
+  if (tracker.screen) await forgetScreen(client, trackerId);
   if (items.kept) await deleteContentsOfOtherItems(client, trackerId, items.kept);
   else await deleteContents(client, trackerId);
-  const kept = tracker.domain === before.domain ? items.raws.map(itemName) : [];
+  const isSame = tracker.domain === before.domain && !tracker.screen;
+  const kept = isSame ? items.raws.map(itemName) : [];
   await deleteStatesOfOtherItems(client, trackerId, kept);
 }
 
@@ -179,6 +199,6 @@ function retimed(tracker: Tracker, now: number): Tracker {
   return { ...tracker, nextDueAt: firstDueAt(tracker, now), looksPerDay: looksPerDay(tracker, now) };
 }
 
-function siteOf({ domain, conditions }: Tracker): TrackedSite {
-  return { kind: conditions.some(isAboutKeywords) ? 'keywords' : 'products', domain };
+function siteOf(tracker: Tracker): TrackedSite {
+  return { kind: kindOf(tracker), domain: tracker.domain };
 }

@@ -136,7 +136,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     where: `tracker_id in (${OF_SCHEDULES})`,
   },
   trackers: {
-    exported: { section: 'trackers' },
+    exported: { section: 'trackers', omit: ['chat'] },
     erasure: 'deleted',
     key: UUID,
     where: `id in (${OF_SCHEDULES})`,

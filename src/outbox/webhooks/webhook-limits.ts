@@ -63,7 +63,7 @@ async function reachedLimit(
   const { rows } = await database.query<{ count: number; hosts: number; isKnownHost: boolean | null }>({
     name: 'count-webhooks',
     text: `select count(*), count(distinct host) as hosts, bool_or(host = $3) as "isKnownHost" from (
-        (select host from outbox where account_id = $1 and channel = 'webhook' and state = 'pending' limit $2)
+        (select host from outbox where account_id = $1 and channel in ('webhook', 'chat') and state = 'pending' limit $2)
         union all
         (select host from call_webhooks where account_id = $1 limit $2)) as w`,
     values: [accountId, pendingPerAccount, new URL(url).host],

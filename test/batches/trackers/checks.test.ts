@@ -95,6 +95,7 @@ test('makes an alert when a price falls below the bound, and sends it signed to 
       before: 2500,
       after: 1500,
       threshold: 2000,
+      reasons: [],
       createdAt: expect.any(String),
     },
   ]);

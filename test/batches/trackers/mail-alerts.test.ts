@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { insertAlerts, queueAlertMails } from '../../../src/batches/trackers/alert.ts';
+import { insertAlerts, queueAlertMessages } from '../../../src/batches/trackers/alert.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
+import { WEBHOOK_LIMITS } from '../../../src/outbox/webhooks/webhook-limits.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { MINUTE_MS } from '../../../src/platform/durations.ts';
 import { newAsin } from '../../support/answers.ts';
@@ -34,7 +35,7 @@ interface Facts {
 }
 
 async function mailsOf({ database, clock }: Souk, accountId: number): Promise<Facts[]> {
-  await queueAlertMails(database, clock.now());
+  await queueAlertMessages(database, WEBHOOK_LIMITS, clock.now());
   // A tracker that the worker of the service reads at this moment is skipped; its mail is there when the worker lets go of it.
   await database.query('select id from trackers for share');
   const { rows } = await database.query<{ facts: string }>(

@@ -90,7 +90,7 @@ test('shows a tracker in its form, changes it, and looks now', async ({ souk, up
     name: 'Renamed',
     domain: '3',
     items: '',
-    cron: tracker.cron,
+    cron: tracker.cron ?? '',
     timezone: 'UTC',
     maxUnits: '',
     type1: 'price_below',

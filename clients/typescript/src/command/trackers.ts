@@ -98,7 +98,10 @@ async function create(souk: Souk, flags: TrackerFlags, signal: AbortSignal) {
   return [trackerRow(tracker)];
 }
 
-function conditionsOf({ price, ...flags }: TrackerFlags): Schemas['TrackersCreateParams']['conditions'] {
+function conditionsOf({
+  price,
+  ...flags
+}: TrackerFlags): NonNullable<Schemas['TrackersCreateParams']['conditions']> {
   return [
     ...(flags.priceBelow === undefined
       ? []

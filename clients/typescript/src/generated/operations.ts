@@ -222,7 +222,7 @@ export interface Methods {
     run: OfId<Schemas['StartedRun']>;
   };
   trackers: {
-    /** Creates a tracker: it checks products or keywords at regular times, and makes an alert when a condition becomes true. */
+    /** Creates a tracker: it checks products or keywords at regular times, or a screen with each imported week, and makes alerts. */
     create: Free<Schemas['TrackersCreateParams'], Schemas['Tracker']>;
     /** Lists trackers, newest first. */
     list: List<[], Schemas['TrackersListParams'], Schemas['TrackersPage'], Schemas['TrackersPage']['trackers'][number]>;
@@ -236,7 +236,7 @@ export interface Methods {
     delete: OfId<Schemas['DeletedTracker']>;
     /** Lists a tracker's alerts of the last 90 days, newest first. */
     alerts: List<[id: string], Schemas['TrackersAlertsParams'], Schemas['TrackerAlertsPage'], Schemas['TrackerAlertsPage']['alerts'][number]>;
-    /** Checks the products or keywords of a tracker now. */
+    /** Checks the products, keywords or screen of a tracker now. */
     run: OfId<Schemas['StartedRun']>;
   };
   webhooks: {
