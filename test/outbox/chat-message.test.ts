@@ -36,7 +36,7 @@ test('a message to Slack has a text for notifications, and blocks without markup
   ]);
 });
 
-test('a message to Discord is a content that calls nobody', () => {
+test('a message to Discord is a content without mentions', () => {
   expect(chatBody(DISCORD, message)).toEqual({
     content: [
       '**2 alerts: Lamps**',
