@@ -2032,31 +2032,31 @@ class Trackers(Group):
         self,
         *,
         name: str,
-        cron: str,
-        conditions: Sequence[Mapping[str, Any]],
+        cron: Optional[str] = None,
         timezone: Optional[str] = None,
         paused: Optional[bool] = None,
         window: Optional[Literal["any", "off_peak"]] = None,
         runHours: Optional[int] = None,
+        conditions: Optional[Sequence[Mapping[str, Any]]] = None,
         alertAtStart: Optional[bool] = None,
         hysteresisPercent: Optional[int] = None,
         quietHours: Optional[int] = None,
-        notify: Optional[Sequence[Literal["webhook", "email"]]] = None,
+        notify: Optional[Sequence[Literal["webhook", "email", "chat"]]] = None,
         webhook: Union[Optional[str], NotGiven] = NOT_GIVEN,
+        chat: Union[Optional[str], NotGiven] = NOT_GIVEN,
         maxUnits: Union[Optional[int], NotGiven] = NOT_GIVEN,
         domain: Optional[Literal[1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]] = None,
         asins: Optional[Sequence[str]] = None,
         country: Optional[Literal["us", "uk", "de", "fr", "it", "jp", "ca", "es", "mx"]] = None,
         keywords: Optional[Sequence[str]] = None,
+        screen: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.Tracker]:
-        """Creates a tracker: it checks products or keywords at regular times, and makes an alert when a condition becomes true.
+        """Creates a tracker: it checks products or keywords at regular times, or a screen with each imported week, and makes alerts.
 
         name: Name of the tracker, visible to its account only
 
-        cron: Times of the checks: minute, hour, day of the month, month, day of the week
-
-        conditions: Statements about each product or keyword; an alert is made when one becomes true
+        cron: Times of the checks: minute, hour, day of the month, month, day of the week; not with screen, which runs when a week is imported
 
         timezone: IANA time zone of cron
 
@@ -2066,15 +2066,19 @@ class Trackers(Group):
 
         runHours: Hours that each check may take; items that take longer keep their state
 
+        conditions: Statements about each product or keyword; an alert is made when one becomes true; not with screen
+
         alertAtStart: Also alert if a condition is true at the first check
 
         hysteresisPercent: After an alert, the value must be on the other side of the bound by this percentage before it can cross the bound again
 
         quietHours: Hours after an alert in which the same condition of the same product or keyword makes no other
 
-        notify: How alerts are sent: webhook (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none
+        notify: How alerts are sent: webhook and chat (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none
 
         webhook: Address that receives the alerts
+
+        chat: Address of an incoming webhook of Slack, Discord or Teams, which gets at most one message a minute
 
         maxUnits: Refuse the tracker if a check can cost more than this
 
@@ -2085,11 +2089,13 @@ class Trackers(Group):
         country: Site code of keywords
 
         keywords: Search terms of the brand-analytics reports, instead of asins; with country
+
+        screen: Parameters of /api/research/screen as JSON, without week and cursor, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms
         """
         return self._calls.answer(
             ("POST", "/api/trackers", 90, "never", "params", "", "trackers.create"),
-            {"name": name, "cron": cron, "conditions": conditions, "timezone": timezone, "paused": paused, "window": window, "runHours": runHours, "alertAtStart": alertAtStart, "hysteresisPercent": hysteresisPercent, "quietHours": quietHours, "notify": notify, "domain": domain, "asins": asins, "country": country, "keywords": keywords},
-            nullable={"webhook": webhook, "maxUnits": maxUnits}, timeout=timeout,
+            {"name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "runHours": runHours, "conditions": conditions, "alertAtStart": alertAtStart, "hysteresisPercent": hysteresisPercent, "quietHours": quietHours, "notify": notify, "domain": domain, "asins": asins, "country": country, "keywords": keywords, "screen": screen},
+            nullable={"webhook": webhook, "chat": chat, "maxUnits": maxUnits}, timeout=timeout,
         )
 
     def list(
@@ -2115,31 +2121,31 @@ class Trackers(Group):
         self,
         *,
         name: str,
-        cron: str,
-        conditions: Sequence[Mapping[str, Any]],
+        cron: Optional[str] = None,
         timezone: Optional[str] = None,
         paused: Optional[bool] = None,
         window: Optional[Literal["any", "off_peak"]] = None,
         runHours: Optional[int] = None,
+        conditions: Optional[Sequence[Mapping[str, Any]]] = None,
         alertAtStart: Optional[bool] = None,
         hysteresisPercent: Optional[int] = None,
         quietHours: Optional[int] = None,
-        notify: Optional[Sequence[Literal["webhook", "email"]]] = None,
+        notify: Optional[Sequence[Literal["webhook", "email", "chat"]]] = None,
         webhook: Union[Optional[str], NotGiven] = NOT_GIVEN,
+        chat: Union[Optional[str], NotGiven] = NOT_GIVEN,
         maxUnits: Union[Optional[int], NotGiven] = NOT_GIVEN,
         domain: Optional[Literal[1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]] = None,
         asins: Optional[Sequence[str]] = None,
         country: Optional[Literal["us", "uk", "de", "fr", "it", "jp", "ca", "es", "mx"]] = None,
         keywords: Optional[Sequence[str]] = None,
+        screen: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.TrackerPreview]:
         """Validates a tracker and returns it with the price of a check and of a day, without creating it.
 
         name: Name of the tracker, visible to its account only
 
-        cron: Times of the checks: minute, hour, day of the month, month, day of the week
-
-        conditions: Statements about each product or keyword; an alert is made when one becomes true
+        cron: Times of the checks: minute, hour, day of the month, month, day of the week; not with screen, which runs when a week is imported
 
         timezone: IANA time zone of cron
 
@@ -2149,15 +2155,19 @@ class Trackers(Group):
 
         runHours: Hours that each check may take; items that take longer keep their state
 
+        conditions: Statements about each product or keyword; an alert is made when one becomes true; not with screen
+
         alertAtStart: Also alert if a condition is true at the first check
 
         hysteresisPercent: After an alert, the value must be on the other side of the bound by this percentage before it can cross the bound again
 
         quietHours: Hours after an alert in which the same condition of the same product or keyword makes no other
 
-        notify: How alerts are sent: webhook (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none
+        notify: How alerts are sent: webhook and chat (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none
 
         webhook: Address that receives the alerts
+
+        chat: Address of an incoming webhook of Slack, Discord or Teams, which gets at most one message a minute
 
         maxUnits: Refuse the tracker if a check can cost more than this
 
@@ -2168,11 +2178,13 @@ class Trackers(Group):
         country: Site code of keywords
 
         keywords: Search terms of the brand-analytics reports, instead of asins; with country
+
+        screen: Parameters of /api/research/screen as JSON, without week and cursor, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms
         """
         return self._calls.answer(
             ("POST", "/api/trackers/quote", 90, "always", "params", "", "trackers.quote"),
-            {"name": name, "cron": cron, "conditions": conditions, "timezone": timezone, "paused": paused, "window": window, "runHours": runHours, "alertAtStart": alertAtStart, "hysteresisPercent": hysteresisPercent, "quietHours": quietHours, "notify": notify, "domain": domain, "asins": asins, "country": country, "keywords": keywords},
-            nullable={"webhook": webhook, "maxUnits": maxUnits}, timeout=timeout,
+            {"name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "runHours": runHours, "conditions": conditions, "alertAtStart": alertAtStart, "hysteresisPercent": hysteresisPercent, "quietHours": quietHours, "notify": notify, "domain": domain, "asins": asins, "country": country, "keywords": keywords, "screen": screen},
+            nullable={"webhook": webhook, "chat": chat, "maxUnits": maxUnits}, timeout=timeout,
         )
 
     def get(
@@ -2203,20 +2215,22 @@ class Trackers(Group):
         alertAtStart: Optional[bool] = None,
         hysteresisPercent: Optional[int] = None,
         quietHours: Optional[int] = None,
-        notify: Optional[Sequence[Literal["webhook", "email"]]] = None,
+        notify: Optional[Sequence[Literal["webhook", "email", "chat"]]] = None,
         webhook: Union[Optional[str], NotGiven] = NOT_GIVEN,
+        chat: Union[Optional[str], NotGiven] = NOT_GIVEN,
         maxUnits: Union[Optional[int], NotGiven] = NOT_GIVEN,
         domain: Optional[Literal[1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]] = None,
         asins: Optional[Sequence[str]] = None,
         country: Optional[Literal["us", "uk", "de", "fr", "it", "jp", "ca", "es", "mx"]] = None,
         keywords: Optional[Sequence[str]] = None,
+        screen: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.Tracker]:
         """Updates the given fields of a tracker. A new condition only records its state at the next check.
 
         name: Name of the tracker, visible to its account only
 
-        cron: Times of the checks: minute, hour, day of the month, month, day of the week
+        cron: Times of the checks: minute, hour, day of the month, month, day of the week; not with screen, which runs when a week is imported
 
         timezone: IANA time zone of cron
 
@@ -2226,7 +2240,7 @@ class Trackers(Group):
 
         runHours: Hours that each check may take; items that take longer keep their state
 
-        conditions: Statements about each product or keyword; an alert is made when one becomes true
+        conditions: Statements about each product or keyword; an alert is made when one becomes true; not with screen
 
         alertAtStart: Also alert if a condition is true at the first check
 
@@ -2234,9 +2248,11 @@ class Trackers(Group):
 
         quietHours: Hours after an alert in which the same condition of the same product or keyword makes no other
 
-        notify: How alerts are sent: webhook (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none
+        notify: How alerts are sent: webhook and chat (if there is one), email to the owners, admins and developers of the account (at most one an hour); an empty list sends none
 
         webhook: Address that receives the alerts
+
+        chat: Address of an incoming webhook of Slack, Discord or Teams, which gets at most one message a minute
 
         maxUnits: Refuse the tracker if a check can cost more than this
 
@@ -2247,11 +2263,13 @@ class Trackers(Group):
         country: Site code of keywords
 
         keywords: Search terms of the brand-analytics reports, instead of asins; with country
+
+        screen: Parameters of /api/research/screen as JSON, without week and cursor, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms
         """
         return self._calls.answer(
             ("PATCH", "/api/trackers/{id}", 90, "always", "params", "", "trackers.update"),
-            {"id": id, "name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "runHours": runHours, "conditions": conditions, "alertAtStart": alertAtStart, "hysteresisPercent": hysteresisPercent, "quietHours": quietHours, "notify": notify, "domain": domain, "asins": asins, "country": country, "keywords": keywords},
-            nullable={"webhook": webhook, "maxUnits": maxUnits}, timeout=timeout,
+            {"id": id, "name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "runHours": runHours, "conditions": conditions, "alertAtStart": alertAtStart, "hysteresisPercent": hysteresisPercent, "quietHours": quietHours, "notify": notify, "domain": domain, "asins": asins, "country": country, "keywords": keywords, "screen": screen},
+            nullable={"webhook": webhook, "chat": chat, "maxUnits": maxUnits}, timeout=timeout,
         )
 
     def delete(
@@ -2294,7 +2312,7 @@ class Trackers(Group):
         *,
         timeout: Optional[float] = None,
     ) -> Answer[types.StartedRun]:
-        """Checks the products or keywords of a tracker now.
+        """Checks the products, keywords or screen of a tracker now.
         """
         return self._calls.answer(
             ("POST", "/api/trackers/{id}/run", 30, "never", "nothing", "", "trackers.run"),

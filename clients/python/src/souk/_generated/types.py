@@ -1631,6 +1631,32 @@ class SchedulesPage(TypedDict):
     nextCursor: Optional[str]
 
 
+class ScreenReason(TypedDict):
+    # The filter that the term crossed; report: the term is in one of the two weeks only; limit: it matches in both, and is among the first limit terms in one of them only
+    filter: Literal["rank", "change4", "change12", "clickShare", "conversionShare", "newSince", "brand", "report", "limit"]
+    # Value in the week of the run before; null: unknown, or not in that week
+    before: Optional[Union[float, str]]
+    # Value in the week of this run; null: unknown, or not in this week
+    after: Optional[Union[float, str]]
+    # The end of the filter that was crossed
+    bound: Optional[Union[float, str]]
+
+
+class ScreenResult(TypedDict):
+    # Week of the last run
+    week: str
+    # Terms of the week that match
+    total: int
+    # Terms that the tracker compares: the first limit ones in the order of sort
+    terms: int
+    # Week of the run before; null for the first run
+    comparedWith: Optional[str]
+    # Terms that entered since the run before
+    entered: int
+    # Terms that left since the run before
+    left: int
+
+
 class ScreenedProduct(TypedDict):
     asin: str
     # null unless the product was looked up in this service
@@ -1705,6 +1731,12 @@ class SubscriptionQuota(_SubscriptionQuota, total=False):
     window: OffPeakWindow
 
 
+class TrackerLastChat(TypedDict):
+    state: Literal["pending", "delivered", "failed"]
+    error: Optional[str]
+    at: str
+
+
 class TrackerLinks(TypedDict):
     self: str
     alerts: str
@@ -1714,13 +1746,18 @@ class TrackerLinks(TypedDict):
 class Tracker(TypedDict):
     trackerId: str
     name: str
-    subject: Literal["products", "keywords"]
+    subject: Literal["products", "keywords", "screen"]
     # Site
     domain: int
-    # Number of products or keywords
+    # Number of products or keywords; 1 for a screen
     items: int
+    # Empty for a screen
     conditions: List[TrackerCondition]
-    cron: str
+    # Parameters of /api/research/screen; null unless the tracker holds a screen
+    screen: Optional[Dict[str, Any]]
+    lastScreen: Optional[ScreenResult]
+    # null for a screen, which runs when a week is imported
+    cron: Optional[str]
     timezone: str
     paused: bool
     # Times of the next checks; empty while the tracker is paused
@@ -1731,8 +1768,12 @@ class Tracker(TypedDict):
     hysteresisPercent: int
     quietHours: int
     # How alerts are sent
-    notify: List[Literal["webhook", "email"]]
+    notify: List[Literal["webhook", "email", "chat"]]
     webhook: Optional[str]
+    # Host of the incoming webhook of a chat; its address is a secret
+    chat: Optional[str]
+    # The last message to the chat; null if there was none
+    lastChat: Optional[TrackerLastChat]
     maxUnits: Optional[int]
     # Operation of the calls of a check
     operation: str
@@ -1765,6 +1806,8 @@ class TrackerAlert(TypedDict):
     after: Optional[Union[float, str]]
     # The bound that was crossed, if the condition has one
     threshold: Optional[float]
+    # Why a term entered or left a screen; before, after and threshold are those of the first one
+    reasons: List[ScreenReason]
     createdAt: str
 
 
@@ -1775,13 +1818,19 @@ class TrackerAlertsPage(TypedDict):
 
 
 class _TrackerCondition(TypedDict):
-    type: Literal["price_below", "price_drop", "sales_rank_below", "sales_rank_above", "rating_below", "buy_box_owner", "back_in_stock", "keyword_rank_below", "keyword_rank_above"]
+    type: Literal["price_below", "price_drop", "sales_rank_below", "sales_rank_above", "rating_below", "buy_box_owner", "back_in_stock", "keyword_rank_below", "keyword_rank_above", "screen_entered", "screen_left"]
 
 
 class TrackerCondition(_TrackerCondition, total=False):
     price: Literal["amazon", "new", "used", "buyBox"]
     value: int
     days: Literal[30, 90]
+
+
+class TrackerPreviewLastChat(TypedDict):
+    state: Literal["pending", "delivered", "failed"]
+    error: Optional[str]
+    at: str
 
 
 class TrackerPreviewLinks(TypedDict):
@@ -1793,13 +1842,18 @@ class TrackerPreviewLinks(TypedDict):
 class TrackerPreview(TypedDict):
     trackerId: str
     name: str
-    subject: Literal["products", "keywords"]
+    subject: Literal["products", "keywords", "screen"]
     # Site
     domain: int
-    # Number of products or keywords
+    # Number of products or keywords; 1 for a screen
     items: int
+    # Empty for a screen
     conditions: List[TrackerCondition]
-    cron: str
+    # Parameters of /api/research/screen; null unless the tracker holds a screen
+    screen: Optional[Dict[str, Any]]
+    lastScreen: Optional[ScreenResult]
+    # null for a screen, which runs when a week is imported
+    cron: Optional[str]
     timezone: str
     paused: bool
     # Times of the next checks; empty while the tracker is paused
@@ -1810,8 +1864,12 @@ class TrackerPreview(TypedDict):
     hysteresisPercent: int
     quietHours: int
     # How alerts are sent
-    notify: List[Literal["webhook", "email"]]
+    notify: List[Literal["webhook", "email", "chat"]]
     webhook: Optional[str]
+    # Host of the incoming webhook of a chat; its address is a secret
+    chat: Optional[str]
+    # The last message to the chat; null if there was none
+    lastChat: Optional[TrackerPreviewLastChat]
     maxUnits: Optional[int]
     # Operation of the calls of a check
     operation: str
