@@ -90,7 +90,7 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   toolHint: 'Filters are in cents and stars x 10.',
   tool: 'market_find_deals',
   toolset: 'deals',
-  routes: selectionRoutes('/api/market/deal', '/api/market/deals'),
+  routes: selectionRoutes(['/api/market/deal', '/api/market/deals']),
   params,
   price: { text: '5', quote: () => 5 },
   pools: ['market'],

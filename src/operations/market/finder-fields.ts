@@ -25,6 +25,22 @@ function kindOf(name: string): Kind | undefined {
   return TEXT_LISTS.has(name) ? 'texts' : undefined;
 }
 
+/** Whether a field is on or off. */
+export function isFlag(name: string): boolean {
+  return kindOf(name) === 'switch';
+}
+
+/** Whether a field takes a list of texts, each of which may be excluded. */
+export function isTextList(name: string): boolean {
+  return kindOf(name) === 'texts';
+}
+
+/** Returns the field of a metric of a type of price or count, such as `current_NEW`; null if there is none. */
+export function metricField(metric: string, type: string): string | null {
+  const name = `${metric}_${type}`;
+  return RANGE_METRIC.test(name) || SWITCH_METRIC.test(name) ? name : null;
+}
+
 function isRange(name: string): boolean {
   return RANGES.has(name) || RANGE_METRIC.test(name) || MONTHLY_RANK.test(name);
 }
@@ -338,12 +354,24 @@ const USUAL: Record<string, string> = {
   title: 'Words in the title',
 };
 
+/** A body has at most 64 KiB. */
+const LONGEST_PASTED = 65_536;
+
 /** Schema of a selection's filters. */
 const FILTERS_SCHEMA: JsonSchema = {
   type: 'object',
-  properties: Object.fromEntries(
-    Object.entries(USUAL).map(([name, description]) => [name, { ...schemaOf(name), description }]),
-  ),
+  properties: {
+    ...Object.fromEntries(
+      Object.entries(USUAL).map(([name, description]) => [name, { ...schemaOf(name), description }]),
+    ),
+    selection: {
+      type: 'string',
+      minLength: 1,
+      maxLength: LONGEST_PASTED,
+      pattern: VISIBLE,
+      description: "A pasted query of the provider's finder: JSON or address",
+    },
+  },
   patternProperties: Object.fromEntries(
     Object.entries(PATTERNS).map(([kind, pattern]) => [`^${pattern}$`, SCHEMAS[kind as Kind]]),
   ),

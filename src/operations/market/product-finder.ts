@@ -7,6 +7,7 @@ import { isRecord, request, selectionRoutes } from '../params/request.ts';
 import { integer, oneOfNumbers } from '../params/scalars.ts';
 import { readableAverages } from '../products/decode-product.ts';
 import { filters, sortOrder } from './finder-fields.ts';
+import { pastedSelection } from './pasted-selection.ts';
 
 const LARGEST_RESULT = 10_000;
 const FEWEST_PER_PAGE = 50;
@@ -56,7 +57,7 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   toolHint: 'Filters are in cents and stars x 10; other filters of the provider are accepted.',
   tool: 'market_find_products',
   toolset: 'products',
-  routes: selectionRoutes('/api/market/productfinder', '/api/market/query'),
+  routes: selectionRoutes(['/api/market/productfinder', '/api/market/query'], [...DOMAIN_NAMES, 'stats']),
   params,
   invalidKind: 'SELECTION_INVALID',
   price: { text: '1, or 31 with stats', quote: ({ stats }) => (stats === 1 ? 31 : 1) },
@@ -99,14 +100,23 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   },
 });
 
-/** Canonical input already has its filters collected, so parsing it again returns the same. */
-function gatherFilters(raw: unknown): unknown {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
-  const entries = Object.entries(raw);
-  const named = entries.filter(([name]) => NAMED.has(name));
-  const gathered = entries.flatMap(([name, value]): [string, unknown][] => {
-    if (NAMED.has(name)) return [];
-    return name === 'selection' && typeof value === 'object' ? Object.entries(value ?? {}) : [[name, value]];
-  });
-  return { ...Object.fromEntries(named), selection: Object.fromEntries(gathered) };
+/**
+ * Collects the filters, which stand alongside the other parameters, in `selection`, or in a pasted query there. Parameters alongside
+ * win. Canonical input already has its filters collected, so parsing it again returns the same.
+ */
+function gatherFilters(raw: unknown, context: z.core.$RefinementCtx): unknown {
+  if (!isRecord(raw)) return raw;
+  const { selection, ...given } = raw;
+  const inside = typeof selection === 'string' ? pastedSelection(selection, given) : { selection };
+  if ('problem' in inside) {
+    const path = inside.field === null ? ['selection'] : ['selection', inside.field];
+    context.issues.push({ code: 'custom', message: inside.problem, input: selection, path });
+    return z.NEVER;
+  }
+  const all = { ...(isRecord(inside.selection) ? inside.selection : raw), ...given };
+  const entries = Object.entries(all);
+  return {
+    ...Object.fromEntries(entries.filter(([name]) => NAMED.has(name))),
+    selection: Object.fromEntries(entries.filter(([name]) => !NAMED.has(name))),
+  };
 }

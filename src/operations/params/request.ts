@@ -31,23 +31,36 @@ export const PARAMETER_PARTS = new WeakMap<z.ZodType, readonly [z.ZodType, ...z.
 /** The groups of each object that `request` created. */
 export const REQUEST_GROUPS = z.registry<Record<string, readonly string[]>>();
 
-/** The routes of an operation that takes a selection: as the body of a POST, or as JSON in a GET's `selection`. */
-export function selectionRoutes(...paths: readonly [string, ...string[]]): readonly [Route, ...Route[]] {
+/**
+ * The routes of an operation that takes a selection: as the body of a POST, or in a GET's `selection`, as JSON.
+ * @param alongside parameters of a GET that may stand alongside the selection, if it may be pasted too, as text that is not the JSON
+ * of a selection.
+ */
+export function selectionRoutes(
+  paths: readonly [string, ...string[]],
+  alongside: readonly string[] | null = null,
+): readonly [Route, ...Route[]] {
+  const decode = (request: RawRequest) => selectionOf(request, alongside);
   const routes = paths.flatMap((path): Route[] => [
     { method: 'POST', path, invalidJsonKind: 'SELECTION_INVALID' },
-    { method: 'GET', path, decode: selectionOf, jsonParameter: 'selection' },
+    { method: 'GET', path, decode, jsonParameter: 'selection' },
   ]);
   return routes as [Route, ...Route[]];
 }
 
-function selectionOf({ query: { selection } }: RawRequest): unknown {
+function selectionOf({ query }: RawRequest, alongside: readonly string[] | null): unknown {
+  const { selection } = query;
   if (selection === undefined || selection === '')
     throw fault('is required: it must be a JSON object, URL-encoded, with all fields, also the site');
   if (typeof selection !== 'string') throw fault('was given more than once');
+  const others = (alongside ?? []).filter((name) => query[name] !== undefined);
+  const given = Object.fromEntries(others.map((name) => [name, query[name]]));
+  if (alongside && !selection.trimStart().startsWith('{')) return { ...given, selection };
   const tooLarge = callerJsonFault(selection);
   if (tooLarge !== null) throw fault(tooLarge.problem);
   try {
-    return parseJson(selection);
+    const parsed = parseJson(selection);
+    return isRecord(parsed) ? { ...given, ...parsed } : parsed;
   } catch {
     throw fault('is not valid JSON');
   }

@@ -200,6 +200,7 @@ describe('with an upstream that knows every product', () => {
     for (const args of [
       { domain: 1, title: 'flat', isHighest_NEW: true },
       { domain: 1, selection: { title: 'nested', isHighest_NEW: true } },
+      { domain: 1, selection: '{"title": "pasted", "isHighest_NEW": true}' },
     ]) {
       const { isError, data } = await agent.call('market_find_products', args);
       expect([isError, data.asinList]).toEqual([false, ['B0FLATARG1']]);
@@ -207,6 +208,7 @@ describe('with an upstream that knows every product', () => {
     expect(souk.upstream.callsTo('query').map(({ body }) => JSON.parse(body))).toMatchObject([
       { title: 'flat', isHighest_NEW: true },
       { title: 'nested', isHighest_NEW: true },
+      { title: 'pasted', isHighest_NEW: true },
     ]);
   });
 

@@ -35,6 +35,13 @@ function ofFields(): Record<string, fc.Arbitrary<unknown>> {
   return Object.fromEntries(named);
 }
 
+/** Filters without a pasted query, whose text is that of another program. */
+function filterValues(): fc.Arbitrary<unknown> {
+  const schema = parametersOf(productFinder.params).find(({ name }) => name === 'selection')?.schema ?? {};
+  const { selection: _, ...properties } = schema.properties ?? {};
+  return valuesOf({ ...schema, properties });
+}
+
 /** Good values of parameters whose rules no JSON Schema can express, by operation and name. */
 const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   // The earlier time comes first.
@@ -52,6 +59,7 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
     ['4006381333931', '036000291452', '73513537', '0-306-40615-2', '080442957X'],
     { minLength: 1 },
   ),
+  'market.productfinder selection': filterValues(),
   ...ofFields(),
   ...ofTrends('interest-over-time'),
   ...ofTrends('interest-by-region'),

@@ -243,3 +243,34 @@ describe('decode=1', () => {
     ]);
   });
 });
+
+test('a pasted query is one call, in a body, in the query, or as the address of the provider', async ({
+  souk,
+  client,
+}) => {
+  souk.upstream.on('query', () => ({ json: { asinList: ['B0PASTED01'], totalResults: 1 } }));
+  const selection = { current_SALES_lte: 4321, sort: [['current_SALES', 'asc']] };
+  const text = JSON.stringify(selection);
+  const encoded = encodeURIComponent(text);
+  const shown = `https://api.keepa.com/query?domain=1&key=PROVIDER&selection=${encoded}`;
+  const path = '/api/market/query';
+  const replies = [
+    await client.post('/api/market/productfinder', { country: 'us', ...selection }),
+    await client.post('/api/market/productfinder', { country: 'us', selection: text }),
+    await client.post('/api/market/productfinder', { selection: shown }),
+    await client.get(`${path}?domain=1&selection=${encoded}`),
+    await client.get(`${path}?selection=${encodeURIComponent(shown)}`),
+  ];
+  expect(replies.map(({ status, headers }) => [status, headers['x-units-consumed']])).toEqual([
+    [200, '1'],
+    ...Array(4).fill([200, '0']),
+  ]);
+  expect(souk.upstream.callsTo('query').map(({ body }) => JSON.parse(body))).toEqual([
+    expect.objectContaining({ current_SALES_lte: 4321 }),
+  ]);
+  const refused = await client.get(
+    `${path}?selection=${encodeURIComponent('{"domain":1,"curent_SALES_lte":1}')}`,
+  );
+  expect([refused.status, refused.json.code]).toEqual([400, '4000']);
+  expect(refused.json.msg).toContain('did you mean current_SALES_lte?');
+});

@@ -136,3 +136,125 @@ describe('the grammar of a selection', () => {
     );
   });
 });
+
+describe('a pasted query of the provider’s finder', () => {
+  const SELECTION = {
+    current_SALES_lte: 5000,
+    rootCategory: ['172282'],
+    productType: [0],
+    sort: [['current_SALES', 'asc']],
+    perPage: 100,
+    page: 0,
+  };
+  const parsed = productFinder.params.parse({ domain: 1, ...SELECTION });
+  const shown = `https://api.keepa.com/query?domain=1&key=SECRET&selection=${encodeURIComponent(JSON.stringify(SELECTION))}`;
+
+  test.each([
+    ['its JSON', { domain: 1, selection: JSON.stringify(SELECTION, null, 2) }],
+    ['its JSON as an object', { domain: 1, selection: SELECTION }],
+    ['the address for programs, with its site and without its key', { selection: shown }],
+  ])('is accepted as %s', (_, sent) => {
+    expect(productFinder.params.parse(sent)).toEqual(parsed);
+  });
+
+  const page = (f: object, s?: object) =>
+    `https://keepa.com/#!finder/${encodeURIComponent(JSON.stringify({ f, ...(s ? { s } : {}), t: 'g' }))}`;
+  const number = (type: string, filter: number, filterTo: number | null = null) => ({
+    filterType: 'number',
+    type,
+    filter,
+    filterTo,
+  });
+  const names = (filter: string, type: string) => ({ filterType: 'autocomplete', filter, type });
+
+  test.each<[string, string, object, object]>([
+    [
+      'prices',
+      'us',
+      { BUY_BOX_SHIPPING_avg90: number('greaterThanOrEqual', 60.5) },
+      { avg90_BUY_BOX_SHIPPING_gte: 6050 },
+    ],
+    ['prices without cents', 'jp', { NEW_current: number('lessThanOrEqual', 600) }, { current_NEW_lte: 600 }],
+    [
+      'percents',
+      'us',
+      { AMAZON_deltaPercent90: number('greaterThanOrEqual', 9) },
+      { deltaPercent90_AMAZON_gte: 9 },
+    ],
+    [
+      'ranges of ranks',
+      'us',
+      { SALES_current: number('inRange', 1, 500) },
+      { current_SALES_gte: 1, current_SALES_lte: 500 },
+    ],
+    ['stars', 'us', { RATING_current: number('greaterThanOrEqual', 4.5) }, { current_RATING_gte: 45 }],
+    [
+      'counts',
+      'us',
+      { salesRankDrops30: number('equals', 10) },
+      { salesRankDrops30_gte: 10, salesRankDrops30_lte: 10 },
+    ],
+    ['names', 'us', { brand: names('lego###dyson', 'isOneOf') }, { brand: ['dyson', 'lego'] }],
+    ['excluded names', 'us', { brand: names('lego###dyson', 'isNoneOf') }, { brand: ['✜dyson', '✜lego'] }],
+    ['categories', 'us', { categories: names('5###7', 'isNoneOf') }, { categories_exclude: [5, 7] }],
+    [
+      'kinds of products',
+      'us',
+      { productType: { filterType: 'set', values: ['0', '5'] } },
+      { productType: [0, 5] },
+    ],
+    ['words', 'us', { title: { filterType: 'text', type: 'contains', filter: 'pump' } }, { title: 'pump' }],
+  ])('is accepted as the address of the page: %s', (_, country, filters, selection) => {
+    expect(productFinder.params.parse({ country, selection: page(filters) })).toMatchObject({ selection });
+  });
+
+  test('keeps the order of the page, and parameters alongside win', () => {
+    const filters = { SALES_current: number('lessThanOrEqual', 9) };
+    const text = page(filters, [{ colId: 'AMAZON_deltaPercent90', sort: 'desc' }]);
+    expect(
+      productFinder.params.parse({ domain: 1, selection: text, perPage: 200, current_SALES_lte: 7 }),
+    ).toMatchObject({
+      sort: [['deltaPercent90_AMAZON', 'desc']],
+      perPage: 200,
+      selection: { current_SALES_lte: 7 },
+    });
+  });
+
+  test.each<[string, unknown, Record<string, string>]>([
+    ['a text without a query', 'garlic press', { selection: expect.stringContaining('must be a query') }],
+    [
+      'an address without a selection',
+      'https://keepa.com/',
+      { selection: expect.stringContaining('no selection') },
+    ],
+    ['broken JSON', '{"title": ', { selection: 'is not valid JSON' }],
+    ['a broken address', 'https://keepa.com/#!finder/%E0%A4%A', { selection: 'is not a valid address' }],
+    ['a list', 'https://x.test/?selection=[1]', { selection: expect.stringContaining('must be a query') }],
+    [
+      'an unknown field, with the nearest name',
+      '{"curent_SALES_lte": 5}',
+      { 'selection.curent_SALES_lte': 'is not a field of the selection; did you mean current_SALES_lte?' },
+    ],
+    [
+      'a filter of the page whose meaning is not known',
+      page({
+        srAvgMonth: { filterType: 'text', type: 'equals', filter: '202601' },
+        title: names('x', 'isNoneOf'),
+      }),
+      { 'selection.title': expect.stringContaining('paste the query that the page shows') },
+    ],
+    [
+      'a time of the page',
+      page({ lastPriceChange: number('greaterThanOrEqual', 3) }),
+      { 'selection.lastPriceChange': expect.stringContaining('cannot be converted') },
+    ],
+    [
+      'an address for another site',
+      shown.replace('domain=1', 'domain=2'),
+      { selection: 'is a query for the site 2, but the call is for 1 (us)' },
+    ],
+    ['too deep JSON', `{"a":${'['.repeat(30)}`, { selection: expect.stringContaining('nested more than') }],
+  ])('is refused by name: %s', (_, selection, expected) => {
+    expect(problems({ selection })).toEqual(expected);
+  });
+});

@@ -65,6 +65,9 @@ interface FinderData {
 /** Reads the text of a field; a text that is not valid stays as it is, and the API refuses it with a reason. */
 type ReadFilter = (text: string, domain: number | string) => unknown;
 
+/** The field of a pasted query, and its parameter. */
+const PASTED = 'selection';
+
 /** The filters of the finder that the form has. Prices are in the smallest unit of the currency. */
 const FILTERS: readonly (readonly [field: string, parameter: string, read: ReadFilter])[] = [
   ['words', 'title', (text) => text],
@@ -74,6 +77,7 @@ const FILTERS: readonly (readonly [field: string, parameter: string, read: ReadF
   ['rankMax', 'current_SALES_lte', numberOr],
   ['ratingMin', 'current_RATING_gte', tenths],
   ['soldMin', 'monthlySold_gte', numberOr],
+  [PASTED, PASTED, (text) => text],
 ];
 
 /** The page of the finder's main filters. */
@@ -90,8 +94,19 @@ export const finderPage: ExplorePage = {
     ['rankMax', 'Rank up to', { type: 'number', min: 1 }],
     ['ratingMin', 'Stars from', { type: 'number', min: 0, max: 5, step: 0.1 }],
     ['soldMin', 'Sold in a month from', { type: 'number', min: 0 }],
+    [
+      PASTED,
+      'Pasted query',
+      {
+        maxLength: 8000,
+        placeholder: '{"current_SALES_lte": 5000}',
+        hint: "A query of the provider's finder: its JSON, or the address of its page. Filters of this form win.",
+      },
+    ],
   ],
-  fieldOf: Object.fromEntries(FILTERS.map(([field, parameter]) => [parameter, field])),
+  fieldOf: Object.fromEntries(
+    FILTERS.map(([field, parameter]) => [field === PASTED ? PASTED : `selection.${parameter}`, field]),
+  ),
   intro: 'Fill in at least one filter, such as a rank up to 1000.',
   views(values) {
     const selection = selectionOf(values);

@@ -87,6 +87,8 @@ test('the finder sends prices in cents and ratings in tenths, and text without a
     current_SALES_lte: 'x',
   });
   expect(finderPage.views({ domain: '1' })).toBeNull();
+  const [pasted] = finderPage.views({ selection: '{"title":"pump"}', soldMin: '5' }) ?? [];
+  expect(pasted?.parameters).toEqual({ domain: 1, selection: '{"title":"pump"}', monthlySold_gte: 5 });
 });
 
 test('a category id keeps all its digits, and the roots have no best sellers', () => {

@@ -190,6 +190,7 @@ class Market(Group):
         deltaPercent30_BUY_BOX_SHIPPING_lte: Optional[int] = None,
         isLowest_BUY_BOX_SHIPPING: Optional[bool] = None,
         title: Optional[str] = None,
+        selection: Optional[str] = None,
         fields: Optional[Sequence[str]] = None,
         max_units: Optional[int] = None,
         webhook: Optional[str] = None,
@@ -272,11 +273,13 @@ class Market(Group):
 
         title: Words in the title
 
+        selection: A pasted query of the provider's finder: JSON or address
+
         fields: Fields of the answer to return, as dotted names. Default: all
         """
         return self._calls.answer(
             ("POST", "/api/market/productfinder", 75, "charged", "params", "", "market.productFinder"),
-            {"country": country, "domain": domain, "page": page, "perPage": perPage, "sort": sort, "stats": stats, "current_AMAZON_gte": current_AMAZON_gte, "current_AMAZON_lte": current_AMAZON_lte, "current_BUY_BOX_SHIPPING_gte": current_BUY_BOX_SHIPPING_gte, "current_BUY_BOX_SHIPPING_lte": current_BUY_BOX_SHIPPING_lte, "current_NEW_gte": current_NEW_gte, "current_NEW_lte": current_NEW_lte, "current_USED_gte": current_USED_gte, "current_USED_lte": current_USED_lte, "current_SALES_gte": current_SALES_gte, "current_SALES_lte": current_SALES_lte, "avg30_SALES_gte": avg30_SALES_gte, "avg30_SALES_lte": avg30_SALES_lte, "monthlySold_gte": monthlySold_gte, "monthlySold_lte": monthlySold_lte, "salesRankDrops30_gte": salesRankDrops30_gte, "salesRankDrops30_lte": salesRankDrops30_lte, "categories_include": categories_include, "categories_exclude": categories_exclude, "rootCategory": rootCategory, "brand": brand, "productType": productType, "current_RATING_gte": current_RATING_gte, "current_RATING_lte": current_RATING_lte, "current_COUNT_REVIEWS_gte": current_COUNT_REVIEWS_gte, "current_COUNT_REVIEWS_lte": current_COUNT_REVIEWS_lte, "hasReviews": hasReviews, "deltaPercent30_BUY_BOX_SHIPPING_gte": deltaPercent30_BUY_BOX_SHIPPING_gte, "deltaPercent30_BUY_BOX_SHIPPING_lte": deltaPercent30_BUY_BOX_SHIPPING_lte, "isLowest_BUY_BOX_SHIPPING": isLowest_BUY_BOX_SHIPPING, "title": title, "fields": fields, **filters},
+            {"country": country, "domain": domain, "page": page, "perPage": perPage, "sort": sort, "stats": stats, "current_AMAZON_gte": current_AMAZON_gte, "current_AMAZON_lte": current_AMAZON_lte, "current_BUY_BOX_SHIPPING_gte": current_BUY_BOX_SHIPPING_gte, "current_BUY_BOX_SHIPPING_lte": current_BUY_BOX_SHIPPING_lte, "current_NEW_gte": current_NEW_gte, "current_NEW_lte": current_NEW_lte, "current_USED_gte": current_USED_gte, "current_USED_lte": current_USED_lte, "current_SALES_gte": current_SALES_gte, "current_SALES_lte": current_SALES_lte, "avg30_SALES_gte": avg30_SALES_gte, "avg30_SALES_lte": avg30_SALES_lte, "monthlySold_gte": monthlySold_gte, "monthlySold_lte": monthlySold_lte, "salesRankDrops30_gte": salesRankDrops30_gte, "salesRankDrops30_lte": salesRankDrops30_lte, "categories_include": categories_include, "categories_exclude": categories_exclude, "rootCategory": rootCategory, "brand": brand, "productType": productType, "current_RATING_gte": current_RATING_gte, "current_RATING_lte": current_RATING_lte, "current_COUNT_REVIEWS_gte": current_COUNT_REVIEWS_gte, "current_COUNT_REVIEWS_lte": current_COUNT_REVIEWS_lte, "hasReviews": hasReviews, "deltaPercent30_BUY_BOX_SHIPPING_gte": deltaPercent30_BUY_BOX_SHIPPING_gte, "deltaPercent30_BUY_BOX_SHIPPING_lte": deltaPercent30_BUY_BOX_SHIPPING_lte, "isLowest_BUY_BOX_SHIPPING": isLowest_BUY_BOX_SHIPPING, "title": title, "selection": selection, "fields": fields, **filters},
             timeout=timeout, options={"maxUnits": max_units, "webhook": webhook},
         )
 
