@@ -43,6 +43,7 @@ await runProcess('gateway', async (env) => {
       trustProxy: config.TRUST_PROXY,
       pages: {
         publicUrl: config.PUBLIC_URL,
+        offeredBy: { name: config.OPERATOR_NAME ?? null, links: config.OPERATOR_LINKS ?? [] },
         payments: readPayments(config),
         tokenPrice: config.UPSTREAM_TOKEN_PRICE,
         supportGrantUnits: config.SUPPORT_GRANT_UNITS,

@@ -44,3 +44,17 @@ function address(scheme: RegExp, example: string) {
       `must be an address such as ${example}`,
     );
 }
+
+const MOST_LINKS = 6;
+
+/** Links as `Terms https://example.com/terms, Contact mailto:help@example.com`. */
+export const operatorLinks = z
+  .string()
+  .transform((value) => value.split(',').map((link) => /^(.{1,40})\s(\S+)$/.exec(link.trim())))
+  .refine(
+    (links) =>
+      links.length <= MOST_LINKS &&
+      links.every((link) => /^(?:https?|mailto):/.test(link?.[2] ?? '') && URL.canParse(link?.[2] ?? '')),
+    `must be at most ${MOST_LINKS} names with addresses, such as Terms https://example.com/terms, Contact mailto:help@example.com`,
+  )
+  .transform((links) => links.map((link) => ({ name: (link?.[1] ?? '').trim(), address: link?.[2] ?? '' })));

@@ -7,7 +7,7 @@ import { PROVIDER_KINDS, WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
-import { postgresAddress, redisAddress, webAddress } from './addresses.ts';
+import { operatorLinks, postgresAddress, redisAddress, webAddress } from './addresses.ts';
 import { limitsSetting } from './limits.ts';
 import { MAIL } from './mail.ts';
 import { onOrOff } from './on-or-off.ts';
@@ -126,6 +126,17 @@ const settings = {
     .optional()
     .describe(
       'Public address of the service, such as `https://souk.example.com`. Programs sign in by OAuth only if it is set, or if HOST is a loopback address. Default: the host of the request',
+    ),
+  OPERATOR_NAME: z
+    .string()
+    .trim()
+    .max(100)
+    .optional()
+    .describe('Name of the company that offers the service, at the foot of all pages. Default: none'),
+  OPERATOR_LINKS: operatorLinks
+    .optional()
+    .describe(
+      'Links at the foot of all pages, separated by commas, each a name and an address, such as `Terms https://example.com/terms, Privacy https://example.com/privacy, Contact mailto:help@example.com`. Default: none',
     ),
   ...MAIL,
   ...SINGLE_SIGN_ON,

@@ -240,6 +240,7 @@ function siteDepsOf(
     providers,
     currency: payments.currency,
     publicUrl,
+    offeredBy: pages.offeredBy ?? { name: null, links: [] },
     adminToken: operator.adminToken,
     tokenPrice: pages.tokenPrice ?? null,
     supportGrantUnits: pages.supportGrantUnits ?? SUPPORT_GRANT_UNITS,

@@ -56,6 +56,7 @@ import {
 } from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { type Cache, openCache } from '../results/cache.ts';
+import type { OfferedBy } from '../site/kit/page-context.ts';
 import { appDepsOf, buildApp } from './app.ts';
 
 export interface StoreSettings {
@@ -286,6 +287,8 @@ export interface OperatorSettings {
 export interface PageSettings {
   /** The setting PUBLIC_URL. */
   publicUrl?: string | undefined;
+  /** The settings OPERATOR_NAME and OPERATOR_LINKS. */
+  offeredBy?: OfferedBy;
   payments: PaymentSettings;
   /** The setting UPSTREAM_TOKEN_PRICE. */
   tokenPrice?: number | undefined;

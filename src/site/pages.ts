@@ -25,6 +25,7 @@ import type { RedisKeys } from '../platform/redis-keys.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 import type { Cache } from '../results/cache.ts';
+import type { OfferedBy } from './kit/page-context.ts';
 
 /** The dependencies of the site. */
 export interface SiteDeps {
@@ -60,6 +61,8 @@ export interface SiteDeps {
   supportGrantUnits: number;
   /** The setting PUBLIC_URL. */
   publicUrl: string | undefined;
+  /** The settings OPERATOR_NAME and OPERATOR_LINKS. */
+  offeredBy: OfferedBy;
   /** The host of product pictures: the setting IMAGE_CDN_URL. */
   imageCdnUrl: string;
   /** Whether this installation serves the pictures of all products, which are those of the demo provider, itself. */

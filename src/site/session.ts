@@ -16,7 +16,7 @@ import {
 import { PENDING_SECONDS } from '../accounts/two-factor.ts';
 import { writeLine } from '../operator/audit.ts';
 import { SoukError } from '../platform/errors.ts';
-import { VISITOR, type Viewer } from './kit/layout.tsx';
+import { VISITOR, type Viewer } from './kit/viewer.ts';
 import { type Pages, type Staff, staffOf } from './pages.ts';
 
 declare module 'fastify' {

@@ -22,6 +22,7 @@ import { registerProfile } from './customer/profile.tsx';
 import { registerPurchasePage } from './customer/purchases.tsx';
 import { registerRenewals } from './customer/renewals.tsx';
 import { registerSchedules } from './customer/schedules.tsx';
+import { registerSearch } from './customer/search.tsx';
 import { registerAccountData, registerNotices, registerSettings } from './customer/settings.tsx';
 import { registerTeam } from './customer/team.tsx';
 import { registerTopUp } from './customer/top-up.tsx';
@@ -48,6 +49,7 @@ import {
   registerResetPassword,
   registerUnsubscribe,
 } from './visitor/mailed-links.tsx';
+import { registerPricing } from './visitor/pricing.tsx';
 import { registerSignIn, registerSignUp, singleSignOnPath } from './visitor/sign-in.tsx';
 import { registerSingleSignOn } from './visitor/single-sign-on.tsx';
 import { registerStatus } from './visitor/status.tsx';
@@ -57,6 +59,7 @@ const PERSON_PAGES = [registerProfile, registerTwoFactor, registerConsent];
 
 const PUBLIC_PAGES = [
   registerHome,
+  registerPricing,
   registerSignUp,
   registerSignIn,
   registerSingleSignOn,
@@ -71,6 +74,7 @@ export type RegisterPages = (scope: FastifyInstance, pages: Pages) => void;
 /** Pages of an account. Members read all of them; what else a page does requires the ability; null: membership. */
 const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Ability | null])[] = [
   [registerOverview, 'work'],
+  [registerSearch, null],
   [registerExplore, 'work'],
   [registerPlans, 'billing'],
   [registerCheckout, 'billing'],
@@ -112,6 +116,7 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   app.addHook('onClose', async () => {
     await Promise.all(polled.map((value) => value.stop()));
   });
+  app.decorate('offeredBy', { getter: () => pages.offeredBy });
   registerAnnouncements(app, pages);
   registerStatus(app, pages);
   registerAssets(app);

@@ -32,10 +32,34 @@ function lock(form, isLocked) {
   for (const button of form.querySelectorAll('button[type=submit]')) button.disabled = isLocked;
 }
 
-// The server writes times in UTC; the title shows the local time.
+// The keys / and Ctrl-K lead to the search box.
+document.addEventListener('keydown', (event) => {
+  const box = document.querySelector('[data-search-box]');
+  const isTyping = event.target.matches?.('input, textarea, select, [contenteditable]');
+  const isCalled = event.key === 'k' ? event.ctrlKey || event.metaKey : event.key === '/' && !isTyping;
+  if (!box || !isCalled) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
+});
+
+// The server writes times in UTC; a script writes them in the zone and form of the reader, and the title keeps UTC.
+const localTime = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
+
 function enhance(part) {
-  for (const time of part.querySelectorAll('time[datetime]'))
-    time.title = new Date(time.dateTime).toLocaleString();
+  for (const time of part.querySelectorAll('time[datetime]')) {
+    if (!time.title && time.dateTime.includes('T')) {
+      time.title = time.textContent;
+      time.textContent = localTime.format(new Date(time.dateTime));
+    }
+  }
   for (const button of part.querySelectorAll('button[data-copy]')) button.hidden = false;
 }
 

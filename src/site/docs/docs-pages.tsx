@@ -1,13 +1,16 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
 import { assetUrl } from '../kit/assets.ts';
 import { Card } from '../kit/elements.tsx';
-import { Page, VISITOR, type Viewer } from '../kit/layout.tsx';
-import { createKeptPages, setPageHeaders } from '../kit/render.tsx';
+import { readValues } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { createKeptPages, sendPage, setPageHeaders } from '../kit/render.tsx';
+import { VISITOR, type Viewer } from '../kit/viewer.ts';
 import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
-import { GUIDES, type Guide, type Heading, type Rendered, renderGuide } from './guides.ts';
+import { GUIDES, type Guide, guideText, type Heading, type Rendered, renderGuide } from './guides.ts';
+import { type Hit, LONGEST_QUERY, searchGuides } from './search.ts';
 
 const CUSTOMER: Viewer = { kind: 'returning' };
 
@@ -27,13 +30,82 @@ export function registerDocs(app: FastifyInstance, { limits }: Pick<Pages, 'limi
     setPageHeaders(scope);
     const sendKept = createKeptPages();
     refusingOtherMethods(scope, (pages) => {
+      registerTexts(pages);
+      pages.get('/docs/search', async (request, reply) => {
+        const { q = '' } = readValues(request.query);
+        return sendPage(reply, <SearchPage query={q.slice(0, LONGEST_QUERY)} />, 200, viewerFor(request));
+      });
       for (const [path, content] of PAGES)
         pages.get(path, async (request, reply) => {
-          const viewer = returningViewer(request).kind === 'visitor' ? VISITOR : CUSTOMER;
-          return sendKept(reply, { key: path, viewer, page: () => content });
+          return sendKept(reply, { key: path, viewer: viewerFor(request), page: () => content });
         });
     });
   });
+}
+
+function viewerFor(request: FastifyRequest): Viewer {
+  return returningViewer(request).kind === 'visitor' ? VISITOR : CUSTOMER;
+}
+
+const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** Registers the guides as Markdown, and their list for language models (llmstxt.org). */
+function registerTexts(scope: FastifyInstance): void {
+  for (const guide of GUIDES)
+    scope.get(`/docs/${guide.slug}.md`, async (_request, reply) =>
+      reply.type(MARKDOWN).header('cache-control', KEPT_FOR).send(guideText(guide)),
+    );
+  scope.get('/llms.txt', async (_request, reply) =>
+    reply.type('text/plain; charset=utf-8').header('cache-control', KEPT_FOR).send(LLMS_TEXT),
+  );
+}
+
+const KEPT_FOR = 'public, max-age=3600';
+
+const LLMS_TEXT = `# Souk
+
+> Marketplace data over HTTP, as tools for agents (MCP at /mcp), and on pages: products, prices, ranks, keywords, search trends. Each call costs units.
+
+## Guides
+
+${GUIDES.map(({ slug, title, summary }) => `- [${title}](/docs/${slug}.md): ${summary}`).join('\n')}
+
+## Reference
+
+- [OpenAPI 3.1](/openapi.json): Every address with its parameters, answers and errors.
+`;
+
+/** What the guides say about a query. */
+function SearchPage({ query }: { query: string }): VNode {
+  const hits = searchGuides(query);
+  return (
+    <DocsFrame title="Search the documentation" path="/docs/search" query={query}>
+      <h1>Search</h1>
+      {query.trim() === '' ? (
+        <p>Enter a word, such as “webhook”.</p>
+      ) : hits.length === 0 ? (
+        <p>
+          No guide has “{query}”. Try another word, or read the <a href="/docs/api">API reference</a>.
+        </p>
+      ) : (
+        <Hits hits={hits} />
+      )}
+    </DocsFrame>
+  );
+}
+
+/** Sections of guides that a search has found. */
+export function Hits({ hits }: { hits: readonly Hit[] }): VNode {
+  return (
+    <ul class="hits">
+      {hits.map(({ guide, heading, address, excerpt }) => (
+        <li key={address}>
+          <a href={address}>{guide.title === heading ? heading : `${guide.title}: ${heading}`}</a>
+          <p class="hint">{excerpt}</p>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function DocsIndex(): VNode {
@@ -119,15 +191,29 @@ interface DocsFrameProps {
   path: string;
   /** Headings of the page; without any, the page has no table of contents. */
   headings?: readonly Heading[];
+  /** What is searched for. */
+  query?: string;
   children: ComponentChildren;
 }
 
 /** The frame of a guide: the list of guides, the content, and a table of contents. */
-function DocsFrame({ title, path, headings = [], children }: DocsFrameProps): VNode {
+function DocsFrame({ title, path, headings = [], query, children }: DocsFrameProps): VNode {
   return (
     <Page title={title} heading={null} path={path} styles={['docs.css']} scripts={['docs.js']} wide>
       <div class="docs">
         <nav class="docs-guides" aria-label="Guides">
+          <search>
+            <form action="/docs/search" class="docs-search">
+              <input
+                type="search"
+                name="q"
+                value={query}
+                aria-label="Search the documentation"
+                placeholder="Search"
+                maxLength={LONGEST_QUERY}
+              />
+            </form>
+          </search>
           <ul>
             {GUIDES.map(({ slug, title: name }) => (
               <GuideLink key={slug} href={`/docs/${slug}`} name={name} path={path} />

@@ -6,12 +6,14 @@ import { registerCookies } from '../../api/plugins/cookies.ts';
 import { type Announcement, shownAt } from '../../operator/announcements.ts';
 import type { Pages } from '../pages.ts';
 import { digits } from './form-request.ts';
-import type { Viewer } from './layout.tsx';
+import type { OfferedBy } from './page-context.ts';
+import type { Viewer } from './viewer.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** The announcements that a page shows to a viewer. */
     announcementsFor(request: FastifyRequest, viewer: Viewer): Announcement[];
+    offeredBy: OfferedBy;
   }
 }
 

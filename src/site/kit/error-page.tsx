@@ -4,8 +4,9 @@ import { isStoreDown } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
 import { PrimaryLink } from './elements.tsx';
-import { homeOf, Page } from './layout.tsx';
+import { Page } from './layout.tsx';
 import { pageHeaders, sendPage } from './render.tsx';
+import { homeOf } from './viewer.ts';
 
 /** Sends every error of a page as an error page. */
 export function registerErrorPages(scope: FastifyInstance, { log, events }: Pages): void {

@@ -1,41 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import { addressFor } from '../../accounts/account-address.ts';
-import { liveAccountOf, type Mode } from '../../accounts/authentication.ts';
-import { isAble, ROLE_TEXTS, type Role } from '../../accounts/members.ts';
+import { liveAccountOf } from '../../accounts/authentication.ts';
+import { isAble, ROLE_TEXTS } from '../../accounts/members.ts';
 import { Announcements } from './announcements.tsx';
 import { assetUrl } from './assets.ts';
-import { PostButton } from './form.tsx';
+import { Navigation, Session } from './navigation.tsx';
 import { CurrentPage } from './page-context.ts';
-
-/** The viewer of a page, who determines its navigation. */
-export type Viewer =
-  | { kind: 'visitor' }
-  | {
-      kind: 'customer';
-      email: string;
-      /** Whether the person has a role in the installation. */
-      hasConsole: boolean;
-      /** The account whose pages are shown; null: the page is about the person. */
-      account: ShownAccount | null;
-    }
-  /** Somebody in the console. `email`: null for a program with the operator token. */
-  | { kind: 'operator'; email: string | null }
-  /** A browser with the cookie of a session, on a page that does not read the session. */
-  | { kind: 'returning' };
-
-interface ShownAccount {
-  id: number;
-  name: string;
-  mode: Mode;
-  role: Role;
-  /** The viewer is no member, but has a role in the installation. */
-  isStaff: boolean;
-  /** Other accounts of the person. */
-  others: readonly { id: number; name: string }[];
-}
-
-export const VISITOR: Viewer = { kind: 'visitor' };
+import { accountPath, homeOf, kindOf, type ShownAccount, VISITOR, type Viewer } from './viewer.ts';
 
 interface PageProps {
   title: string;
@@ -59,48 +30,6 @@ interface PageProps {
   isDecision?: boolean;
   children: ComponentChildren;
 }
-
-const VISITOR_LINKS = [
-  ['/', 'Overview'],
-  ['/docs', 'Documentation'],
-  ['/sign-in', 'Sign in'],
-] as const;
-
-const CUSTOMER_LINKS = [
-  ['/account', 'Overview'],
-  ['/explore', 'Explore'],
-  ['/account/try', 'Try it'],
-  ['/account/plans', 'Plans'],
-  ['/account/keys', 'Keys'],
-  ['/account/usage', 'Usage'],
-  ['/account/ledger', 'Ledger'],
-  ['/account/jobs', 'Jobs'],
-  ['/account/batches', 'Batches'],
-  ['/account/schedules', 'Schedules'],
-  ['/account/trackers', 'Trackers'],
-  ['/account/webhooks', 'Webhooks'],
-  ['/account/team', 'Team'],
-  ['/docs', 'Documentation'],
-] as const;
-
-const OPERATOR_LINKS = [
-  ['/admin', 'Overview'],
-  ['/admin/accounts', 'Accounts'],
-  ['/admin/orders', 'Purchases'],
-  ['/admin/offers', 'Plans and packs'],
-  ['/admin/upstream', 'Upstream'],
-  ['/admin/announcements', 'Announcements'],
-  ['/admin/incidents', 'Incidents'],
-  ['/admin/audit', 'Audit log'],
-  ['/admin/storage', 'Storage'],
-  ['/admin/errors', 'Errors'],
-  ['/admin/mails', 'Mails'],
-  ['/admin/reports', 'Reports'],
-  ['/admin/queues', 'Queues'],
-  ['/admin/staff', 'Staff'],
-] as const;
-
-const LINKS = { visitor: VISITOR_LINKS, customer: CUSTOMER_LINKS, operator: OPERATOR_LINKS };
 
 /** The frame of every page: head, navigation and `main`. */
 export function Page(props: PageProps): VNode {
@@ -126,7 +55,7 @@ export function Page(props: PageProps): VNode {
           <script key={name} src={assetUrl(name)} type="module" />
         ))}
       </head>
-      <body class={kindOf(viewer)}>
+      <body class={`${kindOf(viewer)}${isDecision || kindOf(viewer) === 'visitor' ? '' : ' has-side'}`}>
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -155,12 +84,18 @@ export function Page(props: PageProps): VNode {
           {children}
         </main>
         <footer class="bottom">
-          <span>Souk, marketplace data</span>
+          <span>Souk, marketplace data{page.offeredBy.name && `, offered by ${page.offeredBy.name}`}</span>
           <nav aria-label="More">
+            <a href="/pricing">Pricing</a>
             <a href="/docs">Documentation</a>
             <a href="/docs/api">API reference</a>
             <a href="/openapi.json">OpenAPI</a>
             <a href="/status">Status</a>
+            {page.offeredBy.links.map(({ name, address }) => (
+              <a key={name} href={address}>
+                {name}
+              </a>
+            ))}
           </nav>
         </footer>
       </body>
@@ -181,117 +116,6 @@ export function NarrowPage(
       </div>
     </Page>
   );
-}
-
-/** The links of a viewer. On a narrow screen the button Menu shows them. */
-function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
-  const kind = kindOf(viewer);
-  const links: readonly (readonly [href: string, name: string])[] = LINKS[kind];
-  const here = links
-    .map(([href]) => href)
-    .filter((href) => path === href || (href !== homeOf(viewer) && path.startsWith(`${href}/`)))
-    .sort((a, b) => b.length - a.length)[0];
-  const isPerson = viewer.kind === 'customer';
-  return (
-    <>
-      {kind !== 'visitor' && (
-        <button type="button" class="quiet menu-button" popovertarget="main-nav">
-          Menu
-        </button>
-      )}
-      <nav class="main-nav" id="main-nav" aria-label="Main" popover={kind === 'visitor' ? undefined : 'auto'}>
-        <ul>
-          {links.map(([href, name]) => (
-            <li key={href}>
-              <a href={href} aria-current={href === here ? 'page' : undefined}>
-                {name}
-              </a>
-            </li>
-          ))}
-          {isPerson &&
-            elsewhereOf(viewer).map(([href, name]) => <OnlyMenu href={href} name={name} path={path} />)}
-          {isPerson && <OnlyMenu href={SETTINGS} name="Settings" path={path} />}
-          {isPerson && <OnlyMenu href={PROFILE} name="Profile" path={path} />}
-        </ul>
-      </nav>
-    </>
-  );
-}
-
-/** An entry that a wide window shows elsewhere. */
-function OnlyMenu({ href, name, path }: { href: string; name: string; path: string }): VNode {
-  return (
-    <li class="only-menu">
-      <a href={href} aria-current={path.startsWith(href) ? 'page' : undefined}>
-        {name}
-      </a>
-    </li>
-  );
-}
-
-const SETTINGS = '/account/settings';
-
-const PROFILE = '/profile';
-
-function Session({ viewer, path }: { viewer: Viewer; path: string }): VNode {
-  if (viewer.kind === 'visitor') {
-    return (
-      <div class="session">
-        <a class="button primary" href="/sign-up">
-          Sign up
-        </a>
-      </div>
-    );
-  }
-  if (viewer.kind === 'returning') return <div class="session" />;
-  return (
-    <div class="session">
-      {viewer.kind === 'customer' && <Accounts viewer={viewer} path={path} />}
-      {viewer.email !== null && (
-        <a class="who" href={PROFILE} aria-current={path.startsWith(PROFILE) ? 'page' : undefined}>
-          {viewer.email}
-        </a>
-      )}
-      {viewer.email !== null && (
-        <PostButton action="/sign-out" class="quiet">
-          Sign out
-        </PostButton>
-      )}
-    </div>
-  );
-}
-
-/** The account of the page with its settings, and the way to the others and to the console. */
-function Accounts({ viewer, path }: { viewer: Extract<Viewer, { kind: 'customer' }>; path: string }): VNode {
-  const { account } = viewer;
-  const elsewhere = elsewhereOf(viewer);
-  return (
-    <>
-      {account && (
-        <a class="who" href={SETTINGS} aria-current={path.startsWith(SETTINGS) ? 'page' : undefined}>
-          {account.name}
-        </a>
-      )}
-      {elsewhere.length > 0 && (
-        <details class="switch">
-          <summary>Switch</summary>
-          <ul>
-            {elsewhere.map(([href, name]) => (
-              <li key={href}>
-                <a href={href}>{name}</a>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </>
-  );
-}
-
-/** The other accounts of the person, and the console. */
-function elsewhereOf({ account, hasConsole }: Extract<Viewer, { kind: 'customer' }>) {
-  const others = (account?.others ?? []).map(({ id, name }) => [`/account/${id}`, name] as const);
-  return hasConsole ? [...others, ['/admin', 'Console'] as const] : others;
 }
 
 function isOfStaff(viewer: Viewer): boolean {
@@ -338,18 +162,4 @@ function TestModeBanner({ account }: { account: ShownAccount }): VNode {
       </a>
     </aside>
   );
-}
-
-/** The address of the overview of an account, live or test. */
-export function accountPath(accountId: number): string {
-  return addressFor(accountId, '/account');
-}
-
-/** The address of a viewer's overview. */
-export function homeOf(viewer: Viewer): string {
-  return { visitor: '/', customer: '/account', operator: '/admin' }[kindOf(viewer)];
-}
-
-function kindOf(viewer: Viewer): 'visitor' | 'customer' | 'operator' {
-  return viewer.kind === 'returning' ? 'customer' : viewer.kind;
 }

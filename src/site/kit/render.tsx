@@ -8,8 +8,8 @@ import { linkedFor } from '../../accounts/account-address.ts';
 import { sendVersion, type Version, versionOf } from '../../api/envelope.ts';
 import { recentlyUsed } from '../../platform/recently-used.ts';
 import { viewerOf } from '../session.ts';
-import type { Viewer } from './layout.tsx';
 import { CurrentPage, type PageContext, STATIC_PAGE } from './page-context.ts';
+import type { Viewer } from './viewer.ts';
 
 /** A page that fits into one packet gains nothing from compression. */
 const MIN_COMPRESSED_CHARACTERS = 1_400;
@@ -20,7 +20,7 @@ function renderHtml(page: VNode): string {
 }
 
 /** Renders a page without forms for many readers. */
-function keptHtml(page: VNode, context: Pick<PageContext, 'viewer' | 'announcements'>): string {
+function keptHtml(page: VNode, context: Partial<PageContext>): string {
   return renderHtml(
     <CurrentPage.Provider value={{ ...STATIC_PAGE, ...context }}>{page}</CurrentPage.Provider>,
   );
@@ -84,6 +84,7 @@ function contextOf(reply: FastifyReply, viewer: Viewer): PageContext {
     viewer,
     path,
     announcements: server.announcementsFor(request, viewer),
+    offeredBy: server.offeredBy,
     formToken() {
       // Without the cookie, each token has its own secret, and the browser keeps only the last secret. So all forms of the page get one token.
       token ??= reply.generateCsrf();
@@ -118,7 +119,11 @@ export function createKeptPages(): SendKeptPage {
     const announcements = server.announcementsFor(request, viewer);
     const name = JSON.stringify([viewer.kind, announcements.map(({ id }) => id), key]);
     const version =
-      kept.get(name) ?? versionOf(keptHtml(page(), { viewer, announcements }), 'text/html; charset=utf-8');
+      kept.get(name) ??
+      versionOf(
+        keptHtml(page(), { viewer, announcements, offeredBy: server.offeredBy }),
+        'text/html; charset=utf-8',
+      );
     kept.set(name, version);
     return sendVersion(request, reply, version);
   };

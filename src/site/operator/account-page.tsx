@@ -22,8 +22,9 @@ import { isConnection } from '../customer/connections.tsx';
 import { ButtonLink, Card, Facts } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
-import { accountPath, Page } from '../kit/layout.tsx';
+import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
+import { accountPath } from '../kit/viewer.ts';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import {

@@ -6,9 +6,10 @@ import { FirstCall } from '../customer/first-key.tsx';
 import { PackCards, PlanCards } from '../customer/plans.tsx';
 import { assetUrl } from '../kit/assets.ts';
 import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
-import { Page, VISITOR } from '../kit/layout.tsx';
+import { Page } from '../kit/layout.tsx';
 import { createKeptPages, sendPage } from '../kit/render.tsx';
 import { CHART_FILES, type ChartSeries, TimeChart } from '../kit/time-chart.tsx';
+import { VISITOR } from '../kit/viewer.ts';
 import { count, money } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 

@@ -1,0 +1,164 @@
+import { Cron } from 'croner';
+import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import {
+  OFF_PEAK_PRICE_SHARE,
+  offeredPacks,
+  offeredPlans,
+  type PackOffer,
+  type PlanOffer,
+} from '../../billing/payments/offers.ts';
+import type { OffPeakWindow } from '../../billing/wallets.ts';
+import { QUEUED } from '../../operations/index.ts';
+import { PackCards, PlanCards } from '../customer/plans.tsx';
+import { Field } from '../kit/form.tsx';
+import { readValues } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { tableOf } from '../kit/table.tsx';
+import { count, hoursText, money, Time } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+
+const DAYS_PER_MONTH = 30;
+
+const MOST_A_DAY = 1_000_000;
+
+/** What a customer does each day, with the units of one time. */
+const HABITS = [
+  ['products', 'Products looked up a day', 1],
+  ['keywords', 'Keywords with their products a day', 4],
+  ['lists', 'Best-seller lists a day', 10],
+  ['searches', 'Product searches a day', 5],
+] as const;
+
+const EXAMPLE = { products: 100, keywords: 10, lists: 1, searches: 2 };
+
+const times = z.coerce.number().int().min(0).max(MOST_A_DAY);
+
+/** Any other value in the address means the example. */
+const habits = z.object({
+  products: times.catch(EXAMPLE.products),
+  keywords: times.catch(EXAMPLE.keywords),
+  lists: times.catch(EXAMPLE.lists),
+  searches: times.catch(EXAMPLE.searches),
+});
+
+type Habits = z.output<typeof habits>;
+
+/** The units of a day with these habits. */
+export function unitsADay(given: Habits): number {
+  return HABITS.reduce((sum, [name, , units]) => sum + given[name] * units, 0);
+}
+
+/** The cheapest plan whose limits allow the units of a day, every day of a month; null if none does. */
+export function cheapestPlan(plans: readonly PlanOffer[], aDay: number): PlanOffer | null {
+  const enough = plans.filter(
+    ({ priceCents, dailyLimit, monthlyLimit }) =>
+      priceCents > 0 &&
+      (dailyLimit === null || dailyLimit >= aDay) &&
+      (monthlyLimit === null || monthlyLimit >= aDay * DAYS_PER_MONTH),
+  );
+  return enough.reduce<PlanOffer | null>(
+    (best, plan) => (best === null || plan.priceCents < best.priceCents ? plan : best),
+    null,
+  );
+}
+
+/** Registers the page of prices, which needs no account. */
+export function registerPricing(scope: FastifyInstance, pages: Pages): void {
+  const { database, currency, clock, offPeak } = pages;
+  scope.get('/pricing', async (request, reply) => {
+    const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
+    const given = habits.parse(readValues(request.query));
+    const to = (path: string) => (request.session ? path : `/sign-up?to=${encodeURIComponent(path)}`);
+    return sendPage(
+      reply,
+      <Page title="Pricing" styles={['account.css']}>
+        <p class="lead">
+          Calls cost units. A call that fails, is refused, or joins an identical call of the last five minutes
+          costs nothing. Each call tells its price before you make it.
+        </p>
+        <Calculator given={given} plans={plans} currency={currency} />
+        <Offers plans={plans} packs={packs} currency={currency} to={to} />
+        <OffPeakHours window={offPeak} now={clock.now()} />
+        <h2>What a unit buys</h2>
+        <PriceTable rows={QUEUED} />
+      </Page>,
+    );
+  });
+}
+
+function Offers(props: {
+  plans: readonly PlanOffer[];
+  packs: readonly PackOffer[];
+  currency: string;
+  to: (path: string) => string;
+}): VNode {
+  const { plans, packs, currency, to } = props;
+  return (
+    <>
+      <h2>Plans</h2>
+      <PlanCards plans={plans} currency={currency} to={to} />
+      <h2>Packs of units</h2>
+      <PackCards packs={packs} currency={currency} to={to} />
+    </>
+  );
+}
+
+function Calculator(props: { given: Habits; plans: readonly PlanOffer[]; currency: string }): VNode {
+  const { given, plans, currency } = props;
+  const aDay = unitsADay(given);
+  const plan = cheapestPlan(plans, aDay);
+  return (
+    <section class="card" aria-labelledby="calculator">
+      <h2 id="calculator">How many units do you need?</h2>
+      <form method="get" action="/pricing#calculator" class="row">
+        {HABITS.map(([name, label, units]) => (
+          <Field
+            key={name}
+            name={name}
+            label={`${label} (${units} ${units === 1 ? 'unit' : 'units'} each)`}
+            type="number"
+            min={0}
+            max={MOST_A_DAY}
+            preset={String(given[name])}
+          />
+        ))}
+        <button type="submit">Calculate</button>
+      </form>
+      <p>
+        <strong>{count(aDay)} units a day</strong>, {count(aDay * DAYS_PER_MONTH)} units in {DAYS_PER_MONTH}{' '}
+        days.{' '}
+        {plan
+          ? `The plan ${plan.name} is enough, at ${money(plan.priceCents, currency)} a month.`
+          : 'No plan has as many units: combine a plan with packs, or ask for an offer.'}
+      </p>
+    </section>
+  );
+}
+
+function OffPeakHours({ window, now }: { window: OffPeakWindow; now: number }): VNode {
+  return (
+    <>
+      <h2>Off-peak hours</h2>
+      <p>
+        Off-peak plans cost {OFF_PEAK_PRICE_SHARE * 100} % of the full price. Their units can be spent daily{' '}
+        {hoursText(window)}: the next time from <Time at={next(window.start, window, now)} /> to{' '}
+        <Time at={next(window.end, window, next(window.start, window, now))} />.
+      </p>
+    </>
+  );
+}
+
+/** The next time of a clock in the time zone of a window. */
+function next(clockTime: string, { timezone }: OffPeakWindow, after: number): number {
+  const [hour = '0', minute = '0'] = clockTime.split(':');
+  const at = new Cron(`${Number(minute)} ${Number(hour)} * * *`, { timezone }).nextRun(new Date(after));
+  return at?.getTime() ?? after;
+}
+
+const PriceTable = tableOf<(typeof QUEUED)[number]>('Prices of operations', 'No operations.', [
+  ['What it does', ({ summary }) => summary],
+  ['Units', ({ price }) => price.text],
+]);
