@@ -149,6 +149,7 @@ function withIds(path: string): string {
   const isNumber = /^\/(admin\/(accounts|announcements)|account\/keys|announcements|api\/keys)\//.test(path);
   return path
     .replace(':format', 'csv')
+    .replace(':slug', 'webhooks')
     .replace(/:\w+/g, isNumber ? '999999' : '0198a2b0-0000-7000-8000-000000000000')
     .replace('*', 'no-such-page');
 }

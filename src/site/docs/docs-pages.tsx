@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
+import { SoukError } from '../../platform/errors.ts';
 import { assetUrl } from '../kit/assets.ts';
 import { Card } from '../kit/elements.tsx';
 import { readValues } from '../kit/form-request.ts';
@@ -51,10 +52,11 @@ const MARKDOWN = 'text/markdown; charset=utf-8';
 
 /** Registers the guides as Markdown, and their list for language models (llmstxt.org). */
 function registerTexts(scope: FastifyInstance): void {
-  for (const guide of GUIDES)
-    scope.get(`/docs/${guide.slug}.md`, async (_request, reply) =>
-      reply.type(MARKDOWN).header('cache-control', KEPT_FOR).send(guideText(guide)),
-    );
+  scope.get<{ Params: { slug: string } }>('/docs/:slug.md', async ({ params }, reply) => {
+    const guide = GUIDES.find(({ slug }) => slug === params.slug);
+    if (!guide) throw new SoukError('NOT_FOUND');
+    return reply.type(MARKDOWN).header('cache-control', KEPT_FOR).send(guideText(guide));
+  });
   scope.get('/llms.txt', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').header('cache-control', KEPT_FOR).send(LLMS_TEXT),
   );

@@ -190,13 +190,13 @@ describeInBrowser('in a browser', () => {
     const entry = (name: string) => page.getByRole('link', { name, exact: true });
     const menu = page.getByRole('button', { name: 'Menu' });
     await entry('Webhooks').waitFor();
-    expect([await menu.isVisible(), await entry('Settings').isVisible()]).toEqual([false, false]);
+    expect([await menu.isVisible(), await entry('Settings').isVisible()]).toEqual([false, true]);
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     expect(await entry('Webhooks').isVisible()).toBe(false);
     await menu.click();
     const nav = page.getByRole('navigation', { name: 'Main' });
-    expect(await nav.getByRole('link').count()).toBe(17);
+    expect(await nav.getByRole('link').count()).toBe(20);
     const hidden = await nav.evaluate(
       (one) => one.scrollWidth - one.clientWidth + one.scrollHeight - one.clientHeight,
     );
