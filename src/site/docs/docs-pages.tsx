@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -36,10 +36,15 @@ export function registerDocs(app: FastifyInstance, { limits }: Pick<Pages, 'limi
         const { q = '' } = readValues(request.query);
         return sendPage(reply, <SearchPage query={q.slice(0, LONGEST_QUERY)} />, 200, viewerFor(request));
       });
-      for (const [path, content] of PAGES)
-        pages.get(path, async (request, reply) => {
-          return sendKept(reply, { key: path, viewer: viewerFor(request), page: () => content });
-        });
+      const sendGuide = (request: FastifyRequest, reply: FastifyReply, path: string) => {
+        const content = PAGES.get(path);
+        if (!content) throw new SoukError('NOT_FOUND');
+        return sendKept(reply, { key: path, viewer: viewerFor(request), page: () => content });
+      };
+      pages.get('/docs', async (request, reply) => sendGuide(request, reply, '/docs'));
+      pages.get<{ Params: { slug: string } }>('/docs/:slug', async (request, reply) =>
+        sendGuide(request, reply, `/docs/${request.params.slug}`),
+      );
     });
   });
 }

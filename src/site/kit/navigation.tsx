@@ -32,6 +32,7 @@ const CUSTOMER_GROUPS: readonly LinkGroup[] = [
     name: 'Explore',
     links: [
       ['/explore', 'Products'],
+      ['/explore/compare', 'Comparison'],
       ['/explore/keyword', 'Keywords'],
       ['/explore/trends', 'Search trends'],
       ['/explore/finder', 'Finder'],
