@@ -10,6 +10,7 @@ import { registerKey } from './commands/key.ts';
 import { registerMcp } from './commands/mcp.ts';
 import { registerMember, registerPerson } from './commands/person.ts';
 import { registerPlan } from './commands/plan.ts';
+import { registerProviderAccounts } from './commands/provider-accounts.ts';
 import { registerStatement } from './commands/statement.ts';
 import { SoukProgram, type Terminal } from './terminal.ts';
 
@@ -45,6 +46,7 @@ export function registerCommands(program: Command): void {
   registerPlan(program);
   registerGrant(program);
   registerStatement(program);
+  registerProviderAccounts(program);
   registerAba(program);
   registerAnnounce(program);
   registerAudit(program);

@@ -103,7 +103,7 @@ export const accountName = z
 
 /** Returns `--valid-days` for `validDays`, and ID for the argument `id`. */
 function nameOf(field: string): string {
-  if (field === 'id') return 'ID';
+  if (field === 'id' || field === 'state') return field.toUpperCase();
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 

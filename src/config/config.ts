@@ -158,7 +158,7 @@ const settings = {
     )
     .optional()
     .describe(
-      'Key that encrypts the signing secrets of webhooks in PostgreSQL; the same for all gateways and workers. To change it, put the new key first: `NEW,OLD`. Default: secrets are stored as they are',
+      'Key that encrypts [secrets](security.md#secrets-at-rest) in PostgreSQL, such as the signing secrets of webhooks; the same for all gateways and workers. To change it, put the new key first: `NEW,OLD`. Default: secrets are stored as they are',
     ),
   TEST_MODE: z
     .enum(['on', 'off'], 'must be on or off')

@@ -72,7 +72,7 @@ interface AccountsDeps {
 /** How long an account that was set aside is tried after all others. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** How long a call waits for an account to become active. */
+/** How long a background call waits for an account to become active. */
 const NO_ACCOUNT_MS = 5_000;
 
 /** A call that needs tokens. */
@@ -157,7 +157,8 @@ export function createProviderAccounts(deps: AccountsDeps): ProviderAccounts {
         }
         const { waitMs } = taken;
         if (background) throw new TokensAwaited(waitMs);
-        if (clock.now() + waitMs > deadlineAt) throw tooFewTokens(waitMs, usable.length > 0);
+        const hasAccount = usable.length > 0;
+        if (!hasAccount || clock.now() + waitMs > deadlineAt) throw tooFewTokens(waitMs, hasAccount);
         await sleep(clock, waitMs, beforeSending(options), 'token refill');
       }
     },

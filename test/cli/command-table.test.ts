@@ -22,7 +22,7 @@ test('docs/operating/command.md lists exactly the commands and options of the pr
     .flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)])
     .map(([, text = '']) => {
       const options = [...text.matchAll(/--[a-z-]+/g)].map(([name]) => name).sort();
-      const words = (/^[^-[]*/.exec(text)?.[0] ?? '').trim();
+      const words = text.split(/ --| \[/, 1).join('');
       return [words, ...options].join(' ');
     });
   const program = new Command('souk');

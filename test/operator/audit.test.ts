@@ -21,7 +21,7 @@ import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
 const TOKEN = 'only-for-the-operator';
-const SECRETS = /km_\w{8}|reset-password|argon2|@in\.example/;
+const SECRETS = /key-of-an-account|km_\w{8}|reset-password|argon2|@in\.example/;
 
 test.override('soukOptions', { workers: 0, operator: { adminToken: TOKEN } });
 
@@ -100,6 +100,18 @@ async function announcement(): Promise<string> {
   return String(rows[0]?.id);
 }
 
+/** Adds a paused account at a provider. @returns its name. */
+async function providerAccount(provider = souk.providers.products): Promise<string> {
+  const name = `account-${crypto.randomUUID().slice(0, 8)}`;
+  await souk.database.query(
+    "insert into provider_accounts (provider, name, key, key_digest, state, created_at) values ($1, $2, 'k', $3, 'paused', now())",
+    [provider, name, Buffer.from(name)],
+  );
+  return name;
+}
+
+const PROVIDER_KEY = 'key-of-an-account-at-the-provider';
+
 const PACK = { units: '10', wallet: 'general', rate: '60', validDays: '30', window: '' };
 const PLAN_OFFER = {
   code: 'new-plan',
@@ -146,6 +158,16 @@ const FORMS: Record<string, Form> = {
   '/admin/accounts/:id/pack': { fields: PACK, action: 'pack.granted' },
   '/admin/orders/:orderId/confirm': { id: purchase, action: 'purchase.confirmed' },
   '/admin/orders/:orderId/cancel': { id: purchase, action: 'purchase.cancelled' },
+  '/admin/provider-accounts': {
+    fields: { name: 'added', key: PROVIDER_KEY },
+    action: 'provider-account.added',
+  },
+  '/admin/provider-accounts/:name/state': {
+    id: providerAccount,
+    fields: { state: 'active' },
+    action: 'provider-account.changed',
+  },
+  '/admin/provider-accounts/:name/remove': { id: providerAccount, action: 'provider-account.removed' },
   '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
   '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
   '/admin/announcements': {
@@ -198,6 +220,9 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'key revoke': ['--account {id}', 'key.revoked'],
   'grant subscription': ['--account {id} --plan basic', 'subscription.granted'],
   'grant pack': ['--account {id} --units 10', 'pack.granted'],
+  'provider-accounts add': ['second', 'provider-account.added'],
+  'provider-accounts set': ['{providerAccount} draining', 'provider-account.changed'],
+  'provider-accounts remove': ['{providerAccount}', 'provider-account.removed'],
   announce: ['--text News --until 2099-01-01', 'announcement.created'],
   'announcements end': ['{announcement}', 'announcement.ended'],
   'aba import': ['{report} --country us', 'report.import-started'],
@@ -210,6 +235,7 @@ const READING = [
   'person staff',
   'member list',
   'announcements list',
+  'provider-accounts list',
   'account list',
   'key list',
   'plan list',
@@ -250,7 +276,7 @@ test.for(Object.entries(FORMS))(
   'the form %s writes one line',
   async ([path, { fields = {}, id, prepare, action }]) => {
     const address = path
-      .replace(/:orderId|:id(?=\/end)/, (await id?.()) ?? '')
+      .replace(/:orderId|:name|:id(?=\/end)/, (await id?.()) ?? '')
       .replace(':id', String(account.accountId));
     if (action === 'account.erasure-cancelled')
       await command().text(`account erase --account ${account.accountId}`);
@@ -294,6 +320,7 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
       .replace('{report}', report)
       .replace('{folder}', folder)
       .replace('{announcement}', await announcement())
+      .replace('{providerAccount}', await providerAccount('https://api.keepa.com'))
       .replace('{key}', String(await keyId()));
     // `aba fetch` asks this service, which refuses.
     const sellingPartner = {
@@ -302,7 +329,7 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
       SP_API_CLIENT_SECRET: 'secret',
       SP_API_REFRESH_TOKENS: 'na=token',
     };
-    const lines = await linesOf(() => command().run(words.trim(), sellingPartner));
+    const lines = await linesOf(() => command().run(words.trim(), { ...sellingPartner, PROVIDER_KEY }));
     expect(lines.map((one) => one.action)).toEqual([action]);
     expect(lines[0]).toMatchObject({ channel: 'command', operator: `${userInfo().username}@${hostname()}` });
     expect(lines[0]?.account_id ?? account.accountId).toBe(

@@ -117,7 +117,7 @@ describeInBrowser('the operator console in a browser', () => {
 
     test.each(
       words(`
-      accounts accounts/ID orders offers offers/plan?code=pro offers/pack upstream errors reports storage
+      accounts accounts/ID orders offers offers/plan?code=pro offers/pack upstream provider-accounts errors reports storage
       audit announcements incidents staff
     `)
         .map((path) => `/${path}`)

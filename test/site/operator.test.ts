@@ -58,7 +58,7 @@ async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<
 const idOf = (email: string) => accountOf(souk.database, email);
 
 const PAGES = words(`
-  accounts accounts/new orders offers offers/plan offers/pack upstream errors reports storage mails
+  accounts accounts/new orders offers offers/plan offers/pack upstream provider-accounts errors reports storage mails
   audit announcements incidents staff
 `)
   .map((path) => `/admin/${path}`)

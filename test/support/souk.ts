@@ -89,6 +89,8 @@ export interface SoukOptions {
   upstreamUrl?: string;
   /** The setting KEEPA_API_KEY. Default: an account `main` with the key UPSTREAM_KEY. */
   accounts?: readonly ProviderAccount[];
+  /** The setting SECRET_KEY. Default: secrets are stored as they are. */
+  secretKeys?: readonly string[];
   /** The demo provider that answers test calls. Default: none, so that test keys are refused. */
   testUrl?: string;
   /** Starts the provider of test calls. Default: that of `testUrl`, which runs already. */
@@ -201,6 +203,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
             options.testUrl === undefined && !options.startTestProvider
               ? null
               : { unitsPerDay: TEST_UNITS_PER_DAY },
+          secretKeys: options.secretKeys,
           ...options.gateway,
         },
         ownClock,
@@ -215,6 +218,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     async addWorker(pools = WORKER_POOL_NAMES, ownClock = usedClock) {
       const upstreams = {
         keepaBaseUrl: upstreamUrl,
+        secretKeys: options.secretKeys,
         keepaAccounts: options.accounts ?? [{ name: 'main', key: UPSTREAM_KEY }],
         trendsBaseUrl: upstreamUrl,
         providers,

@@ -1,8 +1,9 @@
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Clock } from '../../src/platform/clock.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import { asinsFrom, batchOnce, isFinished, resultsOf, startBatch } from '../support/batches.ts';
+import { staffOf } from '../support/customer.ts';
 import type { Script } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -14,7 +15,10 @@ const RESERVE = 6 * RATE;
 const NAMES = ['first', 'second', 'third'];
 const keyOf = (name: string) => `key-of-the-${name}-account`;
 
-test.override('soukOptions', { accounts: NAMES.map((name) => ({ name, key: keyOf(name) })) });
+test.override('soukOptions', {
+  accounts: NAMES.map((name) => ({ name, key: keyOf(name) })),
+  operator: { adminToken: 'only-for-the-operator' },
+});
 
 /** The accounts as the provider sees them: refilled at full minutes, and charged by product. */
 function meter(clock: Clock) {
@@ -138,4 +142,68 @@ test('a call of a refused account is answered by another, and an answer of one a
   expect(upstream.callsTo('product')).toHaveLength(requests);
   const log = souk.logLines.join('');
   for (const name of NAMES) expect(log).not.toContain(keyOf(name));
+});
+
+describe('an account that the console adds', () => {
+  test('is used within seconds, and no longer once it is drained and removed', async ({ openAnother }) => {
+    const souk = await openAnother({
+      operator: { adminToken: 'only-for-the-operator' },
+      secretKeys: ['s'.repeat(32)],
+      accounts: [],
+    });
+    const { script, account } = meter(souk.clock);
+    for (const path of ['product', 'token']) souk.upstream.on(path, script);
+    const { visitor } = await staffOf(souk);
+    const client = await souk.client();
+    const asins = asinsFrom('B3', 9);
+    const ask = async () => (await client.get(`/api/market/product?domain=1&asins=${asins.pop()}`)).status;
+    const page = () => visitor.get('/admin/provider-accounts');
+    await page();
+    expect(await ask()).toBe(503);
+
+    const fields = { name: 'second', key: keyOf('second') };
+    const { html } = await visitor.post('/admin/provider-accounts', fields);
+    expect(html).not.toContain(keyOf('second'));
+    // The worker reads the accounts, and asks for the tokens of the new one.
+    souk.clock.advance(3_000);
+    await souk.upstream.received(1, 'token');
+    expect(await ask()).toBe(200);
+    expect((await visitor.post('/admin/provider-accounts', { ...fields, name: 'again' })).text).toContain(
+      'An account has this name or this key already',
+    );
+
+    const { rows } = await souk.database.query('select key from provider_accounts');
+    expect(rows).toEqual([{ key: expect.stringMatching(/^sealed:/) }]);
+    await souk.gateways[0]?.sampleBacklog();
+    expect((await client.raw('/metrics')).text).toContain(
+      `souk_upstream_tokens_left{provider_account="second"} ${account('second').left}`,
+    );
+
+    await visitor.post('/admin/provider-accounts/second/state', { state: 'draining' });
+    souk.clock.advance(3_000);
+    await expect.poll(ask).toBe(503);
+    souk.clock.advance(5_000);
+    await expect.poll(async () => (await page()).text).toMatch(/second this console drained 59\d/);
+    expect((await page()).text).toMatch(/History .*429 .* [1-9]\d* /);
+    await visitor.post('/admin/provider-accounts/second/remove', {});
+    expect((await page()).text).toContain('No account is known yet');
+  });
+
+  test('cannot be removed while it is active, and not at all if its key is in KEEPA_API_KEY', async ({
+    souk,
+    upstream: _,
+  }) => {
+    const { visitor } = await staffOf(souk);
+    await visitor.get('/admin/provider-accounts');
+    const remove = (name: string) => visitor.post(`/admin/provider-accounts/${name}/remove`, {});
+    expect((await remove('first')).status).toBe(404);
+    await visitor.post('/admin/provider-accounts/first/state', { state: 'paused' });
+    expect((await remove('first')).status).toBe(404);
+    await visitor.post('/admin/provider-accounts', { name: 'fourth', key: 'key-of-a-fourth-account' });
+    expect((await remove('fourth')).status).toBe(404);
+    const { text } = await visitor.post('/admin/provider-accounts/first/state', { state: 'active' });
+    expect(text).toMatch(/first KEEPA_API_KEY .*fourth this console/);
+    await visitor.post('/admin/provider-accounts/fourth/state', { state: 'paused' });
+    expect((await remove('fourth')).status).toBe(200);
+  });
 });

@@ -20,6 +20,7 @@ import { registerErrors } from './errors.tsx';
 import { registerMails } from './mails.tsx';
 import { registerAnnouncementPage, registerIncidents } from './notices.tsx';
 import { registerOffers } from './offers.tsx';
+import { registerProviderAccounts } from './provider-accounts.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
 import { registerClaim, registerStaff } from './staff.tsx';
@@ -48,6 +49,7 @@ const OPERATOR_PAGES: readonly (readonly [
   [registerPurchases, FINANCE],
   [registerOffers, FINANCE],
   [registerUpstream, OPERATORS],
+  [registerProviderAccounts, OPERATORS],
   [registerErrors, OPERATORS],
   [registerMails, OPERATORS],
   [registerReports, OPERATORS],

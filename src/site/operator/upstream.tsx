@@ -51,6 +51,9 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
           <div class="split">
             <Card title="Tokens now">
               <TokenGauge tokens={tokensOf(accounts)} />
+              <a href="/admin/provider-accounts">
+                {accounts.length === 1 ? '1 account' : `${count(accounts.length)} accounts`}
+              </a>
             </Card>
             <Card title="Tokens in the last 24 hours">
               <TokenChart readings={history} from={now - DAY_MS} to={now} />
