@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { printRow, type Row } from './row.ts';
+import { accountsRows } from './rows/accounts.ts';
 import { admissionRows } from './rows/admission.ts';
 import { batchRows } from './rows/batch.ts';
 import { bodyRows } from './rows/bodies.ts';
@@ -28,6 +29,7 @@ const DEFAULT_GROUPS: Record<string, Group> = {
 /** The groups that take several minutes each. They run by their names. */
 const LONG_GROUPS: Record<string, Group> = {
   batch: batchRows,
+  accounts: accountsRows,
   cluster: clusterRows,
   aba: brandAnalyticsRows,
   screen: screenRows,

@@ -7,7 +7,8 @@ import { type ProbeReport, reportOf } from '../probe-report.ts';
 import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
-const ITEMS = 100_000;
+/** Items of a batch, each an ASIN. */
+export const ITEMS = 100_000;
 /** All items need three refills. The first two are measured, each until the next refill. */
 const TOKENS_PER_MINUTE = 40_000;
 const LOOK_EVERY_MS = 1_000;
@@ -19,8 +20,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
   const { url, gateway, worker } = await services.startSouk(upstream.ready);
   const [key = ''] = await services.keys(1);
   const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-  const asins = Array.from({ length: ITEMS }, (_, i) => `B${String(i).padStart(9, '0')}`);
-  const body = JSON.stringify({ operation: 'market.product', params: { domain: 1 }, split: { asins } });
+  const body = bodyOfBatch();
 
   const send = async (path: string) => {
     const startedAt = performance.now();
@@ -39,7 +39,8 @@ export async function batchRows(services: Services): Promise<Row[]> {
   const created = await send('/api/batches');
   const batch = await finished(`${url}${created.data.links.self}`, headers);
   const feeding = await reportsOf(gateway, worker);
-  const { spentByMinute, refused } = await reportOf<MeterReport>(upstream.child);
+  const { accounts } = await reportOf<MeterReport>(upstream.child);
+  const { spentByMinute = [], limited = 0 } = Object.values(accounts)[0] ?? {};
   const spent = spentByMinute.reduce((sum, tokens) => sum + tokens, 0);
 
   for (const process of [gateway, worker]) process.send('reset');
@@ -47,7 +48,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
   const sending = await reportsOf(gateway, worker);
 
   const failures =
-    batch.counts.failed + refused + (read.lines === ITEMS ? 0 : 1) + (quoted.status === 200 ? 0 : 1);
+    batch.counts.failed + limited + (read.lines === ITEMS ? 0 : 1) + (quoted.status === 200 ? 0 : 1);
   return [
     {
       what: `a batch of ${ITEMS} ASINs: tokens used / refilled`,
@@ -76,6 +77,11 @@ export async function batchRows(services: Services): Promise<Row[]> {
   ];
 }
 
+export function bodyOfBatch(): string {
+  const asins = Array.from({ length: ITEMS }, (_, i) => `B${String(i).padStart(9, '0')}`);
+  return JSON.stringify({ operation: 'market.product', params: { domain: 1 }, split: { asins } });
+}
+
 interface Reports {
   gateway: ProbeReport;
   worker: ProbeReport;
@@ -97,7 +103,7 @@ async function reportsOf(gateway: ChildProcess, worker: ChildProcess): Promise<R
   };
 }
 
-async function finished(url: string, headers: Record<string, string>): Promise<BatchView> {
+export async function finished(url: string, headers: Record<string, string>): Promise<BatchView> {
   for (;;) {
     const { body } = await request(url, { headers });
     const { data } = (await body.json()) as { data: BatchView };
@@ -106,7 +112,7 @@ async function finished(url: string, headers: Record<string, string>): Promise<B
   }
 }
 
-async function readResults(url: string, headers: Record<string, string>) {
+export async function readResults(url: string, headers: Record<string, string>) {
   const startedAt = performance.now();
   const { body } = await request(url, { headers });
   let bytes = 0;
