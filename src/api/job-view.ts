@@ -9,6 +9,7 @@ import { fromDigits, problem } from '../operations/params/scalars.ts';
 import { type Clock, iso } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { ERRORS, SoukError } from '../platform/errors.ts';
+import { stringifyJson } from '../platform/json.ts';
 import type { Redis } from '../platform/redis.ts';
 import { POLL_LIFETIME_MS } from '../results/cache.ts';
 import { ACCEPTED, sendEnvelope } from './envelope.ts';
@@ -21,6 +22,9 @@ export const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'] a
 
 export type JobState = (typeof JOB_STATES)[number];
 
+/** Lists have parameters up to this length. */
+const LONGEST_LISTED = 2_000;
+
 const links = z.object({ self: z.string(), result: z.string(), events: z.string() });
 
 const moment = z.iso.datetime();
@@ -30,6 +34,12 @@ export const jobSchema = z
   .object({
     jobId: z.uuid(),
     operation: z.string(),
+    params: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe(
+        `Parameters of the call; null if it was answered from the cache, where they are not stored, and in a list if they are longer than ${LONGEST_LISTED} characters`,
+      ),
     state: z.enum(JOB_STATES),
     progress: z
       .number()
@@ -83,6 +93,7 @@ export async function jobView(deps: JobViewDeps, call: Call): Promise<JobView> {
   return {
     jobId: call.callId,
     operation: call.operation,
+    params: call.input as Record<string, unknown> | null,
     state,
     progress,
     position,
@@ -97,6 +108,12 @@ export async function jobView(deps: JobViewDeps, call: Call): Promise<JobView> {
     error: call.error && { code: ERRORS[call.error.kind].code, msg: call.error.message },
     links: jobLinks(call.callId),
   };
+}
+
+/** Returns a call as a job of a list. */
+export async function listedJob(deps: JobViewDeps, call: Call): Promise<JobView> {
+  const job = await jobView(deps, call);
+  return stringifyJson(job.params).length <= LONGEST_LISTED ? job : { ...job, params: null };
 }
 
 interface Progress {

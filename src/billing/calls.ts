@@ -62,11 +62,16 @@ export async function notePolled(
  */
 export const MOST_CALLS_READ = 20_000;
 
+/** Inputs are larger than the other columns, so a page that searches them reads fewer calls. */
+const MOST_INPUTS_READ = 2_000;
+
 interface CallFilter {
   states: readonly Call['state'][];
   /** Whether to list cancelled calls or other released ones; null: both. */
   cancelled: boolean | null;
   operation: string | null;
+  /** Only calls whose stored input contains this text, in either case. */
+  contains: string | null;
   acceptedAfter: number;
   /** The `next` of the previous page. */
   before: string | null;
@@ -82,9 +87,14 @@ export async function listCalls(
   accountId: number,
   filter: CallFilter,
 ): Promise<{ calls: Call[]; next: string | null }> {
-  const { states, cancelled, operation, acceptedAfter, before, limit } = filter;
+  const { states, cancelled, operation, contains, acceptedAfter, before, limit } = filter;
   // Ids are UUIDs of version 7 and sort by time, so a bound on the id skips older calls.
-  const range = [accountId, before, firstIdAt(acceptedAfter - CLOCKS_APART_MS), MOST_CALLS_READ];
+  const range = [
+    accountId,
+    before,
+    firstIdAt(acceptedAfter - CLOCKS_APART_MS),
+    contains === null ? MOST_CALLS_READ : MOST_INPUTS_READ,
+  ];
   const { rows } = await database.query<(Call | { callId: null }) & { lastRead: string | null }>({
     name: 'list-calls',
     text: `with read as materialized (
@@ -95,12 +105,14 @@ export async function listCalls(
         where not background and accepted_at >= $5 and state = any($6::call_state[])
           and ($7::boolean is null or coalesce(error_kind = 'CANCELLED', false) = $7)
           and ($8::text is null or operation = $8)
+          and ($10::text is null or exists (select from calls c where c.account_id = $1 and c.id = read.id
+            and position(lower($10) in lower(c.input::text)) > 0))
         order by id desc limit $9
       )
       select (select id from read order by id desc offset $4 - 1 limit 1) as "lastRead", ${CALL}
       from (select) as one left join (listed join calls c on c.account_id = $1 and c.id = listed.id) on true
       order by c.id desc`,
-    values: [...range, new Date(acceptedAfter), states, cancelled, operation, limit + 1],
+    values: [...range, new Date(acceptedAfter), states, cancelled, operation, limit + 1, contains],
   });
   const calls = rows.flatMap(({ lastRead: _, ...call }) => (call.callId === null ? [] : [call]));
   if (calls.length > limit) return { calls: calls.slice(0, limit), next: calls[limit - 1]?.callId ?? null };

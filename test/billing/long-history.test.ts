@@ -109,6 +109,7 @@ test.for<[string | null, number]>([
       states: ['settled', 'released'],
       cancelled: null,
       operation,
+      contains: null,
       acceptedAfter: Date.now() - 6 * DAY_MS,
     } as const;
     const page = (before: string | null) =>

@@ -8,7 +8,7 @@ import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { type Call, listCalls } from '../../billing/calls.ts';
 import { inputOn, type QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
-import { integer, oneOf } from '../../operations/params/scalars.ts';
+import { integer, oneOf, problem } from '../../operations/params/scalars.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
 import { POLL_LIFETIME_MS } from '../../results/cache.ts';
@@ -22,7 +22,7 @@ import {
   type JobViewDeps,
   jobId,
   jobSchema,
-  jobView,
+  listedJob,
   type OwnJobDeps,
   ownJob,
   sendJob,
@@ -155,6 +155,8 @@ const CALL_STATES: Record<JobState, Call['state']> = {
   cancelled: 'released',
 };
 
+const WANTED_PART = 'must be a text of 1 to 100 characters';
+
 const listJobs = endpoint({
   tag: 'jobs',
   method: 'get',
@@ -166,22 +168,29 @@ const listJobs = endpoint({
   query: z.object({
     state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
+    contains: z
+      .string(problem(WANTED_PART))
+      .min(1, problem(WANTED_PART))
+      .max(100, problem(WANTED_PART))
+      .optional()
+      .describe('Only jobs whose parameters contain this text, such as an ASIN, in either case'),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
     cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
   }),
   answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
 
   async handle(deps: OwnJobDeps & JobViewDeps, { account, query, reply }) {
-    const { state, operation, limit, cursor } = query;
+    const { state, operation, contains, limit, cursor } = query;
     const { calls, next } = await listCalls(deps.database, account.accountId, {
       states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],
       cancelled: state === 'cancelled' || (state === 'failed' ? false : null),
       operation: operation ?? null,
+      contains: contains ?? null,
       acceptedAfter: deps.clock.now() - POLL_LIFETIME_MS,
       before: cursor ?? null,
       limit,
     });
-    const jobs = await Promise.all(calls.map((call) => jobView(deps, call)));
+    const jobs = await Promise.all(calls.map((call) => listedJob(deps, call)));
     return sendEnvelope(reply, 200, {
       // The database does not distinguish queued and running calls; only the queue does.
       jobs: jobs.filter((job) => state === undefined || job.state === state),

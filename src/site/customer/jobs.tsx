@@ -3,16 +3,20 @@ import type { VNode } from 'preact';
 import { JOB_STATES, type JobView } from '../../api/job-view.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
 import { ERRORS } from '../../platform/errors.ts';
+import { stringifyJson } from '../../platform/json.ts';
 import { ButtonLink, Facts, StateTag } from '../kit/elements.tsx';
-import { FilterForm, PostButton } from '../kit/form.tsx';
+import { Field, FilterForm, PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { addressOf, type Listed, ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { count, counted, ShortId, Time } from '../kit/words.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
 import { OperationChoice } from './batch-items.tsx';
+import { CallExamples, RepeatLink } from './call-examples.tsx';
 import { apiData, apiList, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
 import { linksTo, ResultLinks } from './links.tsx';
+import { tryRequest } from './try-request.ts';
 
 const LIST = '/account/jobs';
 
@@ -22,20 +26,21 @@ export function registerJobList(scope: FastifyInstance): void {
     const list = await apiList<JobView>(request, {
       url: '/api/jobs',
       name: 'jobs',
-      filters: ['state', 'operation'],
+      filters: ['state', 'operation', 'contains'],
     });
     const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null);
     return sendPage(
       reply,
       <ListPage
-        title="Jobs"
-        lead="Every call is a job. Jobs and their answers are kept for 24 hours."
+        title="Calls"
+        lead="Every call is a job. Calls and their answers are kept for 24 hours."
         path={LIST}
         list={list}
         filter={
           <FilterForm path={LIST} values={list.query}>
             <StateChoice states={JOB_STATES} />
             <OperationChoice operations={QUEUED} none="All" />
+            <Field name="contains" label="Parameters contain" placeholder="B0C3CDEF01" maxLength={100} />
           </FilterForm>
         }
         refresh={{ id: 'jobs', seconds: hasOpen ? 3 : 15 }}
@@ -49,18 +54,18 @@ export function registerJobList(scope: FastifyInstance): void {
 function JobTable({ list }: { list: Listed<JobView> }): VNode {
   const empty = (
     <>
-      <p>No jobs found{list.next ? ' on this page' : ''}.</p>
+      <p>No calls found{list.next ? ' on this page' : ''}.</p>
       <ButtonLink to="/account/try">Try a call</ButtonLink>
     </>
   );
   return (
     <Table
-      name="Jobs"
+      name="Calls"
       empty={empty}
       rows={list.items}
       columns={[
         [
-          'Job',
+          'Call',
           ({ jobId }) => (
             <a href={`${LIST}/${jobId}`}>
               <ShortId id={jobId} />
@@ -68,6 +73,7 @@ function JobTable({ list }: { list: Listed<JobView> }): VNode {
           ),
         ],
         ['Operation', ({ operation }) => operation],
+        ['Parameters', ({ params }) => <span class="long-text">{shortened(params)}</span>],
         ['State', (job) => <JobState job={job} />],
         ['Accepted', ({ createdAt }) => <Time at={createdAt} />],
         ['Duration', durationText],
@@ -75,6 +81,17 @@ function JobTable({ list }: { list: Listed<JobView> }): VNode {
       ]}
     />
   );
+}
+
+const SHOWN_CHARACTERS = 120;
+
+/** The parameters of a call on one line. */
+function shortened(params: JobView['params']): string {
+  if (params === null) return '';
+  const text = Object.entries(params)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : stringifyJson(value)}`)
+    .join(' ');
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
 function JobState({ job: { state, progress, operation, error } }: { job: JobView }): VNode {
@@ -101,11 +118,11 @@ function durationText({ createdAt, finishedAt }: JobView): string {
 }
 
 /** Registers the page of a job: its state, its answer, and a button that cancels it. */
-export function registerJobPage(scope: FastifyInstance): void {
-  scope.get(`${LIST}/:id`, showJob);
+export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
+  scope.get(`${LIST}/:id`, (request, reply) => showJob(pages, request, reply));
   scope.get(`${LIST}/:id/result`, sendResult);
   scope.post(`${LIST}/:id/cancel`, cancelJob);
-  scope.post(`${LIST}/:id/again`, fetchAgain);
+  scope.post(`${LIST}/:id/again`, runAgain);
 }
 
 async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -116,6 +133,25 @@ async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise
 async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { jobId } = await apiData<JobView>(request, 'DELETE', `/api/jobs/${idIn(request)}`);
   return reply.redirect(`${LIST}/${jobId}`, 303);
+}
+
+/** The same call once more, in another program, or on a schedule. */
+function RunAgain(props: { job: JobView; baseUrl: string }): VNode | null {
+  const { job, baseUrl } = props;
+  const { params } = job;
+  const operation = queuedOperation(job.operation);
+  if (!operation || params === null) return null;
+  return (
+    <>
+      <div class="row">
+        <PostButton action={`${LIST}/${job.jobId}/again`}>
+          Run again ({counted(operation.price.quote(params), 'unit')})
+        </PostButton>
+        <RepeatLink title={operation.summary} operation={job.operation} parameters={params} />
+      </div>
+      <CallExamples name="call" request={tryRequest(operation, params)} baseUrl={baseUrl} />
+    </>
+  );
 }
 
 /** The call of an expired result. Its parameters are unknown if it was answered from the cache. */
@@ -134,17 +170,17 @@ async function expiredCallOf(request: FastifyRequest, id: string): Promise<Expir
   return null;
 }
 
-async function fetchAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function runAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const id = idIn(request);
-  const expired = await expiredCallOf(request, id);
-  if (!expired?.params) return reply.redirect(`${LIST}/${id}`, 303);
-  const { operation, params, units } = expired;
-  const call = { operation, params, maxUnits: units };
+  const { operation, params } = await apiData<JobView>(request, 'GET', `/api/jobs/${id}`);
+  const found = queuedOperation(operation);
+  if (!found || params === null) return reply.redirect(`${LIST}/${id}`, 303);
+  const call = { operation, params, maxUnits: found.price.quote(params) };
   const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
   return reply.redirect(`${LIST}/${jobId}`, 303);
 }
 
-async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const job = await apiData<JobView>(request, 'GET', `/api/jobs/${idIn(request)}`);
   const { jobId, operation, state } = job;
   const isOpen = job.finishedAt === null;
@@ -154,7 +190,7 @@ async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<Fa
     reply,
     <Page
       title={`Job ${operation}`}
-      back={[LIST, 'All jobs']}
+      back={[LIST, 'All calls']}
       heading={operation}
       styles={['account.css']}
       scripts={['answer.js']}
@@ -182,6 +218,7 @@ async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<Fa
             {links && <ResultLinks target="job" id={jobId} links={links} />}
           </>
         )}
+        {!isOpen && !expired && <RunAgain job={job} baseUrl={baseUrlOf(pages, request)} />}
       </section>
     </Page>,
   );
@@ -221,6 +258,17 @@ function JobFacts({ job }: { job: JobView }): VNode {
           'Units',
           unitsText(job) + (job.state !== 'done' && finishedAt !== null ? ' (reserved units released)' : ''),
         ],
+        job.params && [
+          'Parameters',
+          <dl class="facts">
+            {Object.entries(job.params).map(([name, value]) => (
+              <>
+                <dt>{name}</dt>
+                <dd>{typeof value === 'string' ? value : stringifyJson(value)}</dd>
+              </>
+            ))}
+          </dl>,
+        ],
         ['Accepted', <Time at={job.createdAt} />],
         ['Started', <Time at={job.startedAt} />],
         [
@@ -246,9 +294,6 @@ function State({ job: { state, progress, position, finishedAt, etaMs } }: { job:
     </>
   );
 }
-
-/** Answers up to this size are rendered into the page. The browser fetches larger ones. */
-export const SHOWN_BYTES = 64 * 1024;
 
 export function resultPath(jobId: string): string {
   return `/account/jobs/${jobId}/result`;

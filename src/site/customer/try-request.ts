@@ -13,7 +13,9 @@ import { indentJson, stringifyJson } from '../../platform/json.ts';
 import type { FormFaults, FormValues } from '../kit/form-request.ts';
 import { jsonOf } from './batch-items.tsx';
 import { type ApiEnvelope, envelopeOf, streamApi } from './customer-api.ts';
-import { SHOWN_BYTES } from './jobs.tsx';
+
+/** Answers up to this size are rendered into the page. The browser fetches larger ones. */
+const SHOWN_BYTES = 64 * 1024;
 
 /** The request of a call. */
 export interface TryRequest extends GatewayRequest {

@@ -12,12 +12,12 @@ import { sendPage } from '../kit/render.tsx';
 import { counted } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { OperationChoice } from './batch-items.tsx';
+import { CallExamples } from './call-examples.tsx';
 import { type ApiAnswer, callApi, dataOf, refusedForm } from './customer-api.ts';
 import { AnswerViewer } from './jobs.tsx';
 import { PictureForm } from './try-picture.tsx';
 import {
   type Answered,
-  curlLine,
   exampleValues,
   FIELD_PREFIX,
   type Refused,
@@ -112,7 +112,7 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
         <TryForm operation={operation} fields={fields} form={form} />
       </section>
       <div id="outcome">{result}</div>
-      {call && <ForShell line={curlLine(call, baseUrlOf(pages, reply.request))} />}
+      {call && <CallExamples name="call" request={call} baseUrl={baseUrlOf(pages, reply.request)} />}
       {!call && <PictureForm form={NO_INPUT} />}
     </Page>,
     status,
@@ -131,19 +131,6 @@ function faultsOf(answer: ApiAnswer, fields: readonly TryField[]): FormState['fa
   return refusedForm(answer, (parameter) =>
     fields.some(({ name }) => name === parameter) ? FIELD_PREFIX + parameter : undefined,
   ).faults;
-}
-
-function ForShell({ line }: { line: string }): VNode {
-  return (
-    <Card id="shell" title="From a shell">
-      <pre class="wrap">
-        <code id="curl">{line}</code>
-      </pre>
-      <button type="button" class="small" data-copy="curl" hidden>
-        Copy
-      </button>
-    </Card>
-  );
 }
 
 /** The form that chooses an operation. */

@@ -92,6 +92,24 @@ test('filters by state and by operation', async ({ souk, client }) => {
   open();
 });
 
+test('finds calls by a part of their parameters, in either case, which it shows unless they are long', async ({
+  client,
+}) => {
+  const [asin, ...others] = Array.from({ length: 100 }, () => newAsin());
+  const job = await doneJob(client, `/api/market/product?domain=1&asins=${asin}`);
+  const large = await doneJob(
+    client,
+    `/api/market/product?domain=1&asins=${others.join()}&fields=${'products.title,'.repeat(70)}products.asin`,
+  );
+  const found = async (contains: string) => (await list(client, `?contains=${contains}`)).jobs;
+  expect(await found(asin?.toLowerCase() ?? '')).toMatchObject([
+    { jobId: job, params: expect.objectContaining({ asins: [asin] }) },
+  ]);
+  expect(await found(others[3] ?? '')).toMatchObject([{ jobId: large }]);
+  expect(await found('100%')).toEqual([]);
+  expect(await client.get(`/api/jobs?contains=${'x'.repeat(101)}`)).toMatchObject({ status: 400 });
+});
+
 test('lists a job for a day', async ({ souk, client }) => {
   const job = await doneJob(client);
   souk.clock.advance(DAY_MS);

@@ -39,7 +39,7 @@ test('lists jobs by state and operation, newest first', async () => {
   const pictures = (await customer.visitor.get('/account/jobs?operation=market.graphimage&state=done')).html;
   expect(pictures).toContain(second);
   expect(pictures).not.toContain(first);
-  expect((await customer.visitor.get('/account/jobs?state=failed')).text).toContain('No jobs found');
+  expect((await customer.visitor.get('/account/jobs?state=failed')).text).toContain('No calls found');
 });
 
 test('pages of jobs have no gap', async () => {
@@ -149,6 +149,19 @@ test('says that an answer has expired, and fetches it again for the stated price
   const result = await customer.client.get(`/api/jobs/${id}/result?wait=30`);
   expect(result.json.data.products).toMatchObject(asins.map((asin) => ({ asin })));
   expect(result.headers['x-units-charged']).toBe('2');
+});
+
+test('shows the parameters of a call, how other programs make it, and makes it again', async () => {
+  const asin = newAsin();
+  const job = await called(`/api/market/product?domain=1&asins=${asin}`);
+  expect((await customer.visitor.get(`/account/jobs?contains=${asin}`)).text).toContain(`asins=["${asin}"]`);
+  const page = await customer.visitor.get(`/account/jobs/${job}`);
+  expect(page.text).toContain('Run again (1 unit)');
+  for (const part of ['urllib.request', 'await fetch(', 'curl -H', 'Repeat on a schedule'])
+    expect(page.text).toContain(part);
+  souk.clock.advance(6 * 60_000);
+  const again = await customer.visitor.post(`/account/jobs/${job}/again`, {});
+  expect([again.path.startsWith('/account/jobs/'), again.path.endsWith(job)]).toEqual([true, false]);
 });
 
 test('says that an answer from the cache has expired, and makes no call without its parameters', async () => {

@@ -1,14 +1,13 @@
 import type { VNode } from 'preact';
 import type { JobView } from '../../../api/job-view.ts';
-import { stringifyJson } from '../../../platform/json.ts';
 import { Notice, SmallLink } from '../../kit/elements.tsx';
 import { HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
 import { counted } from '../../kit/words.tsx';
+import { CallExamples, RepeatLink } from '../call-examples.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
 import { resultPath } from '../jobs.tsx';
-import { curlLine } from '../try-request.ts';
 import type { View } from './explore-view.tsx';
 import { requestOf, type ViewState } from './view-state.ts';
 
@@ -140,7 +139,6 @@ function Running({ job: { progress, etaMs } }: { job: JobView }): VNode {
 function Elsewhere({ view, job, place }: { view: View; job: JobView; place: CardPlace }): VNode {
   const { path, query, baseUrl } = place;
   const { jobId, unitsCharged } = job;
-  const id = `${view.name}-curl`;
   return (
     <footer class="elsewhere">
       <p class="row">
@@ -153,29 +151,9 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
         <SmallLink to={resultPath(jobId)} download>
           Download the answer
         </SmallLink>
-        <SmallLink to={scheduleAddress(view)}>Repeat on a schedule</SmallLink>
+        <RepeatLink {...view} />
       </p>
-      <details>
-        <summary>Show the curl command</summary>
-        <pre class="wrap">
-          <code id={id}>{curlLine(requestOf(view), baseUrl)}</code>
-        </pre>
-        <button type="button" class="small" data-copy={id} hidden>
-          Copy
-        </button>
-      </details>
+      <CallExamples name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
     </footer>
   );
-}
-
-/** The form of a new schedule that repeats the call. */
-function scheduleAddress({ title, operation, parameters }: View): string {
-  const items = stringifyJson(parameters);
-  return addressOf('/account/schedules/new', {
-    name: title,
-    operation,
-    layout: 'ndjson',
-    items,
-    params: ' ',
-  });
 }

@@ -474,6 +474,8 @@ class JobLinks(TypedDict):
 class Job(TypedDict):
     jobId: str
     operation: str
+    # Parameters of the call; null if it was answered from the cache, where they are not stored, and in a list if they are longer than 2000 characters
+    params: Optional[Dict[str, Any]]
     state: Literal["queued", "running", "done", "failed", "cancelled"]
     # Percentage of the data that has been fetched; stays 0 while a single fetch runs, and if nothing was fetched
     progress: float
