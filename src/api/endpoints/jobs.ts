@@ -173,7 +173,10 @@ const listJobs = endpoint({
       .min(1, problem(WANTED_PART))
       .max(100, problem(WANTED_PART))
       .optional()
-      .describe('Only jobs whose parameters contain this text, such as an ASIN, in either case'),
+      .meta({
+        description: 'Only jobs whose parameters contain this text, such as an ASIN, in either case',
+        examples: ['B08N5WRWNX'],
+      }),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
     cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
   }),
