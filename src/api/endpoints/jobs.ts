@@ -155,7 +155,7 @@ const CALL_STATES: Record<JobState, Call['state']> = {
   cancelled: 'released',
 };
 
-const WANTED_PART = 'must be a text of 1 to 100 characters';
+const WANTED_PART = 'must be a text of 1 to 100 characters that begins with no blank';
 
 const listJobs = endpoint({
   tag: 'jobs',
@@ -170,8 +170,8 @@ const listJobs = endpoint({
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
     contains: z
       .string(problem(WANTED_PART))
-      .min(1, problem(WANTED_PART))
       .max(100, problem(WANTED_PART))
+      .regex(/^\S/, problem(WANTED_PART))
       .optional()
       .meta({
         description: 'Only jobs whose parameters contain this text, such as an ASIN, in either case',
