@@ -25,6 +25,8 @@ interface IdentifiedCall {
   chargeId: string;
   /** A shared answer that is fresh enough for this call. */
   cached: Answer | null;
+  /** The price of the call, if it is not answered from the cache. */
+  units: number;
 }
 
 /**
@@ -40,13 +42,14 @@ export async function identifyCall(
   const { answers, clock } = deps;
   const providers = providersFor(accountId, deps.providers);
   const provider = providerOf(providers, operation);
-  const edition = operation.reports
+  const report = operation.reports
     ? await retryDuringOutage(clock, () =>
         editionFor(reportsFor(accountId, deps.reports), providers.reports, operation, input),
       )
     : null;
-  const { presentationId, chargeId } = identitiesOf(provider, operation, input, edition);
+  const { presentationId, chargeId } = identitiesOf(provider, operation, input, report?.edition ?? null);
   return {
+    units: operation.price.quote(input, report?.rows),
     presentationId,
     chargeId,
     cached: await findFresh(answers, presentationId, {

@@ -20,8 +20,7 @@ export interface Quote {
 /** Quotes a call without submitting it. @throws SoukError KEY_*, or VALIDATION_FAILED if a report is not loaded. */
 export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise<Quote> {
   const { operation, input, caller } = request;
-  const units = operation.price.quote(input);
-  const { chargeId, cached } = await identifyCall(deps, caller.accountId, operation, input);
+  const { chargeId, cached, units } = await identifyCall(deps, caller.accountId, operation, input);
   // A cached answer may cost less than the quote, and needs no worker. It may have expired when the call is
   // submitted, so it does not lower the quote.
   const needed = cached?.meta.units ?? units;

@@ -108,8 +108,9 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
   return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
     requireRightClock(clock);
     const pool = poolOf(caller.accountId, operation, input);
-    const { presentationId, chargeId, cached } = await identifyCall(deps, caller.accountId, operation, input);
-    const units = cached?.meta.units ?? operation.price.quote(input);
+    const identified = await identifyCall(deps, caller.accountId, operation, input);
+    const { presentationId, chargeId, cached } = identified;
+    const units = cached?.meta.units ?? identified.units;
     checkMaxUnits('The call costs', units, request.maxUnits);
     if (!cached) await refuseWhenBusy(deps, request, pool, chargeId);
 

@@ -78,6 +78,8 @@ export function createHandlerContext(
     useEdition(edition) {
       gathered.edition = edition;
     },
+    call: { accountId: payload.accountId, callId: payload.callId },
+    onProgress: job.onProgress,
     signal: deadline.signal,
     cancelled: run.cancelled,
     deadlineAt: deadline.deadlineAt,

@@ -179,6 +179,7 @@ export async function openLiveJobs(
     keepa,
     trends: openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock }),
     reports: { database: reports, provider: providers.reports, products: provider },
+    files: database,
   };
   const executing = { ...observers, redis, keys, sources, answers, settlements };
   const live = { ...executing, upstream, providers, mode: 'live' } as const;

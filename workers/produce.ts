@@ -211,7 +211,7 @@ async function storeAnswer(
   const provider = providerOf(deps.providers, operation);
   const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
   const [answer] = await Promise.all([
-    store(deps, payload, presentationId, { content, gathered, ...age }),
+    store(deps, payload, presentationId, { content, gathered, isOwn: operation.isOwn === true, ...age }),
     ...gathered.storing,
   ]);
   const { failures } = gathered;
@@ -249,9 +249,9 @@ async function store(
   { answers, clock }: ProduceDeps,
   { accountId, callId, background }: Payload,
   presentationId: string,
-  answer: Age & { content: Content; gathered: Gathered },
+  answer: Age & { content: Content; gathered: Gathered; isOwn: boolean },
 ): Promise<Answer> {
-  const { content, gathered, fromCache, stale, ...times } = answer;
+  const { content, gathered, isOwn, fromCache, stale, ...times } = answer;
   const { fetchedAt } = times;
   const { units } = content;
   const version = newVersion(fetchedAt);
@@ -259,7 +259,8 @@ async function store(
   // An answer with missing data may be complete in a minute, and stale data is for this caller only: neither is
   // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared. A call without
   // a charge reserves units like any other, which a shared answer would not.
-  const isShared = gathered.complete && gathered.failures.size === 0 && !stale && !background && units > 0;
+  const isWhole = gathered.complete && gathered.failures.size === 0 && !stale;
+  const isShared = isWhole && !isOwn && !background && units > 0;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   const facts = { version, ...times, units, tokens };
   const pack = await packed(content);

@@ -21,6 +21,8 @@ interface TestModeDeps extends Omit<ExecutorDeps, 'upstream' | 'providers' | 'mo
   start: () => Promise<TestProvider>;
   /** Connections to the generated reports. */
   reports: Database;
+  /** Connections to stored files. */
+  database: Database;
 }
 
 /** The demo provider accepts any key of this length. */
@@ -32,7 +34,7 @@ const ACCOUNTS = [{ name: 'test', key: 'test-test-test-test', state: 'active' }]
  * by the next call.
  */
 export function createTestMode(deps: TestModeDeps): Executor & { close(): Promise<void> } {
-  const { redis, keys, clock, log, start, reports } = deps;
+  const { redis, keys, clock, log, start, reports, database } = deps;
   const http = createHttpClient();
   let running: Promise<{ executor: Executor; provider: TestProvider }> | null = null;
   let current: Executor | null = null;
@@ -62,6 +64,7 @@ export function createTestMode(deps: TestModeDeps): Executor & { close(): Promis
       keepa,
       trends: openTrends({ baseUrl, provider: trends, http, redis, keys, clock }),
       reports: { database: reports, provider, products },
+      files: database,
     };
   }
 

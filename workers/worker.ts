@@ -215,7 +215,7 @@ async function openRunners(
 ) {
   const { largeJobs, startTestProvider: start } = settings;
   const { events, onError, tracing, clock, log } = observers;
-  const { keys, redis, subscriber } = stores;
+  const { database, keys, redis, subscriber } = stores;
   const live = await openLiveJobs(
     settings,
     { ...stores, reports: reports.live },
@@ -226,7 +226,7 @@ async function openRunners(
   const large = largeJobs ? createLargeJobs(threadSetup(settings, largeJobs), largeDeps) : null;
   const executeLive: Executor['execute'] = (attempt) =>
     large && isLarge(attempt.data) ? large.execute(attempt) : executor.execute(attempt);
-  const test = start ? createTestMode({ ...executing, reports: reports.test, start }) : null;
+  const test = start ? createTestMode({ ...executing, reports: reports.test, database, start }) : null;
   await onControl({ subscriber, log }, keys, (control) => {
     executor.control(control);
     test?.control(control);

@@ -1,6 +1,6 @@
 import type { Operation, Route } from '../../src/operations/define.ts';
 import { OPERATIONS } from '../../src/operations/index.ts';
-import { POOL_NAMES, POOLS, SYNC_PATIENCE_MS } from '../../src/operations/pools.ts';
+import { LONGEST_WAIT_MS, POOL_NAMES, POOLS, SYNC_PATIENCE_MS } from '../../src/operations/pools.ts';
 
 const queued = OPERATIONS.filter((operation) => operation.kind === 'queued');
 
@@ -74,7 +74,7 @@ export function timeoutTable(): string {
       .sort(([a], [b]) => b - a)
       .map(([timeoutMs, paths]) => [
         `${timeoutMs / 1000} s`,
-        `${(timeoutMs + SYNC_PATIENCE_MS) / 1000} s`,
+        `${(Math.min(timeoutMs, LONGEST_WAIT_MS) + SYNC_PATIENCE_MS) / 1000} s`,
         paths.join(', '),
       ]),
   );

@@ -80,7 +80,7 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
       { parameter, problem: `must be a loaded week, got ${reportDate}; nearest: ${nearest}` },
     ]);
   }
-  const week = weeks.find((one) => reportDate === undefined || one.week === reportDate);
+  const week = weekOf(weeks, reportDate);
   if (week && !week.labelled && labels.length > 0)
     throw invalidParameters(
       labels.map((parameter) => ({
@@ -99,14 +99,27 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
   return `${country ?? 'all'}-${Math.max(0, ...ids)}`;
 }
 
+/** The edition of the reports that an answer is made from, and the number of rows of the week that it is about. */
+export interface Edition {
+  edition: string;
+  rows: number;
+}
+
 /** Returns the edition for an operation's answer at present; null for operations that need no reports. */
 export async function editionFor<Input>(
   database: Queryable,
   provider: string,
   operation: { reports?(input: Input): ReportsNeeded | null },
   input: Input,
-): Promise<string | null> {
+): Promise<Edition | null> {
   const needed = operation.reports?.(input);
   if (!needed) return null;
-  return editionOf(await loadedWeeks(database, provider, needed.country), needed);
+  const weeks = await loadedWeeks(database, provider, needed.country);
+  const edition = editionOf(weeks, needed);
+  return { edition, rows: weekOf(weeks, needed.reportDate)?.terms ?? 0 };
+}
+
+/** Returns a week by its date; without a date, the latest. */
+export function weekOf(weeks: readonly LoadedWeek[], reportDate: string | undefined): LoadedWeek | undefined {
+  return weeks.find(({ week }) => reportDate === undefined || week === reportDate);
 }

@@ -96,8 +96,11 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   extends Described<Name, Input> {
   kind: 'queued';
   price: {
-    /** Units to reserve. They are charged in full unless `settle` returns fewer. */
-    quote(input: Input): number;
+    /**
+     * Units to reserve. They are charged in full unless `settle` returns fewer.
+     * @param rows of the week that the input names, for operations with `reports`; absent where it is not known.
+     */
+    quote(input: Input, rows?: number): number;
     /** The price in words, for the documentation. */
     text: string;
     /** Units to charge; never more than the quote. */
@@ -121,6 +124,8 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
    * `update`, the age of cached data counts from this time.
    */
   updatedAt?(raw: Raw): number | null;
+  /** Whether the answer is for one account only, because it names a file of the account. Such answers are not cached. */
+  isOwn?: true;
   /** How long a cached answer stays fresh, if less than an hour. */
   freshForMs?: number;
   /**

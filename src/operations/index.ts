@@ -1,5 +1,6 @@
 import { quota } from './account/quota.ts';
 import { asinReverse } from './brand-analytics/asin-reverse.ts';
+import { exportWeek } from './brand-analytics/export.ts';
 import { rank } from './brand-analytics/rank.ts';
 import { countries, reportDates } from './brand-analytics/report-dates.ts';
 import { keywordSearch } from './brand-analytics/search.ts';
@@ -52,6 +53,7 @@ const QUEUED_CONTRACTS = [
   wordHistory,
   wordGoods,
   asinReverse,
+  exportWeek,
   researchKeyword,
   researchProduct,
   researchCompare,

@@ -13,6 +13,8 @@ export const POOLS = {
   graph: { concurrency: 8, timeoutMs: 30_000 },
   keywords: { concurrency: 8, timeoutMs: 30_000 },
   trends: { concurrency: 4, timeoutMs: 60_000 },
+  // One at a time, because identical exports that start together would each write their file.
+  exports: { concurrency: 1, timeoutMs: 900_000 },
   test: { concurrency: 8, timeoutMs: 120_000 },
 } as const satisfies Record<string, Pool>;
 
@@ -39,6 +41,9 @@ export const QUEUE_ALLOWANCE_MS = 30_000;
 
 /** The longest time an asynchronous call may wait in its queue. */
 export const ASYNC_QUEUE_ALLOWANCE_MS = 600_000;
+
+/** The longest time limit of a pool for which a synchronous request waits. */
+export const LONGEST_WAIT_MS = 120_000;
 
 /** A synchronous request waits for the pool's timeout plus this time, then gets a 202. */
 export const SYNC_PATIENCE_MS = 5_000;

@@ -4,6 +4,8 @@ import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
 import type { Providers } from '../operations/pools.ts';
 import { everyWithLease } from '../platform/db/lease.ts';
 import type { Stores } from '../platform/stores.ts';
+import { purgeFiles } from '../results/files.ts';
+import { purgeLinks } from '../results/result-links.ts';
 import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
 import { eraseDueAccounts } from './personal-data/erasure.ts';
 import { DAY_MS, type RetentionSettings, retain } from './retention.ts';
@@ -85,6 +87,8 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
       [providers.products, new Date(now), tokens.left, tokens.perMinute],
     );
   await deleteOldClaims(database, now);
+  await purgeLinks(database, now);
+  await purgeFiles(database, now);
   const before = (days: number) => [new Date(now - days * DAY_MS)];
   await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
   await forgetAccounts(database, new Date(now - KEPT_DAYS.provider_accounts * DAY_MS));

@@ -7,8 +7,6 @@ import { purgeWatchCounts } from '../outbox/webhooks/job-webhooks.ts';
 import { purgeSecrets } from '../outbox/webhooks/secrets.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
-import { purgeFiles } from '../results/files.ts';
-import { purgeLinks } from '../results/result-links.ts';
 
 /** How long tables that grow with use keep their rows. */
 export interface RetentionSettings {
@@ -150,8 +148,6 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await purgeWatchCounts(database, at.getTime());
   await purgeSecrets(database, at.getTime());
   await purgePurchases(database, at.getTime());
-  await purgeLinks(database, at.getTime());
-  await purgeFiles(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from email_confirmations where expires_at < $1', [at]);

@@ -58,7 +58,7 @@ test('shows all queues', async ({ souk }) => {
   const { queues } = JSON.parse(reply.text) as { queues: { name: string; hasWorkers: boolean }[] };
   expect(queues.map(({ name }) => name)).toEqual(
     words(`
-    market lightning storefront graph keywords trends test batch
+    market lightning storefront graph keywords trends exports test batch
   `),
   );
 });

@@ -73,6 +73,10 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
   'aba.wordhistory': [{ wordId: KNOWN_WORD, limit: 2 }],
   'aba.wordgoods': [{ wordId: KNOWN_WORD, country: 'us', reportDate: KEYWORD_WEEK }],
   'aba.asinreverse': [{ asins: ['B0C3CDEF01', 'B0C3CDEF02'] }, { asins: ['B0C3CDEF01'], country: 'us' }],
+  'aba.export': [
+    { country: 'us', fileFormat: 'csv' },
+    { country: 'us', reportDate: KEYWORD_WEEK },
+  ],
   'research.keyword': [
     { country: 'us', keyword: 'desk lamp', weeks: 4 },
     { country: 'us', keyword: 'Desk Lamp', weeks: 2, trends: true },

@@ -20,6 +20,7 @@ import { addDays } from '../../src/platform/calendar.ts';
 import { cancellable } from '../../src/platform/db/cancellable.ts';
 import type { Queryable } from '../../src/platform/db/pool.ts';
 import { SoukError } from '../../src/platform/errors.ts';
+import { handleExport } from './export.ts';
 import type { Handler, HandlerContext, HandlersOf } from './handler.ts';
 
 const handleAsinReverse = fromReports(asinReverse, async (input: AsinReverseInput, { database, weeks }) => {
@@ -159,6 +160,8 @@ export const BRAND_ANALYTICS_HANDLERS: HandlersOf<'aba'> = {
   }),
 
   'aba.asinreverse': handleAsinReverse,
+
+  'aba.export': handleExport,
 };
 
 /** Returns a term of the loaded weeks by its id. @throws SoukError WORD_NOT_FOUND. */

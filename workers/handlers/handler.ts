@@ -11,6 +11,8 @@ export interface Upstreams {
   trends: Trends;
   /** The weekly reports of a provider, and the provider of products, whose brands were learned. */
   reports: { database: Database; provider: string; products: string };
+  /** Stored files. */
+  files: Database;
 }
 
 export interface HandlerContext {
@@ -51,6 +53,10 @@ export interface HandlerContext {
   cancelled: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
+  /** The call, and the account that it is for. */
+  call: { accountId: number; callId: string };
+  /** Reports the progress in percent, for a handler that obtains no sources. */
+  onProgress(percent: number): void;
   /** True if no request waits for the answer. This can change while the job runs, so read it here and never copy it. */
   readonly background: boolean;
   /** Counts the tokens that an upstream call has cost. */

@@ -41,6 +41,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'get /api/aba/word/{wordId}/history': 'getTermHistory',
   'get /api/aba/word/{wordId}/goods': 'getTermProducts',
   'post /api/aba/asin-reverse': 'getTermsOfProducts',
+  'post /api/aba/export': 'exportWeek',
   'get /api/research/screen': 'screenTerms',
   'post /api/research/screen': 'postTermScreen',
   'get /api/aba/countries': 'getReportCountries',

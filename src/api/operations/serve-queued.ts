@@ -10,7 +10,7 @@ import { requireScope } from '../../accounts/key-settings.ts';
 import type { RequireStorage, WebhookSettings } from '../../batches/limits.ts';
 import { findCall } from '../../billing/calls.ts';
 import { type QueuedOperation, type Route, utcDay } from '../../operations/define.ts';
-import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
+import { ASYNC_QUEUE_ALLOWANCE_MS, LONGEST_WAIT_MS, POOLS } from '../../operations/pools.ts';
 import { requireSecret } from '../../outbox/webhooks/secrets.ts';
 import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../outbox/webhooks/webhook-limits.ts';
 import { type CallRate, fromRecord } from '../../platform/errors.ts';
@@ -73,7 +73,7 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
       inFormat(operation, parseInput(operation, route, request, now), request.query),
     );
     const { timeoutMs } = POOLS[poolOf(knownKeyOf(request).accountId, operation, input)];
-    const options = callOptionsOf(request, timeoutMs);
+    const options = callOptionsOf(request, Math.min(timeoutMs, LONGEST_WAIT_MS));
     const webhook = callWebhookOf(deps.webhooks, request.query);
     return answerCall(deps, { request, reply, operation, input, options, webhook });
   };

@@ -18,6 +18,7 @@ export const COMPONENTS = {
   'pool:graph': ['Price charts', 'Calls for chart images'],
   'pool:keywords': ['Keywords', 'Calls for keyword ranks'],
   'pool:trends': ['Search trends', 'Calls for search trends'],
+  'pool:exports': ['Exports', 'Exports of whole weeks'],
   'pool:batch': ['Batches and schedules', 'Schedules, trackers and webhooks'],
   'upstream:products': ['Source of product data', 'Product data that is not cached'],
   'upstream:trends': ['Source of search trends', 'Search trends that are not cached'],
@@ -39,6 +40,7 @@ const UPSTREAM_OF: Readonly<Record<Exclude<PoolName, typeof TEST_POOL>, Componen
   graph: 'upstream:products',
   keywords: null,
   trends: 'upstream:trends',
+  exports: null,
 };
 
 export type Level = 'operational' | 'degraded' | 'outage';

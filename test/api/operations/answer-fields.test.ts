@@ -42,6 +42,7 @@ const FIELDS: Record<string, [known: string, misspelt: string]> = {
   'aba.word': ['current', 'curent'],
   'aba.wordhistory': ['clickShareSum', 'clickShareSums'],
   'aba.wordgoods': ['position', 'postion'],
+  'aba.export': ['reportDate', 'reportDates'],
   'aba.asinreverse': ['truncated', 'truncatd'],
   'market.charturl': ['url', 'urls'],
   'retail.imageurl': ['image', 'imgae'],

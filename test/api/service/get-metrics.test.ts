@@ -171,7 +171,7 @@ test('shows the current queue depths, workers and tokens', async ({ souk }) => {
   const { samples, sum } = await scrape(souk);
   const poolsOf = (metric: string) =>
     new Set(samples.filter(({ name }) => name === metric).map(({ labels }) => labels.pool));
-  const live = ['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends'];
+  const live = ['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends', 'exports'];
   const pools = [...live, 'test'];
   expect(poolsOf('souk_queue_jobs')).toEqual(new Set([...pools, 'batch']));
   expect(poolsOf('souk_workers')).toEqual(new Set([...pools, 'batch']));
