@@ -31,6 +31,7 @@ export const OPERATION_NAMES = [
   'aba.wordhistory',
   'aba.wordgoods',
   'aba.asinreverse',
+  'aba.export',
   'research.keyword',
   'research.product',
   'research.compare',
@@ -148,6 +149,8 @@ export interface Methods {
     wordGoods: Call<Schemas['AbaWordGoodsParams'], Schemas['AbaWordgoodsData']>;
     /** Finds the search terms for which a product was among the three most clicked. Units: 1 per ASIN. */
     asinReverse: Call<Schemas['AbaAsinReverseParams'], Schemas['AbaAsinreverseData']>;
+    /** Writes all search terms of a week as a file. Units: 1 per 1,000 rows of the week. */
+    export: Call<Schemas['AbaExportParams'], Schemas['AbaExportData']>;
     /** Lists the sites that have brand analytics, with their loaded weeks. Free. */
     countries: FreeWithoutParams<Schemas['AbaCountriesParams'], Schemas['AbaCountriesData']>;
   };
@@ -304,6 +307,7 @@ export interface OperationData {
   'aba.wordhistory': Schemas['AbaWordhistoryData'];
   'aba.wordgoods': Schemas['AbaWordgoodsData'];
   'aba.asinreverse': Schemas['AbaAsinreverseData'];
+  'aba.export': Schemas['AbaExportData'];
   'research.keyword': Schemas['ResearchKeywordData'];
   'research.product': Schemas['ResearchProductData'];
   'research.compare': Schemas['ResearchCompareData'];
@@ -339,6 +343,7 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'aba.wordHistory': ['GET', '/api/aba/word/{wordId}/history', 45, 'charged', 'params'],
   'aba.wordGoods': ['GET', '/api/aba/word/{wordId}/goods', 45, 'charged', 'params'],
   'aba.asinReverse': ['POST', '/api/aba/asin-reverse', 45, 'charged', 'params'],
+  'aba.export': ['POST', '/api/aba/export', 915, 'charged', 'params'],
   'research.keyword': ['POST', '/api/research/keyword', 75, 'charged', 'params'],
   'research.product': ['POST', '/api/research/product', 75, 'charged', 'params'],
   'research.compare': ['POST', '/api/research/compare', 75, 'charged', 'params'],

@@ -36,6 +36,7 @@ ADDRESSES: Dict[str, Address] = {
     "aba.wordhistory": ("GET", "/api/aba/word/{wordId}/history", 45, "charged", "params", "", "aba.wordHistory"),
     "aba.wordgoods": ("GET", "/api/aba/word/{wordId}/goods", 45, "charged", "params", "", "aba.wordGoods"),
     "aba.asinreverse": ("POST", "/api/aba/asin-reverse", 45, "charged", "params", "", "aba.asinReverse"),
+    "aba.export": ("POST", "/api/aba/export", 915, "charged", "params", "", "aba.export"),
     "research.keyword": ("POST", "/api/research/keyword", 75, "charged", "params", "", "research.keyword"),
     "research.product": ("POST", "/api/research/product", 75, "charged", "params", "", "research.product"),
     "research.compare": ("POST", "/api/research/compare", 75, "charged", "params", "", "research.compare"),
@@ -1259,6 +1260,35 @@ class Aba(Group):
             timeout=timeout, options={"maxUnits": max_units, "webhook": webhook},
         )
 
+    def export(
+        self,
+        *,
+        country: Literal["us", "uk", "de", "fr", "it", "jp", "ca", "es", "mx"],
+        reportDate: Optional[str] = None,
+        fileFormat: Optional[Literal["parquet", "csv", "ndjson"]] = None,
+        fields: Optional[Sequence[str]] = None,
+        max_units: Optional[int] = None,
+        webhook: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Answer[types.AbaExportData]:
+        """Writes all search terms of a week as a file.
+
+        Units: 1 per 1,000 rows of the week.
+
+        country: Site code
+
+        reportDate: Saturday of a loaded week; default: the latest
+
+        fileFormat: Form of the file
+
+        fields: Fields of the answer to return, as dotted names. Default: all
+        """
+        return self._calls.answer(
+            ("POST", "/api/aba/export", 915, "charged", "params", "", "aba.export"),
+            {"country": country, "reportDate": reportDate, "fileFormat": fileFormat, "fields": fields},
+            timeout=timeout, options={"maxUnits": max_units, "webhook": webhook},
+        )
+
     def countries(
         self,
         *,
@@ -1508,7 +1538,7 @@ class Jobs(Group):
     def create(
         self,
         *,
-        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"],
+        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"],
         params: Mapping[str, Any],
         maxUnits: Union[Optional[int], NotGiven] = NOT_GIVEN,
         webhook: Optional[str] = None,
@@ -1534,8 +1564,7 @@ class Jobs(Group):
         self,
         *,
         state: Optional[Literal["queued", "running", "done", "failed", "cancelled"]] = None,
-        operation: Optional[Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"]] = None,
-        contains: Optional[str] = None,
+        operation: Optional[Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"]] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -1546,22 +1575,20 @@ class Jobs(Group):
 
         operation: Only jobs of this operation
 
-        contains: Only jobs whose parameters contain this text, such as an ASIN, in either case
-
         limit: Jobs per page
 
         cursor: Id of the last job that the previous page looked at, its `nextCursor`
         """
         return self._calls.pages(
             ("GET", "/api/jobs", 30, "always", "params", "jobs", "jobs.list"),
-            {"state": state, "operation": operation, "contains": contains, "limit": limit, "cursor": cursor},
+            {"state": state, "operation": operation, "limit": limit, "cursor": cursor},
             timeout=timeout,
         )
 
     def quote(
         self,
         *,
-        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"],
+        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"],
         params: Mapping[str, Any],
         maxUnits: Union[Optional[int], NotGiven] = NOT_GIVEN,
         timeout: Optional[float] = None,
@@ -1618,7 +1645,7 @@ class Batches(Group):
     def create(
         self,
         *,
-        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"],
+        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"],
         items: Optional[Sequence[Any]] = None,
         params: Optional[Mapping[str, Any]] = None,
         split: Optional[Mapping[str, Any]] = None,
@@ -1686,7 +1713,7 @@ class Batches(Group):
     def quote(
         self,
         *,
-        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"],
+        operation: Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"],
         items: Optional[Sequence[Any]] = None,
         params: Optional[Mapping[str, Any]] = None,
         split: Optional[Mapping[str, Any]] = None,
@@ -2456,7 +2483,7 @@ class Billing(Group):
         *,
         kind: Optional[Literal["grant", "charge", "reserve", "settle", "release", "refund", "expire", "revoke", "restore"]] = None,
         wallet: Optional[Literal["general", "off_peak"]] = None,
-        operation: Optional[Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"]] = None,
+        operation: Optional[Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
-OperationName = Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "research.keyword", "research.product", "research.compare", "research.screen"]
+OperationName = Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"]
 
 OPERATION_NAMES: List[OperationName] = [
     "market.product",
@@ -33,6 +33,7 @@ OPERATION_NAMES: List[OperationName] = [
     "aba.wordhistory",
     "aba.wordgoods",
     "aba.asinreverse",
+    "aba.export",
     "research.keyword",
     "research.product",
     "research.compare",
@@ -68,6 +69,17 @@ class AbaCountriesDataCountries(TypedDict):
 
 class AbaCountriesData(TypedDict):
     countries: List[AbaCountriesDataCountries]
+
+
+class AbaExportData(TypedDict):
+    country: Literal["us", "uk", "de", "fr", "it", "jp", "ca", "es", "mx"]
+    # Saturday of a week
+    reportDate: str
+    # Rows of the file, one for each term
+    rows: int
+    file: ExportedFile
+    # Whether the data came from the one-hour result cache
+    fromCache: bool
 
 
 class _AbaRankData(TypedDict):
@@ -455,6 +467,17 @@ class DeliveryAttempt(TypedDict):
     durationMs: float
     # The first KiB of the receiver's response
     response: Optional[str]
+
+
+class ExportedFile(TypedDict):
+    fileId: str
+    name: str
+    contentType: str
+    # Bytes
+    size: int
+    expiresAt: str
+    # Address of the file, which needs a key; a link opens it without one
+    url: str
 
 
 History = Dict[str, Any]
