@@ -126,14 +126,7 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
         <Results batch={batch} hasTable={results !== null} />
-        {links && (
-          <ResultLinks
-            target="batch"
-            id={batch.batchId}
-            links={links}
-            formats={results === null ? [] : LINK_FORMATS}
-          />
-        )}
+        {links && <ResultLinks target="batch" id={batch.batchId} links={links} hasTable={results !== null} />}
         {results && batch.counts.done > 0 && <ResultTable results={results} batch={batch} />}
       </section>
     </Page>,
@@ -146,11 +139,6 @@ async function sendResults(request: FastifyRequest, reply: FastifyReply): Promis
   const url = `/api/batches/${id}/results?format=${format}`;
   return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
 }
-
-const LINK_FORMATS = [
-  ['csv', 'CSV'],
-  ['ndjson', 'NDJSON'],
-] as const;
 
 function Progress({ batch }: { batch: BatchView }): VNode {
   const { counts, waiting, state } = batch;

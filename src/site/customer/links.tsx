@@ -68,15 +68,21 @@ const DURATIONS = [
   ['168', 'a week'],
 ] as const;
 
+const TABLE_FORMATS = [
+  ['csv', 'CSV'],
+  ['ndjson', 'NDJSON'],
+] as const;
+
 /** The links to a result, and the form that creates one. @param props.back the job on whose page a file is shown. */
 export function ResultLinks(props: {
   target: LinkTarget;
   id: string;
   links: readonly LinkView[];
-  formats?: readonly (readonly [value: string, text: string])[];
+  /** The results of a batch form a table. */
+  hasTable?: boolean;
   back?: string;
 }): VNode {
-  const { target, id, links, formats = [], back = id } = props;
+  const { target, id, links, hasTable = false, back = id } = props;
   return (
     <>
       <h2 id="links">Links</h2>
@@ -105,7 +111,7 @@ export function ResultLinks(props: {
       <PostForm action={PATH} class="inline">
         <HiddenFields fields={{ target, id, back }} />
         <Choice name="hours" label="Works for" options={DURATIONS} preset="24" />
-        {formats.length > 1 && <Choice name="format" label="Format" options={formats} />}
+        {hasTable && <Choice name="format" label="Format" options={TABLE_FORMATS} />}
         <button type="submit">Create link</button>
       </PostForm>
     </>
