@@ -15,8 +15,8 @@ import {
   writeContent,
 } from '../../src/results/files.ts';
 import { writeTable } from '../../src/results/tables/write-table.ts';
-import { type Reports, readReports } from './brand-analytics.ts';
 import type { HandlerContext, HandlersOf } from './handler.ts';
+import { type Reports, readReports } from './reports.ts';
 
 /** How long the file of a call is kept. */
 const FILE_LIFETIME_MS = 7 * DAY_MS;

@@ -108,14 +108,14 @@ test('the file has every term of the week once, in each form, like the list of r
 });
 
 /** CSV has texts only, and Parquet whole numbers as bigints. */
-function asText(file: Record<string, unknown> | undefined, row: Record<string, unknown>) {
+function asText(file: Record<string, unknown> | undefined, row: Record<string, string | number | null>) {
   const isCsv = typeof file?.rank === 'string';
   const isParquet = typeof file?.rank === 'bigint';
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => {
       if (isCsv) return [name, value === null ? '' : String(value)];
       const isWhole = EXPORT_TABLE.columns.find((column) => column.name === name)?.type === 'integer';
-      return [name, isParquet && isWhole && value !== null ? BigInt(value as number) : value];
+      return [name, isParquet && isWhole && value !== null ? BigInt(value) : value];
     }),
   );
 }

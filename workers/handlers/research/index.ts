@@ -22,8 +22,8 @@ import type { Timeline } from '../../../src/operations/trends/interest-over-time
 import { addDays } from '../../../src/platform/calendar.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
 import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
-import { type Reports, readReports } from '../brand-analytics.ts';
 import type { HandlerContext, HandlersOf } from '../handler.ts';
+import { type Reports, readReports } from '../reports.ts';
 import { questionOf } from '../trends.ts';
 import { handleScreen } from './screen.ts';
 

@@ -8,7 +8,7 @@ import { type ScreenInput, screen, weekOfScreen } from '../../../src/operations/
 import { cursorOf, positionOf } from '../../../src/operations/research/screen-cursor.ts';
 import { addDays } from '../../../src/platform/calendar.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
-import { fromReports, type Reports } from '../brand-analytics.ts';
+import { fromReports, type Reports } from '../reports.ts';
 
 export const handleScreen = fromReports(screen, async (input: ScreenInput, reports) => {
   const { country, sort, limit, cursor, ...filter } = input;
