@@ -21,6 +21,9 @@ const LONGEST_ITEM = 100;
 /** The rows that one unit pays for. */
 const ROWS_PER_UNIT = 100;
 
+/** The most rows of a page. */
+export const MOST_ROWS = 1_000;
+
 const changes = (name: string, weeks: string) =>
   range({
     name,
@@ -80,7 +83,7 @@ const shape = {
     .meta({ description: 'One of the three brands; ignores case', examples: ['Lumio'] }),
   newSince: date().optional().describe('First seen in the week of this day, or later'),
   sort: oneOf(SCREEN_SORTS).default('rank').describe('Descending with a minus; ties by rank'),
-  limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows'),
+  limit: integer({ min: 1, max: MOST_ROWS }).default(100).describe('Rows'),
   cursor: z
     .string()
     .max(LONGEST_CURSOR, 'must be the nextCursor of an answer')
@@ -183,7 +186,8 @@ function fromQuery({ query }: RawRequest): Record<string, unknown> {
   return Object.fromEntries(Object.entries(query).filter(([name]) => names.has(name)));
 }
 
-const unitsOf = (rows: number) => Math.max(1, Math.ceil(rows / ROWS_PER_UNIT));
+/** Returns the price of a page with this many rows. */
+export const unitsOfRows = (rows: number) => Math.max(1, Math.ceil(rows / ROWS_PER_UNIT));
 
 export const screen = defineQueued<'research.screen', ScreenInput, Record<string, unknown>>({
   name: 'research.screen',
@@ -197,8 +201,8 @@ export const screen = defineQueued<'research.screen', ScreenInput, Record<string
   params,
   price: {
     text: '1 per 100 rows returned, at least 1; reserved for limit',
-    quote: ({ limit }) => unitsOf(limit),
-    settle: (_input, { data }) => unitsOf((data.rows as unknown[] | undefined)?.length ?? 0),
+    quote: ({ limit }) => unitsOfRows(limit),
+    settle: (_input, { data }) => unitsOfRows((data.rows as unknown[] | undefined)?.length ?? 0),
   },
   pools: ['keywords'],
   queue: () => 'keywords',

@@ -89,3 +89,10 @@ async function renew(part) {
   }
   refresh(next);
 }
+
+// The time zone of the browser in a new form: <input data-browser-zone>.
+for (const field of document.querySelectorAll('input[data-browser-zone]')) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const isOffered = [...(field.list?.options ?? [])].some(({ value }) => value === timeZone);
+  if (isOffered && field.value === field.defaultValue) field.value = timeZone;
+}

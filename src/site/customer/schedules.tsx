@@ -22,7 +22,16 @@ import {
   windowText,
 } from './batch-items.tsx';
 import { callApi, idIn } from './customer-api.ts';
-import { registerRepeatedWork, type WorkForm, wallClock } from './repeated-work.tsx';
+import {
+  cronOf,
+  registerRepeatedWork,
+  TimingFields,
+  timesText,
+  timingShape,
+  timingValues,
+  type WorkForm,
+  wallClock,
+} from './repeated-work.tsx';
 
 /** Registers the pages of the account's schedules. */
 export function registerSchedules(scope: FastifyInstance, { clock }: Pages): void {
@@ -57,10 +66,10 @@ const ScheduleTable = tableOf<ScheduleView>('Schedules', 'No schedules yet.', [
   ['Schedule', ({ scheduleId, name }) => <a href={`/account/schedules/${scheduleId}`}>{name}</a>],
   ['Operation', ({ operation }) => operation],
   [
-    'Pattern',
+    'Times',
     ({ cron, timezone }) => (
       <>
-        <code>{cron}</code> {timezone}
+        {timesText(cron)} {timezone}
       </>
     ),
   ],
@@ -143,8 +152,6 @@ function BatchLink({ batchId }: { batchId: string | null }): VNode {
   );
 }
 
-const ZONES = Intl.supportedValuesOf('timeZone');
-
 const RESULTS = [
   ['false', 'All results'],
   ['true', 'Only changes since the previous run'],
@@ -160,13 +167,7 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
         <legend>Timing</legend>
         <div class="fields">
           <Field name="name" label="Name" maxLength={200} />
-          <Field
-            name="cron"
-            label="Cron pattern"
-            preset="0 6 * * 1"
-            hint="Minute, hour, day of the month, month, day of the week. 0 6 * * 1 means Mondays at 06:00."
-          />
-          <Field name="timezone" label="Time zone" preset="UTC" suggestions={ZONES} />
+          <TimingFields preset="0 6 * * 1" isNew={!present && !isSent} />
           <Choice name="window" label="Hours" options={WINDOWS} />
         </div>
       </fieldset>
@@ -222,8 +223,7 @@ const RUNS_SHOWN = 5;
 /** The fields of a schedule besides its operation and items. The API validates their values. */
 const scheduleForm = z.object({
   name: z.string().trim().default(''),
-  cron: z.string().trim().default(''),
-  timezone: z.string().trim().default('UTC'),
+  ...timingShape,
   window: optional(z.string()),
   onlyChanges: z.string().default('false'),
   runHours: optionalNumber,
@@ -241,11 +241,14 @@ function scheduleBody({
   onlyChanges,
   runHours,
   window,
+  times,
+  cron,
   ...rest
 }: ScheduleInput) {
   const limit = maxUnits === undefined ? {} : { maxUnits };
   return {
     ...rest,
+    cron: cronOf({ times, cron }),
     onlyChanges: onlyChanges === 'true',
     ...(window ? { window } : {}),
     ...(runHours === undefined ? {} : { runHours }),
@@ -258,8 +261,7 @@ function valuesOf(schedule: ScheduleView): FormValues {
   const { name, cron, timezone, window, onlyChanges, runHours, maxUnits, webhook, operation } = schedule;
   return {
     name,
-    cron,
-    timezone,
+    ...timingValues(cron, timezone),
     window,
     operation,
     onlyChanges: String(onlyChanges),
@@ -270,8 +272,8 @@ function valuesOf(schedule: ScheduleView): FormValues {
 }
 
 /** The next runs of a form, in Unix milliseconds, even if other fields are not valid; null without a valid pattern. */
-function nextRunsOf({ cron = '', timezone }: FormValues, now: number): readonly number[] | null {
-  const timing = { cron: cron.trim(), timezone: timezone?.trim() || 'UTC' };
+function nextRunsOf({ times, cron, timezone }: FormValues, now: number): readonly number[] | null {
+  const timing = { cron: cronOf({ times, cron }).trim(), timezone: timezone?.trim() || 'UTC' };
   if (!isTimeZone(timing.timezone) || cronProblem(timing, now) !== null) return null;
   return nextRuns(timing, now, RUNS_SHOWN);
 }

@@ -3,14 +3,31 @@ import { z } from 'zod';
 import { type Condition, MOST_CONDITIONS, PRICE_OPTIONS } from '../../batches/trackers/condition.ts';
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
 import { SITES } from '../../operations/params/domain.ts';
+import { isRecord } from '../../operations/params/request.ts';
 import { currencyDigits } from '../../operations/products/history.ts';
-import { CheckAndSaveButtons, Choice, Field, Fields, PostForm, TextArea } from '../kit/form.tsx';
+import {
+  CheckAndSaveButtons,
+  Choice,
+  Field,
+  Fields,
+  HiddenFields,
+  PostForm,
+  TextArea,
+} from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
 import { amount, counted } from '../kit/words.tsx';
 import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
-import { type WorkForm, wallClock } from './repeated-work.tsx';
+import {
+  cronOf,
+  TimingFields,
+  timingShape,
+  timingValues,
+  type WorkForm,
+  wallClock,
+} from './repeated-work.tsx';
+import { screenText } from './screen-text.ts';
 
 /** The choice of the form for a price that drops below the average of 30 days; `price_drop` is that of 90 days. */
 const DROP_OF_30_DAYS = 'price_drop_30';
@@ -47,8 +64,10 @@ const AT_START = [
 /** The form shows one condition more than there are, and at least three. */
 const FEWEST_ROWS = 3;
 
-export function TrackerForm({ action, form, checked, present }: WorkForm<TrackerView>): VNode {
+export function TrackerForm(props: WorkForm<TrackerView>): VNode {
+  const { action, form, checked, present } = props;
   const filled = Math.max(0, ...CONDITION_ROWS.filter((row) => form.values[`type${row}`]));
+  if (isScreen(form.values, present)) return <ScreenForm {...props} />;
   return (
     <PostForm action={action} form={form}>
       {checked && <Quote quote={checked} />}
@@ -63,9 +82,76 @@ export function TrackerForm({ action, form, checked, present }: WorkForm<Tracker
         <TextArea name="items" label="ASINs or keywords" rows={6} />
       </fieldset>
       <Conditions rows={CONDITION_ROWS.slice(0, Math.max(FEWEST_ROWS, filled + 1))} />
-      <When />
+      <When present={present} />
       <CheckAndSaveButtons />
     </PostForm>
+  );
+}
+
+/** Whether a form is about a saved screen: that of the screener, which sends its filters, or of an existing tracker. */
+function isScreen({ subject }: FormValues, present: TrackerView | null): boolean {
+  return present ? present.subject === 'screen' : subject === 'screen';
+}
+
+/** The form of a saved screen: its filters are those of the screener. */
+function ScreenForm({ action, form, checked, present }: WorkForm<TrackerView>): VNode {
+  const { screen } = form.values;
+  return (
+    <PostForm action={action} form={form}>
+      {checked && <Quote quote={checked} />}
+      <fieldset>
+        <legend>Saved screen</legend>
+        <p>{screenText(present ? present.screen : parsedScreen(screen))}</p>
+        <p class="hint">
+          It runs when a week is imported. Change its filters in the <a href="/explore/screener">screener</a>,
+          and save them as another screen.
+        </p>
+        {!present && <HiddenFields fields={{ subject: 'screen', screen }} />}
+        <div class="fields">
+          <Field name="name" label="Name" maxLength={200} />
+          <Field name="maxUnits" label="Maximum units per run" type="number" min={0} />
+          <DeliveryFields present={present} />
+        </div>
+      </fieldset>
+      <CheckAndSaveButtons />
+    </PostForm>
+  );
+}
+
+function parsedScreen(text = '{}'): Record<string, unknown> | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isRecord(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+const KEEP_CHAT = [
+  ['keep', 'Keep'],
+  ['remove', 'Remove'],
+] as const;
+
+/** The fields that say where alerts are sent. The address of a chat is a secret, and not shown again. */
+export function DeliveryFields({ present = null }: { present?: TrackerView | null }): VNode {
+  const chat = present?.chat;
+  return (
+    <>
+      <Choice name="email" label="E-mail" options={E_MAIL} />
+      <Field name="webhook" label="Webhook" type="url" hint="Receives the alerts, signed." />
+      <Field
+        name="chat"
+        label="Chat"
+        type="url"
+        placeholder="https://hooks.slack.com/services/..."
+        hint={
+          chat
+            ? `Leave empty to keep ${chat}.`
+            : 'Incoming webhook of Slack, Discord or Microsoft Teams; at most one message a minute.'
+        }
+      />
+      {chat && <Choice name="presentChat" label={`Chat at ${chat}`} options={KEEP_CHAT} />}
+    </>
   );
 }
 
@@ -116,42 +202,31 @@ function Conditions({ rows }: { rows: readonly number[] }): VNode {
   );
 }
 
-function When(): VNode {
+function When({ present }: { present: TrackerView | null }): VNode {
   return (
     <fieldset>
       <legend>Timing and delivery</legend>
       <div class="fields">
-        <Field
-          name="cron"
-          label="Cron pattern"
-          preset="0 6 * * *"
-          hint="Minute, hour, day of the month, month, day of the week. 0 6 * * * means every day at 06:00."
-        />
-        <Field
-          name="timezone"
-          label="Time zone"
-          preset="UTC"
-          suggestions={Intl.supportedValuesOf('timeZone')}
-        />
+        <TimingFields preset="0 6 * * *" isNew={!present} />
         <Choice name="window" label="Hours" options={WINDOWS} />
         <Field name="maxUnits" label="Maximum units per check" type="number" min={0} />
-        <Field name="webhook" label="Webhook" type="url" hint="Receives the alerts." />
-        <Choice name="email" label="E-mail" options={E_MAIL} />
+        <DeliveryFields present={present} />
       </div>
     </fieldset>
   );
 }
 
 /** The next checks and the price of a tracker that was not saved. */
-function Quote({ quote: { nextRuns, timezone, units, unitsPerDay, items } }: { quote: TrackerView }): VNode {
+function Quote({ quote }: { quote: TrackerView }): VNode {
+  const { nextRuns, timezone, units, unitsPerDay, items, screen } = quote;
   const [next] = nextRuns;
   return (
     <section class="notice good" aria-labelledby="check">
       <h2 id="check">Price</h2>
       <p>
         At most {counted(units, 'unit')} per check of {counted(items, 'item')}, at most {amount(unitsPerDay)}{' '}
-        per day on average. {next && `The next check is on ${wallClock(Date.parse(next), timezone)}. `}The
-        tracker has not been saved.
+        per day on average. {next && `The next check is on ${wallClock(Date.parse(next), timezone)}. `}
+        {screen && 'The first run begins as soon as the screen is saved. '}The tracker has not been saved.
       </p>
     </section>
   );
@@ -165,17 +240,19 @@ const text = z.string().trim().default('');
 /** The fields of a tracker besides its conditions. The API validates their values. */
 export const trackerForm = z.object({
   name: text,
-  cron: text,
-  timezone: z.string().trim().default('UTC'),
+  ...timingShape,
   window: optional(z.string()),
   domain: z.coerce.number().default(1),
-  subject: z.enum(['products', 'keywords']).default('products'),
+  subject: z.enum(['products', 'keywords', 'screen']).default('products'),
+  screen: text,
   items: text,
   alertAtStart: z.string().default('false'),
   hysteresisPercent: optionalNumber,
   quietHours: optionalNumber,
   maxUnits: optionalNumber,
   webhook: text,
+  chat: text,
+  presentChat: z.enum(['keep', 'remove']).default('keep'),
   email: z.string().default('false'),
 });
 
@@ -186,22 +263,30 @@ type TrackerInput = z.output<typeof trackerForm>;
  * @param present the tracker that is changed; null for a new one.
  */
 export function trackerBody(input: TrackerInput, values: FormValues, present: TrackerView | null) {
-  const { domain, webhook, alertAtStart, window, hysteresisPercent, quietHours, maxUnits, email } = input;
-  const { name, cron, timezone } = input;
-  const others = (present?.notify ?? ['webhook']).filter((way) => way !== 'email');
-  return {
+  const { domain, webhook, chat, alertAtStart, window, hysteresisPercent, quietHours, maxUnits, email } =
+    input;
+  const { name, timezone, subject, screen, presentChat } = input;
+  const others = (present?.notify ?? ['webhook', 'chat']).filter((way) => way !== 'email');
+  const keepsChat = chat === '' && present !== null && presentChat === 'keep';
+  const always = {
     name,
-    cron,
+    maxUnits: maxUnits ?? null,
+    notify: email === 'true' ? [...others, 'email'] : others,
+    webhook: webhook === '' ? null : webhook,
+    ...(keepsChat ? {} : { chat: chat === '' ? null : chat }),
+  };
+  if ((present?.subject ?? subject) === 'screen')
+    return { ...always, ...(present ? {} : { screen: parsedScreen(screen) ?? {} }) };
+  return {
+    ...always,
+    cron: cronOf(input),
     timezone,
     window,
     hysteresisPercent,
     quietHours,
-    maxUnits: maxUnits ?? null,
     alertAtStart: alertAtStart === 'true',
-    notify: email === 'true' ? [...others, 'email'] : others,
     ...subjectsOf(input, present),
     conditions: rowsIn(values).map((row) => conditionOf(values, row, domain)),
-    webhook: webhook === '' ? null : webhook,
   };
 }
 
@@ -220,6 +305,7 @@ function subjectsOf({ subject, items, domain }: TrackerInput, present: TrackerVi
 export function fieldOf(parameter: string, values: FormValues): string | undefined {
   const [first = '', index = '', field = ''] = parameter.split('.');
   if (['asins', 'keywords', 'country'].includes(first)) return 'items';
+  if (first === 'screen') return '';
   if (first !== 'conditions') return Object.keys(trackerForm.shape).find((name) => name === first);
   const row = rowsIn(values)[Number(index || 0)] ?? 1;
   return `${field === '' ? 'type' : field}${row}`;
@@ -254,14 +340,14 @@ function factorOf(type: string, domain: number): number {
 
 /** The values of the form of an existing tracker. Its products or keywords are not shown. */
 export function valuesOf(tracker: TrackerView): FormValues {
-  const { name, cron, timezone, window, domain, subject, conditions, alertAtStart } = tracker;
+  const { name, cron, timezone, window, domain, subject, conditions, alertAtStart, screen } = tracker;
   const { hysteresisPercent, quietHours, maxUnits, webhook, notify } = tracker;
   return {
     name,
-    cron,
-    timezone,
+    ...timingValues(cron ?? '', timezone),
     window,
     subject,
+    ...(screen && { screen: JSON.stringify(screen) }),
     domain: String(domain),
     alertAtStart: String(alertAtStart),
     hysteresisPercent: String(hysteresisPercent),

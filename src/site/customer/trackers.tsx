@@ -2,20 +2,24 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import type { AlertView } from '../../batches/trackers/alert.ts';
 import { conditionText, valueText } from '../../batches/trackers/condition.ts';
+import type { ScreenResult } from '../../batches/trackers/screen-check.ts';
+import { reasonText } from '../../batches/trackers/screen-reason.ts';
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
+import { siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import { Facts, StateTag, Tag } from '../kit/elements.tsx';
 import { readForm } from '../kit/form-request.ts';
 import { Table, tableOf } from '../kit/table.tsx';
 import { amount, count, counted, Time } from '../kit/words.tsx';
-import { ProductLink } from './explore/explore-view.tsx';
-import { registerRepeatedWork, wallClock } from './repeated-work.tsx';
+import { keywordAddress, ProductLink } from './explore/explore-view.tsx';
+import { registerRepeatedWork, timesText, wallClock } from './repeated-work.tsx';
+import { screenText } from './screen-text.ts';
 import { fieldOf, TrackerForm, trackerBody, trackerForm, valuesOf } from './tracker-form.tsx';
 
 /** Registers the pages of the account's trackers. */
 export function registerTrackers(scope: FastifyInstance): void {
   registerRepeatedWork(scope, {
     noun: 'tracker',
-    lead: 'A tracker checks products or keywords at set times, and alerts you when a condition becomes true.',
+    lead: 'A tracker checks products or keywords at set times, or a screen with each imported week, and alerts you.',
     List: TrackerTable,
     idOf: ({ trackerId }) => trackerId,
     wide: true,
@@ -36,12 +40,16 @@ const TrackerTable = tableOf<TrackerView>('Trackers', 'No trackers yet.', [
   ['Tracker', ({ trackerId, name }) => <a href={`/account/trackers/${trackerId}`}>{name}</a>],
   [
     'Conditions',
-    ({ conditions, domain }) => conditions.map((one) => conditionText(one, domain)).join('; '),
+    ({ conditions, domain, screen }) =>
+      screen ? screenText(screen) : conditions.map((one) => conditionText(one, domain)).join('; '),
     'long',
   ],
   [
     'Next check',
-    ({ paused, nextRuns }) => (paused ? <Tag tone="warn">paused</Tag> : <Time at={nextRuns[0]} />),
+    ({ paused, nextRuns, screen }) => {
+      if (paused) return <Tag tone="warn">paused</Tag>;
+      return screen ? 'next imported week' : <Time at={nextRuns[0]} />;
+    },
   ],
   ['Items', ({ items }) => count(items), 'number'],
   ['Units per check', ({ units }) => count(units), 'number'],
@@ -51,11 +59,14 @@ const TrackerTable = tableOf<TrackerView>('Trackers', 'No trackers yet.', [
 function TrackerFacts({ of: tracker }: { of: TrackerView }): VNode {
   const { conditions, domain, cron, timezone, items, subject, units, unitsPerDay, lastRun, webhook } =
     tracker;
+  const { screen, lastScreen } = tracker;
   const [next] = tracker.nextRuns;
   return (
     <Facts
       facts={[
-        [
+        screen && ['Screen', screenText(screen)],
+        lastScreen && ['Last run', <LastScreen {...lastScreen} />],
+        !screen && [
           'Conditions',
           <ul class="plain">
             {conditions.map((condition) => (
@@ -63,23 +74,39 @@ function TrackerFacts({ of: tracker }: { of: TrackerView }): VNode {
             ))}
           </ul>,
         ],
-        ['Tracks', counted(items, subject === 'products' ? 'product' : 'keyword')],
-        [
-          'Pattern',
-          <>
-            <code>{cron}</code> in {timezone}
-          </>,
-        ],
+        !screen && ['Tracks', counted(items, subject === 'products' ? 'product' : 'keyword')],
+        ['Times', cron === null ? 'When a week is imported' : `${timesText(cron)}, ${timezone}`],
         next && ['Next check', wallClock(Date.parse(next), timezone)],
         lastRun && ['Last check', <LastCheck run={lastRun} />],
         ['Price', `At most ${counted(units, 'unit')} per check, ${amount(unitsPerDay)} per day on average`],
-        ['Hysteresis', `${tracker.hysteresisPercent} %`],
-        ['Quiet time', counted(tracker.quietHours, 'hour')],
+        !screen && ['Hysteresis', `${tracker.hysteresisPercent} %`],
+        !screen && ['Quiet time', counted(tracker.quietHours, 'hour')],
         webhook && ['Webhook', webhook],
+        tracker.chat && ['Chat', <Chat {...tracker} />],
         tracker.notify.includes('email') && ['E-mail', 'At most one mail an hour'],
         ['Tracker', <code>{tracker.trackerId}</code>],
       ]}
     />
+  );
+}
+
+function LastScreen({ week, total, terms, comparedWith, entered, left }: ScreenResult): VNode {
+  return (
+    <>
+      {counted(total, 'term')} in the week of {week}
+      {total > terms && `, of which the first ${count(terms)} are compared`}.{' '}
+      {comparedWith
+        ? `Since the week of ${comparedWith}, ${count(entered)} entered and ${count(left)} left.`
+        : 'It was the first run.'}
+    </>
+  );
+}
+
+function Chat({ chat, lastChat }: TrackerView): VNode {
+  return (
+    <>
+      {chat} {lastChat && <StateTag state={lastChat.state} />} {lastChat?.error}
+    </>
   );
 }
 
@@ -102,7 +129,7 @@ function AlertTable({ rows, of: { domain } }: { rows: readonly AlertView[]; of: 
       columns={[
         ['Time', ({ createdAt }) => <Time at={createdAt} />],
         ['Subject', (alert) => <Subject alert={alert} domain={domain} />, 'long'],
-        ['Condition', ({ condition }) => conditionText(condition, domain), 'long'],
+        ['Condition', (alert) => <What alert={alert} domain={domain} />, 'long'],
         ['Before', ({ condition, before }) => valueText(condition, before, domain), 'number'],
         ['After', ({ condition, after }) => valueText(condition, after, domain), 'number'],
       ]}
@@ -110,7 +137,13 @@ function AlertTable({ rows, of: { domain } }: { rows: readonly AlertView[]; of: 
   );
 }
 
-function Subject({ alert: { asin, title }, domain }: { alert: AlertView; domain: number }): VNode {
-  if (asin === null) return <>{title}</>;
+function What({ alert: { condition, reasons }, domain }: { alert: AlertView; domain: number }): VNode {
+  const text = conditionText(condition, domain);
+  return <>{[text, ...reasons.map(reasonText)].join('; ')}</>;
+}
+
+function Subject({ alert: { asin, title }, domain }: { alert: AlertView; domain: number }): VNode | string {
+  const site = siteOfDomain(domain);
+  if (asin === null) return title && site ? <a href={keywordAddress(site, title)}>{title}</a> : (title ?? '');
   return <ProductLink domain={domain} asin={asin} title={title} />;
 }

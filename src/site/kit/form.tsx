@@ -173,11 +173,24 @@ interface FieldProps extends Labelling {
   minLength?: number;
   maxLength?: number;
   placeholder?: string;
+  slider?: Slider;
+  /** Whether the browser fills in its time zone. */
+  'data-browser-zone'?: boolean;
+}
+
+/** A range input beside a number field, which `screener.js` shows and connects with it. It is no part of the form. */
+interface Slider {
+  from: number;
+  to: number;
+  /** `both`: fine around 0. */
+  scale: 'linear' | 'log' | 'both';
+  /** The end that means: no bound. */
+  open: 'low' | 'high';
 }
 
 /** A text input. A password is never written into the page. */
 export function Field(props: FieldProps): VNode {
-  const { name, id, label, hint, type = 'text', preset, suggestions, ...rest } = props;
+  const { name, id, label, hint, type = 'text', preset, suggestions, slider, ...rest } = props;
   return (
     <Labelled name={name} label={label} hint={hint} {...(id ? { id } : {})}>
       {(attributes, value = preset) => (
@@ -190,6 +203,20 @@ export function Field(props: FieldProps): VNode {
             {...(suggestions ? { list: `${attributes.id}-suggestions` } : {})}
             {...rest}
           />
+          {slider && (
+            <input
+              type="range"
+              hidden
+              min={0}
+              max={100}
+              aria-label={`${label}, slider`}
+              data-for={attributes.id}
+              data-from={slider.from}
+              data-to={slider.to}
+              data-scale={slider.scale}
+              data-open={slider.open}
+            />
+          )}
           {suggestions && (
             <datalist id={`${attributes.id}-suggestions`}>
               {suggestions.map((suggestion) => (

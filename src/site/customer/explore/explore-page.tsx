@@ -19,6 +19,7 @@ import type { ExplorePage, View } from './explore-view.tsx';
 import { keywordPage } from './keyword-page.tsx';
 import { productPage } from './product-page.tsx';
 import { ranksPage } from './ranks-page.tsx';
+import { screenerPage } from './screener-page.tsx';
 import { dealsPage, finderPage, searchPage, sellerPage } from './search-pages.tsx';
 import { todayPage, trendsPage } from './trends-page.tsx';
 import { type CardPlace, ViewCard } from './view-card.tsx';
@@ -54,7 +55,11 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     return pages.hasDemoPictures || isTestAccount(customerOf(request).accountId);
   }
 
-  function showViews(reply: FastifyReply, query: FormValues, shown: readonly ShownView[]): FastifyReply {
+  function showViews(
+    reply: FastifyReply,
+    query: FormValues,
+    shown: readonly ShownView[],
+  ): Promise<FastifyReply> {
     const main = shown[0]?.state;
     const faults = main?.kind === 'refused' ? faultsOf(page, main) : {};
     const place: CardPlace = {
@@ -153,14 +158,15 @@ function fileNameOf({ name, parameters }: View, { createdAt }: JobView): string 
 const MOST_SUBJECTS = 4;
 const MOST_CHARACTERS = 80;
 
-function sendExplore(
+async function sendExplore(
   reply: FastifyReply,
   page: ExplorePage,
   shown: { query: FormValues; cards: ComponentChildren; faults: FormFaults },
   status?: number,
-): FastifyReply {
+): Promise<FastifyReply> {
   const { path, title, lead, fields, intro, scripts = [] } = page;
   const { query, cards, faults } = shown;
+  const aside = await page.aside?.(reply.request);
   return sendPage(
     reply,
     <Page
@@ -181,9 +187,10 @@ function sendExplore(
       <h1>{title}</h1>
       <p class="lead">{lead}</p>
       <FilterForm path={path} values={query} faults={faults} button="Check cost">
-        <Fields rows={fields} />
+        {page.form?.() ?? <Fields rows={fields} />}
       </FilterForm>
       {cards ?? <div class="empty card">{intro}</div>}
+      {aside}
     </Page>,
     status,
   );
@@ -254,6 +261,7 @@ const EXPLORE_PAGES: readonly ExplorePage[] = [
   sellerPage,
   keywordPage,
   ranksPage,
+  screenerPage,
   trendsPage,
   todayPage,
 ];

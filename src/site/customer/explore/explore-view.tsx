@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { QueuedName } from '../../../operations/index.ts';
 import { SITES } from '../../../operations/params/domain.ts';
@@ -85,6 +86,10 @@ export interface ExplorePage {
   title: string;
   lead: string;
   fields: readonly FieldRow[];
+  /** The fields as they are shown. Default: one after the other. */
+  form?(): VNode;
+  /** What follows the views, such as what the account has saved. */
+  aside?(request: FastifyRequest): Promise<VNode | null>;
   /** Fields that hold parameters of another name. */
   fieldOf?: Readonly<Record<string, string>>;
   /** Converts the values of the form. */

@@ -1,0 +1,321 @@
+import type { FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import type { TrackerView } from '../../../batches/trackers/tracker.ts';
+import { REPORT_SITES, siteOfDomain } from '../../../operations/brand-analytics/keywords.ts';
+import { MOST_ROWS, screen, unitsOfRows } from '../../../operations/research/screen.ts';
+import { SCREEN_SORTS } from '../../../operations/research/screen-cursor.ts';
+import { Field, type FieldRow, Fields, HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
+import type { FormValues } from '../../kit/form-request.ts';
+import { addressOf } from '../../kit/list-page.tsx';
+import { type Column, Table } from '../../kit/table.tsx';
+import { count, counted, Dash } from '../../kit/words.tsx';
+import { apiData } from '../customer-api.ts';
+import { screenText } from '../screen-text.ts';
+import { DeliveryFields } from '../tracker-form.tsx';
+import { type ExplorePage, keywordAddress, ProductLink, type ShowContext, viewOf } from './explore-view.tsx';
+import { COUNTRY_FIELD } from './keyword-page.tsx';
+import { Pager, pageIn } from './product-lists.tsx';
+import { percent } from './product-parts.tsx';
+
+/** The data of a screen. */
+interface ScreenData {
+  country: keyof typeof REPORT_SITES;
+  week: string;
+  rows: ScreenRow[];
+  total: number;
+  nextCursor: string | null;
+}
+
+interface ScreenRow {
+  wordId: number;
+  keyword: string;
+  rank: number;
+  change4: number | null;
+  change12: number | null;
+  clickShare: number | null;
+  conversionShare: number | null;
+  top: { asin: string; brand: string | null; title: string | null }[];
+  firstSeen: string;
+}
+
+const RANK = { from: 1, to: 3_000_000, scale: 'log' } as const;
+const PLACES = { from: -500_000, to: 500_000, scale: 'both' } as const;
+const PERCENT = { from: 0, to: 100, scale: 'linear' } as const;
+
+/** The ranges, with the parts of the sliders that they use. */
+const RANGES = [
+  ['rank', 'Rank', RANK, 1],
+  ['change4', 'Places gained in 4 weeks', PLACES, 1],
+  ['change12', 'Places gained in 12 weeks', PLACES, 1],
+  ['clickShare', 'Clicks of the top three, %', PERCENT, 0.01],
+  ['conversionShare', 'Purchases of the top three, %', PERCENT, 0.01],
+] as const;
+
+const SORT_NAMES: Record<string, string> = {
+  rank: 'Rank',
+  change4: 'Places gained in 4 weeks',
+  change12: 'Places gained in 12 weeks',
+  clickShare: 'Clicks',
+  conversionShare: 'Purchases',
+  firstSeen: 'First seen',
+};
+
+const SORTS = SCREEN_SORTS.map((sort) => {
+  const isDescending = sort.startsWith('-');
+  return [
+    sort,
+    `${SORT_NAMES[sort.replace('-', '')]}, ${isDescending ? 'highest first' : 'lowest first'}`,
+  ] as const;
+});
+
+const WORDS: readonly FieldRow[] = [
+  COUNTRY_FIELD,
+  ['week', 'Week ending on Saturday', { type: 'date' }],
+  ['words', 'With all words', { placeholder: 'lamp, led', maxLength: 400 }],
+  ['notWords', 'Without words', { placeholder: 'shade, oil', maxLength: 400 }],
+  ['brand', 'Brand', { maxLength: 200 }],
+  ['newSince', 'First seen since', { type: 'date' }],
+  ['sort', 'Order', { options: SORTS, preset: 'rank' }],
+  [
+    'limit',
+    'Rows',
+    { options: ['100', '500', String(MOST_ROWS)].map((one) => [one, one] as const), preset: '100' },
+  ],
+];
+
+const ENDS: readonly FieldRow[] = RANGES.flatMap(([name, label, slider, step]): FieldRow[] =>
+  (['Min', 'Max'] as const).map((end) => [
+    `${name}${end}`,
+    `${label}: ${end === 'Min' ? 'from' : 'to'}`,
+    {
+      type: 'number',
+      step,
+      min: name.startsWith('change') ? -2_000_000_000 : slider.from,
+      max: slider === PERCENT ? slider.to : 2_000_000_000,
+      slider: { ...slider, open: end === 'Min' ? 'low' : 'high' },
+    },
+  ]),
+);
+
+const FIELDS = [...WORDS, ...ENDS];
+
+/** The page that finds search terms of a week, and saves the screen as a tracker. */
+export const screenerPage: ExplorePage = {
+  path: '/explore/screener',
+  title: 'Screener',
+  lead: 'The search terms of a week that pass all filters. It costs 1 unit for each 100 rows, at least 1.',
+  fields: FIELDS,
+  form: () => (
+    <>
+      <Fields rows={WORDS} />
+      <div class="ranges">
+        {RANGES.map(([name, label]) => (
+          <fieldset key={name} class="range">
+            <legend>{label}</legend>
+            <Fields
+              rows={ENDS.filter(([end]) => end.replace(/M..$/, '') === name).map(
+                ([end, _label, more]) => [end, end.endsWith('Min') ? 'From' : 'To', more] as FieldRow,
+              )}
+            />
+          </fieldset>
+        ))}
+      </div>
+    </>
+  ),
+  fieldOf: { ...Object.fromEntries(RANGES.map(([name]) => [name, `${name}Min`])), cursor: 'week' },
+  scripts: ['screener.js'],
+  intro: 'Choose a site and, if you like, filters. You see the cost before anything runs.',
+  views(values) {
+    if (values.country === undefined) return null;
+    return [
+      viewOf<ScreenData>({
+        name: 'terms',
+        title: 'Terms',
+        button: 'Show the terms',
+        operation: 'research.screen',
+        parameters: parametersIn(values),
+        show: (data, context) => <Terms data={data} context={context} />,
+        // The same columns as those of the API.
+        rows: (data) => [...(screen.table?.rows({ ...data }, undefined as never) ?? [])],
+      }),
+    ];
+  },
+  aside: savedScreens,
+};
+
+/** The parameters of the call that the form asks for, under the names of a query. */
+function parametersIn(values: FormValues): Record<string, unknown> {
+  const names = [...FIELDS.map(([name]) => name), 'cursor'];
+  return Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]] as const] : [])));
+}
+
+function Terms({ data, context }: { data: ScreenData; context: ShowContext }): VNode {
+  const { country, week, rows, total, nextCursor } = data;
+  const { path, query } = context;
+  const page = pageIn(rows, query);
+  const { domain } = REPORT_SITES[country];
+  const columns: Column<ScreenRow>[] = [
+    ['Rank', ({ rank }) => count(rank), 'number'],
+    ['Search term', (row) => <a href={keywordAddress(country, row.keyword)}>{row.keyword}</a>, 'row'],
+    ['4 weeks', ({ change4 }) => changeText(change4), 'number'],
+    ['12 weeks', ({ change12 }) => changeText(change12), 'number'],
+    ['Clicks', ({ clickShare }) => percentText(clickShare), 'number'],
+    ['Purchases', ({ conversionShare }) => percentText(conversionShare), 'number'],
+    ['Most clicked', ({ top }) => <Products top={top} domain={domain} />, 'long'],
+    ['First seen', ({ firstSeen }) => firstSeen],
+  ];
+  return (
+    <>
+      <p>
+        {counted(total, 'term')} of the week that ended on {week}
+        {(nextCursor !== null || query.cursor) && `, ${count(rows.length)} on this page`}.
+      </p>
+      <Table name="Terms" columns={columns} rows={page.rows} empty="No term passes all filters." />
+      <Pager page={page} context={context} id="terms" />
+      <div class="buttons">
+        {query.cursor && (
+          <a
+            class="button"
+            href={addressOf(path, { ...query, cursor: undefined, terms: undefined, page: undefined })}
+          >
+            First page
+          </a>
+        )}
+        {nextCursor && (
+          <PostForm action={path} class="inline">
+            <HiddenFields
+              fields={{ ...query, terms: undefined, page: undefined, cursor: nextCursor, view: 'terms' }}
+            />
+            <button type="submit">
+              Next {counted(rowsAsked(query), 'row')} (at most{' '}
+              {counted(unitsOfRows(rowsAsked(query)), 'unit')})
+            </button>
+          </PostForm>
+        )}
+      </div>
+      <SaveScreen query={query} />
+    </>
+  );
+}
+
+const rowsAsked = ({ limit = '100' }: FormValues) => Number(limit) || 100;
+
+/** The form that saves the screen as a tracker. */
+function SaveScreen({ query }: { query: FormValues }): VNode {
+  const parameters = savedParameters(query);
+  const units = unitsOfRows(rowsAsked(query));
+  return (
+    <details>
+      <summary>Save this screen</summary>
+      <p>
+        A saved screen runs now and with each imported week, and says which terms entered and left, and why.
+        Each run costs at most {counted(units, 'unit')}.
+      </p>
+      <PostForm action="/account/trackers/new">
+        <HiddenFields fields={{ subject: 'screen', screen: JSON.stringify(parameters) }} />
+        <div class="fields">
+          <Field name="name" label="Name" maxLength={200} required preset={nameOf(query)} />
+          <DeliveryFields />
+        </div>
+        <div class="buttons">
+          <HiddenFields fields={{ intent: 'save' }} />
+          <Submit>Save this screen</Submit>
+        </div>
+      </PostForm>
+    </details>
+  );
+}
+
+function nameOf({ words, brand, country = 'us' }: FormValues): string {
+  return [words ?? brand ?? 'Terms', country.toUpperCase()].join(', ').slice(0, 200);
+}
+
+/** The parameters as a tracker stores them: ranges as objects, and words as lists. */
+function savedParameters(values: FormValues): Record<string, unknown> {
+  const { week: _week, cursor: _cursor, ...parameters } = parametersIn(values);
+  const saved: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    const [, range, end] = /^(.+)(Min|Max)$/.exec(name) ?? [];
+    if (range && end) saved[range] = { ...(saved[range] as object), [end.toLowerCase()]: Number(value) };
+    else if (name === 'words' || name === 'notWords')
+      saved[name] = String(value)
+        .split(',')
+        .map((word) => word.trim())
+        .filter(Boolean);
+    else saved[name] = name === 'limit' ? Number(value) : value;
+  }
+  return saved;
+}
+
+function Products({ top, domain }: { top: ScreenRow['top']; domain: number }): VNode {
+  if (top.length === 0) return <Dash />;
+  return (
+    <ul class="plain tight">
+      {top.map(({ asin, title }) => (
+        <li key={asin}>
+          <ProductLink domain={domain} asin={asin} title={title} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function changeText(change: number | null): VNode | string {
+  if (change === null) return <Dash />;
+  return change > 0 ? `+${count(change)}` : count(change);
+}
+
+function percentText(share: number | null): VNode | string {
+  return share === null ? <Dash /> : percent(share);
+}
+
+const MOST_SAVED = 100;
+
+/** The saved screens of the account, with what entered and left at the last run. */
+async function savedScreens(request: FastifyRequest): Promise<VNode | null> {
+  const { trackers } = await apiData<{ trackers: TrackerView[] }>(
+    request,
+    'GET',
+    `/api/trackers?limit=${MOST_SAVED}`,
+  );
+  const screens = trackers.filter(({ subject }) => subject === 'screen');
+  if (screens.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="saved">
+      <h2 id="saved">Saved screens</h2>
+      <Table name="Saved screens" columns={SAVED} rows={screens} empty="" />
+    </section>
+  );
+}
+
+const SAVED: Column<TrackerView>[] = [
+  ['Screen', ({ trackerId, name }) => <a href={`/account/trackers/${trackerId}`}>{name}</a>, 'row'],
+  ['Filters', ({ screen: saved }) => screenText(saved), 'long'],
+  ['Week', ({ lastScreen }) => lastScreen?.week ?? <Dash />],
+  ['Terms', ({ lastScreen }) => (lastScreen ? count(lastScreen.total) : <Dash />), 'number'],
+  [
+    'Entered',
+    ({ lastScreen }) => (lastScreen?.comparedWith ? count(lastScreen.entered) : <Dash />),
+    'number',
+  ],
+  ['Left', ({ lastScreen }) => (lastScreen?.comparedWith ? count(lastScreen.left) : <Dash />), 'number'],
+  [
+    'Show',
+    ({ domain, screen: saved }) => (
+      <a href={addressOf(screenerPage.path, valuesOfScreen(domain, saved))}>Show</a>
+    ),
+  ],
+];
+
+/** The values of the form for a saved screen. */
+function valuesOfScreen(domain: number, saved: TrackerView['screen']): FormValues {
+  const values: FormValues = { country: siteOfDomain(domain) ?? 'us' };
+  for (const [name, value] of Object.entries(saved ?? {})) {
+    if (Array.isArray(value)) values[name] = value.join(', ');
+    else if (typeof value === 'object' && value !== null)
+      for (const [end, bound] of Object.entries(value))
+        values[`${name}${end === 'min' ? 'Min' : 'Max'}`] = String(bound);
+    else values[name] = String(value);
+  }
+  return values;
+}
