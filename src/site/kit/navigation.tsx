@@ -34,6 +34,7 @@ const CUSTOMER_GROUPS: readonly LinkGroup[] = [
       ['/explore', 'Products'],
       ['/explore/compare', 'Comparison'],
       ['/explore/keyword', 'Keywords'],
+      ['/explore/screener', 'Screener'],
       ['/explore/trends', 'Search trends'],
       ['/explore/finder', 'Finder'],
       ['/account/try', 'All operations'],

@@ -252,6 +252,7 @@ describeInBrowser('in a browser', () => {
   test('a schedule is created after a check that shows its next runs', async () => {
     await page.goto('/account/schedules/new');
     await page.getByLabel('Name').fill('From a browser');
+    await page.getByLabel('Times').selectOption('custom');
     await page.getByLabel('Cron pattern').fill('15 7 * * 2');
     await page.getByLabel('Time zone').fill('America/New_York');
     await page.getByLabel('Items', { exact: true }).fill('B0C3CDEF07');

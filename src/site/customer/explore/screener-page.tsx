@@ -45,10 +45,10 @@ const PERCENT = { from: 0, to: 100, scale: 'linear' } as const;
 /** The ranges, with the parts of the sliders that they use. */
 const RANGES = [
   ['rank', 'Rank', RANK, 1],
-  ['change4', 'Places gained in 4 weeks', PLACES, 1],
-  ['change12', 'Places gained in 12 weeks', PLACES, 1],
-  ['clickShare', 'Clicks of the top three, %', PERCENT, 0.01],
-  ['conversionShare', 'Purchases of the top three, %', PERCENT, 0.01],
+  ['change4', 'Gained in 4 weeks', PLACES, 1],
+  ['change12', 'Gained in 12 weeks', PLACES, 1],
+  ['clickShare', 'Clicks, %', PERCENT, 0.01],
+  ['conversionShare', 'Purchases, %', PERCENT, 0.01],
 ] as const;
 
 const SORT_NAMES: Record<string, string> = {
