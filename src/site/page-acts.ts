@@ -39,6 +39,7 @@ const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction
   '/account/keys/reset': 'key.reset',
   '/account/keys/revoke': 'key.revoked',
   '/account/keys/:id': 'key.changed',
+  '/account/test-data': null,
   '/account/test-key': 'key.created',
   '/account/team/invite': 'member.invited',
   '/account/team/withdraw': 'invitation.withdrawn',

@@ -37,7 +37,7 @@ describe('TRIALS', () => {
     const { visitor, accountId } = await signedIn(souk, { plan: null });
     expect((await visitor.get('/account/plans')).text).toContain('Choose Trial');
     const { html } = await visitor.get('/account');
-    const form = html.slice(html.indexOf('id="welcome"'));
+    const form = html.slice(html.indexOf('<h3>Choose a plan</h3>'));
     const fields = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
       name,
       value,

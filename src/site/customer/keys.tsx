@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { addressFor } from '../../accounts/account-address.ts';
 import {
   type AccountKey,
   createFirstKey,
@@ -14,7 +15,8 @@ import {
 import { hasTestAccount, isTestAccount, keyPrefix, testAccountOf } from '../../accounts/authentication.ts';
 import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
-import { createTestKey } from '../../billing/test-wallet.ts';
+import { createTestKey, openTestAccount } from '../../billing/test-wallet.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
@@ -175,9 +177,23 @@ function Reset(): VNode {
 
 const KEY_PATH = '/account/test-key';
 
-/** Registers the creation of test keys. */
+export const TEST_DATA_PATH = '/account/test-data';
+
+/** A product that the generated data have. */
+const EXAMPLE_PRODUCT = '/explore/product?domain=1&asin=B08N5WRWNX';
+
+/** Registers the creation of test keys, and the way to a product with test data. */
 export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
   const { database, clock, testMode } = pages;
+
+  scope.post(TEST_DATA_PATH, async (request, reply) => {
+    if (!testMode) throw new SoukError('NOT_FOUND');
+    const { liveAccountId } = customerOf(request);
+    const accountId = await inTransaction(database, (client) =>
+      openTestAccount(client, liveAccountId, clock.now(), testMode.unitsPerDay),
+    );
+    return reply.redirect(addressFor(accountId, EXAMPLE_PRODUCT), 303);
+  });
 
   scope.post(KEY_PATH, async (request, reply) => {
     if (!testMode) throw new SoukError('NOT_FOUND');

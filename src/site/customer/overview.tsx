@@ -3,8 +3,10 @@ import type { VNode } from 'preact';
 import { isKeyDue } from '../../accounts/account-keys.ts';
 import { isTestAccount } from '../../accounts/authentication.ts';
 import { subscriptionTimes } from '../../billing/grants.ts';
+import type { PlanOffer } from '../../billing/payments/offers.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
 import { Card, Notice, PrimaryLink, SmallLink } from '../kit/elements.tsx';
+import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { count, hoursText, Time, WALLET_NAMES } from '../kit/words.tsx';
@@ -12,7 +14,8 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
 import { ShowFirstKey } from './first-key.tsx';
-import { trialFor, WaitingPlans, Welcome } from './plans.tsx';
+import { TEST_DATA_PATH } from './keys.tsx';
+import { StartTrial, trialFor, WaitingPlans } from './plans.tsx';
 import { confirmBanner } from './profile.tsx';
 
 const WALLETS = ['general', 'off_peak'] as const;
@@ -34,6 +37,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
     ]);
     const hasNothing = quota.nextCallRejectReason === 'QUOTA_NO_SUBSCRIPTION';
     const trial = hasNothing ? await trialFor(pages, accountId) : null;
+    const isNew = hasNothing && !isTest;
     return sendPage(
       reply,
       <Page title="Overview" heading={<>Hello, {name}</>}>
@@ -44,9 +48,9 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
             <ShowFirstKey />
           </section>
         )}
-        {trial && <Welcome trial={trial} />}
+        {isNew && <FirstSteps trial={trial} hasTestData={pages.testMode !== null} />}
         <div id="quota" data-refresh="15">
-          {!trial && <NextCall quota={quota} />}
+          {!isNew && <NextCall quota={quota} />}
           {quota.keyWarning && <Notice tone="warn">{quota.keyWarning}</Notice>}
           <div class="grid">
             {(isTest ? TEST_WALLETS : WALLETS).map((wallet) => {
@@ -75,18 +79,47 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
+/** What an account without units does first. Each step is done where it is shown. */
+function FirstSteps({ trial, hasTestData }: { trial: PlanOffer | null; hasTestData: boolean }): VNode {
+  return (
+    <section class="card" aria-labelledby="first-steps">
+      <h2 id="first-steps">First steps</h2>
+      <ol class="steps">
+        {hasTestData && (
+          <li>
+            <h3>See a product, free of charge</h3>
+            <p>Test data have the form of real data, and every page works with them.</p>
+            <PostButton action={TEST_DATA_PATH} class={trial ? undefined : 'primary'}>
+              Show a product with test data
+            </PostButton>
+          </li>
+        )}
+        <li>
+          <h3>Connect a program</h3>
+          <p>
+            Copy a key into your own program, or give an agent the address of this service: it signs in by
+            itself.
+          </p>
+          <div class="row">
+            {hasTestData && <PostButton action="/account/test-key">Create a free test key</PostButton>}
+            <SmallLink to="/docs/tools-for-agents">Connect an agent</SmallLink>
+          </div>
+        </li>
+        <li>
+          <h3>Choose a plan</h3>
+          {trial ? (
+            <StartTrial trial={trial} />
+          ) : (
+            <PrimaryLink to="/account/plans">Plans and packs</PrimaryLink>
+          )}
+        </li>
+      </ol>
+    </section>
+  );
+}
+
 function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
   const { activeBilling, activeBillingTrack, nextCallRejectMessage, nextCallRejectReason } = quota;
-  if (nextCallRejectReason === 'QUOTA_NO_SUBSCRIPTION') {
-    return (
-      <div class="notice warn row">
-        <p>
-          <strong>Choose a plan to make calls.</strong> You have no plan and no pack.
-        </p>
-        <PrimaryLink to="/account/plans">Plans and packs</PrimaryLink>
-      </div>
-    );
-  }
   if (activeBilling === null) {
     return (
       <div class="notice bad">

@@ -281,14 +281,23 @@ export async function trialFor({ database, trials }: Pages, accountId: number): 
   return purchases.length > 0 || refusal !== null ? null : (free ?? null);
 }
 
-/** Welcomes a new customer: one button starts the trial and shows the API key. */
-export function Welcome({ trial }: { trial: PlanOffer }): VNode {
+/** Welcomes a new customer. */
+function Welcome({ trial }: { trial: PlanOffer }): VNode {
+  return (
+    <section class="notice good" aria-labelledby="welcome">
+      <h2 id="welcome">Start with the free trial</h2>
+      <StartTrial trial={trial} />
+    </section>
+  );
+}
+
+/** One button starts the trial and shows the API key. */
+export function StartTrial({ trial }: { trial: PlanOffer }): VNode {
   const { code, dailyLimit } = trial;
   // With the id, a form that is sent twice creates one purchase.
   const fields = { orderId: uuid(), kind: 'plan', code, wallet: 'general', priceCents: '0' };
   return (
-    <section class="notice good" aria-labelledby="welcome">
-      <h2 id="welcome">Welcome. Start with the free trial</h2>
+    <>
       <p>
         {dailyLimit === null ? 'Unlimited units' : `${count(dailyLimit)} units a day`} for one month, without
         payment. You get your API key on the next page.
@@ -296,6 +305,6 @@ export function Welcome({ trial }: { trial: PlanOffer }): VNode {
       <PostButton action="/account/checkout" fields={fields} class="primary">
         Start the trial
       </PostButton>
-    </section>
+    </>
   );
 }

@@ -129,3 +129,13 @@ test('the console lists no test accounts, and links to the test account from the
   expect(ofTest.html).toContain(`href="/admin/accounts/${accountId}"`);
   expect(ofTest.text).not.toMatch(/Disable|Erase|password reset/);
 });
+
+test('a new account sees a product with test data without a key', async ({ souk }) => {
+  const { visitor } = await signedIn(souk, { plan: null });
+  expect((await visitor.get('/account')).text).toContain('First steps');
+  const page = await visitor.post('/account/test-data', {});
+  expect([page.path, page.text.includes('Test mode')]).toEqual([
+    '/explore/product?domain=1&asin=B08N5WRWNX',
+    true,
+  ]);
+});
