@@ -110,7 +110,12 @@ function tableOf({ site, screen }: LoadedWeek, { filter, sort, compared }: Scree
 }
 
 interface Conditions {
+  /** Of all conditions, with `where`; empty if there are none. */
   sql: string;
+  /** Of those that compare no texts. */
+  cheap: readonly string[];
+  /** Of those that compare texts. */
+  dear: readonly string[];
   values: readonly unknown[];
 }
 
@@ -141,12 +146,13 @@ async function conditionsOf(
     const list = value(ids);
     cheap.push(`(${[1, 2, 3].map((place) => `r.brand${place} = any(${list}::integer[])`).join(' or ')})`);
   }
-  const matches = (item: string, inside: boolean) => wordCondition({ database, site, inside }, item, value);
+  const having = (items: readonly string[], inside: boolean) =>
+    Promise.all(items.map((item) => wordsOf({ database, site, inside }, item)));
   const dear = [
-    ...(await Promise.all(words.map((item) => matches(item, true)))),
-    ...(await Promise.all(notWords.map((item) => matches(item, false)))).map((one) => `not (${one})`),
+    ...(await having(words, true)).map((all) => allSql(all, value)),
+    ...withoutSql(await having(notWords, false), value),
   ];
-  return { sql: inOrder(cheap, dear), values };
+  return { sql: inOrder(cheap, dear), cheap, dear, values };
 }
 
 /** No report is older. PostgreSQL has no year 0. */
@@ -194,35 +200,66 @@ interface WordDeps {
   inside: boolean;
 }
 
-/** Returns whether a term has all words and unbroken texts of an item, as SQL on its wording. */
-async function wordCondition(
-  { database, site, inside }: WordDeps,
-  item: string,
-  value: (one: unknown) => string,
-): Promise<string> {
-  const { words, unbroken } = piecesOfKeyword(item);
-  const all = unbroken.map((text) => withToken(tokensOfUnbroken(text)[0], [text], value));
-  for (const word of words) {
-    const forms = await knownWords(database, site, word, false);
-    const own = withToken(wordToken(word, site), formsOf(word, site), value);
-    const others = forms.map((form) => withToken(wordToken(form, site), formsOf(form, site), value));
-    const isPart = inside && word.length >= SHORTEST_PART;
-    const part = isPart ? [`strpos(r.words, ${value(word)}) > 0`] : [];
-    all.push([...part, own, ...others].join(' or '));
-  }
-  return all.map((one) => `(${one})`).join(' and ');
+/** Texts of which a term has one. Only a term with the bits of the token can have them; undefined: any term can. */
+interface Texts {
+  token: number | undefined;
+  texts: readonly string[];
 }
 
-/** Returns whether a term has one of some texts. Only a term with the bits of their token can have them. */
-function withToken(
-  token: number | undefined,
-  texts: readonly string[],
-  value: (one: unknown) => string,
-): string {
+/** Returns the words and unbroken texts of an item, each with its forms: a term has the item if it has a form of each. */
+async function wordsOf({ database, site, inside }: WordDeps, item: string): Promise<Texts[][]> {
+  const { words, unbroken } = piecesOfKeyword(item);
+  const all: Texts[][] = unbroken.map((text) => [{ token: tokensOfUnbroken(text)[0], texts: [text] }]);
+  for (const word of words) {
+    const others = await knownWords(database, site, word, false);
+    const forms = [word, ...others].map((one) => ({
+      token: wordToken(one, site),
+      texts: formsOf(one, site),
+    }));
+    const isPart = inside && word.length >= SHORTEST_PART;
+    all.push([...(isPart ? [{ token: undefined, texts: [word] }] : []), ...forms]);
+  }
+  return all;
+}
+
+/** Returns whether a term has an item, as SQL on its wording. */
+function allSql(item: readonly Texts[][], value: (one: unknown) => string): string {
+  const anySql = (forms: readonly Texts[]) => forms.map((one) => hasSql(one, value)).join(' or ');
+  return item.map((forms) => `(${anySql(forms)})`).join(' and ');
+}
+
+/** Returns whether a term has one of some texts, as SQL. */
+function hasSql({ token, texts }: Texts, value: (one: unknown) => string): string {
   const has = texts.map((text) => `strpos(r.words, ${value(text)}) > 0`).join(' or ');
   if (token === undefined) return `(${has})`;
   const { column, mask } = bitsOf(token);
   return `(r.bits${column + 1} & ${mask} = ${mask} and (${has}))`;
+}
+
+/**
+ * Returns that a term has none of some items, as SQL. The forms of single words are grouped by the column of their bits: a term
+ * without any bit of a group has none of its words, so one comparison decides about half of the rows.
+ */
+function withoutSql(items: readonly Texts[][][], value: (one: unknown) => string): string[] {
+  const single = items.flatMap((item) => (item.length === 1 ? (item[0] ?? []) : []));
+  const groups = [0, 1].flatMap((column): string[] => {
+    const forms = single.filter(({ token }) => token !== undefined && bitsOf(token).column === column);
+    if (forms.length === 0) return [];
+    const bits = forms.reduce((found, { token }) => withOneBit(found, bitsOf(token as number).mask), 0);
+    return [
+      `(r.bits${column + 1} & ${bits} <> 0 and (${forms.map((one) => hasSql(one, value)).join(' or ')}))`,
+    ];
+  });
+  const others = [
+    ...single.filter(({ token }) => token === undefined).map((one) => hasSql(one, value)),
+    ...items.filter((item) => item.length !== 1).map((item) => allSql(item, value)),
+  ];
+  return [...groups, ...others].map((one) => `not (${one})`);
+}
+
+/** Adds one of the bits of a mask to others, unless they have one. A term with the mask has this bit. */
+function withOneBit(bits: number, mask: number): number {
+  return bits & mask ? bits : bits | (mask & -mask);
 }
 
 type FoundTerm = Pick<ScreenedTerm, 'id' | 'rank' | 'change4' | 'change12' | 'clicks' | 'conversions'>;
@@ -231,14 +268,14 @@ type FoundTerm = Pick<ScreenedTerm, 'id' | 'rank' | 'change4' | 'change12' | 'cl
 async function read(
   database: Queryable,
   { terms }: LoadedWeek,
-  { from, columns }: ScreenedTable,
-  { sql, values }: Conditions,
+  table: ScreenedTable,
+  conditions: Conditions,
   screen: Screen,
 ): Promise<{ total: number; found: FoundTerm[] }> {
+  const { from } = table;
+  const { sql, values, dear } = conditions;
   const all = [...values];
-  const matching = `select r.term_id as id, r.rank, ${columns.change4} as change4, ${columns.change12} as change12,
-      ${columns.clickShare} as clicks, ${columns.conversionShare} as conversions, ${columns.firstSeen} as first_seen
-    from ${from} ${sql}`;
+  const matching = `${matchingSql(table)} from ${from} ${sql}`;
   const page = pageSql(screen, (one) => `$${all.push(one)}`);
   if (screen.filter.words?.length) {
     // Words take most of the time and match few terms, so these are kept, and counted where they are.
@@ -250,15 +287,46 @@ async function read(
     );
     return { total: rows[0]?.total ?? 0, found: rows.filter(({ id }) => id !== null) };
   }
-  const [counted, found] = await Promise.all([
-    sql === ''
-      ? null
-      : database.query<{ total: number }>(`select count(*)::integer as total from ${from} ${sql}`, [
-          ...values,
-        ]),
-    database.query<FoundTerm>(`select * from (${matching}) r ${page}`, all),
+  const counting = `select count(*)::integer as total from ${from} ${sql}`;
+  const wholePage = () => database.query<FoundTerm>(`select * from (${matching}) r ${page}`, all);
+  const [counted, { rows: found }] = await Promise.all([
+    sql === '' ? null : database.query<{ total: number }>(counting, [...values]),
+    dear.length > 0 ? pageOfCandidates(database, table, conditions, screen) : wholePage(),
   ]);
-  return { total: counted ? (counted.rows[0]?.total ?? 0) : terms, found: found.rows };
+  const total = counted ? (counted.rows[0]?.total ?? 0) : terms;
+  const isWhole = found.length > screen.limit || (screen.after === null && found.length === total);
+  return { total, found: dear.length === 0 || isWhole ? found : (await wholePage()).rows };
+}
+
+function matchingSql({ columns }: ScreenedTable): string {
+  return `select r.term_id as id, r.rank, ${columns.change4} as change4, ${columns.change12} as change12,
+      ${columns.clickShare} as clicks, ${columns.conversionShare} as conversions, ${columns.firstSeen} as first_seen`;
+}
+
+/** The rows in the order of a page whose texts are compared, for each row of the page, and at least. */
+const CANDIDATES_PER_ROW = 4;
+const FEWEST_CANDIDATES = 2_000;
+
+/**
+ * Returns the first rows of a page that match, out of those that come first by the conditions without texts: words that must not
+ * occur are in few terms, so comparing some thousand texts is enough. There may be fewer rows than match.
+ */
+function pageOfCandidates(
+  database: Queryable,
+  table: ScreenedTable,
+  { cheap, dear, values }: Conditions,
+  screen: Screen,
+) {
+  const all = [...values];
+  const value = (one: unknown) => `$${all.push(one)}`;
+  const limit = Math.max(FEWEST_CANDIDATES, CANDIDATES_PER_ROW * screen.limit);
+  const candidates = `select * from (${matchingSql(table)}, r.bits1, r.bits2, r.words from ${table.from} ${inOrder(cheap, [])}) r
+    ${pageSql({ ...screen, limit }, value)}`;
+  return database.query<FoundTerm>(
+    `select id, rank, change4, change12, clicks, conversions from (${candidates}) r
+      where ${dear.join(' and ')} ${pageSql({ ...screen, after: null }, value)}`,
+    all,
+  );
 }
 
 /** The columns of matching rows by which they are sorted. */

@@ -232,3 +232,22 @@ test('returns a table of its rows as CSV', async ({ client }) => {
     ),
   ]);
 });
+
+test('finds and counts terms behind thousands that have an excluded word', async ({ souk, client }) => {
+  const lamps = Array.from({ length: 2_100 }, (_, i) => ({ term: `led lamp ${i}`, rank: i + 1 }));
+  const others = ['blue tent', 'red tent', 'desk lamps', 'oil lamp', 'small chair'];
+  const behind = others.map((term, i) => ({ term, rank: 3_000 + i }));
+  await load(souk.database, 'fr', csvReport(WEEK, [...lamps, ...behind]));
+  const found = async (query: string) => {
+    const { json } = await client.get(`${SCREEN}?country=fr&${query}`);
+    return json.data as { rows: { keyword: string }[]; total: number; nextCursor: string | null };
+  };
+  const names = ({ rows }: { rows: { keyword: string }[] }) => rows.map(({ keyword }) => keyword);
+  const without = 'notWords=lamp,oil%20chair,blue%20chair';
+  const all = await found(without);
+  expect([names(all), all.total]).toEqual([['blue tent', 'red tent', 'small chair'], 3]);
+  const first = await found(`${without}&limit=2&sort=-rank`);
+  expect([names(first), first.total]).toEqual([['small chair', 'red tent'], 3]);
+  const second = await found(`${without}&limit=2&sort=-rank&cursor=${first.nextCursor}`);
+  expect([names(second), second.total, second.nextCursor]).toEqual([['blue tent'], 3, null]);
+});
