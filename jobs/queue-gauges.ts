@@ -64,7 +64,7 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
   );
   const available = gauge(
     'souk_upstream_account_available',
-    'Whether an account is active and not set aside: 1 or 0.',
+    'Whether calls use an active account: 1, or 0 while it is set aside.',
     ['provider_account'],
   );
 
@@ -84,9 +84,10 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
         if (expectedWaitMs !== null) expectedWait.set({ pool }, expectedWaitMs / 1000);
       }
       for (const { name: provider_account, state, trouble, tokens } of reading.accounts) {
-        available.set({ provider_account }, Number(state === 'active' && !trouble?.until));
         // Sums over accounts are what calls can use.
-        if (!tokens || state !== 'active') continue;
+        if (state !== 'active') continue;
+        available.set({ provider_account }, trouble?.until ? 0 : 1);
+        if (!tokens) continue;
         tokensLeft.set({ provider_account }, tokens.left);
         tokenRate.set({ provider_account }, tokens.perMinute);
       }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeClient } from './client/files.ts';
 import { maps } from './maps.ts';
+import { alertTable, MONITORING_FILES } from './monitoring.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
 import {
   batchTable,
@@ -28,6 +29,7 @@ export const PARTS: Record<string, () => string> = {
   'error sections': errorSections,
   settings: settingsTable,
   limits: limitsTable,
+  alerts: alertTable,
 };
 
 /** Returns the paths of the documents with generated parts. */
@@ -64,5 +66,6 @@ if (process.argv[1]?.endsWith('generate.ts')) {
     if (generated !== text) writeFileSync(path, generated);
   }
   for (const [name, map] of Object.entries(maps())) writeFileSync(join('src/site/assets', name), map);
+  for (const [path, make] of Object.entries(MONITORING_FILES)) writeFileSync(path, make());
   writeClient();
 }
