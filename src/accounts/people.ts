@@ -49,6 +49,11 @@ export async function findPersonByEmail(database: Queryable, email: string): Pro
   return rows[0] ?? null;
 }
 
+/** Sets the units up to which the pages make a person's calls without showing their cost first; 0: they always show it. */
+export async function setDirectUnits(database: Queryable, personId: number, units: number): Promise<void> {
+  await database.query('update people set direct_units = $2 where id = $1', [personId, units]);
+}
+
 export async function isEmailTaken(database: Queryable, email: string): Promise<boolean> {
   return (await findPersonByEmail(database, email)) !== null;
 }

@@ -56,6 +56,8 @@ export interface Session {
   lastAccountId: number | null;
   /** Whether the person has signed in by OpenID Connect. */
   isSso: boolean;
+  /** The pages make calls of at most these units without showing their cost first. */
+  directUnits: number;
 }
 
 /** The password has been changed since it was verified. */
@@ -112,6 +114,7 @@ export async function findSession(database: Database, token: string, now: number
   const { rows } = await database.query<Omit<Session, 'tokenHash'> & { createdAt: number; seenAt: number }>({
     name: 'session',
     text: `select p.id as "personId", p.email, p.name, p.installation_role as "installationRole", s.is_sso as "isSso",
+        p.direct_units as "directUnits",
         coalesce((select m.account_id from members m where m.person_id = p.id and m.account_id = s.account_id),
           (select min(m.account_id) from members m join accounts a on a.id = m.account_id
            where m.person_id = p.id and a.state = 'active'),

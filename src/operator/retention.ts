@@ -7,6 +7,9 @@ import { purgeWatchCounts } from '../outbox/webhooks/job-webhooks.ts';
 import { purgeSecrets } from '../outbox/webhooks/secrets.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import { purgeChartLinks } from '../results/chart-links.ts';
+import { purgeFiles } from '../results/files.ts';
+import { purgeLinks } from '../results/result-links.ts';
 
 /** How long tables that grow with use keep their rows. */
 export interface RetentionSettings {
@@ -46,6 +49,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   call_claims: '10 minutes',
   call_webhook_counts: '1 day',
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
+  chart_links: 'Until they expire, at most 365 days; 100 of an account, at most 256 KB each',
   connections: 'Deleted with their key',
   email_confirmations: 'Until they expire',
   failures: '30 days, at most 100,000 rows',
@@ -148,6 +152,9 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await purgeWatchCounts(database, at.getTime());
   await purgeSecrets(database, at.getTime());
   await purgePurchases(database, at.getTime());
+  await purgeLinks(database, at.getTime());
+  await purgeChartLinks(database, at);
+  await purgeFiles(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from email_confirmations where expires_at < $1', [at]);

@@ -11,6 +11,7 @@ import { registerAccountAudit } from './customer/audit.tsx';
 import { registerBatchList, registerBatchPage, registerNewBatch } from './customer/batches.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
 import { registerConsent } from './customer/consent.tsx';
+import { registerChartLinks, registerSharedChart } from './customer/explore/chart-links.tsx';
 import { registerExplore } from './customer/explore/explore-page.tsx';
 import { registerJobList, registerJobPage } from './customer/jobs.tsx';
 import { registerKeys, registerTestMode } from './customer/keys.tsx';
@@ -67,6 +68,7 @@ const PUBLIC_PAGES = [
   registerResetPassword,
   registerConfirmEmail,
   registerInvitation,
+  registerSharedChart,
 ];
 
 export type RegisterPages = (scope: FastifyInstance, pages: Pages) => void;
@@ -76,6 +78,7 @@ const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Abili
   [registerOverview, 'work'],
   [registerSearch, null],
   [registerExplore, 'work'],
+  [registerChartLinks, 'work'],
   [registerPlans, 'billing'],
   [registerCheckout, 'billing'],
   [registerPurchasePage, 'billing'],

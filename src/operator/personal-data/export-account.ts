@@ -115,6 +115,11 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: UUID,
   },
+  chart_links: {
+    exported: { section: 'chartLinks', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: UUID,
+  },
   files: { exported: { section: 'files', omit: ['content_id'] }, erasure: 'deleted', key: UUID },
   batch_calls: {
     exported: { not: 'the API returns items and results' },
@@ -226,6 +231,12 @@ export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
   },
   result_links: {
     exported: { section: 'resultLinks', omit: ['token_hash'] },
+    erasure: 'deleted',
+    key: UUID,
+    where: OF_PERSON,
+  },
+  chart_links: {
+    exported: { section: 'chartLinks', omit: ['token_hash'] },
     erasure: 'deleted',
     key: UUID,
     where: OF_PERSON,

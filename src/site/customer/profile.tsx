@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { createAccountOf } from '../../accounts/accounts.ts';
 import { type Membership, membershipsOf, ROLE_TEXTS } from '../../accounts/members.ts';
 import { changePassword, findPassword } from '../../accounts/passwords.ts';
-import { endEmailConfirmations, findPerson, isEmailTaken } from '../../accounts/people.ts';
+import { endEmailConfirmations, findPerson, isEmailTaken, setDirectUnits } from '../../accounts/people.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice } from '../kit/elements.tsx';
 import {
+  Choice,
   CurrentPassword,
   Field,
   NewPasswordField,
@@ -20,10 +21,11 @@ import {
   presentPassword,
   Submit,
 } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { FormRefused, type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
+import { counted } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import { notify, type Pages } from '../pages.ts';
 import { personOf, rememberDevice } from '../session.ts';
@@ -51,6 +53,11 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
   scope.get(PATH, async (_request, reply) => showProfile(pages, reply, {}));
   scope.post(`${PATH}/password`, onSubmit(passwordChange, show('password'), submitPassword));
   scope.post(`${PATH}/accounts`, onSubmit(newAccount, show('account'), createAccount));
+  scope.post(`${PATH}/explore`, async (request, reply) => {
+    const form = readForm(directChoice, request.body);
+    if (form.ok) await setDirectUnits(database, personOf(request).personId, form.input.units);
+    return reply.redirect(`${PATH}#explore`, 303);
+  });
   registerPersonData(scope, pages, show('erasure'));
   if (mail === 'none') return;
   registerSendConfirmation(scope, pages);
@@ -100,7 +107,7 @@ const newAccount = z.object({ name: accountName });
 
 async function showProfile(pages: Pages, reply: FastifyReply, forms: ShownForms, status?: number) {
   const { request } = reply;
-  const { email, name, personId } = personOf(request);
+  const { email, name, personId, directUnits } = personOf(request);
   const { changed, sent } = request.query as Record<string, string | undefined>;
   const [banner, accounts, password] = await Promise.all([
     confirmBanner(pages, request),
@@ -133,6 +140,7 @@ async function showProfile(pages: Pages, reply: FastifyReply, forms: ShownForms,
           </p>
         </Card>
       )}
+      <Explore units={directUnits} />
       <PersonData accounts={accounts} form={forms.erasure ?? NO_INPUT} />
     </Page>,
     status,
@@ -156,6 +164,35 @@ function Accounts({ accounts, form }: { accounts: readonly Membership[]; form: F
           <button type="submit">Create account</button>
         </PostForm>
       </details>
+    </Card>
+  );
+}
+
+const DIRECT = [0, 1, 2, 5, 10, 20];
+
+const directChoice = z.object({
+  units: z.coerce.number().refine((units) => DIRECT.includes(units)),
+});
+
+/** Up to which cost the pages for looking at data fetch without showing it first. */
+function Explore({ units }: { units: number }): VNode {
+  const options = DIRECT.map(
+    (one) =>
+      [
+        String(one),
+        one === 0 ? 'Show the cost first' : `Fetch up to ${counted(one, 'unit')} directly`,
+      ] as const,
+  );
+  return (
+    <Card title="Explore" id="explore">
+      <PostForm
+        action={`${PATH}/explore`}
+        form={{ values: { units: String(units) }, faults: {} }}
+        class="inline"
+      >
+        <Choice name="units" label="Calls of the pages for looking at data" options={options} />
+        <button type="submit">Save</button>
+      </PostForm>
     </Card>
   );
 }

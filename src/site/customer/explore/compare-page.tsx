@@ -57,6 +57,7 @@ export const comparePage: ExplorePage = {
             },
             show: (data, context) => <Comparison data={data} context={context} />,
             rows: ({ series }) => series,
+            snapshot: comparisonSnapshot,
           }),
         ],
 };

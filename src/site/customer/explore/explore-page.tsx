@@ -1,19 +1,22 @@
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { isTestAccount } from '../../../accounts/authentication.ts';
+import { isAble } from '../../../accounts/members.ts';
 import type { JobView } from '../../../api/job-view.ts';
 import { SITES } from '../../../operations/params/domain.ts';
-import { Fields, FilterForm } from '../../kit/form.tsx';
+import { Fields, FilterForm, HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
 import { addressOf } from '../../kit/list-page.tsx';
 import { allowPictures, sendFile, sendPage } from '../../kit/render.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
+import { counted } from '../../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../../pages.ts';
-import { customerOf } from '../../session.ts';
+import { customerOf, personOf } from '../../session.ts';
 import { refusedForm } from '../customer-api.ts';
 import { categoriesPage } from './categories-page.tsx';
+import { shareChart } from './chart-links.tsx';
 import { comparePage } from './compare-page.tsx';
 import type { ExplorePage, View } from './explore-view.tsx';
 import { keywordPage } from './keyword-page.tsx';
@@ -37,18 +40,40 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
   });
 
   scope.post(page.path, async (request, reply) => {
-    const { view: name, _csrf, ...query } = valuesOf(page, request.body);
+    const { view: name, _csrf, intent, more, linkDays, ...query } = valuesOf(page, request.body);
     const views = page.views(query) ?? [];
-    const view = await findView(request, views, query, name);
-    if (!view) return reply.redirect(addressOf(page.path, query), 303);
-    const made = await makeCall(request, view);
+    const isDirect = intent === 'direct';
+    const view = isDirect ? views[0] : await findView(request, views, query, name);
+    const address = addressOf(page.path, query);
+    if (!view) return reply.redirect(address, 303);
+    if (intent === 'share') return share(reply, view, { query, linkDays });
+    const { directUnits } = personOf(request);
+    const made = await makeCall(request, view, {
+      ...(isDirect ? { maxUnits: directUnits } : {}),
+      ...(more ? { waitSeconds: MORE_WAIT_SECONDS } : {}),
+    });
     if ('jobId' in made) {
-      const address = addressOf(page.path, { ...query, [view.name]: made.jobId });
-      return reply.redirect(`${address}#${view.name}`, 303);
+      const first = { [view.name]: made.jobId };
+      const jobs = more ? { ...first, ...(await jobOfNext(request, view, made.jobId, query)) } : first;
+      return reply.redirect(`${addressOf(page.path, { ...query, ...jobs })}#${view.name}`, 303);
     }
+    // The page shows what the call costs, or why it is refused.
+    if (isDirect) return reply.redirect(address, 303);
     const state = { kind: 'refused', answer: made.answer } as const;
     return showViews(reply, query, await statesOf(request, views, query, { view, state }));
   });
+
+  async function share(
+    reply: FastifyReply,
+    view: View,
+    { query, linkDays }: { query: FormValues; linkDays: string | undefined },
+  ): Promise<FastifyReply> {
+    const back = `${addressOf(page.path, query)}#${view.name}`;
+    const state = await stateOf(reply.request, view, query[view.name]);
+    if (state.kind !== 'done' || !view.snapshot) return reply.redirect(back, 303);
+    const snapshot = view.snapshot(state.data, query);
+    return shareChart(pages, reply, { snapshot, days: linkDays, back });
+  }
 
   /** Whether this installation serves the pictures of the products that a page shows. */
   function hasOwnPictures(request: FastifyRequest): boolean {
@@ -83,6 +108,22 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     const status = main?.kind === 'refused' ? main.answer.status : 200;
     return sendExplore(reply, page, { query, cards, faults }, status);
   }
+}
+
+/** How long a page waits for a call whose data the next call needs. */
+const MORE_WAIT_SECONDS = 20;
+
+/** Makes the first call that follows from the data of another one. @returns its job by the name of its view; empty if there is none. */
+async function jobOfNext(
+  request: FastifyRequest,
+  view: View,
+  jobId: string,
+  query: FormValues,
+): Promise<FormValues> {
+  const state = await stateOf(request, view, jobId);
+  const [next] = state.kind === 'done' ? (view.next?.(state.data, query) ?? []) : [];
+  const made = next && (await makeCall(request, next));
+  return made && 'jobId' in made ? { [next.name]: made.jobId } : {};
 }
 
 /** The errors of a refused call, by the fields of the form. */
@@ -164,8 +205,9 @@ async function sendExplore(
   shown: { query: FormValues; cards: ComponentChildren; faults: FormFaults },
   status?: number,
 ): Promise<FastifyReply> {
-  const { path, title, lead, fields, intro, scripts = [] } = page;
+  const { path, title, lead, intro, scripts = [] } = page;
   const { query, cards, faults } = shown;
+  const { role, directUnits } = customerOf(reply.request);
   const aside = await page.aside?.(reply.request);
   return sendPage(
     reply,
@@ -183,16 +225,54 @@ async function sendExplore(
             {name}
           </a>
         ))}
+        <a href="/account/charts">Shared charts</a>
       </nav>
       <h1>{title}</h1>
       <p class="lead">{lead}</p>
-      <FilterForm path={path} values={query} faults={faults} button="Check cost">
-        {page.form?.() ?? <Fields rows={fields} />}
-      </FilterForm>
+      <ExploreForm
+        page={page}
+        query={query}
+        faults={faults}
+        directUnits={isAble(role, 'work') ? directUnits : 0}
+      />
       {cards ?? <div class="empty card">{intro}</div>}
       {aside}
     </Page>,
     status,
+  );
+}
+
+/** The form of a page. It shows the cost of the call, or makes the call if it costs at most what the person has set. */
+function ExploreForm(props: {
+  page: ExplorePage;
+  query: FormValues;
+  faults: FormFaults;
+  directUnits: number;
+}): VNode {
+  const { page, query, faults, directUnits } = props;
+  const { path, form, fields } = page;
+  const { '': _, ...ofFields } = faults;
+  const shown = form?.() ?? <Fields rows={fields} />;
+  return (
+    <>
+      {directUnits === 0 ? (
+        <FilterForm path={path} values={query} faults={faults} button="Check cost">
+          {shown}
+        </FilterForm>
+      ) : (
+        <PostForm action={path} class="filters" form={{ values: query, faults: ofFields }}>
+          <HiddenFields fields={{ intent: 'direct' }} />
+          {shown}
+          <Submit>Show (at most {counted(directUnits, 'unit')})</Submit>
+        </PostForm>
+      )}
+      <p class="hint">
+        {directUnits === 0
+          ? 'The cost is shown before anything is fetched. '
+          : 'A call that costs more shows its cost first. '}
+        <a href="/profile#explore">{directUnits === 0 ? 'Skip this for small calls' : 'Change'}</a>
+      </p>
+    </>
   );
 }
 

@@ -5,6 +5,7 @@ import { SITES } from '../../../operations/params/domain.ts';
 import type { FieldRow } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
+import type { Snapshot } from './snapshot.tsx';
 
 export const PRODUCT_PATH = '/explore/product';
 
@@ -23,6 +24,10 @@ export interface View {
   rows?: (data: unknown) => readonly Record<string, unknown>[];
   /** Further views, for which the page needs the data of this one. */
   next?: (data: unknown, query: FormValues) => readonly View[];
+  /** What a link to its chart shows; absent: it has none. */
+  snapshot?: (data: unknown, query: FormValues) => Snapshot;
+  /** A button that also makes the call of the first further view, and how many units more that costs at most. */
+  withNext?: { button: string; mostUnits: number };
   /** Whether there is nothing to show, so that the page leaves out its other views. */
   isEmpty?: (data: unknown) => boolean;
 }
@@ -40,11 +45,12 @@ export interface ShowContext {
 
 /** A view whose data has a known type. Answers are not validated again: the API has made them. */
 export function viewOf<Data>(
-  view: Omit<View, 'show' | 'rows' | 'next' | 'isEmpty'> & {
+  view: Omit<View, 'show' | 'rows' | 'next' | 'isEmpty' | 'snapshot'> & {
     show(data: Data, context: ShowContext): VNode;
     rows?: (data: Data) => readonly Record<string, unknown>[];
     next?: (data: Data, query: FormValues) => readonly View[];
     isEmpty?: (data: Data) => boolean;
+    snapshot?: (data: Data, query: FormValues) => Snapshot;
   },
 ): View {
   return view as View;

@@ -6,7 +6,7 @@ import type { FormValues } from '../../kit/form-request.ts';
 import { type Column, Table } from '../../kit/table.tsx';
 import { count, Dash } from '../../kit/words.tsx';
 import { type ExplorePage, keywordAddress, type View, viewOf } from './explore-view.tsx';
-import { KeywordView } from './keyword-view.tsx';
+import { KeywordView, keywordSnapshot } from './keyword-view.tsx';
 
 /** The data of a search for terms. */
 interface TermsData {
@@ -61,6 +61,7 @@ function viewsOf({ country = 'us', trends }: FormValues, keyword: string): View[
       parameters: { country, keyword, weeks: WEEKS, ...(trends === '1' ? { trends: true } : {}) },
       show: (data) => <KeywordView data={data} />,
       rows: weekRows,
+      snapshot: keywordSnapshot,
     }),
     viewOf<TermsData>({
       name: 'terms',

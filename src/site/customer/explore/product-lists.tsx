@@ -172,7 +172,7 @@ export function sortedBy<Row>(rows: readonly Row[], key: keyof Row, isDescending
   });
 }
 
-const ROWS_A_PAGE = 30;
+export const ROWS_A_PAGE = 30;
 
 /** One page of a list. */
 interface ListPart<Row> {

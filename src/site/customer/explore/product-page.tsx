@@ -15,7 +15,7 @@ import {
   VariationsGrid,
   variationRows,
 } from './product-parts.tsx';
-import { ProductView } from './product-view.tsx';
+import { ProductView, productSnapshot } from './product-view.tsx';
 
 export const productPage: ExplorePage = {
   path: PRODUCT_PATH,
@@ -47,6 +47,7 @@ function viewsOf(domain: number | string, asin: string): View[] {
       show: (data, context) => <ProductView data={data} context={context} />,
       rows: ({ series }) => (series ?? []).map((row) => ({ asin, ...row })),
       isEmpty: ({ product }) => product === null,
+      snapshot: productSnapshot,
     }),
     viewOf<ProductData>({
       name: 'history',

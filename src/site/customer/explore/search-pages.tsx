@@ -16,7 +16,15 @@ import {
   siteOf,
   viewOf,
 } from './explore-view.tsx';
-import { AsinList, detailsView, Pager, ProductTable, pageIn, productRow } from './product-lists.tsx';
+import {
+  AsinList,
+  detailsView,
+  Pager,
+  ProductTable,
+  pageIn,
+  productRow,
+  ROWS_A_PAGE,
+} from './product-lists.tsx';
 
 interface SearchData {
   domainId: number;
@@ -128,6 +136,7 @@ export const finderPage: ExplorePage = {
           />
         ),
         rows: ({ asinList }) => asinList.map((asin) => ({ asin })),
+        withNext: { button: 'Find them with details of the first 30', mostUnits: ROWS_A_PAGE },
         next: ({ asinList, domainId }, query) => detailsView(asinList, domainId, query),
       }),
     ];
@@ -233,6 +242,7 @@ export const sellerPage: ExplorePage = {
             parameters: { domain: siteOf(values), seller: [values.seller], storefront: true, csvDays: 0 },
             show: (data, context) => <SellerFacts data={data} context={context} />,
             rows: (data) => sellerAsins(data).map((asin) => ({ asin })),
+            withNext: { button: 'Show it with details of 30 products', mostUnits: ROWS_A_PAGE },
             next: (data, query) => detailsView(sellerAsins(data), data.domainId, query),
           }),
         ],

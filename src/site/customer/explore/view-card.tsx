@@ -8,6 +8,11 @@ import { counted } from '../../kit/words.tsx';
 import { CallExamples, RepeatLink } from '../call-examples.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
 import { resultPath } from '../jobs.tsx';
+<<<<<<< HEAD
+=======
+import { curlLine } from '../try-request.ts';
+import { ShareForm } from './chart-links.tsx';
+>>>>>>> dd079890 (pages: links to charts, calls without showing their cost first, lists with details)
 import type { View } from './explore-view.tsx';
 import { requestOf, type ViewState } from './view-state.ts';
 
@@ -95,6 +100,12 @@ function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; plac
           <Submit>
             {again} ({deduplicated ? 'free' : counted(units, 'unit')})
           </Submit>
+          {view.withNext && (
+            <button type="submit" name="more" value="1">
+              {view.withNext.button} (at most{' '}
+              {counted((deduplicated ? 0 : units) + view.withNext.mostUnits, 'unit')})
+            </button>
+          )}
           {deduplicated && <span class="muted">You made this call less than five minutes ago.</span>}
         </PostForm>
       ) : (
@@ -153,7 +164,20 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
         </SmallLink>
         <RepeatLink {...view} />
       </p>
+<<<<<<< HEAD
       <CallExamples name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
+=======
+      {view.snapshot && <ShareForm name={view.name} place={place} />}
+      <details>
+        <summary>Show the curl command</summary>
+        <pre class="wrap">
+          <code id={id}>{curlLine(requestOf(view), baseUrl)}</code>
+        </pre>
+        <button type="button" class="small" data-copy={id} hidden>
+          Copy
+        </button>
+      </details>
+>>>>>>> dd079890 (pages: links to charts, calls without showing their cost first, lists with details)
     </footer>
   );
 }

@@ -85,12 +85,16 @@ async function readResult(request: FastifyRequest, view: View, job: JobView): Pr
     : { kind: 'done', job, data: envelope.data };
 }
 
-/** Makes the call of a view. @returns the job with its answer or its error, or the refusal of a call without a job. */
+/** Makes the call of a view, unless it costs more than `maxUnits`. @returns the job with its answer or its error, or the refusal of a call without a job. */
 export async function makeCall(
   request: FastifyRequest,
   view: View,
+  options: { waitSeconds?: number; maxUnits?: number } = {},
 ): Promise<{ jobId: string } | { answer: ApiAnswer }> {
-  const answer = await streamApi(request, requestOf(view), { prefer: `wait=${WAIT_SECONDS}` });
+  const { waitSeconds = WAIT_SECONDS, maxUnits } = options;
+  const call = requestOf(view);
+  const limited = maxUnits === undefined ? call : withOption(call, `maxUnits=${maxUnits}`);
+  const answer = await streamApi(request, limited, { prefer: `wait=${waitSeconds}` });
   const jobId = answer.header('x-job-id');
   if (jobId === undefined) return { answer: { status: answer.status, envelope: await envelopeOf(answer) } };
   answer.body.destroy();
