@@ -192,6 +192,9 @@ function Explore({ units }: { units: number }): VNode {
       >
         <Choice name="units" label="Calls of the pages for looking at data" options={options} />
         <button type="submit">Save</button>
+        <p class="hint">
+          A call that costs more shows its cost first. Further parts of a page have buttons with their cost.
+        </p>
       </PostForm>
     </Card>
   );

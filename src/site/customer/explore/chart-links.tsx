@@ -11,10 +11,11 @@ import {
 } from '../../../results/chart-links.ts';
 import { Card, Secret } from '../../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm } from '../../kit/form.tsx';
-import { Page, VISITOR } from '../../kit/layout.tsx';
+import { Page } from '../../kit/layout.tsx';
 import { sendPage } from '../../kit/render.tsx';
 import { Table } from '../../kit/table.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
+import { VISITOR } from '../../kit/viewer.ts';
 import { Time } from '../../kit/words.tsx';
 import { noteActs } from '../../page-acts.ts';
 import { baseUrlOf, type Pages } from '../../pages.ts';
@@ -129,6 +130,7 @@ function LinkTable({ links }: { links: readonly ChartLink[] }): VNode {
     <Table
       name="Shared charts"
       rows={links}
+      stacks
       empty="No links to charts. The pages of products, keywords and comparisons create them."
       columns={[
         ['Chart', ({ title }) => title, 'row'],

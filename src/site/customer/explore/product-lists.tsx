@@ -9,7 +9,7 @@ import { valueText } from '../../kit/time-chart.tsx';
 import { count, counted } from '../../kit/words.tsx';
 import { Picture, ProductLink, type ShowContext, type View, viewOf } from './explore-view.tsx';
 
-/** A list of ASINs, thirty at a time. */
+/** A list of ASINs, thirty at a time, without those whose details are shown. */
 export function AsinList(props: {
   asins: readonly string[];
   /** The number of products, if the answer has only the first ones. */
@@ -24,23 +24,30 @@ export function AsinList(props: {
   return (
     <>
       <p>{counted(total, 'product')}</p>
-      <ul class="asins">
-        {page.rows.map((asin) => (
-          <li key={asin}>
-            <ProductLink domain={domain} asin={asin} />
-          </li>
-        ))}
-      </ul>
+      {context.query[detailsOf(page.page)] === undefined && (
+        <ul class="asins">
+          {page.rows.map((asin) => (
+            <li key={asin}>
+              <ProductLink domain={domain} asin={asin} />
+            </li>
+          ))}
+        </ul>
+      )}
       <Pager page={page} context={context} id={id} />
     </>
   );
+}
+
+/** The name of the view with the products of a part of a list. */
+function detailsOf(page: number): string {
+  return `details${page}`;
 }
 
 /** The view that fetches the products of the shown part of a list. Each part has a name, and so a job, of its own. */
 export function detailsView(asins: readonly string[], domain: number, query: FormValues): View[] {
   const { rows, page } = pageIn(asins, query);
   if (rows.length === 0) return [];
-  const name = `details${page}`;
+  const name = detailsOf(page);
   return [
     viewOf<{ products: Product[] }>({
       name,
