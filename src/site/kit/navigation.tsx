@@ -37,6 +37,7 @@ const CUSTOMER_GROUPS: readonly LinkGroup[] = [
       ['/explore/screener', 'Screener'],
       ['/explore/trends', 'Search trends'],
       ['/explore/finder', 'Finder'],
+      ['/account/charts', 'Shared charts'],
       ['/account/try', 'All operations'],
     ],
   },
