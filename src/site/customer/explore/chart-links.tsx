@@ -149,7 +149,7 @@ function LinkTable({ links }: { links: readonly ChartLink[] }): VNode {
   );
 }
 
-/** Registers the page of a shared chart. Its address is a secret, so search engines and other sites are not told of it. */
+/** Registers the page of a shared chart. Its address is a secret: neither search engines nor other sites receive it. */
 export function registerSharedChart(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get<{ Params: { token: string } }>(`${PUBLIC_PATH}/:token`, async (request, reply) => {
     reply.headers({ 'x-robots-tag': 'noindex, nofollow', 'referrer-policy': 'no-referrer' });

@@ -112,11 +112,11 @@ test('a link ends at its time, and with the membership of its person', async () 
     `select account_id as "accountId", person_id as "personId", count(*)::integer as count from chart_links
      group by 1, 2 order by 1 desc limit 1`,
   );
-  const [{ accountId = 0, personId = 0, count = 0 } = {}] = rows;
-  expect(count).toBe(1);
+  const [owner] = rows;
+  expect(owner?.count).toBe(1);
   await souk.database.query('delete from members where account_id = $1 and person_id = $2', [
-    accountId,
-    personId,
+    owner?.accountId,
+    owner?.personId,
   ]);
   expect((await seen(second)).status).toBe(404);
 });
