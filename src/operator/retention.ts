@@ -8,8 +8,6 @@ import { purgeSecrets } from '../outbox/webhooks/secrets.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { purgeChartLinks } from '../results/chart-links.ts';
-import { purgeFiles } from '../results/files.ts';
-import { purgeLinks } from '../results/result-links.ts';
 
 /** How long tables that grow with use keep their rows. */
 export interface RetentionSettings {
@@ -152,9 +150,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await purgeWatchCounts(database, at.getTime());
   await purgeSecrets(database, at.getTime());
   await purgePurchases(database, at.getTime());
-  await purgeLinks(database, at.getTime());
   await purgeChartLinks(database, at);
-  await purgeFiles(database, at.getTime());
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
   await database.query('delete from email_confirmations where expires_at < $1', [at]);

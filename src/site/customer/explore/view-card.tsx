@@ -8,11 +8,7 @@ import { counted } from '../../kit/words.tsx';
 import { CallExamples, RepeatLink } from '../call-examples.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
 import { resultPath } from '../jobs.tsx';
-<<<<<<< HEAD
-=======
-import { curlLine } from '../try-request.ts';
 import { ShareForm } from './chart-links.tsx';
->>>>>>> dd079890 (pages: links to charts, calls without showing their cost first, lists with details)
 import type { View } from './explore-view.tsx';
 import { requestOf, type ViewState } from './view-state.ts';
 
@@ -164,20 +160,8 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
         </SmallLink>
         <RepeatLink {...view} />
       </p>
-<<<<<<< HEAD
-      <CallExamples name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
-=======
       {view.snapshot && <ShareForm name={view.name} place={place} />}
-      <details>
-        <summary>Show the curl command</summary>
-        <pre class="wrap">
-          <code id={id}>{curlLine(requestOf(view), baseUrl)}</code>
-        </pre>
-        <button type="button" class="small" data-copy={id} hidden>
-          Copy
-        </button>
-      </details>
->>>>>>> dd079890 (pages: links to charts, calls without showing their cost first, lists with details)
+      <CallExamples name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
     </footer>
   );
 }
