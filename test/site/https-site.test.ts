@@ -10,7 +10,7 @@ async function expectHostCookies(visitor: Visitor, email: string): Promise<void>
   expect(String(headers['set-cookie'])).toMatch(
     /^__Host-souk_form=.*; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
   );
-  expect((await visitor.post('/sign-up', { ...FIELDS, email })).path).toBe('/account/plans');
+  expect((await visitor.post('/sign-up', { ...FIELDS, email })).path).toBe('/account');
   expect([...visitor.cookies.keys()].sort()).toEqual(NAMES);
   // Another host of the domain could have set a cookie without the prefix.
   const token = visitor.cookies.get('__Host-souk_session') ?? '';

@@ -22,13 +22,14 @@ describe('a new customer', () => {
     const chart = JSON.parse(/data-chart="([^"]+)"/.exec(home.html)?.[1]?.replaceAll('&quot;', '"') ?? '{}');
     expect(chart.series[0].values.length).toBeGreaterThan(20);
     await visitor.get('/sign-up');
-    const plans = await visitor.post('/sign-up', {
+    const first = await visitor.post('/sign-up', {
       email: 'New@Customer.example',
       name: 'A <b>new</b> customer',
       password: 'correct horse battery',
     });
-    expect(plans.path).toBe('/account/plans');
-    expect(plans.text).toContain('Demo payments');
+    expect(first.path).toBe('/account');
+    expect(first.text).toContain('First steps');
+    expect((await visitor.get('/account/plans')).text).toContain('Demo payments');
     const checkout = await visitor.get('/account/checkout?kind=plan&code=basic');
     const orderId = /name="orderId" value="([^"]+)"/.exec(checkout.html)?.[1] ?? '';
     const order = { orderId, kind: 'plan', code: 'basic', wallet: 'general', quantity: '2', months: '3' };

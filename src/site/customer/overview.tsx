@@ -5,7 +5,7 @@ import { isTestAccount } from '../../accounts/authentication.ts';
 import { subscriptionTimes } from '../../billing/grants.ts';
 import type { PlanOffer } from '../../billing/payments/offers.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
-import { Card, Notice, PrimaryLink, SmallLink } from '../kit/elements.tsx';
+import { ButtonLink, Card, Notice, PrimaryLink, SmallLink } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -102,7 +102,7 @@ function FirstSteps({ trial, hasTestData }: { trial: PlanOffer | null; hasTestDa
           </p>
           <div class="row">
             {hasTestData && <PostButton action="/account/test-key">Create a free test key</PostButton>}
-            <SmallLink to="/docs/tools-for-agents">Connect an agent</SmallLink>
+            <ButtonLink to="/docs/tools-for-agents">Connect an agent</ButtonLink>
           </div>
         </li>
         <li>

@@ -319,8 +319,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     });
     if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
     await signInPerson(pages, request, reply, { personId: account.ownerId, digest });
-    const path = accountPath(to);
-    return path === '/account' ? '/account/plans' : path;
+    return accountPath(to);
   }
 }
 
