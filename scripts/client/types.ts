@@ -79,10 +79,18 @@ function requestSchema({ patternProperties, ...schema }: JsonSchema & { patternP
   const fields = Object.entries(schema.properties ?? {}).filter(([name]) => !(isSite && name === 'domain'));
   return {
     ...schema,
-    properties: Object.fromEntries(fields),
+    properties: Object.fromEntries(
+      fields.map(([name, field]) => [name, name === 'fields' ? asTextToo(field) : field]),
+    ),
     required: schema.required?.filter((name) => !(isSite && name === 'domain')),
     ...(patternProperties ? { additionalProperties: true } : {}),
   };
+}
+
+/** Names of fields may be one text, with commas between them. */
+function asTextToo(schema: unknown): unknown {
+  const { description } = schema as JsonSchema;
+  return { anyOf: [{ type: 'string' }, schema], description };
 }
 
 /** Keywords that TypeScript does not express. Fields of the same names have an object as their schema. */

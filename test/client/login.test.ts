@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { createProgram } from '../../clients/typescript/src/command/program.ts';
+import { login, revokeToken, Souk, type Tokens } from '../../clients/typescript/src/index.ts';
 import { type Customer, signedIn } from '../support/customer.ts';
 import { allowDevice } from '../support/device-person.ts';
 import { test as withService } from '../support/souk-test.ts';
@@ -130,7 +131,7 @@ test('logout ends the connection, and later calls ask to sign in', async ({ souk
 test('SOUK_API_KEY wins over the stored login', async ({ souk, baseUrl, user }) => {
   await signIn(user, baseUrl, await signedIn(souk));
   user.env.SOUK_API_KEY = `km_${'0'.repeat(32)}`;
-  await expect(user.run('quota')).rejects.toThrow('401');
+  await expect(user.run('quota')).rejects.toMatchObject({ code: '4001', status: 401 });
   user.env.SOUK_API_KEY = (await souk.account()).key;
   await user.run('quota');
 });
@@ -157,4 +158,26 @@ test('a service without an authorization server, and one that is away, are named
   await expect(user.run('login --url http://127.0.0.1:9')).rejects.toThrow(
     'http://127.0.0.1:9 cannot be reached',
   );
+});
+
+test('a program signs in without a file, and receives the renewed tokens', async ({ ownSouk }) => {
+  const { baseUrl } = ownSouk.clientOf('');
+  const customer = await signedIn(ownSouk);
+  const shown: { address: string; code: string }[] = [];
+  const tokens = await login({
+    baseUrl,
+    onCode: (code) => void shown.push(code),
+    sleep: async () => {
+      await allowDevice(customer.visitor, shown[0]?.address ?? '', { account: String(customer.accountId) });
+    },
+  });
+  expect(shown[0]?.address).toContain(shown[0]?.code);
+  const kept: Tokens[] = [];
+  const api = new Souk({ baseUrl, tokens, onTokens: (renewed) => void kept.push(renewed) });
+  expect((await api.account.quota()).nextCallRejectReason).toBeNull();
+  ownSouk.clock.advance(3_700_000);
+  await Promise.all([api.account.quota(), api.account.quota()]);
+  expect(kept).toHaveLength(1);
+  await revokeToken(baseUrl, kept[0]?.refreshToken ?? '');
+  await expect(api.account.quota()).rejects.toMatchObject({ status: 401 });
 });

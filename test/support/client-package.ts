@@ -18,7 +18,7 @@ export async function buildClientPackage(): Promise<ClientPackage> {
   const root = join(folder, 'node_modules', 'souk-client');
   mkdirSync(root, { recursive: true });
   await build(join(root, 'dist'));
-  for (const name of ['package.json', 'README.md'])
+  for (const name of ['package.json', 'README.md', 'LICENSE'])
     cpSync(resolve('clients/typescript', name), join(root, name));
   return { folder, root, close: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -44,7 +44,7 @@ export class AuthenticationError extends SoukError {
   override readonly name = 'AuthenticationError';
 }
 
-/** The job, batch, schedule, delivery or record does not exist: 404. */
+/** The job, batch, schedule, delivery or record does not exist, or has expired: 404, 410. */
 export class NotFoundError extends SoukError {
   override readonly name = 'NotFoundError';
 }
@@ -104,7 +104,7 @@ export function errorOf(facts: ErrorFacts & { status: number }, message: string)
 function classOf({ status, code }: ErrorFacts & { status: number }): typeof SoukError {
   if (status === 429) return code.startsWith('QUOTA_') ? QuotaError : RateLimitError;
   if (status === 401 || status === 403) return AuthenticationError;
-  if (status === 404) return NotFoundError;
+  if (status === 404 || status === 410) return NotFoundError;
   if (status === 409) return ConflictError;
   return status >= 500 ? ServiceError : InvalidRequestError;
 }

@@ -17,6 +17,7 @@ export {
 } from './errors.ts';
 export type { ErrorCode, Methods, OperationData, OperationName, Schemas } from './generated/operations.ts';
 export type { Job, Jobs } from './jobs.ts';
+export { type LoginOptions, login, renewTokens, revokeToken, type Tokens } from './login.ts';
 export type { CallOptions, RequestOptions } from './method-types.ts';
 export { Souk, type SoukOptions } from './souk.ts';
 export { VERSION } from './version.ts';

@@ -2,13 +2,19 @@ import { type Batches, createBatches } from './batches.ts';
 import { Calls } from './calls.ts';
 import type { Methods } from './generated/operations.ts';
 import { createJobs, type Jobs } from './jobs.ts';
+import { renewTokens, type Tokens } from './login.ts';
 import { createMethods } from './methods.ts';
+import { tokenFetch } from './token-fetch.ts';
 import { type Surroundings, sleep, Transport } from './transport.ts';
 import { Units } from './units.ts';
 
 export interface SoukOptions {
   /** Default: the environment variable SOUK_API_KEY. */
   apiKey?: string | undefined;
+  /** Tokens of `login`, instead of a key. They are renewed before they end. */
+  tokens?: Tokens | undefined;
+  /** Receives renewed tokens, for a program that keeps them. The old ones no longer work. */
+  onTokens?: ((tokens: Tokens) => void) | undefined;
   /** Address of the service. Default: the environment variable SOUK_URL. */
   baseUrl?: string | undefined;
   /** Attempts after the first one. Default: 4. */
@@ -30,8 +36,14 @@ export class Souk {
   readonly trends: Methods['trends'];
   /** Brand analytics: ranks of search terms. */
   readonly aba: Methods['aba'];
+  /** Keywords and products as joined answers, and the screens. */
+  readonly research: Methods['research'];
   readonly retail: Methods['retail'];
   readonly account: Methods['account'];
+  /** Usage and the ledger. */
+  readonly billing: Methods['billing'];
+  readonly keys: Methods['keys'];
+  readonly audit: Methods['audit'];
   readonly jobs: Jobs;
   readonly batches: Batches;
   /** Links that open one result without a key. */
@@ -46,17 +58,25 @@ export class Souk {
   /** @param surroundings replaced by tests. */
   constructor(options: SoukOptions = {}, surroundings: Partial<Surroundings> = {}) {
     const baseUrl = options.baseUrl ?? environment('SOUK_URL');
-    const apiKey = options.apiKey ?? environment('SOUK_API_KEY');
+    const { tokens } = options;
+    const apiKey = tokens?.accessToken ?? options.apiKey ?? environment('SOUK_API_KEY');
     if (!baseUrl) throw new TypeError('baseUrl: must be the address of the service, or set SOUK_URL');
     if (!apiKey) throw new TypeError('apiKey: must be the key of your account, or set SOUK_API_KEY');
     const units = new Units();
+    const address = baseUrl.replace(/\/+$/, '');
+    // In browsers fetch must be called as a method of the window.
+    const send = options.fetch ?? ((...args) => fetch(...args));
+    const renew = async ({ refreshToken }: Tokens) => {
+      const renewed = await renewTokens(address, refreshToken);
+      options.onTokens?.(renewed);
+      return renewed;
+    };
     const transport = new Transport({
-      baseUrl: baseUrl.replace(/\/+$/, ''),
+      baseUrl: address,
       apiKey,
       maxRetries: options.maxRetries ?? MOST_RETRIES,
       retryBudgetMs: options.retryBudgetMs ?? RETRY_BUDGET_MS,
-      // In browsers fetch must be called as a method of the window.
-      fetch: options.fetch ?? ((...args) => fetch(...args)),
+      fetch: tokens ? tokenFetch(tokens, renew, send) : send,
       now: Date.now,
       random: Math.random,
       sleep,
@@ -68,6 +88,10 @@ export class Souk {
     this.market = methods.market;
     this.trends = methods.trends;
     this.aba = methods.aba;
+    this.research = methods.research;
+    this.billing = methods.billing;
+    this.keys = methods.keys;
+    this.audit = methods.audit;
     this.retail = methods.retail;
     this.account = methods.account;
     this.jobs = createJobs(calls, methods.jobs);

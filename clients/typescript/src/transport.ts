@@ -142,7 +142,7 @@ async function readError(response: Response): Promise<SoukError> {
     metadata: envelope?.metadata ?? {},
     retryAfterMs: retryAfterMs(headers),
   };
-  return errorOf(facts, `${status} ${facts.code}: ${envelope?.msg ?? 'not an answer of the service'}`);
+  return errorOf(facts, envelope?.msg ?? `not an answer of the service: status ${status}`);
 }
 
 interface ErrorEnvelope {

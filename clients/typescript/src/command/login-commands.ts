@@ -1,9 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { sleep } from '../transport.ts';
+import { login } from '../login.ts';
 import { removeLogin, storeLogin } from './login.ts';
 import type { Terminal } from './program.ts';
-import { signIn } from './sign-in.ts';
 
 /** Adds the commands that store and remove a login. */
 export function addLogin(program: Command, { env, write, signal, ...terminal }: Terminal): void {
@@ -14,10 +13,11 @@ export function addLogin(program: Command, { env, write, signal, ...terminal }: 
     .option('--key [key]', 'stores a key of the account instead; without a value the command asks for it')
     .action(async ({ url, key }: { url?: string; key?: string | true }) => {
       const baseUrl = (url ?? env.SOUK_URL ?? (await ask('Address: '))).replace(/\/+$/, '');
-      const waiting = { say: write, sleep: terminal.sleep ?? sleep, signal };
+      const onCode = ({ address, code }: { address: string; code: string }) =>
+        write(`Open ${address}\nand compare the code: ${code}\n`);
       const secret = key
         ? { apiKey: key === true ? await ask('Key: ') : key }
-        : await signIn(baseUrl, waiting);
+        : await login({ baseUrl, onCode, signal, sleep: terminal.sleep });
       write(`Stored in ${await storeLogin(env, { baseUrl, ...secret })}\n`);
       if (env.SOUK_API_KEY) write('The commands use SOUK_API_KEY instead, as long as it is set.\n');
     });

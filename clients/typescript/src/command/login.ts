@@ -11,17 +11,16 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { renewTokens, revokeToken, type Tokens } from '../login.ts';
 import { Souk } from '../souk.ts';
+import { tokenFetch } from '../token-fetch.ts';
 import { sleep } from '../transport.ts';
-import { renewTokens, revokeToken, type Tokens } from './sign-in.ts';
 
 /** The address of a service, and the key of an account or the tokens of a connection. */
 export type Login = { baseUrl: string } & ({ apiKey: string } | Tokens);
 
 type SignedIn = { baseUrl: string } & Tokens;
 
-/** A token is renewed this long before its end. */
-const EARLY_MS = 60_000;
 const OLDEST_LOCK_MS = 30_000;
 const LOCK_PAUSE_MS = 100;
 const MOST_LOCK_PAUSES = 400;
@@ -57,34 +56,11 @@ export async function removeLogin(env: NodeJS.ProcessEnv): Promise<'connection' 
 
 function clientFor(env: NodeJS.ProcessEnv, login: Login): Souk {
   if ('apiKey' in login) return new Souk(login);
-  return new Souk({ baseUrl: login.baseUrl, apiKey: login.accessToken, fetch: signedFetch(env, login) });
-}
-
-/** Returns a `fetch` that sends the token of a connection, and renews it when it ends. */
-function signedFetch(env: NodeJS.ProcessEnv, first: SignedIn): typeof fetch {
-  let login = first;
-  let renewing: Promise<SignedIn> | null = null;
-  const renew = async (): Promise<void> => {
-    renewing ??= renewed(env, login);
-    try {
-      login = await renewing;
-    } finally {
-      renewing = null;
-    }
-  };
-  const send = (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
-    const headers = new Headers(init?.headers);
-    headers.set('authorization', `Bearer ${login.accessToken}`);
-    return fetch(input, { ...init, headers });
-  };
-  return async (input, init) => {
-    if (login.expiresAt - Date.now() < EARLY_MS) await renew();
-    const answer = await send(input, init);
-    // The clock of this machine may be wrong.
-    if (answer.status !== 401) return answer;
-    await renew();
-    return send(input, init);
-  };
+  return new Souk({
+    baseUrl: login.baseUrl,
+    apiKey: login.accessToken,
+    fetch: tokenFetch(login, (used) => renewed(env, used)),
+  });
 }
 
 /** Renews tokens. Commands that run at the same time take turns, because a refresh token works once. */

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { SoukError } from '../errors.ts';
 import { createProgram } from './program.ts';
 
 const controller = new AbortController();
@@ -13,6 +14,11 @@ const terminal = {
 createProgram(terminal)
   .parseAsync()
   .catch((error: Error) => {
-    if (!(error instanceof CommanderError)) process.stderr.write(`${error.message}\n`);
+    if (!(error instanceof CommanderError)) process.stderr.write(`${textOf(error)}\n`);
     process.exitCode = 1;
   });
+
+function textOf(error: unknown): string {
+  const { message } = error as Error;
+  return error instanceof SoukError ? `${error.code}: ${message}` : message;
+}

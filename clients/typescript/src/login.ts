@@ -1,6 +1,7 @@
-import { AuthenticationError } from '../errors.ts';
+import { AuthenticationError } from './errors.ts';
+import { sleep } from './transport.ts';
 
-/** The tokens of a connection. */
+/** The tokens of a connection. The access token serves as `apiKey` until it ends. */
 export interface Tokens {
   accessToken: string;
   refreshToken: string;
@@ -8,11 +9,15 @@ export interface Tokens {
   expiresAt: number;
 }
 
-/** How a command waits for a person. */
-export interface Waiting {
-  say(text: string): void;
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  signal: AbortSignal;
+export interface LoginOptions {
+  /** Address of the service. */
+  baseUrl: string;
+  /** Shows a person the address to open and the code to compare. */
+  onCode(shown: { address: string; code: string }): void;
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined;
+  /** Replaced by tests. */
+  sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
 
 const CLIENT_ID = 'souk-command';
@@ -28,20 +33,28 @@ const REFUSALS: Readonly<Record<string, string>> = {
   invalid_grant: 'The code has expired. Run the same command again.',
 };
 
-/** Signs in by the device authorization grant (RFC 8628): a person allows it in a browser. @throws if the person does not. */
-export async function signIn(baseUrl: string, { say, sleep, signal }: Waiting): Promise<Tokens> {
+/**
+ * Signs in by the device authorization grant (RFC 8628): a person allows it in a browser. Stores nothing: the caller keeps the tokens.
+ * @throws if the person does not allow it.
+ */
+export async function login({
+  baseUrl,
+  onCode,
+  signal,
+  sleep: pause = sleep,
+}: LoginOptions): Promise<Tokens> {
   const server = await serverOf(baseUrl, signal);
   const scope = server.scopes_supported?.join(' ') ?? '';
   const { status, body } = await post(server.device_authorization_endpoint, { scope }, signal);
   if (status !== 200 || typeof body.device_code !== 'string') throw refusedBy(baseUrl, body);
-  const { device_code, user_code, verification_uri, verification_uri_complete = verification_uri } = body;
-  say(`Open ${verification_uri_complete}\nand compare the code: ${user_code}\n`);
+  const { device_code, user_code = '', verification_uri = '', verification_uri_complete } = body;
+  onCode({ address: verification_uri_complete ?? verification_uri, code: user_code });
   let intervalMs = (body.interval ?? USUAL_INTERVAL_SECONDS) * 1000;
   for (let leftMs = (body.expires_in ?? 0) * 1000; leftMs > 0; leftMs -= intervalMs) {
-    await sleep(intervalMs, signal);
+    await pause(intervalMs, signal);
     const answer = await post(server.token_endpoint, { grant_type: DEVICE_CODE, device_code }, signal).catch(
       (error: unknown) => {
-        if (signal.aborted) throw error;
+        if (signal?.aborted) throw error;
         return null;
       },
     );
