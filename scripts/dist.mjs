@@ -11,6 +11,7 @@ export const PROGRAMS = [
   'src/cli.ts',
   'workers/main.ts',
   'workers/large-jobs/thread.ts',
+  'src/site/customer/uploads/thread.ts',
   'demo/main.ts',
   'demo/reports/main.ts',
 ];

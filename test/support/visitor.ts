@@ -10,11 +10,14 @@ export interface Visitor {
   /** The same, and does not follow redirects. */
   open(path: string): Promise<VisitedPage>;
   /** Sends a form with the token of the last page that had one, and follows redirects. */
-  post(path: string, fields: Record<string, string>): Promise<VisitedPage>;
+  post(path: string, fields: FormFields): Promise<VisitedPage>;
   /** Sends a form with the given token, and does not follow redirects. */
   send(path: string, fields: Record<string, string>): Promise<VisitedPage>;
   cookies: Map<string, string>;
 }
+
+/** The fields of a form. One with a file is sent as `multipart/form-data`. */
+type FormFields = Record<string, string | File>;
 
 export interface VisitedPage {
   status: number;
@@ -37,16 +40,17 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
   let token = '';
   let account: number | null = null;
 
-  async function ask(path: string, fields?: Record<string, string>): Promise<VisitedPage> {
+  async function ask(path: string, fields?: FormFields): Promise<VisitedPage> {
+    const sent = fields && bodyOf(fields);
     const answer = await request(`${baseUrl}${path}`, {
       method: fields ? 'POST' : 'GET',
       headers: {
         ...headers,
         accept: 'text/html',
         cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-        ...(fields ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+        ...(sent ? { 'content-type': sent.headers.get('content-type') ?? '' } : {}),
       },
-      ...(fields ? { body: new URLSearchParams(fields).toString() } : {}),
+      ...(sent ? { body: Buffer.from(await sent.arrayBuffer()) } : {}),
     });
     for (const cookie of [answer.headers['set-cookie'] ?? []].flat()) {
       const [pair = ''] = cookie.split(';', 1);
@@ -91,6 +95,17 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
     post: async (path, fields) => follow(await ask(await named(path), { _csrf: token, ...fields })),
     send: async (path, fields) => ask(await named(path), fields),
   };
+}
+
+/** A response is the shortest way to the bytes and the type of a form. */
+function bodyOf(fields: FormFields): Response {
+  const texts = Object.entries(fields).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  if (texts.length === Object.keys(fields).length) return new Response(new URLSearchParams(texts));
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  return new Response(form);
 }
 
 function unnamed(html: string): string {

@@ -1,24 +1,30 @@
 import { group } from 'd3-array';
 import Papa from 'papaparse';
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { z } from 'zod';
 import { parametersOf } from '../../api/openapi/parameters.ts';
 import type { Operation, QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
-import { DOMAIN_NAMES } from '../../operations/params/domain.ts';
+import { DOMAIN_NAMES, SITES } from '../../operations/params/domain.ts';
 import { parseJson } from '../../platform/json.ts';
 import { Choice, Field, TextArea } from '../kit/form.tsx';
 import { digits, type Form, type FormFaults, type FormValues, readForm } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
+import { FILE_FORM_BYTES } from './uploads/file-form.ts';
 
-/** The fields of an operation and its items. @param keeps a note that says which items an existing schedule keeps. */
-export function BatchItemsFields({ keeps }: { keeps?: string | undefined }): VNode {
+/**
+ * The fields of an operation and its items.
+ * @param props.keeps a note that says which items an existing schedule keeps. @param props.children further fields.
+ */
+export function BatchItemsFields(props: { keeps?: string | undefined; children?: ComponentChildren }): VNode {
+  const { keeps, children } = props;
   return (
     <fieldset>
       <legend>Operation and items</legend>
       {keeps && <p class="hint">{keeps}</p>}
       <div class="fields">
         <OperationChoice operations={QUEUED} preset="market.product" />
+        {children}
         <Choice name="layout" label="Format" options={Object.entries(LAYOUTS)} />
         <div class="whole">
           <TextArea
@@ -26,15 +32,15 @@ export function BatchItemsFields({ keeps }: { keeps?: string | undefined }): VNo
             label="Items"
             rows={8}
             placeholder={'B0C3CDEF01\nB0C3CDEF02'}
-            hint={`Up to ${BATCH_FORM_BYTES / 1024} KiB. The API accepts up to 100,000 items.`}
+            hint={`Up to ${(children ? FILE_FORM_BYTES : BATCH_FORM_BYTES) / 1024} KiB. The API accepts up to 100,000 items.`}
           />
         </div>
         <TextArea
           name="params"
-          label="Parameters for all items"
-          preset="domain=1"
+          label={children ? 'Further parameters' : 'Parameters for all items'}
+          {...(children ? {} : { preset: 'domain=1' })}
           rows={3}
-          hint="One name=value per line."
+          hint="One name=value per line, such as detailLevel=summary."
         />
         <Field
           name="parameter"
@@ -160,8 +166,34 @@ function readBatchItems(
   }
 }
 
+/**
+ * Returns the lines of parameters for all items, with those of the fields `site` and `form` where the operation has them. Parameters
+ * that the lines or the items name win.
+ */
+export function answerParams(sent: Readonly<Record<string, unknown>>): string {
+  const { operation: name, site, form, params, items } = sent;
+  const lines = typeof params === 'string' ? params : '';
+  const operation = queuedOperation(String(name));
+  if (!operation || site === undefined) return lines;
+  const forms = parametersOf(operation.params).flatMap((parameter) => parameter.forms.map((one) => one.name));
+  const named = `${lines}\n${sent.layout === 'list' ? '' : String(items).slice(0, LONGEST_HEAD)}`;
+  const isNamed = (names: readonly string[]) => names.some((one) => new RegExp(`\\b${one}\\b`).test(named));
+  const siteName = DOMAIN_NAMES.find((one) => forms.includes(one));
+  const code = SITES[Number(site) as keyof typeof SITES] ?? String(site);
+  return [
+    ...(siteName && !isNamed(DOMAIN_NAMES)
+      ? [`${siteName}=${siteName === 'country' ? code : String(site)}`]
+      : []),
+    ...(form === 'decoded' && forms.includes('decode') && !isNamed(['decode']) ? ['decode=1'] : []),
+    lines,
+  ].join('\n');
+}
+
+/** The names of a table or of the first JSON objects. */
+const LONGEST_HEAD = 4_096;
+
 /** The default list parameter: the one the operation requires besides its site. */
-function listParameterOf(operation: QueuedOperation): string | undefined {
+export function listParameterOf(operation: QueuedOperation): string | undefined {
   if (operation.bundle) return operation.bundle.fields[0];
   const names: readonly string[] = DOMAIN_NAMES;
   return parametersOf(operation.params).find(({ name, required }) => required && !names.includes(name))?.name;

@@ -1,38 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Papa from 'papaparse';
 import type { VNode } from 'preact';
-import { v7 as uuid } from 'uuid';
-import { z } from 'zod';
 import { readAtMost } from '../../api/self-client.ts';
 import { BATCH_STATES, type BatchView } from '../../batches/batch.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { ButtonLink, Facts, Notice, StateTag } from '../kit/elements.tsx';
-import { Choice, Field, FilterForm, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
-import { type FormState, type FormValues, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { FilterForm, PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
-import { ListPage, optional, StateChoice } from '../kit/list-page.tsx';
+import { ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table, tableOf } from '../kit/table.tsx';
-import { count, counted, ShortId, Time } from '../kit/words.tsx';
-import {
-  BATCH_FORM_BYTES,
-  BatchItemsFields,
-  fieldsOf,
-  optionalNumber,
-  readBatchForm,
-  WINDOWS,
-  windowText,
-} from './batch-items.tsx';
-import {
-  apiData,
-  apiList,
-  callApi,
-  dataOf,
-  idIn,
-  refusedForm,
-  sendDownload,
-  streamApi,
-} from './customer-api.ts';
+import { count, ShortId, Time } from '../kit/words.tsx';
+import { windowText } from './batch-items.tsx';
+import { apiData, apiList, idIn, sendDownload, streamApi } from './customer-api.ts';
 import { linksTo, ResultLinks } from './links.tsx';
 
 const LIST = '/account/batches';
@@ -270,120 +250,5 @@ function ResultTable(props: { results: FirstResults; batch: BatchView }): VNode 
         columns={columns.map((name, i) => [name, (row: readonly string[]) => row[i] ?? ''])}
       />
     </>
-  );
-}
-
-const NEW = '/account/batches/new';
-
-/** Registers the form that shows the price of a batch and starts it. */
-export function registerNewBatch(scope: FastifyInstance): void {
-  scope.get(NEW, async (_request, reply) => showForm(reply, NO_INPUT));
-  scope.post(NEW, { bodyLimit: BATCH_FORM_BYTES }, onSubmit(readBatch, showForm, submitBatch));
-}
-
-function readBatch(body: unknown) {
-  return readBatchForm(batchForm, body);
-}
-
-type BatchInput = Extract<ReturnType<typeof readBatch>, { ok: true }>['input'];
-
-/** Starts the batch, or shows its price. */
-async function submitBatch(
-  { batchItems, ...settings }: BatchInput,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  values: FormValues,
-): Promise<string | FastifyReply> {
-  const isStart = values.intent === 'start';
-  const { idempotencyKey } = values;
-  const body = { ...settings, ...batchItems, ...(idempotencyKey ? { idempotencyKey } : {}) };
-  const answer = await callApi(request, 'POST', `/api/batches${isStart ? '' : '?dryRun=1'}`, body);
-  if (answer.status >= 400) throw refusedForm(answer, fieldsOf(batchForm));
-  if (isStart) return `/account/batches/${dataOf<BatchView>(answer).batchId}`;
-  return showForm(reply, { values, faults: {} }, 200, dataOf<BatchQuote>(answer));
-}
-
-function showForm(reply: FastifyReply, form: FormState, status?: number, quote: BatchQuote | null = null) {
-  return sendPage(
-    reply,
-    <Page title="New batch" styles={['account.css']}>
-      <BatchForm form={form} quote={quote} />
-    </Page>,
-    status,
-  );
-}
-
-/** The fields of a batch besides its operation and items. */
-const batchForm = z.object({
-  name: optional(z.string()),
-  maxUnits: optionalNumber,
-  window: optional(z.string()),
-  // The deadline is the end of the chosen day.
-  deadline: optional(z.iso.date('must be a date such as 2026-05-01').transform((day) => `${day}T23:59:59Z`)),
-  webhook: optional(z.string().trim()),
-});
-
-/** The price of a batch that has not been started. */
-interface BatchQuote {
-  items: number;
-  calls: number;
-  units: number;
-}
-
-function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null }): VNode {
-  return (
-    <PostForm action="/account/batches/new" form={form}>
-      {quote && (
-        <output class="notice good">
-          <p>
-            <strong>At most {counted(quote.units, 'unit')}</strong> for {counted(quote.items, 'item')} in{' '}
-            {counted(quote.calls, 'call')}. The batch has not been started.
-          </p>
-        </output>
-      )}
-      {/* With the key, a form that is sent twice creates one batch. */}
-      <HiddenFields fields={{ idempotencyKey: uuid() }} />
-      <BatchItemsFields />
-      <BatchOptions />
-      <div class="buttons">
-        <button type="submit" name="intent" value="price">
-          Show the price
-        </button>
-        <button type="submit" name="intent" value="start" class="primary">
-          Start the batch
-        </button>
-      </div>
-    </PostForm>
-  );
-}
-
-function BatchOptions(): VNode {
-  const webhookHint = (
-    <>
-      Called when the batch finishes. Requires a <a href="/account/webhooks">signing secret</a>.
-    </>
-  );
-  return (
-    <fieldset>
-      <legend>Options</legend>
-      <div class="fields">
-        <Field name="name" label="Name" hint="Shown only to you." />
-        <Field
-          name="maxUnits"
-          label="Maximum units"
-          type="number"
-          min={0}
-          hint="A batch that could cost more is refused."
-        />
-        <Choice name="window" label="Hours" options={WINDOWS} />
-        <Field
-          name="deadline"
-          label="Deadline"
-          type="date"
-          hint="Items that have not finished by the end of this day (UTC) fail. Default: one week."
-        />
-        <Field name="webhook" label="Webhook" type="url" hint={webhookHint} />
-      </div>
-    </fieldset>
   );
 }

@@ -16,12 +16,20 @@ export function PostForm(props: {
   /** Question to confirm before the form is sent. */
   confirm?: string | undefined;
   class?: string;
+  /** Whether a field is a file. */
+  hasFile?: boolean;
   children: ComponentChildren;
 }): VNode {
-  const { action, form = NO_INPUT, confirm, children } = props;
+  const { action, form = NO_INPUT, confirm, hasFile = false, children } = props;
   const fault = form.faults[''];
   return (
-    <form method="post" action={action} class={props.class} data-confirm={confirm}>
+    <form
+      method="post"
+      action={action}
+      class={props.class}
+      data-confirm={confirm}
+      enctype={hasFile ? 'multipart/form-data' : undefined}
+    >
       <input type="hidden" name="_csrf" value={useContext(CurrentPage).formToken()} />
       {fault && (
         <div class="notice bad" role="alert">
@@ -159,7 +167,11 @@ function Labelled({
 }
 
 interface FieldProps extends Labelling {
-  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date';
+  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'file';
+  /** Endings of files. */
+  accept?: string;
+  /** Whether files can be dropped on the page. */
+  'data-drop'?: boolean;
   /** Initial value. */
   preset?: string;
   /** Suggestions while typing; other values are allowed. */
@@ -199,7 +211,7 @@ export function Field(props: FieldProps): VNode {
             {...attributes}
             // The types would allow only the attributes of one input type.
             type={type as 'text'}
-            value={type === 'password' ? undefined : value}
+            value={type === 'password' || type === 'file' ? undefined : value}
             {...(suggestions ? { list: `${attributes.id}-suggestions` } : {})}
             {...rest}
           />

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { knowsEveryProduct } from '../../support/answers.ts';
 import { asinsFrom, batchOnce, finished } from '../../support/batches.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
@@ -107,7 +107,7 @@ test('accepts thousands of items, and refuses more than the stated maximum', asy
   const items = asinsFrom('MANY', 20_000);
   const page = await sendForm({ intent: 'price', items: items.join('\n'), params: 'domain=1' });
   expect(page.text).toContain('20,000 items');
-  const tooLarge = await sendForm({ intent: 'price', items: 'x'.repeat(600_000) });
+  const tooLarge = await sendForm({ intent: 'price', items: 'x'.repeat(5_000_000) });
   expect(tooLarge.status).toBe(413);
   expect(tooLarge.text).toContain('The form data is too large');
 });
@@ -162,4 +162,57 @@ test('offers results as CSV only if they form a table', async () => {
   const selected = await sendForm({ ...form, params: 'domain=1\nfields=title' });
   expect(selected.text).toContain('Download NDJSON');
   expect(selected.text).not.toContain('Download CSV');
+});
+
+describe('a file', () => {
+  const csv = 'Title,ASIN\nLamp,B0FILE0001\nPump,B0FILE0002\n';
+  const sendFile = async (content: string, fields: Record<string, string> = {}) => {
+    const file = new File([content], 'products.csv', { type: 'text/csv' });
+    await customer.visitor.get(NEW);
+    return customer.visitor.post(NEW, {
+      operation: 'market.product',
+      site: '2',
+      form: 'decoded',
+      intent: 'price',
+      ...fields,
+      file,
+    });
+  };
+
+  test('shows its first rows and the price, and then starts the batch', async () => {
+    const page = await sendFile(csv);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('At most 2 units for 2 items');
+    expect(page.text).toContain('2 items of the column ASIN from products.csv');
+    expect(page.text).toContain('Lamp');
+    const [, items = ''] = /<textarea[^>]*name="items"[^>]*>([^<]*)</.exec(page.html) ?? [];
+    expect(items).toBe('B0FILE0001\nB0FILE0002');
+    const started = await sendForm({ intent: 'start', site: '2', form: 'decoded', items });
+    const batchId = started.path.split('/').at(-1) ?? '';
+    const batch = await finished(customer.client, { batchId });
+    expect(batch.counts).toMatchObject({ items: 2, done: 2 });
+    const results = await customer.client.get(`/api/batches/${batchId}/results`);
+    expect(JSON.parse(results.text.split('\n')[0] ?? '')).toMatchObject({
+      params: { domain: '2', decode: '1' },
+      data: { country: 'uk' },
+    });
+  });
+
+  test('that cannot be read has its error alongside the field', async () => {
+    const page = await sendFile('title\nLamp\n');
+    expect(page.status).toBe(400);
+    expect(page.html).toMatch(/id="field-file-fault"[^>]*>\s*has no column with ASINs/);
+  });
+
+  test('that is too large is refused', async () => {
+    expect((await sendFile('B0FILE0001\n'.repeat(500_000))).status).toBe(413);
+  });
+
+  test('is not read before its sender has signed in', async () => {
+    const { baseUrl } = customer.client;
+    const form = new FormData();
+    form.append('file', new File([csv], 'products.csv'));
+    const answer = await fetch(`${baseUrl}${NEW}`, { method: 'POST', body: form, redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/sign-in']);
+  });
 });
