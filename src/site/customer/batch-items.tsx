@@ -170,20 +170,17 @@ function readBatchItems(
  * Returns the lines of parameters for all items, with those of the fields `site` and `form` where the operation has them. Parameters
  * that the lines or the items name win.
  */
-export function answerParams(sent: Readonly<Record<string, unknown>>): string {
-  const { operation: name, site, form, params, items } = sent;
-  const lines = typeof params === 'string' ? params : '';
-  const operation = queuedOperation(String(name));
+export function answerParams(values: FormValues): string {
+  const { operation: name = '', layout, site, form, params: lines = '', items = '' } = values;
+  const operation = queuedOperation(name);
   if (!operation || site === undefined) return lines;
   const forms = parametersOf(operation.params).flatMap((parameter) => parameter.forms.map((one) => one.name));
-  const named = `${lines}\n${sent.layout === 'list' ? '' : String(items).slice(0, LONGEST_HEAD)}`;
+  const named = `${lines}\n${layout === 'list' ? '' : items.slice(0, LONGEST_HEAD)}`;
   const isNamed = (names: readonly string[]) => names.some((one) => new RegExp(`\\b${one}\\b`).test(named));
   const siteName = DOMAIN_NAMES.find((one) => forms.includes(one));
-  const code = SITES[Number(site) as keyof typeof SITES] ?? String(site);
+  const code = SITES[Number(site) as keyof typeof SITES] ?? site;
   return [
-    ...(siteName && !isNamed(DOMAIN_NAMES)
-      ? [`${siteName}=${siteName === 'country' ? code : String(site)}`]
-      : []),
+    ...(siteName && !isNamed(DOMAIN_NAMES) ? [`${siteName}=${siteName === 'country' ? code : site}`] : []),
     ...(form === 'decoded' && forms.includes('decode') && !isNamed(['decode']) ? ['decode=1'] : []),
     lines,
   ].join('\n');

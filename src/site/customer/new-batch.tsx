@@ -6,7 +6,7 @@ import type { BatchView } from '../../batches/batch.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { SITES } from '../../operations/params/domain.ts';
 import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
-import { type FormState, type FormValues, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { type FormState, type FormValues, NO_INPUT, onSubmit, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { optional } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -59,11 +59,10 @@ async function readItems(request: FastifyRequest): Promise<void> {
 }
 
 function readBatch(body: unknown) {
-  const sent = (body ?? {}) as Record<string, unknown>;
+  const sent = readValues(body);
   const form = readBatchForm(batchForm, { ...sent, params: answerParams(sent) });
-  const values = { ...form.values, params: typeof sent.params === 'string' ? sent.params : undefined };
-  if (typeof sent.fileFault === 'string')
-    return { ok: false as const, values, faults: { file: sent.fileFault } };
+  const values = { ...form.values, params: sent.params };
+  if (sent.fileFault !== undefined) return { ok: false as const, values, faults: { file: sent.fileFault } };
   return { ...form, values };
 }
 
