@@ -33,7 +33,7 @@ export function columnOf(rows: readonly (readonly string[])[], wanted: Wanted): 
   if (column === -1) return null;
   const hasHead = named !== -1 || valueIn(head[column] ?? '', wanted) === null;
   const cells = (hasHead ? filled.slice(1) : filled).map((row) => (row[column] ?? '').trim());
-  // A value that is no ASIN stays, and the service refuses it with its position.
+  // A value that is not an ASIN stays, and the service refuses it with its position.
   const values = new Set(cells.filter(Boolean).map((cell) => valueIn(cell, wanted) ?? cell));
   if (values.size === 0) return null;
   return {
@@ -55,7 +55,7 @@ function fittingColumn(rows: readonly (readonly string[])[], wanted: Wanted): nu
   return most === 0 ? -1 : counts.indexOf(most);
 }
 
-/** Returns the value of a cell: the ASIN that it names, or a text that is no number. */
+/** Returns the value of a cell: the ASIN that it names, or a text without a number. */
 function valueIn(cell: string, wanted: Wanted): string | null {
   if (wanted === 'asins') return productNamedBy(cell)?.asin ?? null;
   const text = cell.trim();

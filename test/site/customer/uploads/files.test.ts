@@ -55,7 +55,7 @@ describe('the column of a file', () => {
     expect(columnOf(rows, 'asins')).toMatchObject({ values, heading });
   });
 
-  test('keeps a value that is no ASIN, so that the service names it', () => {
+  test('keeps a value that is not an ASIN, so that the service names it', () => {
     expect(columnOf([['ASIN'], ['B08N5WRWNX'], ['oops']], 'asins')?.values).toEqual(['B08N5WRWNX', 'oops']);
   });
 
