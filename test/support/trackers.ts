@@ -69,7 +69,8 @@ export async function trackerNow(
   client: Client,
   { trackerId }: Pick<TrackerView, 'trackerId'>,
 ): Promise<TrackerView> {
-  return (await client.get(`/api/trackers/${trackerId}`)).json.data;
+  const { current: _, ...tracker } = (await client.get(`/api/trackers/${trackerId}`)).json.data;
+  return tracker;
 }
 
 /** The newest first. */

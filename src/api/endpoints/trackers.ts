@@ -7,6 +7,7 @@ import {
   createTracker as create,
   type SaveTrackerDeps,
 } from '../../batches/trackers/save-tracker.ts';
+import { trackedValueSchema, trackedValues } from '../../batches/trackers/tracked-values.ts';
 import {
   findTracker,
   listTrackers as findTrackers,
@@ -126,17 +127,27 @@ const listTrackers = endpoint({
   },
 });
 
+const trackerDetail = trackerSchema
+  .extend({
+    current: z
+      .array(trackedValueSchema)
+      .describe('Values at the last check, of the first 100 products or keywords; empty for a screen'),
+  })
+  .register(SCHEMA_NAMES, { id: 'TrackerDetail' });
+
 const getTracker = endpoint({
   tag: 'trackers',
   method: 'get',
   path: '/api/trackers/{id}',
   tool: 'trackers_get',
-  summary: 'Returns a tracker, its last check and the times of its next checks.',
+  summary: 'Returns a tracker, its last check with the values it found, and the times of its next checks.',
   id: trackerId,
-  answers: { 200: enveloped('The tracker', trackerSchema) },
+  answers: { 200: enveloped('The tracker', trackerDetail) },
 
   async handle({ database, clock }: ScheduleDeps, { account, id, reply }) {
-    return sendEnvelope(reply, 200, trackerView(await ownTracker({ database }, account, id), clock.now()));
+    const tracker = await ownTracker({ database }, account, id);
+    const current = await trackedValues(database, tracker);
+    return sendEnvelope(reply, 200, { ...trackerView(tracker, clock.now()), current });
   },
 });
 

@@ -4,12 +4,13 @@ import type { AlertView } from '../../batches/trackers/alert.ts';
 import { conditionText, valueText } from '../../batches/trackers/condition.ts';
 import type { ScreenResult } from '../../batches/trackers/screen-check.ts';
 import { reasonText } from '../../batches/trackers/screen-reason.ts';
+import type { TrackedValue } from '../../batches/trackers/tracked-values.ts';
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
 import { siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import { Facts, StateTag, Tag } from '../kit/elements.tsx';
 import { readForm } from '../kit/form-request.ts';
 import { Table, tableOf } from '../kit/table.tsx';
-import { amount, count, counted, Time } from '../kit/words.tsx';
+import { amount, count, counted, Dash, Time } from '../kit/words.tsx';
 import { keywordAddress, ProductLink } from './explore/explore-view.tsx';
 import { registerRepeatedWork, timesText, wallClock } from './repeated-work.tsx';
 import { screenText } from './screen-text.ts';
@@ -56,7 +57,53 @@ const TrackerTable = tableOf<TrackerView>('Trackers', 'No trackers yet.', [
   ['Units per day', ({ unitsPerDay }) => amount(unitsPerDay), 'number'],
 ]);
 
-function TrackerFacts({ of: tracker }: { of: TrackerView }): VNode {
+/** A tracker as its page shows it, with the values of its last check. */
+type TrackerPage = TrackerView & { current?: TrackedValue[] };
+
+function TrackerFacts({ of: tracker }: { of: TrackerPage }): VNode {
+  return (
+    <>
+      <Settings of={tracker} />
+      {tracker.current && tracker.current.length > 0 && (
+        <Current values={tracker.current} domain={tracker.domain} />
+      )}
+    </>
+  );
+}
+
+/** The values of the last check, and how far they are from the bounds. */
+function Current({ values, domain }: { values: readonly TrackedValue[]; domain: number }): VNode {
+  return (
+    <>
+      <h2>At the last check</h2>
+      <Table
+        name="Values"
+        empty=""
+        rows={values}
+        columns={[
+          [
+            'Subject',
+            ({ asin, wordId }) =>
+              asin === null ? `Keyword ${wordId}` : <ProductLink domain={domain} asin={asin} />,
+            'row',
+          ],
+          ['Condition', ({ condition }) => conditionText(condition, domain), 'long'],
+          ['Value', ({ condition, value }) => valueText(condition, value, domain), 'number'],
+          ['To the bound', (one) => distanceText(one, domain), 'number'],
+          ['State', ({ isMet }) => (isMet ? <Tag tone="good">true</Tag> : <Tag>false</Tag>)],
+        ]}
+      />
+    </>
+  );
+}
+
+function distanceText({ condition, distance }: TrackedValue, domain: number): VNode | string {
+  if (distance === null) return <Dash />;
+  const text = valueText(condition, Math.abs(distance), domain);
+  return distance === 0 ? text : `${distance > 0 ? '+' : '-'}${text}`;
+}
+
+function Settings({ of: tracker }: { of: TrackerView }): VNode {
   const { conditions, domain, cron, timezone, items, subject, units, unitsPerDay, lastRun, webhook } =
     tracker;
   const { screen, lastScreen } = tracker;

@@ -100,6 +100,13 @@ test('makes an alert when a price falls below the bound, and sends it signed to 
     },
   ]);
   expect(await unitsUsed(client)).toBe(4);
+  const { current } = (await client.get(`/api/trackers/${tracker.trackerId}`)).json.data;
+  const condition = { type: 'price_below', price: 'new', value: 2000 };
+  const tracked = [
+    { asin: cheap, wordId: null, condition, value: 1500, distance: -500, isMet: true },
+    { asin: dear, wordId: null, condition, value: 9900, distance: 7900, isMet: false },
+  ];
+  expect(current).toEqual(tracked);
   const delivered = async () => (await client.get('/api/webhooks/deliveries?state=delivered')).json.data;
   await comesAbout(souk, async () => (await delivered()).deliveries.length > 0);
   expect(receiver.ids()).toEqual([alerts[0]?.alertId]);

@@ -231,8 +231,8 @@ export interface Methods {
     list: List<[], Schemas['TrackersListParams'], Schemas['TrackersPage'], Schemas['TrackersPage']['trackers'][number]>;
     /** Validates a tracker and returns it with the price of a check and of a day, without creating it. */
     quote: Free<Schemas['TrackersQuoteParams'], Schemas['TrackerPreview']>;
-    /** Returns a tracker, its last check and the times of its next checks. */
-    get: OfId<Schemas['Tracker']>;
+    /** Returns a tracker, its last check with the values it found, and the times of its next checks. */
+    get: OfId<Schemas['TrackerDetail']>;
     /** Updates the given fields of a tracker. A new condition only records its state at the next check. */
     update: OfIdWith<Schemas['TrackersUpdateParams'], Schemas['Tracker']>;
     /** Deletes a tracker and its alerts. A check that is under way continues, and makes no alerts. */

@@ -2228,8 +2228,8 @@ class Trackers(Group):
         id: str,
         *,
         timeout: Optional[float] = None,
-    ) -> Answer[types.Tracker]:
-        """Returns a tracker, its last check and the times of its next checks.
+    ) -> Answer[types.TrackerDetail]:
+        """Returns a tracker, its last check with the values it found, and the times of its next checks.
         """
         return self._calls.answer(
             ("GET", "/api/trackers/{id}", 30, "always", "nothing", "", "trackers.get"),

@@ -1756,6 +1756,17 @@ class SubscriptionQuota(_SubscriptionQuota, total=False):
     window: OffPeakWindow
 
 
+class TrackedValue(TypedDict):
+    asin: Optional[str]
+    wordId: Optional[int]
+    condition: TrackerCondition
+    # In the unit of the condition; null: none, or out of stock
+    value: Optional[Union[float, str]]
+    # value - the bound of the condition; null without a fixed bound
+    distance: Optional[float]
+    isMet: bool
+
+
 class TrackerLastChat(TypedDict):
     state: Literal["pending", "delivered", "failed"]
     error: Optional[str]
@@ -1850,6 +1861,65 @@ class TrackerCondition(_TrackerCondition, total=False):
     price: Literal["amazon", "new", "used", "buyBox"]
     value: int
     days: Literal[30, 90]
+
+
+class TrackerDetailLastChat(TypedDict):
+    state: Literal["pending", "delivered", "failed"]
+    error: Optional[str]
+    at: str
+
+
+class TrackerDetailLinks(TypedDict):
+    self: str
+    alerts: str
+    batches: str
+
+
+class TrackerDetail(TypedDict):
+    trackerId: str
+    name: str
+    subject: Literal["products", "keywords", "screen"]
+    # Site
+    domain: int
+    # Number of products or keywords; 1 for a screen
+    items: int
+    # Empty for a screen
+    conditions: List[TrackerCondition]
+    # Parameters of /api/research/screen; null unless the tracker holds a screen
+    screen: Optional[Dict[str, Any]]
+    lastScreen: Optional[ScreenResult]
+    # null for a screen, which runs when a week is imported
+    cron: Optional[str]
+    timezone: str
+    paused: bool
+    # Times of the next checks; empty while the tracker is paused
+    nextRuns: List[str]
+    window: Literal["any", "off_peak"]
+    runHours: int
+    alertAtStart: bool
+    hysteresisPercent: int
+    quietHours: int
+    # How alerts are sent
+    notify: List[Literal["webhook", "email", "chat"]]
+    webhook: Optional[str]
+    # Host of the incoming webhook of a chat; its address is a secret
+    chat: Optional[str]
+    # The last message to the chat; null if there was none
+    lastChat: Optional[TrackerDetailLastChat]
+    maxUnits: Optional[int]
+    # Operation of the calls of a check
+    operation: str
+    # Highest price of a check
+    units: int
+    # Highest price of an average day
+    unitsPerDay: float
+    # The last check; null before the first one
+    lastRun: Optional[ScheduleRun]
+    createdAt: str
+    updatedAt: str
+    links: TrackerDetailLinks
+    # Values at the last check, of the first 100 products or keywords; empty for a screen
+    current: List[TrackedValue]
 
 
 class TrackerPreviewLastChat(TypedDict):
