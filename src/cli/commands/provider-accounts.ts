@@ -65,9 +65,9 @@ async function list({ database, env, now }: Context): Promise<Report> {
 
 async function add(context: Context, given: Given): Promise<Report> {
   const { env } = context;
-  const { PROVIDER_KEY: key } = env;
-  if (!key) throw new OperatorError('PROVIDER_KEY is not set: put the key of the account into it.');
-  const account = readInput(newAccountFields, { ...given, key });
+  const { data: key, error } = newAccountFields.shape.key.safeParse(env.PROVIDER_KEY);
+  if (error) throw new OperatorError(`PROVIDER_KEY ${error.issues[0]?.message}.`);
+  const account = { ...readInput(named, given), key };
   const box = createSecretBox(readConfig(env).SECRET_KEY);
   if (!(await providerActs.add(context, box, { provider: await providerOf(env), ...account })))
     throw new OperatorError('An account has this name or this key already.');

@@ -130,7 +130,7 @@ function AccountTable(props: { accounts: readonly AccountReading[]; usage: reado
         ['Key in', ({ source }) => (source === 'console' ? 'this console' : 'KEEPA_API_KEY')],
         ['State', (account) => <StateTag account={account} />],
         ['Tokens', ({ tokens }) => (tokens ? amount(tokens.left) : <Dash />), 'number'],
-        ['A minute', ({ tokens }) => (tokens ? amount(tokens.perMinute) : <Dash />), 'number'],
+        ['Per minute', ({ tokens }) => (tokens ? amount(tokens.perMinute) : <Dash />), 'number'],
         ['Under way', ({ underWay }) => count(underWay), 'number'],
         ['Tokens used', ({ name }) => amount(sums.get(name)?.tokens ?? 0), 'number'],
         ['Not answered', ({ name }) => count(sums.get(name)?.failures ?? 0), 'number'],
