@@ -61,6 +61,7 @@ const examplesOf = (path: string) =>
 const DOCUMENTS: readonly (readonly [path: string, least: number, printed: readonly string[]])[] = [
   ['clients/python/README.md', 11, ['QUOTA_MAX_UNITS 429', '2 of 2', 'asins item 1 must']],
   ['docs/guides/clients.md', 1, ['B08N5WRWNX']],
+  ['docs/guides/analysis-tools.md', 1, ['(2, ']],
   ['docs/guides/from-keepa.md', 1, ['B08N5WRWNX']],
 ];
 

@@ -19,6 +19,11 @@ const TEXTS = [
     'Clients',
     'Call the service from TypeScript, with curl and from Python, and survive broken connections.',
   ],
+  [
+    'analysis-tools',
+    'Spreadsheets and notebooks',
+    'Read tables in Google Sheets, Excel, pandas, DuckDB, R, n8n and Zapier.',
+  ],
   ['from-keepa', 'From Keepa to Souk', 'What you know from Keepa, and what it is called here.'],
   [
     'prices-and-wallets',
