@@ -130,7 +130,8 @@ describe('examples', () => {
         expect(status, `${script}\n${text}`).toBeLessThan(300);
         count += 1;
         // Later examples use the ids as $JOB, $BATCH, $SCHEDULE and $TRACKER.
-        if (!headers['content-type']?.startsWith('application/json')) continue;
+        // A part of a result is not a whole text of JSON.
+        if (status === 206 || !headers['content-type']?.startsWith('application/json')) continue;
         const { data } = JSON.parse(text) as { data?: Record<string, string> };
         for (const answer of await answersOf(souk.clientOf(key), url, data ?? {}))
           expect(emptyListsIn(answer), script).toEqual([]);
