@@ -9,7 +9,7 @@ import { columnsFrom, type TableShape } from '../tables/columns.ts';
 /** The rows that one unit pays for, as in lists of ranks. */
 const ROWS_PER_UNIT = 1_000;
 
-/** More rows than a report has had: the highest price, where the rows of the week are not known yet. What is reserved is charged. */
+/** More rows than a report has had: the highest price, where the rows of the week are not known yet. A call is charged what it has reserved. */
 const MOST_ROWS = 5_000_000;
 
 const unitsOf = (rows: number) => Math.max(1, Math.ceil(rows / ROWS_PER_UNIT));
