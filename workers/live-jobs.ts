@@ -167,9 +167,9 @@ export async function openLiveJobs(
     clock,
     log,
   });
-  const { list } = followed;
+  const { accounts: present } = followed;
   const onDue = (account: ProviderAccount) => void keepa.learn(account);
-  const accounts = createProviderAccounts({ redis, keys, provider, clock, accounts: list, onDue });
+  const accounts = createProviderAccounts({ redis, keys, provider, clock, accounts: present, onDue });
   const onUse = (use: AccountUse) => events.emit({ type: 'provider.used', ...use });
   const productLabels = createProductLabels(database, provider, clock, log);
   const keepa: KeepaTransport = productLabels.learningFrom(
@@ -188,7 +188,7 @@ export async function openLiveJobs(
     executing,
     settlements,
     learnTokens: async () => {
-      await Promise.all(list().map((account) => keepa.learn(account)));
+      await Promise.all(present.present.map((account) => keepa.learn(account)));
     },
     fail(attempt, cause) {
       const obtain = () => Promise.reject(new SoukError('INTERNAL', { cause }));

@@ -56,7 +56,7 @@ export function createTestMode(deps: TestModeDeps): Executor & { close(): Promis
       keys,
       provider: products,
       clock,
-      accounts: () => ACCOUNTS,
+      accounts: { present: ACCOUNTS },
       onDue() {},
     });
     const keepa = createKeepaTransport({ baseUrl, http, accounts, clock, log });

@@ -31,6 +31,11 @@ export interface UsableAccount extends ProviderAccount {
   state: AccountState;
 }
 
+/** The accounts that may be used now, which change while the process runs. */
+export interface PresentAccounts {
+  present: readonly UsableAccount[];
+}
+
 /** Tokens of an account, taken for a call in progress. */
 export interface AccountLease extends TokenLease {
   account: ProviderAccount;
@@ -63,8 +68,7 @@ interface AccountsDeps {
   /** The name of the provider. */
   provider: string;
   clock: Clock;
-  /** Returns the present accounts. */
-  accounts: () => readonly UsableAccount[];
+  accounts: PresentAccounts;
   /** An account that was set aside may work again: the provider is to be asked. */
   onDue(account: ProviderAccount): void;
 }
@@ -106,7 +110,7 @@ export function createProviderAccounts(deps: AccountsDeps): ProviderAccounts {
     const own = kept.get(context);
     const mayUse = ({ name, state }: UsableAccount) =>
       state === 'active' || (state === 'draining' && name === own);
-    const usable = accounts().filter(mayUse);
+    const usable = accounts.present.filter(mayUse);
     for (const { key } of usable) knownKeys.add(key);
     const others = usable.filter(({ name }) => !avoided.has(name));
     const all = others.length > 0 ? others : usable;
@@ -163,7 +167,7 @@ export function createProviderAccounts(deps: AccountsDeps): ProviderAccounts {
       }
     },
     bucketOf,
-    list: accounts,
+    list: () => accounts.present,
     withoutKeys: (text) => [...knownKeys].reduce((rest, key) => rest.replaceAll(key, '***'), text),
   };
 }

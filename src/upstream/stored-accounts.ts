@@ -5,7 +5,7 @@ import { digestOf } from '../platform/fingerprint.ts';
 import { polled } from '../platform/polled.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
 import type { Stores } from '../platform/stores.ts';
-import type { AccountState, ProviderAccount, UsableAccount } from './provider-accounts.ts';
+import type { AccountState, PresentAccounts, ProviderAccount, UsableAccount } from './provider-accounts.ts';
 import { type AccountTrouble, readAccountState, readTokens } from './token-bucket.ts';
 
 /** How often workers read the accounts. */
@@ -153,22 +153,27 @@ interface AccountsDeps extends Pick<Stores, 'database' | 'clock' | 'log'> {
 /** Follows the accounts that a worker may use: those of its setting, and those that the console has added. */
 export async function followAccounts(
   deps: AccountsDeps,
-): Promise<{ list(): readonly UsableAccount[]; close(): Promise<void> }> {
+): Promise<{ accounts: PresentAccounts; close(): Promise<void> }> {
   const { database, provider, own, clock, log, isNaming, onAdded } = deps;
-  let present: readonly UsableAccount[] | null = null;
-  const accounts = polled<readonly UsableAccount[]>(
+  const initial = own.map((one) => ({ ...one, state: 'active' as const }));
+  const accounts: PresentAccounts = { present: initial };
+  let isRead = false;
+  const reading = polled<readonly UsableAccount[]>(
     deps,
     {
       name: 'provider accounts',
       everyMs: READ_EVERY_MS,
-      initial: own.map((one) => ({ ...one, state: 'active' })),
+      initial,
     },
     async () => {
       const found = await readUsable(deps);
-      const wasActive = new Set(present?.flatMap(({ name, state }) => (state === 'active' ? [name] : [])));
-      if (present)
+      const wasActive = new Set(
+        accounts.present.flatMap(({ name, state }) => (state === 'active' ? [name] : [])),
+      );
+      if (isRead)
         for (const one of found) if (one.state === 'active' && !wasActive.has(one.name)) onAdded(one);
-      present = found;
+      isRead = true;
+      accounts.present = found;
       return found;
     },
   );
@@ -179,11 +184,11 @@ export async function followAccounts(
       )
     : null;
   if (isNaming) await name();
-  await accounts.refresh();
+  await reading.refresh();
   return {
-    list: () => accounts.current().value,
+    accounts,
     async close() {
-      await accounts.stop();
+      await reading.stop();
       await stopNaming?.();
     },
   };

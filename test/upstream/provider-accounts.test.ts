@@ -17,7 +17,7 @@ const LONGEST_SET_ASIDE_MS = 600_000;
 let redis: Redis;
 let clock: TestClock;
 let keyOf: (name: string) => string;
-let usable: UsableAccount[];
+let usable: { present: readonly UsableAccount[] };
 let accounts: ProviderAccounts;
 /** The accounts about which the provider was to be asked. */
 let due: string[];
@@ -29,7 +29,9 @@ afterAll(() => redis.quit());
 beforeEach(() => {
   clock = new TestClock();
   due = [];
-  usable = ['one', 'two', 'three'].map((name) => ({ name, key: `key-${name}`, state: 'active' }));
+  usable = {
+    present: ['one', 'two', 'three'].map((name) => ({ name, key: `key-${name}`, state: 'active' })),
+  };
   const keys = redisKeys(`test-${randomBytes(6).toString('hex')}`);
   keyOf = (name) => keys.tokens('provider', name);
   accounts = createProviderAccounts({
@@ -37,7 +39,7 @@ beforeEach(() => {
     keys,
     provider: 'provider',
     clock,
-    accounts: () => usable,
+    accounts: usable,
     onDue: ({ name }) => due.push(name),
   });
 });
@@ -160,12 +162,12 @@ test('an account is set aside after three failures in a row, however many calls 
 });
 
 test('accounts that were all set aside are used', async () => {
-  for (const { name } of usable) await report(name, 'refused');
+  for (const { name } of usable.present) await report(name, 'refused');
   expect(await takeOften(3)).not.toContain(null);
 });
 
 test('the only account is used even if its key was refused', async () => {
-  usable = usable.slice(0, 1);
+  usable.present = usable.present.slice(0, 1);
   await report('one', 'refused');
   expect(await take()).toBe('one');
 });
@@ -174,7 +176,7 @@ test('a call takes another account than those on which it has failed', async () 
   await learn({ one: 50, two: 50, three: 50 });
   const call = newCall();
   const taken = new Set<string>();
-  for (const _ of usable) taken.add((await accounts.take(1, call, taken)).account.name);
+  for (const _ of usable.present) taken.add((await accounts.take(1, call, taken)).account.name);
   expect([...taken].sort()).toEqual(['one', 'three', 'two']);
   expect(taken).toContain((await accounts.take(1, call, taken)).account.name);
 });
@@ -183,18 +185,21 @@ test('a paused account is not used, and a draining one only by the calls that ha
   await learn({ one: 50, two: 50, three: 50 });
   const calls = Array.from({ length: 9 }, () => newCall());
   const before = await Promise.all(calls.map((call) => take(call)));
-  usable = usable.map((one) => ({ ...one, state: one.name === 'one' ? 'draining' : 'active' }));
+  usable.present = usable.present.map((one) => ({
+    ...one,
+    state: one.name === 'one' ? 'draining' : 'active',
+  }));
   expect(await Promise.all(calls.map((call) => take(call)))).toEqual(before);
   expect(before).toContain('one');
   expect(await takeOften(9)).not.toContain('one');
-  usable = usable.map((one) => ({ ...one, state: one.name === 'two' ? 'active' : 'paused' }));
+  usable.present = usable.present.map((one) => ({ ...one, state: one.name === 'two' ? 'active' : 'paused' }));
   expect(new Set([...(await takeOften(9)), ...(await Promise.all(calls.map((call) => take(call))))])).toEqual(
     new Set(['two']),
   );
 });
 
 test('a call is refused with 503 BUSY, and a background call waits, while no account is active', async () => {
-  usable = usable.map((one) => ({ ...one, state: 'paused' }));
+  usable.present = usable.present.map((one) => ({ ...one, state: 'paused' }));
   await expect(accounts.take(1, newCall())).rejects.toMatchObject({
     kind: 'BUSY',
     message: 'No account at the data provider is active.',

@@ -28,7 +28,7 @@ function newBuckets(): [ProviderAccounts, ProviderAccounts] {
   clock = new TestClock();
   const keys = redisKeys(`test-${randomBytes(6).toString('hex')}`);
   key = keys.tokens('provider', 'main');
-  const accounts = () => [{ name: 'main', key: 'the-key', state: 'active' } as const];
+  const accounts = { present: [{ name: 'main', key: 'the-key', state: 'active' } as const] };
   const shared = { keys, provider: 'provider', clock, accounts, onDue() {} };
   return connections.map((redis) => createProviderAccounts({ redis, ...shared })) as [
     ProviderAccounts,
