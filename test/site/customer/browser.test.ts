@@ -196,7 +196,7 @@ describeInBrowser('in a browser', () => {
     expect(await entry('Webhooks').isVisible()).toBe(false);
     await menu.click();
     const nav = page.getByRole('navigation', { name: 'Main' });
-    expect(await nav.getByRole('link').count()).toBe(21);
+    expect(await nav.getByRole('link').count()).toBe(23);
     const hidden = await nav.evaluate(
       (one) => one.scrollWidth - one.clientWidth + one.scrollHeight - one.clientHeight,
     );
