@@ -139,8 +139,8 @@ function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null 
           name="form"
           label="Values"
           options={[
-            ['decoded', 'In currency and stars, where the operation has them'],
-            ['raw', 'As the provider sends them'],
+            ['decoded', 'In currency and stars'],
+            ['raw', 'As the provider has them'],
           ]}
         />
       </BatchItemsFields>
