@@ -51,6 +51,7 @@ export const BY_HAND = [
   'getJobResult',
   'getJobEvents',
   'getBatchResults',
+  'getBatchChanges',
   'getFile',
   'getOpenApi',
   'getHealth',

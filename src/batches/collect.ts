@@ -15,6 +15,7 @@ import { type Answer, OWN_ANSWER } from '../results/answer-store.ts';
 import { decompress, gzip } from '../results/compression.ts';
 import { type CollectableCall, endedCalls } from './batch-calls.ts';
 import { runsOf, splitCall } from './bundle.ts';
+import { rowsBefore, storeRows } from './changes.ts';
 import { type CallEnding, endCall, lockCall, postponeCollection, returnToPending } from './ending.ts';
 import { type FeedDeps, feedCall } from './feed.ts';
 import {
@@ -183,35 +184,38 @@ async function successOf(
   results: ItemResult[],
   unitsCharged: number,
 ): Promise<CallEnding> {
-  const shown = await changedOf(deps, client, call, results);
+  const { shown, changes } = await changedOf(deps, client, operation, call, results);
   return {
     state: 'done',
     ...(await packed(operation, call, shown)),
+    changes,
     unitsCharged,
     unchangedItems: results.length - shown.length,
   };
 }
 
-/** Returns the results that the batch shows. Those of a tracker's batch are compared with its conditions. */
+/** Returns the results that the batch shows, and their changes. Those of a tracker's batch are compared with its conditions. */
 async function changedOf(
   { clock, webhooks }: FeedDeps,
   client: ClientBase,
-  { onlyChanges, scheduleId, batchId }: CollectableCall,
+  operation: QueuedOperation,
+  { onlyChanges, scheduleId, batchId, input }: CollectableCall,
   results: ItemResult[],
-): Promise<ItemResult[]> {
-  if (!onlyChanges || scheduleId === null) return results;
+): Promise<{ shown: ItemResult[]; changes: Buffer | null }> {
+  if (!onlyChanges || scheduleId === null) return { shown: results, changes: null };
   const tracker = await lockTracker(client, scheduleId);
   const limits = webhooks.limits ?? WEBHOOK_LIMITS;
   if (tracker?.screen) {
     const { screen } = tracker;
     for (const result of results)
       await compareScreen(client, { ...tracker, screen }, { batchId, result }, limits, clock.now());
-    return results;
+    return { shown: results, changes: null };
   }
-  const changed = await storeChanged(client, scheduleId, results);
-  if (tracker)
-    await compareWithConditions(client, tracker, { batchId, results: changed }, limits, clock.now());
-  return changed;
+  const before = tracker ? null : await rowsBefore(client, scheduleId, results);
+  const shown = await storeChanged(client, scheduleId, results);
+  const changes = before && (await storeRows(client, scheduleId, { operation, input }, shown, before));
+  if (tracker) await compareWithConditions(client, tracker, { batchId, results: shown }, limits, clock.now());
+  return { shown, changes };
 }
 
 async function packed(

@@ -14,6 +14,7 @@ import {
   TEST_RESULTS_LIFETIME_MS,
 } from './batch.ts';
 import { callsToCancel, type FedCall } from './batch-calls.ts';
+import { firstChanges } from './changes.ts';
 
 /** How a call of a batch ended. */
 export type CallEnding =
@@ -22,6 +23,8 @@ export type CallEnding =
       /** gzip members: NDJSON, and CSV if the operation has a table. */
       lines: Buffer;
       tableRows: Buffer | null;
+      /** What has changed since the previous run; see CHANGES_TABLE. */
+      changes: Buffer | null;
       unitsCharged: number;
       unchangedItems: number;
     }
@@ -67,11 +70,11 @@ export async function endCall(
       ending.state === 'failed' ? items.length : 0,
       ending.state === 'cancelled' ? items.length : 0,
       done ? ending.unchangedItems : 0,
-      done ? ending.lines.length + (ending.tableRows?.length ?? 0) : 0,
+      done ? ending.lines.length + (ending.tableRows?.length ?? 0) + (ending.changes?.length ?? 0) : 0,
     ],
   );
   await client.query(
-    `update batch_calls set state = $3, end_no = $4, ended_at = $5, lines = $6, table_rows = $7, error = $8
+    `update batch_calls set state = $3, end_no = $4, ended_at = $5, lines = $6, table_rows = $7, changes = $8, error = $9
      where batch_id = $1 and first_item = $2`,
     [
       batchId,
@@ -79,7 +82,9 @@ export async function endCall(
       ending.state,
       rows[0]?.ends,
       new Date(now),
-      ...(done ? [ending.lines, ending.tableRows, null] : [null, null, JSON.stringify(ending.error)]),
+      ...(done
+        ? [ending.lines, ending.tableRows, ending.changes, null]
+        : [null, null, null, JSON.stringify(ending.error)]),
     ],
   );
   await finishIfDone(client, batchId, now, onFinished);
@@ -274,13 +279,18 @@ async function finishIfDone(client: ClientBase, batchId: string, now: number, on
   if (rowCount === 1) await onFinished(client, batchId);
 }
 
+/** The most changes that a webhook has. All of them are at `/api/batches/{id}/changes`. */
+const MOST_SENT = 100;
+
 /** Creates the delivery for the webhook of a finished batch, in the transaction that finishes the batch. */
 export function createBatchNotifier(clock: Clock): OnFinished {
   return async (client, batchId) => {
     const batch = await findBatchById(client, batchId);
     if (!batch?.webhook) return;
-    const { accountId, webhook: url } = batch;
-    await enqueue(client, { accountId, url, type: 'batch.completed', data: batchView(batch) }, clock.now());
+    const { accountId, webhook: url, onlyChanges } = batch;
+    const changes = onlyChanges ? { changes: await firstChanges(client, batchId, MOST_SENT) } : {};
+    const data = { ...batchView(batch), ...changes };
+    await enqueue(client, { accountId, url, type: 'batch.completed', data }, clock.now());
   };
 }
 

@@ -162,7 +162,12 @@ export function tableHeader(columns: readonly string[]): string {
 }
 
 /** Fields that change even if the content does not. */
-const VOLATILE_FIELDS = new Set(['fromCache', 'lastUpdate', 'updatedAt', 'figures']);
+export const VOLATILE_FIELDS: ReadonlySet<string> = new Set([
+  'fromCache',
+  'lastUpdate',
+  'updatedAt',
+  'figures',
+]);
 
 /** Identifies an item by its parameters. */
 export function itemHash(raw: unknown): Buffer {

@@ -10,6 +10,7 @@ import {
   findBatch,
   listBatches as findBatches,
 } from '../../batches/batch.ts';
+import { CHANGES_TABLE, changesOf } from '../../batches/changes.ts';
 import { cancelBatch as cancel, type OnFinished, retryFailed } from '../../batches/ending.ts';
 import { type AccountLimits, countOpenBatches, limitsFor, requireBatchRoom } from '../../batches/limits.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { RESULT_ORDERS } from '../../batches/results.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { integer, oneOf } from '../../operations/params/scalars.ts';
+import { mediaTypeOf, TABLE_FORMAT_NAMES, TABLE_FORMATS } from '../../operations/tables/formats.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
@@ -28,6 +30,7 @@ import { invalidParameters, SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
+import { writeTable } from '../../results/tables/write-table.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
 import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
@@ -272,6 +275,36 @@ const getBatchResults = endpoint({
   },
 });
 
+const getBatchChanges = endpoint({
+  tag: 'batches',
+  method: 'get',
+  path: '/api/batches/{id}/changes',
+  summary: 'Returns what has changed in a run of a schedule with onlyChanges: values before and after.',
+  description:
+    'Returns what has changed in a run of a schedule with onlyChanges since the run before, so far: one row for each changed value, with its key, column, and values before and after. Has rows for operations whose results form a table, and at most 5,000 of a call.',
+  id: batchId,
+  occupies: 'downloads',
+  query: z.object({ format: oneOf(TABLE_FORMAT_NAMES).default('ndjson').describe('Form of the table') }),
+  answers: {
+    200: {
+      description: 'The changes so far',
+      headers: headers('X-Batch-Finished'),
+      content: Object.fromEntries(
+        TABLE_FORMAT_NAMES.map((name) => [mediaTypeOf(name), { schema: { type: 'string' } }]),
+      ),
+    },
+  },
+
+  async handle({ database }: Pick<BatchDeps, 'database'>, { account, id, query: { format }, reply }) {
+    const batch = await ownBatch({ database }, account, id);
+    setFacts(reply);
+    const { contentType, isCompressible } = TABLE_FORMATS[format];
+    reply.headers({ 'content-type': contentType, 'x-batch-finished': String(batch.finishedAt !== null) });
+    const table = writeTable(format, CHANGES_TABLE, changesOf(database, id));
+    return sendPieces(reply, table, { isCompressible });
+  },
+});
+
 const retryBatch = endpoint({
   tag: 'batches',
   method: 'post',
@@ -325,5 +358,6 @@ export const BATCH_ENDPOINTS = [
   getBatch,
   cancelBatch,
   getBatchResults,
+  getBatchChanges,
   retryBatch,
 ];

@@ -71,6 +71,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'get /api/batches/{id}': 'getBatch',
   'delete /api/batches/{id}': 'cancelBatch',
   'get /api/batches/{id}/results': 'getBatchResults',
+  'get /api/batches/{id}/changes': 'getBatchChanges',
   'post /api/batches/{id}/retry': 'retryBatch',
   'post /api/schedules': 'createSchedule',
   'post /api/schedules/quote': 'quoteSchedule',

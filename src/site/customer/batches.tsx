@@ -11,6 +11,7 @@ import { ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table, tableOf } from '../kit/table.tsx';
 import { count, ShortId, Time } from '../kit/words.tsx';
+import { Changes, changesIn } from './batch-changes.tsx';
 import { windowText } from './batch-items.tsx';
 import { apiData, apiList, idIn, sendDownload, streamApi } from './customer-api.ts';
 import { linksTo, ResultLinks } from './links.tsx';
@@ -72,6 +73,7 @@ const PATH = `${LIST}/:id`;
 export function registerBatchPage(scope: FastifyInstance): void {
   scope.get(PATH, showBatch);
   scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, sendResults);
+  scope.get(`${PATH}/changes.csv`, sendChanges);
   scope.post(`${PATH}/retry`, async (request, reply) => {
     const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
     return reply.redirect(`${LIST}/${batchId}`, 303);
@@ -85,6 +87,7 @@ export function registerBatchPage(scope: FastifyInstance): void {
 async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const batch = await apiData<BatchView>(request, 'GET', `/api/batches/${idIn(request)}`);
   const results = await firstResults(request, batch);
+  const changes = await changesIn(request, batch);
   const links = batch.finishedAt === null ? null : await linksTo(request, batch.batchId);
   const { name, operation, finishedAt } = batch;
   return sendPage(
@@ -106,6 +109,7 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
         <Results batch={batch} hasTable={results !== null} />
+        {changes.length > 0 && <Changes path={`${LIST}/${batch.batchId}`} changes={changes} />}
         {links && <ResultLinks target="batch" id={batch.batchId} links={links} hasTable={results !== null} />}
         {results && batch.counts.done > 0 && <ResultTable results={results} batch={batch} />}
       </section>
@@ -118,6 +122,12 @@ async function sendResults(request: FastifyRequest, reply: FastifyReply): Promis
   const id = idIn(request);
   const url = `/api/batches/${id}/results?format=${format}`;
   return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
+}
+
+async function sendChanges(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  const url = `/api/batches/${id}/changes?format=csv`;
+  return sendDownload(request, reply, { url, name: `souk-changes-${id.slice(-12)}` });
 }
 
 function Progress({ batch }: { batch: BatchView }): VNode {

@@ -140,6 +140,9 @@ test('the endpoints of batches answer as documented', async ({ souk, client }) =
   const { links } = batch;
   expect((await client.get(links.results)).text).toContain('"index":0');
   expect((await client.get(`${links.results}?format=csv`)).headers['content-type']).toContain('text/csv');
+  expect((await client.get(`${links.self}/changes`)).text).toBe('');
+  expect((await client.get(`${links.self}/changes?format=pdf`)).status).toBe(400);
+  expect((await client.get(`/api/batches/${UNKNOWN}/changes`)).json.code).toBe('BATCH_NOT_FOUND');
   expect((await client.get(`${links.results}?order=random`)).status).toBe(400);
   expect((await client.post(links.retry, {})).json.code).toBe('BATCH_STATE');
   expect((await del(client, links.self)).status).toBe(200);

@@ -76,6 +76,35 @@ test('the first run delivers all items, later ones changes; all are charged', as
   expect(await runLater(souk, client, schedule)).toMatchObject({ delivered: [b] });
 });
 
+test('returns the values before and after of what has changed, in every format', async ({ souk, client }) => {
+  const [a, b] = [newAsin(), newAsin()];
+  for (const asin of [a, b]) titles.set(asin, 'as it was');
+  const schedule = await createSchedule(client, productsHourly([a, b], paused));
+  const changesOf = async (format: string) => {
+    souk.clock.advance(2 * HOUR_MS);
+    const { batchId } = await runThrough(souk, client, schedule);
+    const reply = await client.get(`/api/batches/${batchId}/changes?format=${format}`);
+    expect([reply.status, reply.headers['x-batch-finished']]).toEqual([200, 'true']);
+    return reply;
+  };
+  // Nothing is known of the run before the first one.
+  expect((await changesOf('ndjson')).text).toBe('');
+  titles.set(b, '=new');
+  const { text } = await changesOf('ndjson');
+  expect(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([{ index: 1, key: b, column: 'title', before: 'as it was', after: '=new' }]);
+  titles.set(b, 'later');
+  const [header, line] = (await changesOf('csv')).text.split('\n');
+  expect([header, line]).toEqual(['index,key,column,before,after', `1,${b},title,"'=new",later`]);
+  expect((await changesOf('csv')).text).toBe('index,key,column,before,after\n');
+  for (const format of ['xlsx', 'parquet'])
+    expect((await changesOf(format)).body.length).toBeGreaterThan(100);
+});
+
 test('the page of a run without changes says that nothing has changed', async ({ souk }) => {
   const { client, visitor } = await signedIn(souk);
   const asin = newAsin();
@@ -88,6 +117,10 @@ test('the page of a run without changes says that nothing has changed', async ({
   };
   expect(await pageOfRun()).toContain('as it was');
   expect(await pageOfRun()).toContain('Nothing has changed.');
+  titles.set(asin, 'is new');
+  const page = await pageOfRun();
+  for (const shown of ['Changes since the previous run', 'as it was', 'is new'])
+    expect(page).toContain(shown);
 });
 
 test('an answer from the cache is not a change', async ({ souk, client }) => {
