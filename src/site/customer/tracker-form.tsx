@@ -19,6 +19,7 @@ import { optional } from '../kit/list-page.tsx';
 import { amount, counted } from '../kit/words.tsx';
 import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
+import { asinsIn } from './explore/product-address.ts';
 import {
   cronOf,
   TimingFields,
@@ -296,9 +297,7 @@ function subjectsOf({ subject, items, domain }: TrackerInput, present: TrackerVi
   const isKeywords = (present?.subject ?? subject) === 'keywords';
   const country = SITES[domain as keyof typeof SITES] ?? 'us';
   if (present && items === '') return isKeywords ? { country } : { domain };
-  return isKeywords
-    ? { country, keywords: linesOf(items) }
-    : { domain, asins: items.split(/[\s,;]+/).filter(Boolean) };
+  return isKeywords ? { country, keywords: linesOf(items) } : { domain, asins: asinsIn(items) };
 }
 
 /** Returns the field of the form for a parameter of the API. */
