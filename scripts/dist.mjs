@@ -12,6 +12,7 @@ export const PROGRAMS = [
   'workers/main.ts',
   'workers/large-jobs/thread.ts',
   'src/site/customer/uploads/thread.ts',
+  'src/batches/tables/thread.ts',
   'demo/main.ts',
   'demo/reports/main.ts',
 ];

@@ -4,6 +4,7 @@ import { writeClient } from './client/files.ts';
 import { maps } from './maps.ts';
 import { alertTable, MONITORING_FILES } from './monitoring.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
+import { columnSections } from './tables/fields.ts';
 import {
   batchTable,
   operationsTable,
@@ -30,6 +31,7 @@ export const PARTS: Record<string, () => string> = {
   settings: settingsTable,
   limits: limitsTable,
   alerts: alertTable,
+  columns: columnSections,
 };
 
 /** Returns the paths of the documents with generated parts. */

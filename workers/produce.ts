@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { type Payload, presentationIdOf } from '../jobs/payload.ts';
 import { type Mode, modeOf } from '../src/accounts/authentication.ts';
 import { project } from '../src/operations/answer-fields.ts';
@@ -7,11 +8,12 @@ import {
   inputOn,
   type Presented,
   type QueuedOperation,
-  type Table,
 } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import { formOf, parseStored, withoutForm } from '../src/operations/params/answer-form.ts';
 import { providerOf } from '../src/operations/pools.ts';
+import { TABLE_FORMATS, type TableFormat } from '../src/operations/tables/formats.ts';
+import { namedTable } from '../src/operations/tables/tables.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import { joinObjects, stringifyJson } from '../src/platform/json.ts';
 import type { Logger } from '../src/platform/log.ts';
@@ -25,9 +27,10 @@ import {
 } from '../src/results/answer-store.ts';
 import { type AnswerMeta, INLINE_LIMIT_BYTES, newVersion } from '../src/results/cache.ts';
 import { compressForClients } from '../src/results/compression.ts';
-import { csvOf } from '../src/results/csv.ts';
 import { inMode, JSON_TYPE, okText } from '../src/results/envelope.ts';
 import { outlineOf } from '../src/results/outline.ts';
+import { fileNameOf } from '../src/results/tables/file-name.ts';
+import { writeTable } from '../src/results/tables/write-table.ts';
 import type { Deadline, RunningJob } from './executor.ts';
 import { createHandlerContext, type Gathered, type HandlerContextDeps } from './handler-context.ts';
 import type { Handler } from './handlers/handler.ts';
@@ -41,6 +44,8 @@ interface Content {
   /** Returns the beginning of the body. JSON says whether all of the data came from the cache. */
   head(fromCache: boolean): string;
   rest: Buffer;
+  /** The name of the file of a table. */
+  fileName?: string;
   /** An outline of the data. */
   outline?(): string;
 }
@@ -57,13 +62,13 @@ interface Circumstances {
 }
 
 /** Writes what an operation presents. */
-export function present(
+export async function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
   circumstances: Circumstances,
-): Content {
-  const { respond, price, table } = operation;
+): Promise<Content> {
+  const { respond, price } = operation;
   if (respond.type === 'png') {
     const [picture] = found.values();
     return pictureContent(picture as Buffer, price.quote(input));
@@ -71,7 +76,7 @@ export function present(
   const presented = respond.present(found, input, circumstances);
   const units = price.settle ? price.settle(input, presented) : price.quote(input);
   const { fields, format } = formOf(input);
-  if (format === 'csv' && table) return tableContent(table, input, presented, units);
+  if (format) return tableContent(operation, input, format, presented, { units, now: circumstances.now });
   const data = fields ? project(respond, presented.data, fields) : presented.data;
   return jsonContent({ ...presented, data }, circumstances, units);
 }
@@ -80,16 +85,17 @@ function pictureContent(picture: Buffer, units: number): Content {
   return { contentType: 'image/png', isCompressible: false, units, head: () => '', rest: picture };
 }
 
-function tableContent(
-  { columns, rows }: Table<unknown>,
+async function tableContent(
+  operation: QueuedOperation,
   input: unknown,
+  format: TableFormat,
   { data }: Presented,
-  units: number,
-): Content {
-  const names = columns(input);
-  const lines = rows(data, input).map((row) => names.map((name) => row[name]));
-  const rest = Buffer.from(csvOf([names, ...lines]));
-  return { contentType: 'text/csv; charset=utf-8', isCompressible: true, units, head: () => '', rest };
+  { units, now }: { units: number; now: number },
+): Promise<Content> {
+  const table = namedTable(operation, input);
+  const rest = await buffer(writeTable(format, table, table.rows(data)));
+  const fileName = fileNameOf({ table: table.name, parameters: input, format, now });
+  return { ...TABLE_FORMATS[format], units, head: () => '', rest, fileName };
 }
 
 /** The first field of the data; its value follows. */
@@ -116,7 +122,7 @@ type AnswerFacts = Pick<AnswerMeta, 'version' | 'fetchedAt' | 'updatedAt' | 'fro
 
 /** Compresses the content, if that saves space. @returns a function that creates a stored answer from its metadata. */
 async function packed(content: Content): Promise<(facts: AnswerFacts) => Answer> {
-  const { contentType, isCompressible, head, rest, outline } = content;
+  const { contentType, isCompressible, head, rest, outline, fileName } = content;
   const pack = isCompressible
     ? await compressForClients(rest)
     : () => ({ encoding: 'identity' as const, bytes: rest });
@@ -126,7 +132,8 @@ async function packed(content: Content): Promise<(facts: AnswerFacts) => Answer>
     const { encoding, bytes } = pack(start);
     // Gateways do not parse large answers, so the worker writes their outlines.
     const summary = outline && size > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
-    return { meta: { ...facts, contentType, encoding, size, ...summary }, body: bytes };
+    const named = fileName === undefined ? {} : { fileName };
+    return { meta: { ...facts, contentType, encoding, size, ...named, ...summary }, body: bytes };
   };
 }
 
@@ -198,7 +205,7 @@ async function storeAnswer(
   const { clock } = deps;
   const age = ageOf(operation, gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
-  const content = presentable(log, () =>
+  const content = await presentable(log, () =>
     present(operation, input, found, {
       mode: modeOf(payload.accountId),
       now: clock.now(),
@@ -274,9 +281,9 @@ async function store(
 }
 
 /** Presenting only reads what upstream sent, so an unexpected error there means malformed data. */
-function presentable(log: Logger, presenting: () => Content): Content {
+async function presentable(log: Logger, presenting: () => Promise<Content>): Promise<Content> {
   try {
-    return presenting();
+    return await presenting();
   } catch (cause) {
     if (cause instanceof SoukError) throw cause;
     const errorId = randomUUID();

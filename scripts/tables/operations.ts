@@ -28,11 +28,13 @@ export function operationsTable(): string {
 /** Returns a table of the names for the field `operation` of batches and schedules. */
 export function batchTable(): string {
   return table(
-    ['`operation`', 'Address', '`format=csv`'],
-    queued.map(({ name, routes, table: columns }) => [
+    ['`operation`', 'Address', 'Tables'],
+    queued.map(({ name, routes, tables }) => [
       `\`${name}\``,
       `\`${routes[0].path}\``,
-      columns ? 'yes' : '',
+      Object.keys(tables ?? {})
+        .map((one) => `\`${one}\``)
+        .join(', '),
     ]),
   );
 }
@@ -106,7 +108,7 @@ function addressesOf(routes: readonly Route[]): string[] {
   return [...methods].map(([address, list]) => `\`${list.sort().join(', ')} ${address}\``);
 }
 
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
 }

@@ -119,6 +119,7 @@ export function sendAnswer(
 ): FastifyReply | Promise<FastifyReply> {
   setFacts(reply, facts);
   reply.code(200).header('content-type', meta.contentType);
+  if (meta.fileName) reply.header('content-disposition', dispositionOf(meta.fileName));
   if (meta.encoding === 'identity')
     return reply.send(isShortText(meta.contentType, body) ? body.toString() : body);
   if (acceptsGzip(reply)) return reply.header('content-encoding', 'gzip').send(body);
@@ -127,6 +128,11 @@ export function sendAnswer(
   const inflate = createGunzip();
   inflate.end(body);
   return reply.send(inflate);
+}
+
+/** Returns the header with which a browser saves an answer as a file. @param name as `fileNameOf` makes it. */
+export function dispositionOf(name: string): string {
+  return `attachment; filename="${name}"`;
 }
 
 /** Texts up to this size are sent as strings, because Node.js writes a string together with the headers. */

@@ -3,11 +3,21 @@ import type { FastifyReply } from 'fastify';
 import { type Batch, batchView } from '../batches/batch.ts';
 import type { RequireStorage } from '../batches/limits.ts';
 import { resultsOf, sampleInput } from '../batches/results.ts';
-import { noTableWith, tableOf } from '../operations/define.ts';
+import type { ResultTable } from '../batches/tables/result-table.ts';
+import type { TableThread } from '../batches/tables/table-thread.ts';
 import { queuedOperation } from '../operations/index.ts';
+import { parseStored } from '../operations/params/answer-form.ts';
+import {
+  mediaTypeOf,
+  TABLE_FORMAT_NAMES,
+  TABLE_FORMATS,
+  type TableFormat,
+} from '../operations/tables/formats.ts';
+import { chooseTable } from '../operations/tables/tables.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters } from '../platform/errors.ts';
+import { parseJson } from '../platform/json.ts';
 import type { Answer } from '../results/answer-store.ts';
 import { decompress } from '../results/compression.ts';
 import {
@@ -18,27 +28,15 @@ import {
   type StoredFile,
   writeContent,
 } from '../results/files.ts';
-import { type CallFacts, sendAnswer } from './envelope.ts';
-import { tableHasNo } from './operations/call-options.ts';
+import { type CallFacts, dispositionOf, sendAnswer } from './envelope.ts';
 import type { Parts, Sendable } from './send-file.ts';
-import { csv, ndjson, sendPieces } from './send-results.ts';
-
-export const BATCH_FORMATS = ['ndjson', 'csv'] as const;
-
-export type BatchFormat = (typeof BATCH_FORMATS)[number];
-
-const CONTENT_TYPES: Readonly<Record<BatchFormat, string>> = {
-  ndjson: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8',
-};
+import { ndjson, sendPieces, withLines } from './send-results.ts';
 
 /** Endings of names of files, by media type. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'application/json': 'json',
-  'application/x-ndjson': 'ndjson',
-  'application/vnd.apache.parquet': 'parquet',
-  'text/csv': 'csv',
   'image/png': 'png',
+  ...Object.fromEntries(TABLE_FORMAT_NAMES.map((format) => [mediaTypeOf(format), format])),
 };
 
 /** Returns the ending of the name of a file. */
@@ -67,43 +65,59 @@ export function answerFile(reply: FastifyReply, answer: Answer, facts: CallFacts
 
 /** How a client wants the results of a batch. */
 export interface ResultsForm {
-  format: BatchFormat;
+  format: TableFormat;
+  /** Default: lines with whole answers for ndjson, or else the default table of the operation. */
+  table?: string | undefined;
   order: 'item' | 'finished';
   /** Index of the last item that the client has received. */
   cursor: number | null;
 }
 
+interface BatchResults {
+  contentType: string;
+  isCompressible: boolean;
+  /** The headers with the name of a table. */
+  disposition: Record<string, string>;
+  pieces: () => AsyncIterable<Buffer>;
+}
+
 /** The results of a batch so far, a piece at a time. Stored bytes are not parsed. @throws SoukError VALIDATION_FAILED. */
 export async function batchResults(
-  database: Database,
+  { database, tables }: Pick<BatchFileDeps, 'database' | 'tables'>,
   batch: Batch,
-  { format, order, cursor }: ResultsForm,
-): Promise<{ contentType: string; pieces: () => AsyncIterable<Buffer> }> {
-  const columns = format === 'csv' ? await columnsOf(database, batch) : [];
-  const calls = () => resultsOf(database, batch.batchId, order, cursor);
+  form: ResultsForm,
+): Promise<BatchResults> {
+  const { format, table, order, cursor } = form;
+  const chosen = table !== undefined || format !== 'ndjson' ? await tableOf(database, batch, form) : null;
+  const calls = () => resultsOf(database, batch.batchId, order, chosen ? null : cursor);
   return {
-    contentType: CONTENT_TYPES[format],
-    pieces: () => (format === 'csv' ? csv(columns, calls()) : ndjson(calls(), cursor)),
+    ...TABLE_FORMATS[format],
+    disposition: chosen
+      ? { 'content-disposition': dispositionOf(batchFileName(batch, { format, table: chosen.table })) }
+      : {},
+    pieces: () => (chosen ? tables.write(chosen, withLines(calls())) : ndjson(calls(), cursor)),
   };
 }
 
-/** @throws SoukError VALIDATION_FAILED if the results do not form a table. */
-async function columnsOf(database: Database, { operation, batchId }: Batch): Promise<readonly string[]> {
+/** @throws SoukError VALIDATION_FAILED if the results have no such table. */
+async function tableOf(
+  database: Database,
+  { operation, batchId }: Batch,
+  { format, table }: ResultsForm,
+): Promise<ResultTable> {
   const found = queuedOperation(operation);
   const input = await sampleInput(database, batchId);
-  const table = found && tableOf(found, input);
-  const parameter = found?.table ? noTableWith(found, input) : null;
-  if (table && parameter === null) return table.columns(input);
-  const problem = parameter
-    ? `must be ndjson, because the batch has ${parameter}: ${tableHasNo(parameter)}`
-    : `must be ndjson: the results of ${operation} do not form a table`;
-  throw invalidParameters([{ parameter: 'format', problem }]);
+  const parsed = found ? parseStored(found, parseJson(input)) : {};
+  const chosen = chooseTable(found ?? { name: operation }, parsed, table, true);
+  if ('fault' in chosen) throw invalidParameters([chosen.fault]);
+  return { operation, table: chosen.name, format, input };
 }
 
 export interface BatchFileDeps {
   database: Database;
   clock: Clock;
   requireStorage: RequireStorage;
+  tables: TableThread;
 }
 
 /**
@@ -117,27 +131,28 @@ export async function batchFile(
   form: ResultsForm,
 ): Promise<Sendable> {
   const { database } = deps;
-  const { contentType, pieces } = await batchResults(database, batch, form);
+  const { contentType, isCompressible, disposition, pieces } = await batchResults(deps, batch, form);
   const key = keyOf(batch, form);
   return {
     tag: createHash('sha256').update(key).digest('base64url').slice(0, 24),
     modifiedAt: batch.finishedAt,
     contentType,
-    isCompressible: true,
+    isCompressible,
     async parts() {
       const started = writing.get(key) ?? write().finally(() => writing.delete(key));
       writing.set(key, started);
       return partsOf(database, await started);
     },
-    sendAll: () => sendPieces(reply.header('x-batch-finished', 'true'), pieces()),
+    sendAll: () =>
+      sendPieces(reply.headers({ ...disposition, 'x-batch-finished': 'true' }), pieces(), { isCompressible }),
   };
 
   async function write(): Promise<StoredFile> {
     const found = await findContent(database, key);
     if (!found) await deps.requireStorage(batch.accountId);
-    const content = { key, contentType, isGzip: true, now: deps.clock.now };
+    const content = { key, contentType, isGzip: isCompressible, now: deps.clock.now };
     const { contentId } = found ?? (await writeContent(database, content, pieces()));
-    return fileOf(deps, batch, { contentId, name: batchFileName(batch, form.format) });
+    return fileOf(deps, batch, { contentId, name: batchFileName(batch, form) });
   }
 }
 
@@ -145,8 +160,8 @@ export async function batchFile(
 const writing = new Map<string, Promise<StoredFile>>();
 
 /** A retry of failed items changes the time of the end. */
-function keyOf({ batchId, finishedAt }: Batch, { format, order }: ResultsForm): string {
-  return `batch/${batchId}/${finishedAt}/${format}/${order}`;
+function keyOf({ batchId, finishedAt }: Batch, { format, table = '', order }: ResultsForm): string {
+  return `batch/${batchId}/${finishedAt}/${table}.${format}/${order}`;
 }
 
 async function fileOf(
@@ -169,8 +184,11 @@ export function resultsEnd(batch: Batch): number | null {
   return resultsUntil === null ? null : Date.parse(resultsUntil);
 }
 
-export function batchFileName({ batchId }: Batch, format: BatchFormat): string {
-  return `souk-batch-${batchId.slice(-12)}.${extensionOf(CONTENT_TYPES[format])}`;
+export function batchFileName(
+  { batchId }: Batch,
+  { format, table }: Pick<ResultsForm, 'format' | 'table'>,
+): string {
+  return `souk-batch-${table === undefined ? '' : `${table}-`}${batchId.slice(-12)}.${format}`;
 }
 
 /** A stored file. */

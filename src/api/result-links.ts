@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { findBatch } from '../batches/batch.ts';
 import { findCall } from '../billing/calls.ts';
+import { TABLE_FORMAT_NAMES, type TableFormat } from '../operations/tables/formats.ts';
 import { fromRecord, SoukError } from '../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../results/answer-store.ts';
 import { POLL_LIFETIME_MS } from '../results/cache.ts';
@@ -8,10 +9,10 @@ import { findFile } from '../results/files.ts';
 import type { LinkTarget } from '../results/result-links.ts';
 import {
   answerFile,
-  BATCH_FORMATS,
   type BatchFileDeps,
   batchFile,
   batchFileName,
+  batchResults,
   extensionOf,
   resultsEnd,
   storedFile,
@@ -45,7 +46,13 @@ export function linkedResult(
 ): Promise<LinkedResult> {
   if (target === 'job') return jobResult(deps, account, id);
   if (target === 'file') return fileResult(deps, account, id);
-  return batchResult(deps, account, id, BATCH_FORMATS.find((one) => one === format) ?? 'ndjson');
+  return batchResult(deps, account, id, formOf(format ?? 'ndjson'));
+}
+
+/** Reads the form of results, such as `csv` or `history.csv`. */
+function formOf(text: string): { format: TableFormat; table: string | undefined } {
+  const [last = '', table] = text.split('.').reverse();
+  return { format: TABLE_FORMAT_NAMES.find((one) => one === last) ?? 'ndjson', table };
 }
 
 async function jobResult(
@@ -63,7 +70,8 @@ async function jobResult(
   const stored = await answers.load(callId, call.answer ?? OWN_ANSWER);
   if (!stored) throw new SoukError('RESULT_EXPIRED');
   const { operation } = call;
-  const name = `souk-${operation}-${callId.slice(-12)}.${extensionOf(stored.meta.contentType)}`;
+  const { fileName, contentType } = stored.meta;
+  const name = fileName ?? `souk-${operation}-${callId.slice(-12)}.${extensionOf(contentType)}`;
   const facts = { unitsConsumed: 0 };
   return {
     operation,
@@ -78,18 +86,20 @@ async function batchResult(
   deps: ResultDeps,
   { accountId }: { accountId: number },
   batchId: string,
-  format: (typeof BATCH_FORMATS)[number],
+  { format, table }: { format: TableFormat; table: string | undefined },
 ): Promise<LinkedResult> {
   const batch = await findBatch(deps.database, accountId, batchId);
   if (!batch) throw new SoukError('BATCH_NOT_FOUND');
   const { operation, finishedAt } = batch;
   const endsAt = resultsEnd(batch);
   if (finishedAt === null || endsAt === null) throw new SoukError('RESULT_NOT_READY');
-  const form = { format, order: 'item', cursor: null } as const;
+  const form = { format, table, order: 'item', cursor: null } as const;
+  // A link to a table that the results lack is refused.
+  await batchResults(deps, batch, form);
   return {
     operation,
-    format,
-    name: batchFileName(batch, format),
+    format: table === undefined ? format : `${table}.${format}`,
+    name: batchFileName(batch, form),
     endsAt,
     sendable: (reply) => batchFile(deps, reply, { ...batch, finishedAt }, form),
   };

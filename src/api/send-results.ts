@@ -1,9 +1,14 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
-import { type CallResults, failureLines, tableHeader } from '../batches/results.ts';
+import { type CallResults, failureLines } from '../batches/results.ts';
+import type { CallLines } from '../batches/tables/result-table.ts';
+import type { TableShape } from '../operations/tables/columns.ts';
+import { TABLE_FORMATS, type TableFormat } from '../operations/tables/formats.ts';
 import { gunzip } from '../results/compression.ts';
-import { acceptsGzip } from './envelope.ts';
+import { fileNameOf } from '../results/tables/file-name.ts';
+import { type Rows, writeTable } from '../results/tables/write-table.ts';
+import { acceptsGzip, dispositionOf, setFacts } from './envelope.ts';
 
 /** At the fastest level, compressing keeps up with fast connections. */
 const LEVEL = 1;
@@ -52,10 +57,26 @@ function linesAfter(lines: Buffer, cursor: number): Buffer {
   return lines.subarray(from);
 }
 
-export async function* csv(
-  columns: readonly string[],
-  calls: AsyncIterable<CallResults>,
-): AsyncGenerator<Buffer> {
-  yield Buffer.from(tableHeader(columns));
-  for await (const { tableRows } of calls) if (tableRows) yield await gunzip(tableRows);
+/** Yields the calls that have results, as tables need them. */
+export async function* withLines(calls: AsyncIterable<CallResults>): AsyncGenerator<CallLines> {
+  for await (const { input, lines } of calls) if (lines) yield { input, lines };
+}
+
+/** Sends rows as a file. @param now Unix milliseconds, for its name. */
+export function sendTable(
+  reply: FastifyReply,
+  format: TableFormat,
+  table: TableShape,
+  rows: Rows,
+  now: number,
+): FastifyReply {
+  const { contentType, isCompressible } = TABLE_FORMATS[format];
+  setFacts(reply);
+  reply.header('content-type', contentType);
+  reply.header(
+    'content-disposition',
+    dispositionOf(fileNameOf({ table: table.name, parameters: {}, format, now })),
+  );
+  const bytes = writeTable(format, table, rows);
+  return sendPieces(reply, bytes, { isCompressible });
 }

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
-import { type QueuedOperation, tableOf } from '../operations/define.ts';
+import type { QueuedOperation } from '../operations/define.ts';
 import { columnsFrom, type Row, type TableShape } from '../operations/tables/columns.ts';
+import { chooseTable, namedTable } from '../operations/tables/tables.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import { gunzip, gzip } from '../results/compression.ts';
@@ -57,14 +58,16 @@ export async function storeRows(
   changed: readonly ItemResult[],
   before: RowsOfItems,
 ): Promise<Buffer | null> {
-  const table = tableOf(operation, input);
-  if (!table) return null;
-  const columns = table.columns(input).filter((name) => !VOLATILE_FIELDS.has(name));
+  const names = Object.keys(operation.tables ?? {});
+  const name = names.find((one) => 'name' in chooseTable(operation, input, one, true));
+  if (name === undefined) return null;
+  const table = namedTable(operation, { ...(input as object), table: name });
+  const columns = table.columns.map((column) => column.name).filter((one) => !VOLATILE_FIELDS.has(one));
   const lines: string[] = [];
   const stored: { hash: Buffer; rows: Buffer | null }[] = [];
   for (const { index, raw, data } of changed) {
-    const all = table.rows(data, input);
-    const rows = all.map((row) => Object.fromEntries(columns.map((name) => [name, row[name] ?? null])));
+    const all = [...table.rows(data)];
+    const rows = all.map((row) => Object.fromEntries(columns.map((one) => [one, row[one] ?? null])));
     const json = stringifyJson(rows);
     const isKept = json.length <= MOST_JSON;
     stored.push({ hash: itemHash(raw), rows: isKept ? await gzip(json) : null });

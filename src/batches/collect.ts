@@ -18,14 +18,7 @@ import { runsOf, splitCall } from './bundle.ts';
 import { rowsBefore, storeRows } from './changes.ts';
 import { type CallEnding, endCall, lockCall, postponeCollection, returnToPending } from './ending.ts';
 import { type FeedDeps, feedCall } from './feed.ts';
-import {
-  type CallAnswer,
-  type ItemResult,
-  itemResults,
-  resultLines,
-  resultRows,
-  storeChanged,
-} from './results.ts';
+import { type CallAnswer, type ItemResult, itemResults, resultLines, storeChanged } from './results.ts';
 import { compareWithConditions, lockTracker } from './trackers/check.ts';
 import { compareScreen } from './trackers/screen-check.ts';
 
@@ -116,7 +109,7 @@ async function endAnswered(
       await endFailed(deps, client, part, toRecord(new SoukError(failure)));
       continue;
     }
-    const ending = await successOf(deps, client, operation, part, results, unitsCharged);
+    const ending = await successOf(deps, client, part, results, unitsCharged);
     unitsCharged = 0;
     await endCall(client, part, ending, clock.now(), onFinished);
   }
@@ -179,15 +172,14 @@ async function makeAgain(
 async function successOf(
   deps: FeedDeps,
   client: ClientBase,
-  operation: QueuedOperation,
   call: CollectableCall,
   results: ItemResult[],
   unitsCharged: number,
 ): Promise<CallEnding> {
-  const { shown, changes } = await changedOf(deps, client, operation, call, results);
+  const { shown, changes } = await changedOf(deps, client, existingOperation(call.operation), call, results);
   return {
     state: 'done',
-    ...(await packed(operation, call, shown)),
+    lines: await gzip(resultLines(shown)),
     changes,
     unitsCharged,
     unchangedItems: results.length - shown.length,
@@ -216,18 +208,6 @@ async function changedOf(
   const changes = before && (await storeRows(client, scheduleId, { operation, input }, shown, before));
   if (tracker) await compareWithConditions(client, tracker, { batchId, results: shown }, limits, clock.now());
   return { shown, changes };
-}
-
-async function packed(
-  operation: QueuedOperation,
-  call: CollectableCall,
-  results: readonly ItemResult[],
-): Promise<{ lines: Buffer; tableRows: Buffer | null }> {
-  const rows = resultRows(operation, call.input, results);
-  return {
-    lines: await gzip(resultLines(results)),
-    tableRows: rows === null ? null : await gzip(rows),
-  };
 }
 
 /** JSON can contain a picture only as text. */

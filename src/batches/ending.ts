@@ -20,9 +20,8 @@ import { firstChanges } from './changes.ts';
 export type CallEnding =
   | {
       state: 'done';
-      /** gzip members: NDJSON, and CSV if the operation has a table. */
+      /** NDJSON, gzip. */
       lines: Buffer;
-      tableRows: Buffer | null;
       /** What has changed since the previous run; see CHANGES_TABLE. */
       changes: Buffer | null;
       unitsCharged: number;
@@ -70,11 +69,11 @@ export async function endCall(
       ending.state === 'failed' ? items.length : 0,
       ending.state === 'cancelled' ? items.length : 0,
       done ? ending.unchangedItems : 0,
-      done ? ending.lines.length + (ending.tableRows?.length ?? 0) + (ending.changes?.length ?? 0) : 0,
+      done ? ending.lines.length + (ending.changes?.length ?? 0) : 0,
     ],
   );
   await client.query(
-    `update batch_calls set state = $3, end_no = $4, ended_at = $5, lines = $6, table_rows = $7, changes = $8, error = $9
+    `update batch_calls set state = $3, end_no = $4, ended_at = $5, lines = $6, changes = $7, error = $8
      where batch_id = $1 and first_item = $2`,
     [
       batchId,
@@ -82,9 +81,7 @@ export async function endCall(
       ending.state,
       rows[0]?.ends,
       new Date(now),
-      ...(done
-        ? [ending.lines, ending.tableRows, ending.changes, null]
-        : [null, null, null, JSON.stringify(ending.error)]),
+      ...(done ? [ending.lines, ending.changes, null] : [null, null, JSON.stringify(ending.error)]),
     ],
   );
   await finishIfDone(client, batchId, now, onFinished);

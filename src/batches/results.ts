@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
-import { type QueuedOperation, tableOf } from '../operations/define.ts';
+import type { QueuedOperation } from '../operations/define.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
-import { csvOf } from '../results/csv.ts';
 
 export const RESULT_ORDERS = ['item', 'finished'] as const;
 
@@ -19,7 +18,8 @@ export interface CallResults {
   items: readonly unknown[];
   /** gzip; null if the call failed or was cancelled. */
   lines: Buffer | null;
-  tableRows: Buffer | null;
+  /** The canonical input of the call, as JSON. */
+  input: string;
   error: ErrorRecord | null;
 }
 
@@ -45,19 +45,19 @@ export async function* resultsOf(
   }
 }
 
-/** Returns the canonical input of the first call. It determines the form of all results. */
-export async function sampleInput(database: Database, batchId: string): Promise<unknown> {
+/** Returns the canonical input of the first call, as JSON. It determines the form of all results. */
+export async function sampleInput(database: Database, batchId: string): Promise<string> {
   const { rows } = await database.query<{ input: string }>(
     'select input from batch_calls where batch_id = $1 order by first_item limit 1',
     [batchId],
   );
-  return rows[0] ? parseJson(rows[0].input) : null;
+  return rows[0]?.input ?? '{}';
 }
 
 type ResultRow = Omit<CallResults, 'items'> & { items: string | null; endNo: number | null };
 
 const COLUMNS = `first_item as "firstItem", item_count as "itemCount", end_no as "endNo",
-  case when lines is null then items end as items, lines, table_rows as "tableRows", error`;
+  case when lines is null then items end as items, lines, input, error`;
 
 /** Returns the position before the first call to read. */
 async function startOf(database: Database, batchId: string, order: ResultOrder, afterItem: number | null) {
@@ -139,26 +139,6 @@ export function failureLines(
       return `${stringifyJson(metadata ? { ...line, metadata } : line)}\n`;
     })
     .join('');
-}
-
-/** Returns the results as CSV rows without a header; null if they do not form a table. */
-export function resultRows(
-  operation: QueuedOperation,
-  input: unknown,
-  results: readonly ItemResult[],
-): string | null {
-  const table = tableOf(operation, input);
-  if (!table) return null;
-  const columns = table.columns(input);
-  const rows = results.flatMap(({ index, data }) =>
-    table.rows(data, input).map((row) => [index, ...columns.map((column) => row[column])]),
-  );
-  return csvOf(rows);
-}
-
-/** Returns the header of the CSV. */
-export function tableHeader(columns: readonly string[]): string {
-  return csvOf([['index', ...columns]]);
 }
 
 /** Fields that change even if the content does not. */

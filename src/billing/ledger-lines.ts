@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream';
-import { stringify } from 'csv-stringify/sync';
 import type { Database } from '../platform/db/pool.ts';
 import { unixMs } from '../platform/db/rows.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
@@ -111,16 +109,16 @@ export async function packUnitsAfter(
 /** Lines in each page of a walk: a few milliseconds of work. */
 const WALK_LINES = 250;
 
-/** Yields all lines that match a filter, the newest first, page by page. */
-async function* walkLedger(
+/** Yields all lines that match a filter, the newest first. Pages are read while the rows are. */
+export async function* ledgerRows(
   database: Database,
   accountId: number,
   filter: LedgerFilter,
-): AsyncGenerator<LedgerLine[]> {
+): AsyncGenerator<Record<string, unknown>> {
   let before: number | undefined;
   for (;;) {
     const lines = await ledgerLines(database, accountId, { limit: WALK_LINES, before, filter });
-    if (lines.length > 0) yield lines;
+    for (const { id: line, at, ...fields } of lines) yield { line, at: new Date(at), ...fields };
     if (lines.length < WALK_LINES) return;
     before = lines.at(-1)?.id;
   }
@@ -128,50 +126,4 @@ async function* walkLedger(
 
 function dateOf(unixMs: number | undefined): Date | null {
   return unixMs === undefined ? null : new Date(unixMs);
-}
-
-const COLUMNS = [
-  'line',
-  'at',
-  'kind',
-  'wallet',
-  'source',
-  'sourceId',
-  'callId',
-  'operation',
-  'units',
-  'change',
-  'keyId',
-  'keyPrefix',
-] as const;
-
-/**
- * An account's ledger as CSV, the newest line first. Pages are read while the file is sent. The column `change` of the
- * lines of packs adds up to the units left in them.
- */
-export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Readable {
-  async function* pieces() {
-    let head = `${COLUMNS.join()}\n`;
-    // With the first lines, so that an error before them is answered as an error.
-    for await (const lines of walkLedger(database, accountId, filter)) {
-      yield head + rowsOf(lines);
-      head = '';
-    }
-    if (head !== '') yield head;
-  }
-  return Readable.from(pieces(), { highWaterMark: 1 });
-}
-
-function rowsOf(lines: readonly LedgerLine[]): string {
-  const records = lines.map(({ id: line, at, ...fields }) => ({
-    line,
-    at: new Date(at).toISOString(),
-    ...fields,
-  }));
-  return stringify(records, {
-    columns: [...COLUMNS],
-    // Spreadsheets must not run a field as a formula; numbers stay numbers.
-    escape_formulas: true,
-    cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
-  });
 }

@@ -45,6 +45,7 @@ import {
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
 import { createBatchNotifier } from '../batches/ending.ts';
 import { ACCOUNT_LIMITS, createStorageCheck, directBytes } from '../batches/limits.ts';
+import type { TableThread } from '../batches/tables/table-thread.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import {
   createStripePayments,
@@ -73,6 +74,7 @@ import type { GatewaySettings, JobEngine, Observers, PageSettings, Stores } from
 interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
   registry: Registry;
   queueGauges: QueueGauges;
+  tables: TableThread;
   events: CallEvents;
   tracing: Tracing | null;
   clock: ServiceClock;
@@ -112,7 +114,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
   const requireStorage = createStorageCheck({ database, redis, keys }, accountLimits, clock);
-  const results = { database, clock, answers, requireStorage };
+  const results = { database, clock, answers, requireStorage, tables: parts.tables };
   const money = { database, clock, events, admissions, settlements };
   const { channel: completionChannel } = completions;
   const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };

@@ -13,6 +13,7 @@ import type { McpSettings } from '../api/mcp/index.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
 import { createRequestMetrics, type RequestLimits, type RequestMetrics } from '../api/plugins/requests.ts';
 import type { AccountLimits, WebhookSettings } from '../batches/limits.ts';
+import { createTableThread } from '../batches/tables/table-thread.ts';
 import { type BatchQueue, openBatchQueue, openReplies, type Replies } from '../batches/uploads.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
@@ -354,7 +355,8 @@ export async function openGateway(
     clock,
     log,
   });
-  const parts = { ...stores, ...engine, ...observers, registry, queueGauges, tracing, clock, log };
+  const tables = createTableThread();
+  const parts = { ...stores, ...engine, ...observers, registry, queueGauges, tables, tracing, clock, log };
   const app = buildApp(appDepsOf(settings, parts));
   const stopReconciling = startReconciling({
     database,
@@ -375,6 +377,7 @@ export async function openGateway(
       // Requests under way are answered first; those that wait for jobs get a 202.
       await engine.stopWaiting();
       await app.close();
+      await tables.close();
       await stopReconciling();
       await observers.close();
       await engine.close();

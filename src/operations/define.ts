@@ -3,8 +3,9 @@ import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorKind } from '../platform/errors.ts';
 import type { FieldsOf, Records } from './answer-fields.ts';
 import type { ReportsNeeded } from './brand-analytics/keywords.ts';
-import { formOf, withFields, withoutForm } from './params/answer-form.ts';
+import { withFields, withoutForm } from './params/answer-form.ts';
 import type { PoolName, ProviderKind } from './pools.ts';
+import type { Tables } from './tables/tables.ts';
 import type { Toolset } from './toolsets.ts';
 
 /** The parts of a request that can carry parameters. */
@@ -143,8 +144,8 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   toolData?(data: Record<string, unknown>, input: Partial<Input>): Record<string, unknown>;
   /** Batch items that differ only in this list are combined into one call. */
   bundle?: Bundle<Input>;
-  /** The answer as a table, if it is a list of flat records. */
-  table?: Table<Input>;
+  /** The answer as tables, by name, if it has records. */
+  tables?: Tables<Input>;
 }
 
 /**
@@ -167,14 +168,6 @@ export interface Bundle<Input> {
   max(input: Input): number;
   /** Returns the answer to a call for `part` from the data of the combined call. */
   pick(data: Record<string, unknown>, part: Input): Record<string, unknown>;
-}
-
-export interface Table<Input> {
-  /** Returns the parameter with which a caller asks for histories, which the table does not have; null without one. */
-  lacks?(input: Input): string | null;
-  /** Returns the names of the columns. */
-  columns(input: Input): readonly string[];
-  rows(data: Record<string, unknown>, input: Input): readonly Record<string, unknown>[];
 }
 
 /** Converts raw data to the answer. `found` lacks the sources for which upstream has no data. */
@@ -221,16 +214,6 @@ export function defineLocal<const Name extends string, Input>(
   operation: Omit<LocalOperation<Name, Input>, 'kind'>,
 ): LocalOperation<Name, Input> {
   return { kind: 'local', ...operation, params: withFields(operation.params, operation) };
-}
-
-/** Returns the table of an answer; null if its records lack the columns, because the caller has selected fields. */
-export function tableOf({ table }: QueuedOperation, input: unknown): Table<unknown> | null {
-  return table && !formOf(input).fields ? table : null;
-}
-
-/** Returns the parameter that asks for something that a table does not have; null without one. */
-export function noTableWith({ table }: QueuedOperation, input: unknown): string | null {
-  return formOf(input).fields ? 'fields' : (table?.lacks?.(input) ?? null);
 }
 
 /** The source list of an operation with one source. */

@@ -1,7 +1,7 @@
-import type { Stringifier } from 'csv-stringify';
 import { isTestAccount, testAccountOf } from '../accounts/authentication.ts';
+import { columnsFrom } from '../operations/tables/columns.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import { ACCOUNT_ACTIONS, asCsv, PAGE_LINES } from './audit.ts';
+import { ACCOUNT_ACTIONS, PAGE_LINES } from './audit.ts';
 
 /** What people and keys do in an account, or the operator with it. */
 export type AccountAction = keyof typeof ACCOUNT_ACTIONS;
@@ -164,6 +164,14 @@ export async function* allAccountLines(
   }
 }
 
-export function linesAsCsv(found: AsyncIterable<AccountLine>): Stringifier {
-  return asCsv(['id', 'at', 'action', 'actor', 'personId', 'keyId', 'target', 'isTest'], found);
-}
+/** The columns of the audit log of an account. */
+export const ACCOUNT_AUDIT_COLUMNS = columnsFrom({
+  id: ['integer', 'Later lines have higher numbers'],
+  at: ['time', 'When it was done'],
+  action: ['text', 'What was done, such as key.created'],
+  actor: ['text', 'Who did it: an e-mail address, a key, a connection, or operator'],
+  personId: ['integer', 'Number of the person who acted on the pages'],
+  keyId: ['integer', 'Number of the key with which a program acted'],
+  target: ['text', 'What was changed'],
+  isTest: ['boolean', 'Whether it was done in the test account'],
+});

@@ -1,7 +1,6 @@
-import { pipeline, Readable } from 'node:stream';
-import { type Stringifier, stringify } from 'csv-stringify';
 import type { ClientBase } from 'pg';
 import { tokenMark } from '../accounts/operator-token.ts';
+import { columnsFrom } from '../operations/tables/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 
@@ -219,44 +218,29 @@ export async function auditLines(
   return rows;
 }
 
-const COLUMNS = [
-  'id',
-  'at',
-  'channel',
-  'operator',
-  'address',
-  'action',
-  'accountId',
-  'target',
-  'before',
-  'after',
-];
+/** The columns of the audit log of the installation. */
+export const AUDIT_COLUMNS = columnsFrom({
+  id: ['integer', 'Later lines have higher numbers'],
+  at: ['time', 'When it was done'],
+  channel: ['text', 'console or command'],
+  operator: ['text', 'Who did it: an e-mail address, a token or a user of the machine'],
+  address: ['text', 'Network address of a request to the console'],
+  action: ['text', 'What was done, such as plan.saved'],
+  accountId: ['integer', 'Number of the account'],
+  target: ['text', 'What was changed, such as the code of a plan'],
+  before: ['text', 'The values before, as JSON'],
+  after: ['text', 'The values after, as JSON'],
+});
 
-/** The lines as CSV, the newest first. Pages are read while the file is sent. */
-export function auditCsv(database: Database, filter: AuditFilter): Stringifier {
-  async function* records() {
-    let before: number | undefined;
-    for (;;) {
-      const lines = await auditLines(database, filter, { before, limit: PAGE_LINES });
-      yield* lines;
-      if (lines.length < PAGE_LINES) return;
-      before = lines.at(-1)?.id;
-    }
+/** Yields all lines that a filter selects, the newest first. Pages are read while the rows are. */
+export async function* auditRows(database: Database, filter: AuditFilter): AsyncGenerator<StoredLine> {
+  let before: number | undefined;
+  for (;;) {
+    const lines = await auditLines(database, filter, { before, limit: PAGE_LINES });
+    yield* lines;
+    if (lines.length < PAGE_LINES) return;
+    before = lines.at(-1)?.id;
   }
-  return asCsv(COLUMNS, records());
-}
-
-/** The records as CSV. They are read while the file is sent. */
-export function asCsv(columns: string[], records: AsyncIterable<object>): Stringifier {
-  const csv = stringify({
-    header: true,
-    columns,
-    // Spreadsheets must not run a field as a formula.
-    escape_formulas: true,
-    cast: { date: (at) => at.toISOString(), object: (values) => JSON.stringify(values) },
-  });
-  // An error, or a client that disconnects, ends both streams.
-  return pipeline(Readable.from(records), csv, () => {});
 }
 
 /** What a line changed, as a text such as `state: active -> disabled`. */

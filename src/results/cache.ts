@@ -28,6 +28,8 @@ export interface AnswerMeta {
   units: number;
   /** Tokens that fetching its data cost, for this call or others. */
   tokens: number;
+  /** The name of the file of a table. */
+  fileName?: string;
   /** Outline of the data as JSON, for JSON bodies larger than `INLINE_LIMIT_BYTES`. */
   outline?: string;
 }

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest';
 import { bundleItems } from '../../src/batches/bundle.ts';
-import {
-  contentHash,
-  failureLines,
-  itemHash,
-  itemResults,
-  resultLines,
-  resultRows,
-  tableHeader,
-} from '../../src/batches/results.ts';
+import { contentHash, failureLines, itemHash, itemResults, resultLines } from '../../src/batches/results.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { SoukError, toRecord } from '../../src/platform/errors.ts';
@@ -110,36 +102,6 @@ test('every item of a failed call has a line with the error', () => {
       metadata: { errorId: 'e1' },
     })),
   );
-});
-
-test.each([
-  ['a comma, "quotes" and\na line', '"a comma, ""quotes"" and\na line"'],
-  ['=HYPERLINK("http://x.test")', `"'=HYPERLINK(""http://x.test"")"`],
-  ['+1', "'+1"],
-  ['-1', "'-1"],
-  ['@home', "'@home"],
-  [-1, '-1'],
-  [true, 'true'],
-  [false, 'false'],
-  [null, ''],
-  [undefined, ''],
-])('writes a CSV field with the value %j as %s', (title, written) => {
-  const of = operation('market.product');
-  const input = of.params.parse({ domain: 1, asin: 'B0CSV00001', detailLevel: 'summary' });
-  const data = { products: [{ asin: 'B0CSV00001', title }] };
-  const rows = resultRows(of, input, [{ index: 5, raw: {}, data, metadata: undefined }]);
-  const columns = of.table?.columns(input);
-  if (!columns) throw new Error('no table');
-  const before = columns.indexOf('title');
-  const after = columns.length - before - 1;
-  expect(columns[0]).toBe('asin');
-  expect(rows).toBe(`5,B0CSV00001${','.repeat(before)}${written}${','.repeat(after)}\n`);
-  expect(tableHeader(columns).split(',')).toHaveLength(columns.length + 1);
-});
-
-test('an operation without a table has no rows', () => {
-  const of = operation('aba.word');
-  expect(resultRows(of, of.params.parse({ wordId: 33 }), [])).toBeNull();
 });
 
 test('the content does not depend on freshness fields, and the identity of an item does not depend on the order of its parameters', () => {

@@ -49,8 +49,10 @@ test('the operations table has name, aliases, tool, pools with timeouts, and pri
 test('the batch table has the name of every operation that batches accept', () => {
   const rows = batchTable().split('\n').slice(2);
   expect(rows).toHaveLength(QUEUED.length);
-  expect(rows).toContainEqual('| `trends.interest-over-time` | `/api/webtrends/interest-over-time` | yes |');
-  expect(rows).toContainEqual('| `aba.wordhistory` | `/api/aba/word/:wordId/history` | yes |');
+  expect(rows).toContainEqual(
+    '| `trends.interest-over-time` | `/api/webtrends/interest-over-time` | `interest` |',
+  );
+  expect(rows).toContainEqual('| `aba.wordhistory` | `/api/aba/word/:wordId/history` | `history` |');
 });
 
 test('the errors table has every error with its status and its effect on units', () => {

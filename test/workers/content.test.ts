@@ -7,12 +7,12 @@ test.each([
   ['no fields, and metadata', {}, { notes: ['none'] }],
   ['fields', { count: 1, title: 'Müller' }, undefined],
   ['fields and metadata', { count: 1 }, { stale: true }],
-])('an answer with %s is valid JSON that says whether it was cached', (_what, data, metadata) => {
+])('an answer with %s is valid JSON that says whether it was cached', async (_what, data, metadata) => {
   const operation = {
     price: { quote: () => 1 },
     respond: { type: 'json', present: () => ({ data, ...(metadata ? { metadata } : {}) }) },
   } as unknown as QueuedOperation;
-  const content = present(operation, {}, new Map(), {
+  const content = await present(operation, {}, new Map(), {
     mode: 'live',
     now: 0,
     staleSince: null,

@@ -1,11 +1,19 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { date, integer, oneOf, text } from '../../operations/params/scalars.ts';
-import { ACCOUNT_ACTION_NAMES, accountLines } from '../../operator/account-audit.ts';
+import {
+  ACCOUNT_ACTION_NAMES,
+  ACCOUNT_AUDIT_COLUMNS,
+  accountLines,
+  allAccountLines,
+} from '../../operator/account-audit.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { sendEnvelope } from '../envelope.ts';
 import { enveloped } from '../openapi/responses.ts';
+import { formatOf, isTableRequest, tableFormat } from '../operations/call-options.ts';
+import { sendTable } from '../send-results.ts';
 import { endpoint } from './endpoint.ts';
 import { cutPage, pageOf } from './page.ts';
 
@@ -31,7 +39,8 @@ const listAuditLog = endpoint({
   scopes: ['keys'],
   summary: 'Lists what people and keys did in the account, newest first.',
   description:
-    'Lists what people did on the pages of the account and keys did by the API, and what the operator did with the account, newest first. Calls are in the list of calls, and not here.',
+    'Lists what people did on the pages of the account and keys did by the API, and what the operator did with the account, newest first. Calls are in the list of calls, and not here. With another `format`, or its media type in Accept, the answer is a table of all lines that match.',
+  occupies: (request) => (isTableRequest(request) ? 'downloads' : 'waiting'),
   query: z.object({
     action: oneOf(ACCOUNT_ACTION_NAMES).optional().describe('Only this action'),
     actor: text({ maxLength: 100 })
@@ -44,10 +53,14 @@ const listAuditLog = endpoint({
       .optional()
       .describe('nextCursor of the previous page'),
     limit: integer({ min: 1, max: 200 }).default(50).describe('Lines per page'),
+    format: tableFormat(),
   }),
   answers: { 200: enveloped('A page of lines', pageOf('AuditPage', 'audit', lineSchema)) },
 
-  async handle({ database }: { database: Database }, { account, query, reply }) {
+  async handle(
+    { database, clock }: { database: Database; clock: Clock },
+    { account, query, request, reply },
+  ) {
     const { action, actor, from, to, cursor: before, limit } = query;
     const filter = {
       action,
@@ -55,6 +68,12 @@ const listAuditLog = endpoint({
       from: from === undefined ? undefined : new Date(from),
       to: to === undefined ? undefined : new Date(Date.parse(to) + DAY_MS),
     };
+    const form = formatOf(request);
+    if (form) {
+      const rows = allAccountLines(database, account.accountId, filter);
+      const table = { name: 'audit', columns: ACCOUNT_AUDIT_COLUMNS };
+      return sendTable(reply, form.format, table, rows, clock.now());
+    }
     const found = await accountLines(database, account.accountId, filter, { before, limit: limit + 1 });
     const { entries, nextCursor } = cutPage(found, limit, ({ id }) => String(id));
     return sendEnvelope(reply, 200, { audit: entries, nextCursor });

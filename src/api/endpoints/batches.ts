@@ -21,7 +21,7 @@ import {
 } from '../../batches/read-batch.ts';
 import { RESULT_ORDERS } from '../../batches/results.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
-import { integer, oneOf } from '../../operations/params/scalars.ts';
+import { integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { mediaTypeOf, TABLE_FORMAT_NAMES, TABLE_FORMATS } from '../../operations/tables/formats.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
@@ -33,10 +33,10 @@ import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { writeTable } from '../../results/tables/write-table.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
-import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
-import { parseAs } from '../operations/call-options.ts';
+import { enveloped, headers, partialAnswers, TABLE_CONTENT } from '../openapi/responses.ts';
+import { formatOf, parseAs } from '../operations/call-options.ts';
 import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
-import { BATCH_FORMATS, type BatchFileDeps, batchFile, batchResults } from '../result-files.ts';
+import { type BatchFileDeps, batchFile, batchResults } from '../result-files.ts';
 import { downloadsOf, sendFile } from '../send-file.ts';
 import { sendPieces } from '../send-results.ts';
 import { dryRunQuery, sendToWorker, type UploadDeps } from '../uploads.ts';
@@ -223,7 +223,7 @@ const getBatchResults = endpoint({
   tool: 'batches_get_results',
   summary: 'Returns the results of a batch so far.',
   description:
-    'Returns the results of a batch so far, as NDJSON (one object per item with `index`, `params`, `code`, and `data` or `msg`) or as CSV.',
+    'Returns the results of a batch so far: as NDJSON (one object per item with `index`, `params`, `code`, and `data` or `msg`), or as a table with `table` or another form.',
   id: batchId,
   occupies: downloadsOf,
   query: z
@@ -233,26 +233,29 @@ const getBatchResults = endpoint({
         .describe(
           'item: in the order of the items, up to the first unfinished item; finished: in the order in which items finished',
         ),
-      format: oneOf(BATCH_FORMATS)
-        .default('ndjson')
-        .describe('csv is available for operations whose results form a table'),
+      format: oneOf(TABLE_FORMAT_NAMES)
+        .optional()
+        .describe('Default: that of the header Accept, or ndjson. All but ndjson need operations with rows'),
+      table: text({ maxLength: 50 })
+        .optional()
+        .meta({
+          description: 'A table of the operation, such as products, history, daily or offers',
+          examples: ['products'],
+        }),
       cursor: integer({ min: 0 })
         .nullable()
         .default(null)
         .meta({ description: 'Index of the last item that the client has received', examples: [99] }),
     })
-    .refine(({ format, cursor }) => format === 'ndjson' || cursor === null, {
+    .refine(({ format = 'ndjson', table, cursor }) => (format === 'ndjson' && !table) || cursor === null, {
       path: ['cursor'],
-      message: 'can be used with format=ndjson only',
+      message: 'can be used with format=ndjson and without a table only',
     }),
   answers: {
     200: {
       description: 'The results so far',
       headers: headers('X-Batch-Finished', 'ETag', 'Last-Modified', 'Accept-Ranges'),
-      content: {
-        'application/x-ndjson': { schema: { type: 'string' } },
-        'text/csv': { schema: { type: 'string' } },
-      },
+      content: TABLE_CONTENT,
     },
     ...partialAnswers(),
   },
@@ -267,11 +270,17 @@ const getBatchResults = endpoint({
     }
     setFacts(reply);
     const { finishedAt } = batch;
+    const form = { ...query, format: query.format ?? formatOf(request)?.format ?? ('ndjson' as const) };
     if (finishedAt !== null && cursor === null)
-      return sendFile(request, reply, await batchFile(deps, reply, { ...batch, finishedAt }, query));
-    const { contentType, pieces } = await batchResults(deps.database, batch, query);
-    reply.headers({ 'content-type': contentType, 'x-batch-finished': String(finishedAt !== null) });
-    return request.method === 'HEAD' ? reply.send(Readable.from([])) : sendPieces(reply, pieces());
+      return sendFile(request, reply, await batchFile(deps, reply, { ...batch, finishedAt }, form));
+    const { contentType, isCompressible, disposition, pieces } = await batchResults(deps, batch, form);
+    reply.headers({
+      ...disposition,
+      'content-type': contentType,
+      'x-batch-finished': String(finishedAt !== null),
+    });
+    if (request.method === 'HEAD') return reply.send(Readable.from([]));
+    return sendPieces(reply, pieces(), { isCompressible });
   },
 });
 

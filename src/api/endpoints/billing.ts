@@ -1,18 +1,20 @@
 import { z } from 'zod';
-import { LEDGER_KINDS, type LedgerLine, ledgerCsv, ledgerLines } from '../../billing/ledger-lines.ts';
+import { LEDGER_KINDS, type LedgerLine, ledgerLines, ledgerRows } from '../../billing/ledger-lines.ts';
 import { dailyUse, dailyUseByKey } from '../../billing/statement.ts';
 import { WALLETS } from '../../operations/account/quota.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { QUEUED_NAMES } from '../../operations/index.ts';
 import { date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { columnsOf } from '../../operations/tables/columns.ts';
 import { addDays } from '../../platform/calendar.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters } from '../../platform/errors.ts';
-import { csvOf } from '../../results/csv.ts';
-import { sendEnvelope, setFacts } from '../envelope.ts';
+import { sendEnvelope } from '../envelope.ts';
 import { enveloped } from '../openapi/responses.ts';
+import { formatOf, isTableRequest, tableFormat } from '../operations/call-options.ts';
+import { sendTable } from '../send-results.ts';
 import { endpoint } from './endpoint.ts';
 import { cutPage, pageOf } from './page.ts';
 
@@ -51,6 +53,19 @@ const usageSchema = z
   })
   .register(SCHEMA_NAMES, { id: 'Usage' });
 
+interface BillingDeps {
+  database: Database;
+  clock: Clock;
+}
+
+const USAGE_COLUMNS = columnsOf(usageRow, ['day', 'operation', 'calls', 'units'], {
+  operation: 'Operation of the calls',
+});
+
+const KEY_USAGE_COLUMNS = columnsOf(keyUsageRow, ['day', 'keyId', 'keyPrefix', 'keyName', 'calls', 'units'], {
+  keyName: 'Name of the key',
+});
+
 const getUsage = endpoint({
   tag: 'billing',
   method: 'get',
@@ -58,37 +73,31 @@ const getUsage = endpoint({
   tool: 'billing_usage',
   summary: 'Returns the calls and charged units of the account by day, and by operation or key.',
   description:
-    'Returns the calls and charged units of the account by day and operation, or by day and key. With `format=csv` the answer is a table, text/csv.',
+    'Returns the calls and charged units of the account by day and operation, or by day and key. With another `format`, or its media type in Accept, the answer is a table.',
   query: z.object({
     from: date()
       .optional()
       .describe(`First day (UTC); default: ${DEFAULT_DAYS - 1} days before the last`),
     to: date().optional().describe('Last day (UTC), included; default: today'),
     by: oneOf(['operation', 'key']).default('operation').describe('What each day is divided by'),
-    format: oneOf(['json', 'csv']).default('json').describe('Form of the answer'),
+    format: tableFormat(),
   }),
   answers: { 200: enveloped('The usage', usageSchema) },
 
-  async handle({ database, clock }: { database: Database; clock: Clock }, { account, query, reply }) {
+  async handle({ database, clock }: BillingDeps, { account, query, request, reply }) {
     const to = query.to ?? new Date(clock.now()).toISOString().slice(0, 10);
     const from = query.from ?? addDays(to, 1 - DEFAULT_DAYS);
     requirePeriod(from, to);
     const period = { from: Date.parse(from), to: Date.parse(to) + DAY_MS };
     const isByKey = query.by === 'key';
     const usage = await (isByKey ? dailyUseByKey : dailyUse)(database, account.accountId, period);
-    if (query.format === 'csv') return sendCsv(usage);
+    const form = formatOf(request);
+    if (form) {
+      const table = { name: 'usage', columns: isByKey ? KEY_USAGE_COLUMNS : USAGE_COLUMNS };
+      return sendTable(reply, form.format, table, usage, clock.now());
+    }
     const sumOf = (field: 'calls' | 'units') => usage.reduce((sum, one) => sum + one[field], 0);
     return sendEnvelope(reply, 200, { from, to, calls: sumOf('calls'), units: sumOf('units'), usage });
-
-    function sendCsv(rows: typeof usage) {
-      setFacts(reply);
-      const columns = isByKey
-        ? ['day', 'keyId', 'keyPrefix', 'keyName', 'calls', 'units']
-        : ['day', 'operation', 'calls', 'units'];
-      const values = rows.map((row) => new Map(Object.entries(row)));
-      const table = csvOf([columns, ...values.map((row) => columns.map((column) => row.get(column) ?? ''))]);
-      return reply.type('text/csv; charset=utf-8').send(table);
-    }
   },
 });
 
@@ -127,6 +136,32 @@ const lineSchema = z
   })
   .register(SCHEMA_NAMES, { id: 'LedgerLine' });
 
+const LEDGER_COLUMNS = columnsOf(
+  lineSchema,
+  [
+    'line',
+    'at',
+    'kind',
+    'wallet',
+    'source',
+    'sourceId',
+    'callId',
+    'operation',
+    'units',
+    'change',
+    'keyId',
+    'keyPrefix',
+  ],
+  {
+    at: 'When the units moved',
+    kind: `What moved them: ${LEDGER_KINDS.join(', ')}`,
+    wallet: `Wallet: ${WALLETS.join(' or ')}`,
+    sourceId: 'Id of the subscription or pack',
+    change:
+      'Change of the units that can be spent. The changes of all lines of packs add up to the units left in them',
+  },
+);
+
 const listLedger = endpoint({
   tag: 'billing',
   method: 'get',
@@ -134,8 +169,8 @@ const listLedger = endpoint({
   tool: 'billing_ledger',
   summary: 'Lists the movements of the units of the account, newest first.',
   description:
-    'Lists the movements of the units of the account, newest first. With `format=csv` the answer is a table of all lines that match, text/csv.',
-  occupies: ({ query }) => ((query as { format?: unknown }).format === 'csv' ? 'downloads' : 'waiting'),
+    'Lists the movements of the units of the account, newest first. With another `format`, or its media type in Accept, the answer is a table of all lines that match.',
+  occupies: (request) => (isTableRequest(request) ? 'downloads' : 'waiting'),
   query: z
     .object({
       kind: oneOf(LEDGER_KINDS).optional().describe('Only lines of this kind'),
@@ -147,20 +182,20 @@ const listLedger = endpoint({
       cursor: integer({ min: 1 })
         .optional()
         .meta({ description: 'Number of the last line of the previous page', examples: [1234] }),
-      format: oneOf(['json', 'csv']).default('json').describe('Form of the answer'),
+      format: tableFormat(),
     })
     .refine(({ from, to }) => from === undefined || to === undefined || from <= to, {
       path: ['to'],
       message: 'must not be before the first day',
     })
-    .refine(({ format, cursor }) => format === 'json' || cursor === undefined, {
+    .refine(({ format = 'json', cursor }) => format === 'json' || cursor === undefined, {
       path: ['cursor'],
       message: 'can be used with format=json only',
     }),
   answers: { 200: enveloped('A page of lines', pageOf('LedgerPage', 'ledger', lineSchema)) },
 
-  async handle({ database }: { database: Database }, { account: { accountId }, query, reply }) {
-    const { kind, wallet, operation, from, to, limit, cursor, format } = query;
+  async handle({ database, clock }: BillingDeps, { account: { accountId }, query, request, reply }) {
+    const { kind, wallet, operation, from, to, limit, cursor } = query;
     const filter = {
       kind,
       wallet,
@@ -168,9 +203,10 @@ const listLedger = endpoint({
       from: from === undefined ? undefined : Date.parse(from),
       to: to === undefined ? undefined : Date.parse(to) + DAY_MS,
     };
-    if (format === 'csv') {
-      setFacts(reply);
-      return reply.type('text/csv; charset=utf-8').send(ledgerCsv(database, accountId, filter));
+    const form = formatOf(request);
+    if (form) {
+      const rows = ledgerRows(database, accountId, filter);
+      return sendTable(reply, form.format, { name: 'ledger', columns: LEDGER_COLUMNS }, rows, clock.now());
     }
     const found = await ledgerLines(database, accountId, { limit: limit + 1, before: cursor, filter });
     const { entries, nextCursor } = cutPage(found, limit, ({ id }) => String(id));

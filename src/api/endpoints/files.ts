@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
-import { integer, oneOf } from '../../operations/params/scalars.ts';
+import { integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { iso } from '../../platform/clock.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { HOUR_MS } from '../../platform/durations.ts';
@@ -22,7 +23,7 @@ import { EXAMPLE_ID, uuidParameter } from '../ids.ts';
 import { linkPath } from '../open-link.ts';
 import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
 import { type Account, OWN_JOB_SCOPES, readableOperations, requireUse } from '../plugins/authentication.ts';
-import { BATCH_FORMATS, storedFile } from '../result-files.ts';
+import { storedFile } from '../result-files.ts';
 import { linkedResult, type ResultDeps } from '../result-links.ts';
 import { downloadsOf, sendFile } from '../send-file.ts';
 import { endpoint } from './endpoint.ts';
@@ -77,7 +78,15 @@ const linkBody = z.strictObject(
   {
     target: oneOf(LINK_TARGETS).describe('What it opens: the result of a job or batch, or a file'),
     id: uuidParameter('the job, batch or file'),
-    format: oneOf(BATCH_FORMATS).optional().describe('Format of the results of a batch; default: ndjson'),
+    format: oneOf(TABLE_FORMAT_NAMES)
+      .optional()
+      .describe('Format of the results of a batch; default: ndjson'),
+    table: text({ maxLength: 50 })
+      .optional()
+      .meta({
+        description: 'Table of the results of a batch, such as history; default: that of the operation',
+        examples: ['products'],
+      }),
     hours: integer({ min: 1, max: LONGEST_HOURS })
       .default(24)
       .describe('Hours until it ends, at most until the result is deleted'),
@@ -162,8 +171,9 @@ const createResultLink = endpoint({
   ],
 
   async handle(deps: LinkDeps, { account, body, request, reply }) {
-    const { hours, ...wanted } = body;
-    const result = await linkedResult(deps, account, wanted);
+    const { hours, table, format: wantedFormat = 'ndjson', ...wanted } = body;
+    const form = table === undefined ? wantedFormat : `${table}.${wantedFormat}`;
+    const result = await linkedResult(deps, account, { ...wanted, format: form });
     requireUse(account, result.operation, 'change');
     const { accountId, keyHash } = account;
     const createdAt = deps.clock.now();

@@ -16,7 +16,15 @@ import {
   parametersOf,
   queryParameters,
 } from './parameters.ts';
-import { acceptedJob, COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
+import {
+  acceptedJob,
+  COMMON_ERRORS,
+  enveloped,
+  errorResponses,
+  headers,
+  QUOTA_ERRORS,
+  TABLE_CONTENT,
+} from './responses.ts';
 import {
   dataOf,
   type Method,
@@ -84,6 +92,9 @@ function describe({ operation, route }: Served, path: string): OperationObject {
         }
       : {}),
     'x-tool': tool,
+    ...(operation.kind === 'queued' && operation.tables
+      ? { 'x-tables': Object.keys(operation.tables), 'x-table-types': Object.keys(TABLE_CONTENT) }
+      : {}),
   };
 }
 
@@ -161,7 +172,13 @@ function descriptionOf(operation: Operation, canonicalPath: string | null): stri
   const where = pools
     .map((pool) => `pool \`${pool}\` for at most ${POOLS[pool].timeoutMs / 1000} seconds`)
     .join(', or in the ');
-  const table = operation.table ? ['With `format=csv` the answer is a table, text/csv.'] : [];
+  const tables = Object.keys(operation.tables ?? {});
+  const table =
+    tables.length > 0
+      ? [
+          `With \`format=csv\`, \`ndjson\`, \`xlsx\` or \`parquet\`, or its media type in Accept, the answer is a table: ${tables.map((name) => `\`${name}\``).join(', ')} (\`table\`).`,
+        ]
+      : [];
   const unfinished = 'If it has not ended in time, or the request asks for a job, the status is 202.';
   return [
     operation.summary,

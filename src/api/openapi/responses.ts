@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../operations/params/request.ts';
+import { mediaTypeOf, TABLE_FORMAT_NAMES, TABLE_FORMATS } from '../../operations/tables/formats.ts';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
 import { ACCEPTED_CODE } from '../../results/envelope.ts';
 import {
@@ -150,6 +151,18 @@ export function partialAnswers(): Record<206 | 304, ResponseObject> {
     304: { description: 'The client has the result already', headers: headers(...VERSION) },
   };
 }
+
+/** The content of an answer in each form of a table. */
+export const TABLE_CONTENT = Object.fromEntries(
+  TABLE_FORMAT_NAMES.map((format) => [
+    mediaTypeOf(format),
+    {
+      schema: TABLE_FORMATS[format].isCompressible
+        ? { type: 'string' }
+        : { type: 'string', format: 'binary' },
+    },
+  ]),
+) as Record<string, { schema: JsonSchema }>;
 
 const SUCCESS: JsonSchema = { type: 'string', const: '0000', description: 'Success' };
 

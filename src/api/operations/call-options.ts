@@ -1,17 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
 import { z } from 'zod';
 import type { WebhookSettings } from '../../batches/limits.ts';
-import { inputOn, noTableWith, type QueuedOperation, type Route } from '../../operations/define.ts';
+import { inputOn, type QueuedOperation, type Route } from '../../operations/define.ts';
 import { toFaults } from '../../operations/faults.ts';
 import { isRecord } from '../../operations/params/request.ts';
 import { boolean, integer, oneOf } from '../../operations/params/scalars.ts';
 import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
+import { mediaTypeOf, TABLE_FORMAT_NAMES, type TableFormat } from '../../operations/tables/formats.ts';
+import { chooseTable } from '../../operations/tables/tables.ts';
 import { watchJob } from '../../outbox/webhooks/job-webhooks.ts';
 import { WEBHOOK_LIMITS, webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { invalidParameters } from '../../platform/errors.ts';
+import { stringifyJson } from '../../platform/json.ts';
 import { retryDuringOutage } from '../../platform/outage.ts';
 
 /** Returns the canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every invalid parameter. */
@@ -221,26 +225,60 @@ function frozen<Value extends object>(value: Value): Value {
 }
 
 // Built once, because building a schema takes longer than most requests.
-const formatSchema = z.object({ format: oneOf(['json', 'csv']) });
+const formatSchema = z.object({ format: oneOf(['json', ...TABLE_FORMAT_NAMES]) });
 
-/** Returns the input of a call with the form that its query asks for. @throws SoukError VALIDATION_FAILED. */
-export function inFormat(operation: QueuedOperation, input: unknown, query: unknown): unknown {
+/** The query parameter `format` of an endpoint that returns rows. */
+export function tableFormat() {
+  return oneOf(['json', ...TABLE_FORMAT_NAMES])
+    .optional()
+    .describe('Form of the answer. Default: that of the header Accept, or json');
+}
+
+/** Returns whether a request asks for a table. Its query may be invalid. */
+export function isTableRequest(request: FormatRequest): boolean {
+  const { format } = request.query as Record<string, unknown>;
+  return format === undefined ? formatOf(request) !== null : format !== 'json';
+}
+
+/** How a request asks for the form of its answer. */
+export type SentFormat = { parameter: 'format' | 'Accept'; format: TableFormat } | null;
+
+const ACCEPTED_TYPES = ['application/json', ...TABLE_FORMAT_NAMES.map(mediaTypeOf)];
+
+/** Returns the form that a request asks for: by `format`, or else by the header Accept; null: JSON. @throws SoukError VALIDATION_FAILED. */
+export function formatOf({ query, headers, raw }: FormatRequest): SentFormat {
   const { format: sent } = query as Record<string, unknown>;
-  if (sent === undefined) return input;
-  const { format } = parseAs(formatSchema, { format: sent });
-  if (format === 'json') return input;
-  if (!operation.table) throw fault(`must be json: the answers of ${operation.name} do not form a table`);
-  const parameter = noTableWith(operation, input);
-  if (parameter !== null) throw fault(`must be json with ${parameter}: ${tableHasNo(parameter)}`);
-  return { ...(input as object), format };
+  if (sent !== undefined) {
+    const { format } = parseAs(formatSchema, { format: sent });
+    return format === 'json' ? null : { parameter: 'format', format };
+  }
+  const { accept } = headers;
+  if (accept === undefined || accept.startsWith('*/*') || accept.startsWith('application/json')) return null;
+  const preferred = new Negotiator(raw).mediaType(ACCEPTED_TYPES);
+  const format = TABLE_FORMAT_NAMES.find((one) => mediaTypeOf(one) === preferred);
+  return format ? { parameter: 'Accept', format } : null;
 }
 
-/** Says why a table is not possible with a parameter. */
-export function tableHasNo(parameter: string): string {
-  if (parameter === 'fields') return 'the columns of a table are constant';
-  return 'a table has the current values, and no history';
-}
+type FormatRequest = Pick<FastifyRequest, 'query' | 'headers' | 'raw'>;
 
-function fault(problem: string) {
-  return invalidParameters([{ parameter: 'format', problem }]);
+/** Returns the input of a call with the form that its request asks for. @throws SoukError VALIDATION_FAILED. */
+export function inFormat(
+  operation: QueuedOperation,
+  input: unknown,
+  query: unknown,
+  sent: SentFormat,
+): unknown {
+  const { table: wanted } = query as Record<string, unknown>;
+  if (sent === null) {
+    if (wanted === undefined || !operation.tables) return input;
+    const problem = `must be sent with format=${TABLE_FORMAT_NAMES.join(', ')}, or without a table`;
+    throw invalidParameters([{ parameter: 'table', problem }]);
+  }
+  const { format, parameter } = sent;
+  // A parameter that is sent twice is a list.
+  const name = wanted === undefined || typeof wanted === 'string' ? wanted : stringifyJson(wanted);
+  const chosen = chooseTable(operation, input, name);
+  if ('name' in chosen) return { ...(input as object), format, table: chosen.name };
+  const { fault } = chosen;
+  throw invalidParameters([fault.parameter === 'format' ? { ...fault, parameter } : fault]);
 }

@@ -26,6 +26,7 @@ import {
   type CallOptions,
   callOptionsOf,
   callWebhookOf,
+  formatOf,
   inFormat,
   type ParsedRequests,
   type Preference,
@@ -69,8 +70,11 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
   return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     wellFormedKey(request);
     const now = deps.clock.now();
-    const input = deps.parsed.input(request, operation.onDay ? utcDay(now) : '', () =>
-      inFormat(operation, parseInput(operation, route, request, now), request.query),
+    const sent = formatOf(request);
+    // The address does not have what comes from a header.
+    const form = sent?.parameter === 'Accept' ? `.${sent.format}` : '';
+    const input = deps.parsed.input(request, `${operation.onDay ? utcDay(now) : ''}${form}`, () =>
+      inFormat(operation, parseInput(operation, route, request, now), request.query, sent),
     );
     const { timeoutMs } = POOLS[poolOf(knownKeyOf(request).accountId, operation, input)];
     const options = callOptionsOf(request, Math.min(timeoutMs, LONGEST_WAIT_MS));

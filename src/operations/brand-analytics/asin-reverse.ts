@@ -6,6 +6,7 @@ import { reportSite } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { date, integer } from '../params/scalars.ts';
+import { columnsFrom, columnsOf } from '../tables/columns.ts';
 import type { ReportSite } from './keywords.ts';
 
 export interface AsinReverseInput {
@@ -31,6 +32,31 @@ const reverseKeyword = z
     fluctuationType: fluctuation,
   })
   .register(SCHEMA_NAMES, { id: 'ReverseKeyword' });
+
+const COLUMNS = [
+  ...columnsFrom({ asin: ['text', 'ASIN of the product'] }),
+  ...columnsOf(
+    reverseKeyword,
+    [
+      'country',
+      'reportDate',
+      'wordId',
+      'keyword',
+      'rank',
+      'position',
+      'clickShare',
+      'conversionShare',
+      'fluctuationType',
+    ],
+    {
+      country: 'Site code, such as us',
+      keyword: 'Search term',
+      rank: 'Rank of the term in the week',
+      clickShare: 'Share of the clicks of the term, in percent',
+      conversionShare: 'Share of the purchases of the term, in percent',
+    },
+  ),
+];
 
 export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
   name: 'aba.asinreverse',
@@ -62,23 +88,14 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   queue: () => 'keywords',
   reports: ({ country }) => ({ country: country ?? null }),
   source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
-  table: {
-    columns: () => [
-      'asin',
-      'wordId',
-      'keyword',
-      'country',
-      'reportDate',
-      'rank',
-      'position',
-      'clickShare',
-      'conversionShare',
-      'fluctuationType',
-    ],
-    rows: ({ items }) =>
-      (items as { asin: string; keywords: object[] }[]).flatMap(({ asin, keywords }) =>
-        keywords.map((keyword) => ({ asin, ...keyword })),
-      ),
+  tables: {
+    terms: {
+      columns: () => COLUMNS,
+      *rows({ items }) {
+        for (const { asin, keywords } of items as { asin: string; keywords: object[] }[])
+          for (const keyword of keywords) yield { asin, ...keyword };
+      },
+    },
   },
   respond: {
     type: 'json',

@@ -6,7 +6,9 @@ import { formOf } from '../params/answer-form.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { date, integer, oneOf, text } from '../params/scalars.ts';
+import { type Column, columnsOf, type Row as TableRow } from '../tables/columns.ts';
 import { CHANGE_LIMITS, FLUCTUATIONS } from './keywords.ts';
+import { CLICKED_COLUMNS, WEEK_COLUMNS } from './week-columns.ts';
 
 /** Deeper pages need `afterRank`, whose cost does not grow with depth. */
 const LARGEST_OFFSET = 10_000;
@@ -68,32 +70,38 @@ export type RankInput = z.output<typeof params>;
 
 type Row = z.output<typeof rankRow>;
 
-const COLUMNS = [
-  'country',
-  'reportDate',
-  'wordId',
-  'keyword',
-  'rank',
-  'lastRank',
-  'rankChange',
-  'rankChangeRate',
-  'rank4w',
-  'rankChange4w',
-  'fluctuationType',
-  'clickShareSum',
-  'convShareSum',
-  'asin1',
-  'asin2',
-  'asin3',
+const COLUMNS: readonly Column[] = [
+  ...WEEK_COLUMNS,
+  ...columnsOf(
+    rankRow,
+    [
+      'wordId',
+      'keyword',
+      'rank',
+      'lastRank',
+      'rankChange',
+      'rankChangeRate',
+      'rank4w',
+      'rankChange4w',
+      'fluctuationType',
+      'clickShareSum',
+      'convShareSum',
+    ],
+    {
+      keyword: 'Search term',
+      rank: 'Rank in the week',
+      rankChange4w: 'Change in places since four weeks before; positive is better',
+    },
+  ),
+  ...CLICKED_COLUMNS,
 ];
 
-/** Returns the rows of an answer with exactly the columns of its table: the three products have a column each. */
-export function rankTable({ country, reportDate, rows }: Record<string, unknown>): Record<string, unknown>[] {
-  return (rows as Row[]).map(({ goods, ...row }) => {
+/** Yields the rows of an answer: the three products have a column each. */
+function* rankRows({ country, reportDate, rows }: Record<string, unknown>): Generator<TableRow> {
+  for (const { goods, ...row } of rows as Row[]) {
     const products = goods.map(({ position, asin }) => [`asin${position}`, asin] as const);
-    const all: Record<string, unknown> = { country, reportDate, ...row, ...Object.fromEntries(products) };
-    return Object.fromEntries(COLUMNS.map((name) => [name, all[name] ?? null]));
-  });
+    yield { country, reportDate, ...row, ...Object.fromEntries(products) };
+  }
 }
 
 export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>({
@@ -122,10 +130,7 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
     }));
     return { ...data, rows };
   },
-  table: {
-    columns: () => COLUMNS,
-    rows: rankTable,
-  },
+  tables: { ranks: { columns: () => COLUMNS, rows: rankRows } },
   respond: {
     type: 'json',
     records: { path: 'rows' },

@@ -4,6 +4,7 @@ import { defineLocal, defineQueued, oneSource } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import type { ReportSite } from './keywords.ts';
+import { WEEK_COLUMNS } from './week-columns.ts';
 
 interface ReportDatesInput {
   country: ReportSite;
@@ -27,9 +28,13 @@ export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, Rep
   queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: ({ country }) => oneSource(`aba/dates/${country}`),
-  table: {
-    columns: () => ['date'],
-    rows: ({ dates }) => (dates as string[]).map((date) => ({ date })),
+  tables: {
+    weeks: {
+      columns: () => WEEK_COLUMNS,
+      *rows({ country, dates }) {
+        for (const reportDate of dates as string[]) yield { country, reportDate };
+      },
+    },
   },
   respond: {
     type: 'json',

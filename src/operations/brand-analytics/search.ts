@@ -5,13 +5,39 @@ import { defineQueued, oneSource } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { integer, text } from '../params/scalars.ts';
+import { columnsOf, type Row } from '../tables/columns.ts';
 import type { ReportSite } from './keywords.ts';
+import { COUNTRY_COLUMN } from './week-columns.ts';
 
 interface KeywordSearchInput {
   country: ReportSite;
   keyword: string;
   limit: number;
 }
+
+const found = z.object({
+  wordId,
+  keyword: z.string(),
+  rank: z.int().nullable().describe('Rank in the last week in which the term was ranked'),
+  reportDate: reportDate.nullable(),
+  firstSeen: reportDate,
+  lastSeen: reportDate.nullable(),
+  fluctuationType: fluctuation,
+});
+
+const COLUMNS = [
+  ...COUNTRY_COLUMN,
+  ...columnsOf(
+    found,
+    ['wordId', 'keyword', 'rank', 'reportDate', 'firstSeen', 'lastSeen', 'fluctuationType'],
+    {
+      keyword: 'Search term',
+      reportDate: 'Saturday of the last week in which the term was ranked',
+      firstSeen: 'Saturday of the first loaded week in which the term was ranked',
+      lastSeen: 'Saturday of the last loaded week in which the term was ranked',
+    },
+  ),
+];
 
 export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Record<string, unknown>>({
   name: 'aba.search',
@@ -36,9 +62,13 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
   queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: (input) => oneSource(`aba/search/${fingerprint(input)}`),
-  table: {
-    columns: () => ['wordId', 'keyword', 'rank', 'reportDate', 'firstSeen', 'lastSeen', 'fluctuationType'],
-    rows: ({ items }) => items as Record<string, unknown>[],
+  tables: {
+    terms: {
+      columns: () => COLUMNS,
+      *rows({ items, country }) {
+        for (const one of items as Row[]) yield { country, ...one };
+      },
+    },
   },
   respond: {
     type: 'json',
@@ -46,17 +76,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
     answer: z.object({
       country: reportSiteCode,
       keyword: z.string(),
-      items: z.array(
-        z.object({
-          wordId,
-          keyword: z.string(),
-          rank: z.int().nullable().describe('Rank in the last week in which the term was ranked'),
-          reportDate: reportDate.nullable(),
-          firstSeen: reportDate,
-          lastSeen: reportDate.nullable(),
-          fluctuationType: fluctuation,
-        }),
-      ),
+      items: z.array(found),
       count: z.int(),
     }),
     present: (found) => ({ data: found.get('') ?? {} }),

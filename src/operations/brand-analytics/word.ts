@@ -12,7 +12,9 @@ import { defineQueued, oneSource, type RawRequest } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { isRecord, request } from '../params/request.ts';
 import { date, integer } from '../params/scalars.ts';
+import { columnsFrom, columnsOf, type Row } from '../tables/columns.ts';
 import { LARGEST_WORD_ID, type ReportSite, siteOfWord } from './keywords.ts';
+import { WEEK_COLUMNS, WORD_COLUMNS } from './week-columns.ts';
 
 interface WordInput {
   wordId: number;
@@ -29,6 +31,56 @@ function wordIdParameter() {
 /** Combines the id in the path with the query parameters. */
 function withWordId({ query, params }: RawRequest): Record<string, unknown> {
   return { ...query, wordId: params.wordId };
+}
+
+const HISTORY_COLUMNS = [
+  ...WEEK_COLUMNS,
+  ...WORD_COLUMNS,
+  ...columnsOf(rankHistory.element, ['rank', 'rankChange', 'clickShareSum', 'convShareSum'], {
+    rank: 'Rank in the week; empty if the term was not ranked',
+    rankChange: 'Change in places since the previous week; positive is better',
+    clickShareSum: 'Click shares of the three most-clicked products, in percent',
+    convShareSum: 'Conversion shares of the same products, in percent',
+  }),
+];
+
+/** The three most-clicked products of a week. */
+const SHARE_COLUMNS = [1, 2, 3].flatMap((position) =>
+  columnsFrom({
+    [`asin${position}`]: ['text', `Product ${position} of the most-clicked products`],
+    [`clickShare${position}`]: ['number', 'Its share of the clicks, in percent'],
+    [`conversionShare${position}`]: ['number', 'Its share of the purchases, in percent'],
+  }),
+);
+
+function* historyRows({ country, wordId, keyword }: Row, history: unknown): Generator<Row> {
+  type Clicked = { position: number; asin: string; clickShare: unknown; conversionShare: unknown };
+  for (const { goods = [], ...week } of history as (Row & { goods?: Clicked[] })[]) {
+    const products = goods.flatMap(({ position, asin, clickShare, conversionShare }) => [
+      [`asin${position}`, asin],
+      [`clickShare${position}`, clickShare],
+      [`conversionShare${position}`, conversionShare],
+    ]);
+    yield { country, wordId, keyword, ...week, ...Object.fromEntries(products) };
+  }
+}
+
+const GOODS_COLUMNS = [
+  ...WEEK_COLUMNS,
+  ...WORD_COLUMNS,
+  ...columnsOf(goods, ['position', 'asin', 'title', 'brand', 'imageUrl', 'clickShare', 'conversionShare'], {
+    position: 'Position among the three most-clicked products',
+    asin: 'ASIN of the product',
+    title: 'Title',
+    brand: 'Brand',
+    imageUrl: 'Address of its picture',
+    clickShare: 'Share of the clicks of the term, in percent',
+    conversionShare: 'Share of the purchases of the term, in percent',
+  }),
+];
+
+function* goodsRows({ country, reportDate, wordId, keyword }: Row, products: unknown): Generator<Row> {
+  for (const one of products as Row[]) yield { country, reportDate, wordId, keyword, ...one };
 }
 
 export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>({
@@ -50,6 +102,17 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
     // The products of the latest week are in goods, with their titles.
     const { goods: _, wordId: __, keyword: ___, ...own } = current;
     return { ...data, current: own };
+  },
+  tables: {
+    history: {
+      columns: () => HISTORY_COLUMNS,
+      rows: ({ word, history }) => historyRows(word as Row, history),
+    },
+    products: {
+      columns: () => GOODS_COLUMNS,
+      rows: ({ word, goods, goodsReportDate }) =>
+        goodsRows({ ...(word as Row), reportDate: goodsReportDate }, goods),
+    },
   },
   respond: {
     type: 'json',
@@ -98,10 +161,11 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
   queue: () => 'keywords',
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
-  table: {
-    columns: () => ['wordId', 'keyword', 'reportDate', 'rank', 'rankChange', 'clickShareSum', 'convShareSum'],
-    rows: ({ wordId, keyword, history }) =>
-      (history as Record<string, unknown>[]).map((week) => ({ wordId, keyword, ...week })),
+  tables: {
+    history: {
+      columns: () => [...HISTORY_COLUMNS, ...SHARE_COLUMNS],
+      rows: (data) => historyRows(data, data.history),
+    },
   },
   respond: {
     type: 'json',
@@ -151,9 +215,11 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
   queue: () => 'keywords',
   reports: ({ country, reportDate }) => ({ country, reportDate }),
   source: ({ wordId, reportDate }) => oneSource(`aba/goods/${wordId}/${reportDate}`),
-  table: {
-    columns: () => ['position', 'asin', 'title', 'brand', 'imageUrl', 'clickShare', 'conversionShare'],
-    rows: ({ goods }) => goods as Record<string, unknown>[],
+  tables: {
+    products: {
+      columns: () => GOODS_COLUMNS,
+      rows: (data) => goodsRows(data, data.goods),
+    },
   },
   respond: {
     type: 'json',

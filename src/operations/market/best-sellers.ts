@@ -6,6 +6,8 @@ import { completePaging, type Paging, pageOf, paging } from '../params/lists.ts'
 import { isRecord, request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, integerOf, oneOfNumbers } from '../params/scalars.ts';
 import { isoTimes } from '../products/decode-product.ts';
+import { columnsFrom } from '../tables/columns.ts';
+import { ASIN_COLUMNS, asinRows, entriesBefore } from './list-tables.ts';
 
 const RANK_DAYS = [0, 30, 90, 180] as const;
 
@@ -82,9 +84,14 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     if (!isRecord(list)) return data;
     return { ...data, bestSellersList: { ...list, ...isoTimes(list, ['lastUpdate']) } };
   },
-  table: {
-    columns: () => ['asin'],
-    rows: ({ bestSellersList }) => (bestSellersList as BestSellersList).asinList.map((asin) => ({ asin })),
+  tables: {
+    asins: {
+      columns: () => ASIN_COLUMNS,
+      rows({ bestSellersList, country }) {
+        const { asinList, _pagination } = bestSellersList as BestSellersList & { _pagination?: unknown };
+        return asinRows(asinList, country, entriesBefore(_pagination));
+      },
+    },
   },
   respond: {
     type: 'json',
@@ -111,6 +118,12 @@ export function bestSellersIn(answer: unknown): BestSellersList | null {
   return isRecord(list) && Array.isArray(list.asinList) ? (list as unknown as BestSellersList) : null;
 }
 
+const TOP_SELLER_COLUMNS = columnsFrom({
+  position: ['integer', 'Position in the list, from 1: most ratings first'],
+  sellerId: ['text', 'Id of the seller'],
+  country: ['text', 'Site code, such as us'],
+});
+
 interface TopSellersInput extends Paging {
   domain: Domain;
 }
@@ -131,9 +144,15 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
   // The list has up to 100,000 sellers.
   isLarge: () => true,
   source: ({ domain }) => oneSource(`topseller/${domain}`),
-  table: {
-    columns: () => ['sellerId'],
-    rows: ({ sellerIdList }) => (sellerIdList as string[]).map((sellerId) => ({ sellerId })),
+  tables: {
+    sellers: {
+      columns: () => TOP_SELLER_COLUMNS,
+      *rows({ sellerIdList, country, _pagination }) {
+        const before = entriesBefore(_pagination);
+        for (const [i, sellerId] of (sellerIdList as string[]).entries())
+          yield { position: before + i + 1, sellerId, country };
+      },
+    },
   },
   respond: {
     type: 'json',

@@ -7,6 +7,7 @@ import { request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, text } from '../params/scalars.ts';
 import { readableAverages } from '../products/decode-product.ts';
 import { PROVIDER_CATEGORY_FIELDS } from '../products/provider-fields.ts';
+import { columnsFrom } from '../tables/columns.ts';
 
 interface CategoryInput {
   domain: Domain;
@@ -23,6 +24,22 @@ export interface Category {
   children?: readonly (number | bigint)[] | null;
   [field: string]: unknown;
 }
+
+const FOUND_COLUMNS = columnsFrom({
+  catId: ['integer', 'Id of the category node; may exceed 2^53'],
+  country: ['text', 'Site code, such as us'],
+  name: ['text', 'Name'],
+});
+
+const CATEGORY_COLUMNS = [
+  ...FOUND_COLUMNS,
+  ...columnsFrom({
+    parent: ['integer', 'Id of the parent category; 0 for a root'],
+    productCount: ['integer', 'Number of products, estimated by the provider'],
+    highestRank: ['integer', 'Highest sales rank of a product, estimated by the provider'],
+    lowestRank: ['integer', 'Lowest sales rank of a product, estimated by the provider'],
+  }),
+];
 
 /** The most subcategories that a call returns. */
 const MOST_CHILDREN = 50;
@@ -72,9 +89,13 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     );
     return { ...data, categories };
   },
-  table: {
-    columns: () => ['catId', 'name', 'parent', 'productCount', 'highestRank', 'lowestRank'],
-    rows: ({ categories }) => Object.values(categories as Record<string, Category>),
+  tables: {
+    categories: {
+      columns: () => CATEGORY_COLUMNS,
+      *rows({ categories, country }) {
+        for (const one of Object.values(categories as Record<string, Category>)) yield { ...one, country };
+      },
+    },
   },
   respond: {
     type: 'json',
@@ -149,9 +170,13 @@ export const categorySearch = defineQueued<
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain, term }) => oneSource(`categorysearch/${domain}/${encodeURIComponent(term)}`),
-  table: {
-    columns: () => ['catId', 'name'],
-    rows: ({ categories }) => categories as Record<string, unknown>[],
+  tables: {
+    categories: {
+      columns: () => FOUND_COLUMNS,
+      *rows({ categories, country }) {
+        for (const one of categories as Category[]) yield { ...one, country };
+      },
+    },
   },
   respond: {
     type: 'json',

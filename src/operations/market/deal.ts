@@ -17,6 +17,7 @@ import {
 import { isoTimes, reader } from '../products/decode-product.ts';
 import { currencyDigits, NAMED_SERIES } from '../products/history.ts';
 import { PROVIDER_DEAL_FIELDS } from '../products/provider-fields.ts';
+import { columnsFrom } from '../tables/columns.ts';
 
 const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
 
@@ -84,6 +85,23 @@ const deals = z
   })
   .describe('Deals as the provider sends them');
 
+const OF_TYPE = 'of the price type: prices in the currency of the site';
+
+const TABLE_COLUMNS = columnsFrom({
+  asin: ['text', 'ASIN'],
+  country: ['text', 'Site code, such as us'],
+  title: ['text', 'Title'],
+  current: ['number', `Current value ${OF_TYPE}`],
+  deltaLast: ['number', `Change from the previous value ${OF_TYPE}`],
+  delta: ['number', `Change in the time range ${OF_TYPE}`],
+  deltaPercent: ['number', 'Change in the time range, in percent'],
+  avg: ['number', `Mean in the time range ${OF_TYPE}`],
+  currentSince: ['time', 'Since when the current value applies'],
+  rootCat: ['integer', 'Id of the root category'],
+  creationDate: ['time', 'When the provider found the deal'],
+  lastUpdate: ['time', 'When the provider last updated the product'],
+});
+
 export const deal = defineQueued<'market.deal', DealInput, Deals>({
   name: 'market.deal',
   summary: 'Lists products with a recent price change, at most 150 per call.',
@@ -105,22 +123,15 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
     );
     return { ...data, deals: { dr: formOf(input).fields ? rows : rows.map(withColumns) } };
   },
-  table: {
-    columns: () => [
-      'asin',
-      'title',
-      'current',
-      'deltaLast',
-      'delta',
-      'deltaPercent',
-      'avg',
-      'currentSince',
-      'rootCat',
-      'creationDate',
-      'lastUpdate',
-    ],
-    rows: ({ deals }, input) =>
-      ((deals as Deals).dr as Record<string, unknown>[]).map((one) => dealRow(one, input)),
+  tables: {
+    deals: {
+      columns: () => TABLE_COLUMNS,
+      *rows({ deals, country, domainId }, input) {
+        const domain = domainId as Domain;
+        for (const one of (deals as Deals).dr as Record<string, unknown>[])
+          yield { ...readableDeal(dealRow(one, input), domain, input.priceTypes[0]), country };
+      },
+    },
   },
   respond: {
     type: 'json',

@@ -9,6 +9,7 @@ import { oneOf } from '../params/scalars.ts';
 import { isoTimes, prices } from '../products/decode-product.ts';
 import { toKeepaMinutes } from '../products/history.ts';
 import { PROVIDER_LIGHTNING_DEAL_FIELDS } from '../products/provider-fields.ts';
+import { columnsFrom, columnsOf } from '../tables/columns.ts';
 
 export const DEAL_STATES = [
   'AVAILABLE',
@@ -72,6 +73,21 @@ const lightningDealRecord = z
   .describe('A lightning deal')
   .register(SCHEMA_NAMES, { id: 'LightningDeal' });
 
+const IN_CURRENCY = 'in the currency of the site';
+
+const TABLE_COLUMNS = [
+  ...columnsFrom({ asin: ['text', 'ASIN'], country: ['text', 'Site code, such as us'] }),
+  ...columnsOf(lightningDealRecord, DEAL_COLUMNS.slice(1), {
+    dealPrice: `Price of the deal, ${IN_CURRENCY}`,
+    currentPrice: `Current price, ${IN_CURRENCY}`,
+    percentOff: 'Discount in percent',
+    percentClaimed: 'Percentage claimed',
+    startTime: 'Start',
+    endTime: 'End',
+    isPrimeEligible: 'Whether the deal is for Prime members',
+  }).map((column) => (/Time$/.test(column.name) ? { ...column, type: 'time' as const } : column)),
+];
+
 export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealInput, LightningDeal[]>({
   name: 'market.lightningdeal',
   summary: "Lists a site's lightning deals, or the deal of one ASIN.",
@@ -98,17 +114,18 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
     const isSelected = formOf(input).fields !== undefined;
     const readable = deals.map((deal) => {
       const shown = isSelected ? deal : Object.fromEntries(DEAL_COLUMNS.map((name) => [name, deal[name]]));
-      return {
-        ...shown,
-        ...prices(shown, ['dealPrice', 'currentPrice'], data.domainId as Domain),
-        ...isoTimes(shown, ['startTime', 'endTime', 'lastUpdate']),
-      };
+      return readableDeal(shown, data.domainId as Domain);
     });
     return { ...data, lightningDeals: readable };
   },
-  table: {
-    columns: () => DEAL_COLUMNS,
-    rows: ({ lightningDeals }) => lightningDeals as Record<string, unknown>[],
+  tables: {
+    deals: {
+      columns: () => TABLE_COLUMNS,
+      *rows({ lightningDeals, country, domainId }) {
+        for (const one of lightningDeals as LightningDeal[])
+          yield { ...readableDeal(one, domainId as Domain), country };
+      },
+    },
   },
   respond: {
     type: 'json',
@@ -126,6 +143,15 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
     },
   },
 });
+
+/** Returns a deal in common units. */
+function readableDeal(deal: Record<string, unknown>, domain: Domain): Record<string, unknown> {
+  return {
+    ...deal,
+    ...prices(deal, ['dealPrice', 'currentPrice'], domain),
+    ...isoTimes(deal, ['startTime', 'endTime', 'lastUpdate']),
+  };
+}
 
 /** Returns the deals of an answer of the provider. */
 export function dealsIn(answer: unknown): LightningDeal[] {

@@ -7,6 +7,7 @@ import { isRecord, request, selectionRoutes } from '../params/request.ts';
 import { integer, oneOfNumbers } from '../params/scalars.ts';
 import { readableAverages } from '../products/decode-product.ts';
 import { filters, sortOrder } from './finder-fields.ts';
+import { ASIN_COLUMNS, asinRows } from './list-tables.ts';
 import { pastedSelection } from './pasted-selection.ts';
 
 const LARGEST_RESULT = 10_000;
@@ -70,9 +71,12 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
     const readable = readableAverages(searchInsights, data.domainId as Domain);
     return { ...data, searchInsights: { ...searchInsights, ...readable } };
   },
-  table: {
-    columns: () => ['asin'],
-    rows: ({ asinList }) => (asinList as string[]).map((asin) => ({ asin })),
+  tables: {
+    asins: {
+      columns: () => ASIN_COLUMNS,
+      rows: ({ asinList, country }, { page, perPage }) =>
+        asinRows(asinList as string[], country, page * perPage),
+    },
   },
   respond: {
     type: 'json',

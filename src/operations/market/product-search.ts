@@ -12,13 +12,13 @@ import {
   DETAIL_HINTS,
   DETAIL_LEVELS,
   type DetailLevel,
-  SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
-  summaryRow,
 } from '../products/detail-level.ts';
 import { cutHistory, lastDays } from '../products/history.ts';
 import type { Product } from '../products/product.ts';
+import { dailyTable, historyTable, productTable } from '../products/product-tables.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
+import { ASIN_COLUMNS, asinRows } from './list-tables.ts';
 import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS, readableRecords } from './product.ts';
 
 interface ProductSearchInput {
@@ -108,14 +108,20 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   freshness: 'update',
   source: searchSources,
   toolData: (data) => readableRecords(data, 'products'),
-  table: {
-    columns: ({ asinsOnly }) => (asinsOnly ? ['asin'] : SUMMARY_FIELDS),
-    lacks: ({ history, historyDays }) =>
-      historyDays === undefined ? (history ? 'history' : null) : 'historyDays',
-    rows: ({ asinList, products }, { rating }) =>
-      asinList
-        ? (asinList as string[]).map((asin) => ({ asin }))
-        : (products as Product[]).map((one) => summaryRow(one, { rating, buybox: false })),
+  tables: {
+    products: productTable(productsIn, {
+      fetched: ({ rating }) => ({ rating, buybox: false }),
+      needs: ({ asinsOnly }) => (asinsOnly ? 'asinsOnly=0' : null),
+      lacks: ({ history, historyDays }) =>
+        historyDays === undefined ? (history ? 'history' : null) : 'historyDays',
+    }),
+    asins: {
+      needs: ({ asinsOnly }) => (asinsOnly ? null : 'asinsOnly=1'),
+      columns: () => ASIN_COLUMNS,
+      rows: ({ asinList, country }) => asinRows(asinList as string[], country),
+    },
+    history: historyTable(productsIn, historyNeeds),
+    daily: dailyTable(productsIn, historyNeeds),
   },
   respond: {
     type: 'json',
@@ -190,6 +196,17 @@ function searchResults(pages: readonly SearchPage[]): Map<string, Product> {
     if (results.size < RESULTS_PER_PAGE && !results.has(product.asin)) results.set(product.asin, product);
   }
   return results;
+}
+
+function productsIn({ products }: Record<string, unknown>): readonly Product[] {
+  return products as Product[];
+}
+
+/** Returns what the histories of an answer need, and the input lacks. */
+function historyNeeds({ asinsOnly, history, detailLevel }: ProductSearchInput): string | null {
+  if (asinsOnly) return 'asinsOnly=0';
+  if (detailLevel === 'summary') return 'detailLevel=lite or full';
+  return history ? null : 'history=1';
 }
 
 function shown(product: Product, input: ProductSearchInput, now: number): Record<string, unknown> {

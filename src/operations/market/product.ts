@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { product as productRecord, responseShape, site } from '../answers.ts';
 import { defineQueued, type Source } from '../define.ts';
-import { DATE_RANGE_NAMES, dateRange, decode, windowOf } from '../params/answer-form.ts';
+import { DATE_RANGE_NAMES, dateRange, decode, hasHistoryTable, windowOf } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, PRODUCT_CODE_SCHEMA, parseAsin, parseProductCode } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
@@ -14,12 +14,11 @@ import {
   DETAIL_LEVELS,
   type DetailLevel,
   type Requested,
-  SUMMARY_FIELDS,
   SUMMARY_HAS_NO_HISTORY,
-  summaryRow,
 } from '../products/detail-level.ts';
 import { cutHistory, type HistoryWindow, lastDays, limitOffers, withoutOffers } from '../products/history.ts';
 import { hasData, oldestUpdate, type Product, productOf } from '../products/product.ts';
+import { dailyTable, historyTable, offersTable, productTable } from '../products/product-tables.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 
 /** What the provider is asked to return for each product. */
@@ -247,10 +246,14 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
   },
   bundle: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
   toolData: (data) => readableRecords(data, 'products'),
-  table: {
-    columns: ({ codes }) => (codes ? [...SUMMARY_FIELDS, 'codes'] : SUMMARY_FIELDS),
-    lacks: ({ days, dateRange }) => (dateRange ? 'dateRange' : days === undefined ? null : 'days'),
-    rows: ({ products }, input) => (products as Product[]).map((one) => rowOf(one, input)),
+  tables: {
+    products: productTable(productsIn, {
+      fetched: fetchedWith,
+      lacks: ({ days, dateRange }) => (dateRange ? 'dateRange' : days === undefined ? null : 'days'),
+    }),
+    history: historyTable(productsIn, historyNeeds),
+    daily: dailyTable(productsIn, historyNeeds),
+    offers: offersTable(productsIn),
   },
   respond: {
     type: 'json',
@@ -329,8 +332,18 @@ function isLookedUp(parameter: unknown): boolean {
   return parameter === 'asins' || parameter === 'codes';
 }
 
-function rowOf(product: Product & { codes?: string[] }, input: ProductInput): Record<string, unknown> {
-  return { ...summaryRow(product, fetchedWith(input)), codes: product.codes?.join(' ') };
+function productsIn({ products }: Record<string, unknown>): readonly Product[] {
+  return products as Product[];
+}
+
+/** Returns what the histories of an answer need, and the input lacks. */
+function historyNeeds(input: ProductInput & { table?: string }): string | null {
+  const { detailLevel, history, days, dateRange, decode } = input;
+  if (detailLevel === 'summary') return 'detailLevel=lite or full';
+  if (!history) return 'history=1';
+  const isKept =
+    detailLevel === 'full' || days !== undefined || dateRange || decode || hasHistoryTable(input);
+  return isKept ? null : 'days, dateRange, decode=1 or detailLevel=full';
 }
 
 function fetchedWith({ rating, buybox, offers }: ProductInput): Pick<Requested, 'rating' | 'buybox'> {
@@ -366,7 +379,7 @@ function shown(product: Product, input: ProductInput, window: HistoryWindow | nu
   const { detailLevel, offers, stock } = input;
   const wanted = offers > 0 ? limitOffers(cut, offers) : stock ? withoutOffers(cut) : cut;
   const atLevel = atDetailLevel(wanted, detailLevel, {
-    csv: window !== null || (input.decode ?? false),
+    csv: window !== null || (input.decode ?? false) || hasHistoryTable(input),
     ...fetchedWith(input),
   });
   return input.decode ? decodeProduct(atLevel as Product, input.domain) : atLevel;

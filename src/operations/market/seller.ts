@@ -8,6 +8,7 @@ import { boolean, integer } from '../params/scalars.ts';
 import { amount, columnsOf, isoTime, isoTimes } from '../products/decode-product.ts';
 import { cutSeries, lastDays } from '../products/history.ts';
 import { PROVIDER_SELLER_FIELDS } from '../products/provider-fields.ts';
+import { columnsFrom, type Row } from '../tables/columns.ts';
 
 interface SellerInput extends Paging {
   domain: Domain;
@@ -63,6 +64,25 @@ const sellerRecord = z
   .describe('A seller; fields without a description are passed on as the provider sends them')
   .register(SCHEMA_NAMES, { id: 'Seller' });
 
+const STOREFRONT_COLUMNS = columnsFrom({
+  sellerId: ['text', 'Id of the seller'],
+  country: ['text', 'Site code, such as us'],
+  asin: ['text', 'ASIN of an offer of the seller'],
+  lastSeen: ['time', 'When the provider last saw the offer'],
+});
+
+const SELLER_COLUMNS = columnsFrom({
+  sellerId: ['text', 'Id of the seller'],
+  country: ['text', 'Site code, such as us'],
+  sellerName: ['text', 'Name'],
+  hasFBA: ['boolean', 'Whether the marketplace fulfils orders for this seller'],
+  currentRating: ['integer', 'Positive ratings, in percent'],
+  currentRatingCount: ['integer', 'Number of ratings'],
+  ratingsLast30Days: ['integer', 'Number of ratings in the last 30 days'],
+  positiveRating: ['integer', 'Positive ratings of the whole time, in percent'],
+  lastUpdate: ['time', 'When the provider last updated the seller'],
+});
+
 export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   name: 'market.seller',
   summary: 'Returns sellers, or one seller with its storefront.',
@@ -114,14 +134,26 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
       return { ...data, sellers: Object.fromEntries(ofPart.map((id) => [id, known[id]])) };
     },
   },
-  table: {
-    columns: ({ storefront }) =>
-      storefront
-        ? ['sellerId', 'asin', 'lastSeen']
-        : ['sellerId', 'sellerName', 'hasFBA', 'currentRating', 'currentRatingCount', 'ratingsLast30Days'],
-    rows(data, { storefront }) {
-      const sellers = Object.values(data.sellers as Record<string, Seller>);
-      return storefront ? sellers.flatMap(storefrontRows) : sellers;
+  tables: {
+    storefront: {
+      needs: ({ storefront }) => (storefront ? null : 'storefront=1'),
+      columns: () => STOREFRONT_COLUMNS,
+      *rows({ sellers, country }) {
+        for (const one of Object.values(sellers as Record<string, Seller>))
+          yield* storefrontRows(one, country);
+      },
+    },
+    sellers: {
+      columns: () => SELLER_COLUMNS,
+      *rows({ sellers, country }) {
+        for (const { positiveRating, ...one } of Object.values(sellers as Record<string, Seller>))
+          yield {
+            ...one,
+            country,
+            positiveRating: (positiveRating as number[] | null | undefined)?.at(-1),
+            ...isoTimes(one, ['lastUpdate']),
+          };
+      },
     },
   },
   respond: {
@@ -146,8 +178,11 @@ function parseSellerId(item: string): string | Fault {
   return /^[A-Z0-9]{10,20}$/.test(id) ? id : new Fault('must be 10 to 20 letters or digits');
 }
 
-function storefrontRows({ sellerId, asinList, asinListLastSeen }: Seller): Record<string, unknown>[] {
-  return (asinList ?? []).map((asin, i) => ({ sellerId, asin, lastSeen: asinListLastSeen?.[i] }));
+function* storefrontRows({ sellerId, asinList, asinListLastSeen }: Seller, country: unknown): Generator<Row> {
+  for (const [i, asin] of (asinList ?? []).entries()) {
+    const seen = asinListLastSeen?.[i];
+    yield { sellerId, country, asin, lastSeen: seen === undefined ? null : isoTime(seen) };
+  }
 }
 
 function shown(record: Seller, input: SellerInput, now: number): Seller {

@@ -9,7 +9,8 @@ import { integer, oneOf } from '../params/scalars.ts';
 import { decodedFieldNeeds, decodeProduct } from '../products/decode-product.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
 import { familyOf, type Product } from '../products/product.ts';
-import { PROVIDER_PRODUCT_FIELDS, variationRecord, variationRow } from '../products/provider-fields.ts';
+import { dailyTable, historyTable, variationTable } from '../products/product-tables.ts';
+import { PROVIDER_PRODUCT_FIELDS, variationRecord } from '../products/provider-fields.ts';
 import {
   DEFAULT_STATS_DAYS,
   MANY_PRODUCTS,
@@ -62,25 +63,10 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   isLarge: ({ perPage }) => perPage > MANY_PRODUCTS,
   source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
   toolData: (data) => readableRecords(data, 'variations'),
-  table: {
-    columns: () => [
-      'asin',
-      'parentAsin',
-      'title',
-      'color',
-      'size',
-      'price',
-      'amazonPrice',
-      'listPrice',
-      'buyboxPrice',
-      'bsr',
-      'rating',
-      'reviewCount',
-      'countNew',
-      'monthlySold',
-      'lastUpdate',
-    ],
-    rows: ({ variations }) => (variations as Product[]).map(variationRow),
+  tables: {
+    products: variationTable(variationsIn),
+    history: historyTable(variationsIn, historyNeeds),
+    daily: dailyTable(variationsIn, historyNeeds),
   },
   respond: {
     type: 'json',
@@ -131,6 +117,14 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     },
   },
 });
+
+function variationsIn({ variations }: Record<string, unknown>): readonly Product[] {
+  return variations as Product[];
+}
+
+function historyNeeds({ detailLevel }: VariationsInput): string | null {
+  return detailLevel === 'full' ? null : 'detailLevel=full';
+}
 
 /** Returns the upstream options of the product that lists the family. It costs one token. */
 export function familyOptions(domain: Domain): ProductOptions {

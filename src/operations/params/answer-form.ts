@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type FieldsOf, fieldProblem, knownFields, nearField, relativeName } from '../answer-fields.ts';
 import type { HistoryWindow } from '../products/history.ts';
+import type { TableFormat } from '../tables/formats.ts';
 import { list } from './lists.ts';
 import {
   Fault,
@@ -127,7 +128,15 @@ interface AnswerForm {
   /** Dotted names, sorted; default: all fields. */
   fields?: readonly string[] | undefined;
   /** Default: JSON. */
-  format?: 'csv' | undefined;
+  format?: TableFormat | undefined;
+  /** The name of the table, with a format. */
+  table?: string | undefined;
+}
+
+/** Returns whether an input asks for a table of histories, which an answer must have then. */
+export function hasHistoryTable(input: unknown): boolean {
+  const { table } = formOf(input);
+  return table === 'history' || table === 'daily';
 }
 
 /** Returns the form of the answer that an input asks for. */
@@ -138,7 +147,7 @@ export function formOf(input: unknown): AnswerForm {
 /** Returns the input without the form of its answer. Calls that differ only in this form have the same sources. */
 export function withoutForm<Input>(input: Input): Input {
   if (!isRecord(input) || (input.fields === undefined && input.format === undefined)) return input;
-  const { fields: _, format: __, ...own } = input;
+  const { fields: _, format: __, table: ___, ...own } = input;
   return own as Input;
 }
 
@@ -147,9 +156,9 @@ export function withoutForm<Input>(input: Input): Input {
  * is a filter.
  */
 export function parseStored<Input>({ params }: { params: z.ZodType<Input> }, stored: unknown): Input {
-  const { format, ...others } = stored as Record<string, unknown>;
+  const { format, table, ...others } = stored as Record<string, unknown>;
   const input = params.parse(others);
-  return format === 'csv' ? { ...input, format } : input;
+  return format === undefined ? input : { ...input, format, table };
 }
 
 const MOST_FIELDS = 100;

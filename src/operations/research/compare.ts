@@ -10,6 +10,7 @@ import { toKeepaMinutes } from '../products/history.ts';
 import type { Product } from '../products/product.ts';
 import { currencyOf } from '../products/provider-fields.ts';
 import { comparisonOf } from './comparison.ts';
+import { dayTable } from './day-table.ts';
 import { type Formulas, figure, figures, figuresOf } from './figures.ts';
 import {
   getAndPost,
@@ -70,20 +71,20 @@ const movement = (name: (typeof VALUES)[number]) =>
     highest: of(`summary.${name}.highest`),
   });
 
+const day = z.object({
+  asin: z.string(),
+  day: z.iso.date(),
+  price: of('series.price'),
+  rank: of('series.rank'),
+  offers: of('series.offers'),
+  rating: of('series.rating'),
+});
+
 const answer = z.object({
   ...site(),
   currency: z.string().describe('Currency of all prices, such as USD'),
   series: z
-    .array(
-      z.object({
-        asin: z.string(),
-        day: z.iso.date(),
-        price: of('series.price'),
-        rank: of('series.rank'),
-        offers: of('series.offers'),
-        rating: of('series.rating'),
-      }),
-    )
+    .array(day)
     .describe('A row for each product and day, in the order of asins, the oldest day first. null is unknown'),
   summary: z
     .array(
@@ -139,10 +140,7 @@ export const researchCompare = defineQueued<'research.compare', ResearchCompareI
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain, asins }) => productSources(asins, productOptions(domain)),
-  table: {
-    columns: () => ['asin', 'day', ...VALUES],
-    rows: ({ series }) => series as Record<string, unknown>[],
-  },
+  tables: { daily: dayTable() },
   respond: {
     type: 'json',
     answer,

@@ -8,6 +8,7 @@ import { request } from '../params/request.ts';
 import { boolean, integer, text } from '../params/scalars.ts';
 import { toKeepaMinutes } from '../products/history.ts';
 import type { Product } from '../products/product.ts';
+import { columnsFrom, columnsOf, type Row } from '../tables/columns.ts';
 import { dateOf, interestOverTime, type Timeline } from '../trends/interest-over-time.ts';
 import { type KeywordInput, LONGEST_KEYWORD, withWindow } from '../trends/keyword-question.ts';
 import { type Formulas, figure, figures, figuresOf } from './figures.ts';
@@ -109,6 +110,47 @@ const of = (name: string) => figure(FORMULAS, name);
 const moves = (name: 'entrants' | 'leavers') =>
   z.array(z.object({ asin: z.string(), week: reportDate })).describe(`${FORMULAS[name]?.[1]}; newest first`);
 
+const product = z.object({
+  position: z.int().min(1).max(CLICKED_PRODUCTS),
+  asin: z.string(),
+  clickShare: of('products.clickShare'),
+  conversionShare: of('products.conversionShare'),
+  ...productFacts,
+});
+
+const shares = z.object({
+  clickShare: of('concentration.clickShare'),
+  conversionShare: of('concentration.conversionShare'),
+});
+
+const week = z.object({ week: reportDate, rank: of('history.rank'), isLoaded: z.boolean() });
+
+/** Columns of the term and its week, then those of a record. Ranks, and numbers of reviews and sales, are whole. */
+const tableColumns = (record: z.ZodObject, names: readonly string[], meanings: Record<string, string>) =>
+  [
+    ...columnsFrom({ country: ['text', 'Site code, such as us'], keyword: ['text', 'Search term'] }),
+    ...columnsOf(record, names, meanings),
+  ].map((one) =>
+    ['rank', 'reviewCount', 'monthlySold'].includes(one.name) ? { ...one, type: 'integer' as const } : one,
+  );
+
+const PRODUCT_COLUMNS = tableColumns(
+  product.extend({ week: reportDate }),
+  ['week', ...Object.keys(product.shape)],
+  {
+    position: 'Position among the three products clicked most',
+    asin: 'ASIN',
+    title: 'Title',
+    brand: 'Brand',
+  },
+);
+
+const WEEK_COLUMNS = tableColumns(
+  week.extend(shares.shape),
+  ['week', 'rank', 'isLoaded', 'clickShare', 'conversionShare'],
+  { isLoaded: 'Whether the report of the week is loaded' },
+);
+
 const answer = z.object({
   country: reportSiteCode,
   keyword: z.string().describe('As the reports write it'),
@@ -121,18 +163,10 @@ const answer = z.object({
     change12: of('rank.change12'),
   }),
   history: z
-    .array(z.object({ week: reportDate, rank: of('history.rank'), isLoaded: z.boolean() }))
+    .array(week)
     .describe('One entry for each week, the oldest first; weeks in between are never interpolated'),
   products: z
-    .array(
-      z.object({
-        position: z.int().min(1).max(CLICKED_PRODUCTS),
-        asin: z.string(),
-        clickShare: of('products.clickShare'),
-        conversionShare: of('products.conversionShare'),
-        ...productFacts,
-      }),
-    )
+    .array(product)
     .describe(
       'The products clicked most in week, with their present values; empty if the keyword was not ranked',
     ),
@@ -231,6 +265,21 @@ export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordI
   source: (input) => [
     { key: REPORTS_KEY, identity: `research/keyword/${fingerprint(input)}`, provider: 'reports' },
   ],
+  tables: {
+    products: {
+      columns: () => PRODUCT_COLUMNS,
+      *rows({ country, keyword, week, products }) {
+        for (const one of products as Row[]) yield { country, keyword, week, ...one };
+      },
+    },
+    history: {
+      columns: () => WEEK_COLUMNS,
+      *rows({ country, keyword, history, concentration }) {
+        const { history: shares } = concentration as { history: (Row | undefined)[] };
+        for (const [i, one] of (history as Row[]).entries()) yield { country, keyword, ...shares[i], ...one };
+      },
+    },
+  },
   respond: {
     type: 'json',
     answer,

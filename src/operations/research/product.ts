@@ -12,6 +12,7 @@ import { toKeepaMinutes } from '../products/history.ts';
 import type { Product } from '../products/product.ts';
 import { currencyOf } from '../products/provider-fields.ts';
 import { comparisonOf } from './comparison.ts';
+import { dayTable } from './day-table.ts';
 import { type Formulas, figure, figures, figuresOf } from './figures.ts';
 import { historyFigures } from './history-figures.ts';
 import {
@@ -238,6 +239,7 @@ export const researchProduct = defineQueued<'research.product', ResearchProductI
     return country ? { country } : null;
   },
   source: ({ domain, asin }) => productSources([asin], productOptions(domain)),
+  tables: { daily: dayTable(({ days }) => (days === undefined ? 'days' : null)) },
   respond: {
     type: 'json',
     answer,

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
 import { normaliseTerm, piecesOfKeyword, siteOfWord } from '../brand-analytics/keywords.ts';
+import { CLICKED_COLUMNS, COUNTRY_COLUMN } from '../brand-analytics/week-columns.ts';
 import { defineQueued, oneSource, type RawRequest } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { range, rangeNames } from '../params/range.ts';
 import { Fault, request } from '../params/request.ts';
 import { date, integer, oneOf, PRINTABLE, text, VISIBLE } from '../params/scalars.ts';
+import { columnsFrom, columnsOf } from '../tables/columns.ts';
 import { figures } from './figures.ts';
 import { LONGEST_CURSOR, positionOf, SCREEN_SORTS } from './screen-cursor.ts';
 
@@ -165,19 +167,18 @@ const row = z
 type Row = z.output<typeof row>;
 
 const COLUMNS = [
-  'country',
-  'week',
-  'wordId',
-  'keyword',
-  'rank',
-  'change4',
-  'change12',
-  'clickShare',
-  'conversionShare',
-  'firstSeen',
-  'asin1',
-  'asin2',
-  'asin3',
+  ...COUNTRY_COLUMN,
+  ...columnsFrom({ week: ['date', 'Saturday of the week'] }),
+  ...columnsOf(
+    row,
+    ['wordId', 'keyword', 'rank', 'change4', 'change12', 'clickShare', 'conversionShare', 'firstSeen'],
+    {
+      keyword: 'Search term',
+      rank: 'Rank in the week',
+      firstSeen: 'Saturday of the first loaded week in which the term was ranked',
+    },
+  ),
+  ...CLICKED_COLUMNS,
 ];
 
 /** Returns the parameters in a query. Others, such as those of the call, are ignored. */
@@ -219,13 +220,16 @@ export const screen = defineQueued<'research.screen', ScreenInput, Record<string
   },
   source: (input) =>
     oneSource(`screen/${fingerprint(input)}`).map((source) => ({ ...source, provider: 'reports' as const })),
-  table: {
-    columns: () => COLUMNS,
-    rows: ({ country, week, rows }) =>
-      (rows as Row[]).map(({ top: products, ...one }) => {
-        const [asin1 = null, asin2 = null, asin3 = null] = products.map(({ asin }) => asin);
-        return { country, week, ...one, asin1, asin2, asin3 };
-      }),
+  tables: {
+    terms: {
+      columns: () => COLUMNS,
+      *rows({ country, week, rows }) {
+        for (const { top: products, ...one } of rows as Row[]) {
+          const [asin1 = null, asin2 = null, asin3 = null] = products.map(({ asin }) => asin);
+          yield { country, week, ...one, asin1, asin2, asin3 };
+        }
+      },
+    },
   },
   respond: {
     type: 'json',

@@ -1,7 +1,7 @@
 /** The forms of a table: media type, extension of a file, and whether gzip makes it smaller. */
 export const TABLE_FORMATS = {
   csv: { contentType: 'text/csv; charset=utf-8', isCompressible: true },
-  ndjson: { contentType: 'application/x-ndjson; charset=utf-8', isCompressible: true },
+  ndjson: { contentType: 'application/x-ndjson', isCompressible: true },
   xlsx: {
     contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     isCompressible: false,

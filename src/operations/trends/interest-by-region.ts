@@ -3,14 +3,15 @@ import { defineQueued } from '../define.ts';
 import { formOf } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
+import { columnsFrom } from '../tables/columns.ts';
 import {
-  byValue,
   echoed,
   echoOf,
   KEYWORD_NAMES,
   type KeywordInput,
   keywordParams,
   keywordsId,
+  rowsByValue,
   scopeOf,
   staleUpTo,
   tableByKeyword,
@@ -42,6 +43,18 @@ export interface Region {
   /** Index of the keyword with the highest value. */
   maxValueIndex: number;
 }
+
+const COLUMNS = columnsFrom({
+  geoCode: ['text', 'Code of the region; empty for a city'],
+  geoName: ['text', 'Name of the region'],
+  geo: ['text', 'What it is a part of, such as US; empty: the whole world'],
+  query: ['text', 'Keyword'],
+  value: [
+    'number',
+    'With several keywords: their shares in the region, in percent; with one: 0 to 100, the highest of all regions',
+  ],
+  hasData: ['boolean', 'Whether there are data'],
+});
 
 export const interestByRegion = defineQueued<
   'trends.interest-by-region',
@@ -79,9 +92,11 @@ export const interestByRegion = defineQueued<
     const table = tableByKeyword(data.regions, data.keywords, ['geoCode', 'geoName']);
     return table && !formOf(input).fields ? { ...data, regions: table } : data;
   },
-  table: {
-    columns: () => ['geoCode', 'geoName', 'query', 'value', 'hasData'],
-    rows: ({ regions }) => (regions as { values: object[] }[]).flatMap(byValue),
+  tables: {
+    regions: {
+      columns: () => COLUMNS,
+      rows: ({ regions, geo }) => rowsByValue(regions, geo),
+    },
   },
   respond: {
     type: 'json',

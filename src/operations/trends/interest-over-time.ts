@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { formOf } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
+import { columnsFrom } from '../tables/columns.ts';
 import {
-  byValue,
   echoed,
   echoOf,
   KEYWORD_NAMES,
   type KeywordInput,
   keywordParams,
   keywordsId,
+  rowsByValue,
   scopeOf,
   staleUpTo,
   tableByKeyword,
@@ -33,6 +34,15 @@ interface TimelinePoint {
   values: number[];
   hasData: boolean[];
 }
+
+const COLUMNS = columnsFrom({
+  date: ['time', 'Start of the period, in UTC'],
+  geo: ['text', 'Region, such as US; empty: the whole world'],
+  query: ['text', 'Keyword'],
+  value: ['number', 'Search interest, 0 to 100; 100 is the highest value of all keywords'],
+  hasData: ['boolean', 'Whether there are data'],
+  isPartial: ['boolean', 'Whether the period has not ended yet'],
+});
 
 export const interestOverTime = defineQueued<'trends.interest-over-time', KeywordInput, Timeline>({
   name: 'trends.interest-over-time',
@@ -59,9 +69,11 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
     if (!table) return data;
     return { ...data, timelineData: table, lastIsPartial: points.at(-1)?.isPartial ?? false };
   },
-  table: {
-    columns: () => ['date', 'query', 'value', 'hasData', 'isPartial'],
-    rows: ({ timelineData }) => (timelineData as { values: object[] }[]).flatMap(byValue),
+  tables: {
+    interest: {
+      columns: () => COLUMNS,
+      rows: ({ timelineData, geo }) => rowsByValue(timelineData, geo),
+    },
   },
   respond: {
     type: 'json',

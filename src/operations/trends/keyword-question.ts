@@ -6,6 +6,7 @@ import { geoOrWorld, language } from '../params/geo.ts';
 import { list } from '../params/lists.ts';
 import { Fault, type JsonSchema } from '../params/request.ts';
 import { date, integer, oneOf, PRINTABLE, VISIBLE as SOMETHING } from '../params/scalars.ts';
+import type { Row } from '../tables/columns.ts';
 
 export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as const;
 
@@ -188,7 +189,9 @@ export function tableByKeyword(
   return { columns: [...places, ...(keywords as string[])], rows };
 }
 
-/** Returns one row for each keyword of a point or region. */
-export function byValue({ values, ...place }: { values: object[] }): Record<string, unknown>[] {
-  return values.map((value) => ({ ...place, ...value }));
+/** Yields a row for each keyword of each point or region. A value without data is null. */
+export function* rowsByValue(list: unknown, geo: unknown): Generator<Row> {
+  for (const { values, ...place } of list as { values: { value: number; hasData: boolean }[] }[]) {
+    for (const one of values) yield { ...place, geo, ...one, value: one.hasData ? one.value : null };
+  }
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineQueued, type Source } from '../define.ts';
 import { formOf } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
+import { type Column, columnsFrom, type Row } from '../tables/columns.ts';
 import {
   echoed,
   echoOf,
@@ -54,14 +55,26 @@ export function shownRelated<Term>(keyword: string, related: Related<Term> | und
   return { keyword, top: related?.top ?? [], rising };
 }
 
-/** Returns the related terms of an answer as flat rows: a topic by its title. */
-function relatedRows(data: Record<string, unknown>): Record<string, unknown>[] {
-  const results = data.results as ReturnType<typeof shownRelated<Partial<RelatedQuery & RelatedTopic>>>[];
-  return results.flatMap(({ keyword, top, rising }) =>
-    Object.entries({ top, rising }).flatMap(([list, terms]) =>
-      terms.map((term) => ({ keyword, list, ...term, topic: term.topic?.title })),
-    ),
-  );
+function relatedColumns(term: Parameters<typeof columnsFrom>[0]): readonly Column[] {
+  return columnsFrom({
+    keyword: ['text', 'Keyword'],
+    geo: ['text', 'Region, such as US; empty: the whole world'],
+    list: ['text', 'top: the most frequent searches; rising: the fastest-growing ones'],
+    ...term,
+    value: ['number', 'In top: 0 to 100; in rising: growth in percent'],
+    formattedValue: ['text', 'The value as upstream formats it'],
+    isBreakout: ['boolean', "Whether the growth exceeds upstream's scale; only in rising"],
+    link: ['text', "Address of upstream's page about the term"],
+  });
+}
+
+/** Yields the related terms of an answer as rows: a topic by its title. */
+function* relatedRows({ results, geo }: Record<string, unknown>): Generator<Row> {
+  type Result = ReturnType<typeof shownRelated<Partial<RelatedQuery & RelatedTopic>>>;
+  for (const { keyword, top, rising } of results as Result[]) {
+    for (const [list, terms] of Object.entries({ top, rising }))
+      for (const term of terms) yield { keyword, geo, list, ...term, topic: term.topic?.title };
+  }
 }
 
 /** Returns the data without the links and formatted values of the terms, which are most of its size. */
@@ -117,9 +130,8 @@ export const relatedQueries = defineQueued<'trends.related-queries', KeywordInpu
   queue: () => 'trends',
   source: (input) => relatedSources('queries', input),
   toolData: withoutLinks,
-  table: {
-    columns: () => ['keyword', 'list', 'query', 'value', 'formattedValue', 'isBreakout', 'link'],
-    rows: relatedRows,
+  tables: {
+    queries: { columns: () => relatedColumns({ query: ['text', 'Related search'] }), rows: relatedRows },
   },
   respond: {
     type: 'json',
@@ -146,9 +158,11 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
   queue: () => 'trends',
   source: (input) => relatedSources('topics', input),
   toolData: withoutLinks,
-  table: {
-    columns: () => ['keyword', 'list', 'topic', 'value', 'formattedValue', 'isBreakout', 'link'],
-    rows: relatedRows,
+  tables: {
+    topics: {
+      columns: () => relatedColumns({ topic: ['text', 'Title of the related topic'] }),
+      rows: relatedRows,
+    },
   },
   respond: {
     type: 'json',

@@ -7,6 +7,8 @@ import { formOf } from '../params/answer-form.ts';
 import { geoWithinWorld, language } from '../params/geo.ts';
 import { request } from '../params/request.ts';
 import { date, oneOf } from '../params/scalars.ts';
+import { columnsFrom, columnsOf, type Row } from '../tables/columns.ts';
+import type { Table } from '../tables/tables.ts';
 import {
   maxStale,
   PROPERTIES,
@@ -143,6 +145,22 @@ const trendRecord = z
   })
   .register(SCHEMA_NAMES, { id: 'Trend' });
 
+const TREND_TABLE: Table<unknown> = {
+  columns: () => [
+    ...columnsFrom({ geo: ['text', 'Region, such as US'] }),
+    ...columnsOf(trendRecord, TREND_COLUMNS, {
+      rank: 'Position in the list, from 1',
+      query: 'Search term',
+      increasePercentage: 'Growth, in percent; empty if the list comes from the feed',
+      startedAt: 'When the trend began',
+      active: 'Whether the trend is active; empty if the list comes from the feed',
+    }),
+  ],
+  *rows({ trends, geo }) {
+    for (const one of trends as Row[]) yield { geo, ...one };
+  },
+};
+
 /** Schema of the field that names the origin of a list. */
 function listSource() {
   return z
@@ -205,7 +223,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
     { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, ...staleUpTo(stale) },
   ],
   toolData: withTrendColumns,
-  table: { columns: () => TREND_COLUMNS, rows: ({ trends }) => trends as Record<string, unknown>[] },
+  tables: { trends: TREND_TABLE },
   respond: {
     type: 'json',
     records: { path: 'trends' },
@@ -299,7 +317,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
     },
   ],
   toolData: withTrendColumns,
-  table: { columns: () => TREND_COLUMNS, rows: ({ trends }) => trends as Record<string, unknown>[] },
+  tables: { trends: TREND_TABLE },
   respond: {
     type: 'json',
     records: { path: 'trends' },

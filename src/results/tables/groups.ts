@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Row, TableShape } from '../../operations/tables/columns.ts';
 
-export type Rows = AsyncIterable<Row> | Iterable<Row>;
+/** Rows: objects with values by the names of the columns. */
+export type Rows = AsyncIterable<object> | Iterable<object>;
 
 /** Values that a group has: a few milliseconds of work in every form. */
 const GROUP_VALUES = 16_384;
@@ -16,7 +17,7 @@ export async function* groupsOf(
   let group: Row[] = [];
   let isFirst = true;
   for await (const row of rows) {
-    group.push(row);
+    group.push(row as Row);
     if (group.length < size) continue;
     yield group;
     isFirst = false;

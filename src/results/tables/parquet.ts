@@ -79,6 +79,7 @@ function integerOf(value: unknown): bigint | null {
 
 /** Returns the time of an ISO 8601 text or date; null if it is none. */
 export function timeOf(value: unknown): Date | null {
+  if (!(value instanceof Date) && !/^\d{4}-/.test(String(value))) return null;
   const time = value instanceof Date ? value : new Date(String(value));
   return Number.isNaN(time.getTime()) ? null : time;
 }

@@ -59,10 +59,11 @@ async function* ndjsonOf(table: TableShape, rows: Rows): AsyncGenerator<string> 
 }
 
 /** Returns a value as text formats show it: null without data, and times as ISO 8601. */
-function plainValue({ type }: Column, value: unknown): unknown {
+export function plainValue({ type }: Column, value: unknown): string | number | bigint | boolean | null {
   if (value === undefined || value === null) return null;
   if (value instanceof Date) return type === 'date' ? value.toISOString().slice(0, 10) : isoOf(value);
-  return typeof value === 'object' ? stringifyJson(value) : value;
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return isPlain || typeof value === 'bigint' ? value : stringifyJson(value);
 }
 
 function isoOf(time: Date): string {

@@ -166,7 +166,10 @@ const EPOCH_DAY = 25_569;
 
 function dayCell(place: string, value: unknown, style: number): string {
   const time = timeOf(value);
-  return time ? `<c r="${place}" s="${style}"><v>${time.getTime() / DAY_MS + EPOCH_DAY}</v></c>` : '';
+  if (!time) return '';
+  // Rounded up by less than a tenth of a millisecond, because readers round down.
+  const day = Math.ceil((time.getTime() / DAY_MS + EPOCH_DAY) * 1e9) / 1e9;
+  return `<c r="${place}" s="${style}"><v>${day}</v></c>`;
 }
 
 function textCell(place: string, text: string, style: number = 0): string {

@@ -1,15 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { TABLE_FORMAT_NAMES, type TableFormat } from '../../operations/tables/formats.ts';
 import {
   ACCOUNT_ACTION_NAMES,
+  ACCOUNT_AUDIT_COLUMNS,
   type AccountFilter,
   type AccountLine,
   accountLines,
   allAccountLines,
-  linesAsCsv,
 } from '../../operator/account-audit.ts';
 import { ACCOUNT_ACTIONS } from '../../operator/audit.ts';
+import { writeTable } from '../../results/tables/write-table.ts';
 import { ButtonLink, Tag } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm } from '../kit/form.tsx';
 import { digits, readForm, requireFilter } from '../kit/form-request.ts';
@@ -33,7 +35,7 @@ const filter = z.object({
   before: optional(digits('must be the number of a line')),
 });
 
-/** Registers the audit log of an account, as a page, CSV and JSON, for those who manage its people. */
+/** Registers the audit log of an account, as a page, a table and JSON, for those who manage its people. */
 export function registerAccountAudit(scope: FastifyInstance, { database }: Pages): void {
   scope.addHook('preHandler', async (request) => {
     const { role, isStaff } = customerOf(request);
@@ -41,7 +43,11 @@ export function registerAccountAudit(scope: FastifyInstance, { database }: Pages
   });
 
   scope.get(PATH, async (request, reply) => showLines(database, request, reply));
-  scope.get(`${PATH}.csv`, async (request, reply) => sendLines(reply, 'csv', linesAsCsv(linesOf(request))));
+  scope.get(`${PATH}.:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`, async (request, reply) => {
+    const { format } = request.params as { format: TableFormat };
+    const table = { name: 'audit', columns: ACCOUNT_AUDIT_COLUMNS };
+    return sendLines(reply, format, writeTable(format, table, linesOf(request)));
+  });
   scope.get(`${PATH}.json`, async (request, reply) =>
     sendLines(reply, 'json', Readable.from(jsonOf(linesOf(request)))),
   );
@@ -62,7 +68,7 @@ async function showLines(database: Pages['database'], request: FastifyRequest, r
   const { action, actor, from, to, before: cursor } = form.values;
   const filters = { action, actor, from, to };
   const list = pageOf(found, LINES_A_PAGE, { ...filters, before: cursor }, ({ id }) => id);
-  const links = ['csv', 'json'].map((type) => (
+  const links = [...TABLE_FORMAT_NAMES, 'json'].map((type) => (
     <ButtonLink key={type} to={addressOf(`${PATH}.${type}`, filters)} download>
       {type.toUpperCase()}
     </ButtonLink>
@@ -100,7 +106,7 @@ async function* jsonOf(lines: AsyncIterable<AccountLine>): AsyncGenerator<string
   yield separator === '[' ? '[]\n' : '\n]\n';
 }
 
-function sendLines(reply: FastifyReply, type: 'csv' | 'json', body: Readable): FastifyReply {
+function sendLines(reply: FastifyReply, type: TableFormat | 'json', body: Readable): FastifyReply {
   const { liveAccountId } = customerOf(reply.request);
   return sendFile(reply, { name: `souk-audit-${liveAccountId}`, type }, body);
 }

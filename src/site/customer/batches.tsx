@@ -1,19 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Papa from 'papaparse';
 import type { VNode } from 'preact';
-import { readAtMost } from '../../api/self-client.ts';
 import { BATCH_STATES, type BatchView } from '../../batches/batch.ts';
-import { queuedOperation } from '../../operations/index.ts';
-import { ButtonLink, Facts, Notice, StateTag } from '../kit/elements.tsx';
+import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
+import { Facts, Notice, StateTag } from '../kit/elements.tsx';
 import { FilterForm, PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table, tableOf } from '../kit/table.tsx';
+import { tableOf } from '../kit/table.tsx';
 import { count, ShortId, Time } from '../kit/words.tsx';
 import { Changes, changesIn } from './batch-changes.tsx';
 import { windowText } from './batch-items.tsx';
-import { apiData, apiList, idIn, sendDownload, streamApi } from './customer-api.ts';
+import { firstResults, Results, ResultTable, sendResults } from './batch-results.tsx';
+import { apiData, apiList, idIn, sendDownload } from './customer-api.ts';
 import { linksTo, ResultLinks } from './links.tsx';
 
 const LIST = '/account/batches';
@@ -72,7 +71,7 @@ const PATH = `${LIST}/:id`;
 /** Registers the page of a batch: its counts and results, and buttons that retry or cancel it. */
 export function registerBatchPage(scope: FastifyInstance): void {
   scope.get(PATH, showBatch);
-  scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, sendResults);
+  scope.get(`${PATH}/results.:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`, sendResults);
   scope.get(`${PATH}/changes.csv`, sendChanges);
   scope.post(`${PATH}/retry`, async (request, reply) => {
     const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
@@ -108,20 +107,15 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <Progress batch={batch} />
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
-        <Results batch={batch} hasTable={results !== null} />
+        <Results batch={batch} tables={results?.tables ?? []} />
         {changes.length > 0 && <Changes path={`${LIST}/${batch.batchId}`} changes={changes} />}
-        {links && <ResultLinks target="batch" id={batch.batchId} links={links} hasTable={results !== null} />}
+        {links && (
+          <ResultLinks target="batch" id={batch.batchId} links={links} tables={results?.tables ?? []} />
+        )}
         {results && batch.counts.done > 0 && <ResultTable results={results} batch={batch} />}
       </section>
     </Page>,
   );
-}
-
-async function sendResults(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { format } = request.params as { format: string };
-  const id = idIn(request);
-  const url = `/api/batches/${id}/results?format=${format}`;
-  return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
 }
 
 async function sendChanges(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -194,71 +188,5 @@ function Actions({ batch: { batchId, counts, finishedAt, state } }: { batch: Bat
         </PostButton>
       )}
     </div>
-  );
-}
-
-function Results({ batch, hasTable }: { batch: BatchView; hasTable: boolean }): VNode {
-  const { batchId, resultsUntil } = batch;
-  return (
-    <>
-      <h2>Results</h2>
-      <p class="buttons">
-        <ButtonLink to={`${LIST}/${batchId}/results.ndjson`} download>
-          Download NDJSON
-        </ButtonLink>
-        {hasTable && <ButtonLink to={`${LIST}/${batchId}/results.csv`}>Download CSV</ButtonLink>}
-      </p>
-      <p class="hint">
-        {resultsUntil ? (
-          <>
-            Available until <Time at={resultsUntil} />.
-          </>
-        ) : (
-          'Until the batch has ended, a download stops at the first item that has not finished.'
-        )}
-      </p>
-    </>
-  );
-}
-
-const ROWS_SHOWN = 25;
-
-/** Enough for the rows that are shown; the rest of the results is not produced. */
-const MAX_BYTES = 65_536;
-
-/** The first results of a batch. */
-interface FirstResults {
-  columns: readonly string[];
-  rows: readonly (readonly string[])[];
-}
-
-/** Reads the first results of a batch. @returns null if they form no table: those with selected fields have no columns. */
-async function firstResults(request: FastifyRequest, batch: BatchView): Promise<FirstResults | null> {
-  const { batchId, operation } = batch;
-  if (!queuedOperation(operation)?.table) return null;
-  const url = `/api/batches/${batchId}/results?format=csv`;
-  const answer = await streamApi(request, { method: 'GET', url });
-  const { bytes, isWhole } = await readAtMost(answer, MAX_BYTES);
-  if (answer.status >= 400) return null;
-  const { data } = Papa.parse<string[]>(bytes.toString().replace(/^\uFEFF/, ''), { skipEmptyLines: true });
-  // The last row of an incomplete answer may be cut.
-  const [columns = [], ...rows] = isWhole ? data : data.slice(0, -1);
-  return { columns, rows: rows.slice(0, ROWS_SHOWN) };
-}
-
-function ResultTable(props: { results: FirstResults; batch: BatchView }): VNode {
-  const { columns, rows } = props.results;
-  const { counts, finishedAt } = props.batch;
-  const isUnchanged = finishedAt !== null && counts.unchanged > 0 && counts.unchanged === counts.done;
-  return (
-    <>
-      {rows.length === ROWS_SHOWN && <p class="hint">The first {ROWS_SHOWN} rows. A download has all.</p>}
-      <Table
-        name="First results"
-        rows={rows}
-        empty={isUnchanged ? 'Nothing has changed.' : 'No results yet.'}
-        columns={columns.map((name, i) => [name, (row: readonly string[]) => row[i] ?? ''])}
-      />
-    </>
   );
 }

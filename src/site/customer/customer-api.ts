@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type GatewayAnswer, type GatewayRequest, readAtMost, requestsTo } from '../../api/self-client.ts';
+import { mediaTypeOf, TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { ERRORS, type ErrorKind, type ParameterFault, SoukError } from '../../platform/errors.ts';
 import { FormRefused, readValues } from '../kit/form-request.ts';
 import { addressOf, type Listed } from '../kit/list-page.tsx';
@@ -130,9 +131,8 @@ const BODY_HEADERS = ['content-type', 'content-encoding', 'content-length', 'var
 
 const EXTENSIONS: Record<string, string> = {
   'application/json': 'json',
-  'application/x-ndjson': 'ndjson',
-  'text/csv': 'csv',
   'image/png': 'png',
+  ...Object.fromEntries(TABLE_FORMAT_NAMES.map((format) => [mediaTypeOf(format), format])),
 };
 
 /** Streams an answer of the API to the browser as a file. @throws SoukError the error of the API. */

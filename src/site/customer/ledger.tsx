@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { type LedgerKind, type LedgerLine, packUnitsAfter } from '../../billing/ledger-lines.ts';
 import { type WalletBalances, walletBalances } from '../../billing/statement.ts';
 import { QUEUED } from '../../operations/index.ts';
+import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { ERRORS } from '../../platform/errors.ts';
 import { ButtonLink, Card } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm } from '../kit/form.tsx';
@@ -26,7 +27,7 @@ type LineView = Omit<LedgerLine, 'id' | 'at'> & { line: number; at: string };
 /** The fields of the filter, which have the names of the API's parameters. */
 const FILTERS = ['kind', 'wallet', 'operation', 'from', 'to'] as const;
 
-/** Registers the account's ledger, as a page and as CSV. */
+/** Registers the account's ledger, as a page and as a table. */
 export function registerLedger(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get(PATH, async (request, reply) => {
     const { accountId } = customerOf(request);
@@ -65,8 +66,9 @@ export function registerLedger(scope: FastifyInstance, { database, clock }: Page
       isValid ? 200 : 400,
     );
   });
-  scope.get('/account/ledger.csv', async (request, reply) => {
-    const url = addressOf('/api/ledger', { ...valuesIn(request), format: 'csv' });
+  scope.get(`${PATH}.:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`, async (request, reply) => {
+    const { format } = request.params as { format: string };
+    const url = addressOf('/api/ledger', { ...valuesIn(request), format });
     const name = `souk-ledger-${new Date(clock.now()).toISOString().slice(0, 10)}`;
     return sendDownload(request, reply, { url, name });
   });
@@ -164,9 +166,11 @@ function LedgerFilterForm({ values, faults }: FormState): VNode {
   const links = (
     <>
       {isFiltered && <ButtonLink to="/account/ledger">All lines</ButtonLink>}
-      <a class="button push" href={addressOf('/account/ledger.csv', filter)}>
-        Export CSV
-      </a>
+      {TABLE_FORMAT_NAMES.map((format) => (
+        <ButtonLink key={format} to={addressOf(`${PATH}.${format}`, filter)} download>
+          {format.toUpperCase()}
+        </ButtonLink>
+      ))}
     </>
   );
   return (

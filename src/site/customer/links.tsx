@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { LinkView, NewLinkView } from '../../api/endpoints/files.ts';
+import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import type { LinkTarget } from '../../results/result-links.ts';
 import { Card, Secret } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
@@ -25,7 +26,8 @@ const TARGET_PAGES: Readonly<Record<LinkTarget, string>> = {
 export function registerLinks(scope: FastifyInstance, pages: Pages): void {
   scope.post(PATH, async (request, reply) => {
     const { target, id, format, hours, back } = readValues(request.body);
-    const body = { target, id, hours: Number(hours), ...(format ? { format } : {}) };
+    const [form, table] = (format ?? '').split('.').reverse();
+    const body = { target, id, hours: Number(hours), format: form || undefined, table };
     const link = await apiData<NewLinkView>(request, 'POST', '/api/links', body);
     const url = `${baseUrlOf(pages, request).replace(/\/$/, '')}${new URL(link.url).pathname}`;
     return sendLink(reply, { ...link, url }, `${TARGET_PAGES[link.target]}/${back ?? link.targetId}`);
@@ -68,21 +70,24 @@ const DURATIONS = [
   ['168', 'a week'],
 ] as const;
 
-const TABLE_FORMATS = [
-  ['csv', 'CSV'],
-  ['ndjson', 'NDJSON'],
-] as const;
+/** The forms of a link to results: each table as a file, and lines with whole answers. */
+function linkFormats(tables: readonly string[]): [value: string, text: string][] {
+  const files = tables.flatMap((table) =>
+    TABLE_FORMAT_NAMES.map((format): [string, string] => [`${table}.${format}`, `${table}, ${format}`]),
+  );
+  return [...files, ['ndjson', 'whole answers, ndjson']];
+}
 
 /** The links to a result, and the form that creates one. @param props.back the job on whose page a file is shown. */
 export function ResultLinks(props: {
   target: LinkTarget;
   id: string;
   links: readonly LinkView[];
-  /** The results of a batch form a table. */
-  hasTable?: boolean;
+  /** The tables of the results of a batch. */
+  tables?: readonly string[];
   back?: string;
 }): VNode {
-  const { target, id, links, hasTable = false, back = id } = props;
+  const { target, id, links, tables = [], back = id } = props;
   return (
     <>
       <h2 id="links">Links</h2>
@@ -111,7 +116,7 @@ export function ResultLinks(props: {
       <PostForm action={PATH} class="inline">
         <HiddenFields fields={{ target, id, back }} />
         <Choice name="hours" label="Works for" options={DURATIONS} preset="24" />
-        {hasTable && <Choice name="format" label="Format" options={TABLE_FORMATS} />}
+        {tables.length > 0 && <Choice name="format" label="Format" options={linkFormats(tables)} />}
         <button type="submit">Create link</button>
       </PostForm>
     </>

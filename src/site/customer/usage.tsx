@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import type { DailyUse } from '../../billing/statement.ts';
-import { PrimaryLink } from '../kit/elements.tsx';
+import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
+import { PrimaryLink, SmallLink } from '../kit/elements.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
@@ -13,7 +14,7 @@ import { sendPage } from '../kit/render.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { count } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { apiData } from './customer-api.ts';
+import { apiData, sendDownload } from './customer-api.ts';
 
 const PATH = '/account/usage';
 
@@ -38,7 +39,7 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
     const chosen = choices.parse(readValues(request.query));
     const now = clock.now();
     const days = Number(chosen.days);
-    const from = new Date(firstDayAt(now, days)).toISOString().slice(0, 10);
+    const from = isoDay(firstDayAt(now, days));
     const { usage: rows } = await apiData<{ usage: DailyUse[] }>(request, 'GET', `/api/usage?from=${from}`);
     return sendPage(
       reply,
@@ -64,6 +65,16 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
             chosen={chosen}
           />
         )}
+        {rows.length > 0 && (
+          <p class="row">
+            Download:
+            {TABLE_FORMAT_NAMES.map((format) => (
+              <SmallLink key={format} to={addressOf(`${PATH}.${format}`, { days: chosen.days })} download>
+                {format}
+              </SmallLink>
+            ))}
+          </p>
+        )}
         <p class="hint">
           Days are in UTC. A call counts on the day it was accepted. Calls in progress have not been charged
           yet. The <a href="/account/ledger">ledger</a> lists every charge.
@@ -71,6 +82,19 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
       </Page>,
     );
   });
+
+  scope.get(`${PATH}.:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`, async (request, reply) => {
+    const { format } = request.params as { format: string };
+    const { days } = choices.parse(readValues(request.query));
+    const now = clock.now();
+    const from = isoDay(firstDayAt(now, Number(days)));
+    const url = addressOf('/api/usage', { from, format });
+    return sendDownload(request, reply, { url, name: `souk-usage-${isoDay(now)}` });
+  });
+}
+
+function isoDay(unixMs: number): string {
+  return new Date(unixMs).toISOString().slice(0, 10);
 }
 
 function NoUse({ days }: { days: number }): VNode {

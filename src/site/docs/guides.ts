@@ -45,6 +45,7 @@ const TEXTS = [
   ],
   ['mails', 'Mails', 'Confirm your address, replace a forgotten password, and choose notices.'],
   ['product-data', 'Product data', 'How products, variations, searches, deals and sellers behave.'],
+  ['fields', 'Fields and columns', 'The columns of all tables, with their types, units and meanings.'],
   [
     'search-trends',
     'Search trends',

@@ -5,7 +5,8 @@ import Negotiator from 'negotiator';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { linkedFor } from '../../accounts/account-address.ts';
-import { sendVersion, type Version, versionOf } from '../../api/envelope.ts';
+import { dispositionOf, sendVersion, type Version, versionOf } from '../../api/envelope.ts';
+import { TABLE_FORMATS } from '../../operations/tables/formats.ts';
 import { recentlyUsed } from '../../platform/recently-used.ts';
 import { viewerOf } from '../session.ts';
 import { CurrentPage, type PageContext, STATIC_PAGE } from './page-context.ts';
@@ -59,20 +60,20 @@ export function sendPage(
 }
 
 const FILE_TYPES = {
-  csv: 'text/csv; charset=utf-8',
-  json: 'application/json; charset=utf-8',
+  json: { contentType: 'application/json; charset=utf-8' },
+  ...TABLE_FORMATS,
 } as const;
 
-/** Sends a file that the browser saves. Files are personal, as pages are. */
+/** Sends a file that the browser saves. Files are personal, as pages are. @param name with its extension, or without it. */
 export function sendFile(
   reply: FastifyReply,
   { name, type }: { name: string; type: keyof typeof FILE_TYPES },
   body: string | Readable,
 ): FastifyReply {
   return reply
-    .type(FILE_TYPES[type])
+    .type(FILE_TYPES[type].contentType)
     .header('cache-control', 'no-store')
-    .header('content-disposition', `attachment; filename="${name}.${type}"`)
+    .header('content-disposition', dispositionOf(name.endsWith(`.${type}`) ? name : `${name}.${type}`))
     .send(body);
 }
 

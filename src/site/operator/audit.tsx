@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { TABLE_FORMAT_NAMES, type TableFormat } from '../../operations/tables/formats.ts';
 import {
   AUDIT_ACTIONS,
+  AUDIT_COLUMNS,
   type AuditAction,
-  auditCsv,
   auditLines,
+  auditRows,
   changeText,
   type StoredLine,
 } from '../../operator/audit.ts';
+import { writeTable } from '../../results/tables/write-table.ts';
 import { ButtonLink } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm } from '../kit/form.tsx';
 import { digits, type FormState, readForm, requireFilter } from '../kit/form-request.ts';
@@ -34,7 +37,7 @@ const filter = z.object({
   before: optional(digits('must be the number of a line')),
 });
 
-/** Registers the audit log, as a page and as CSV. */
+/** Registers the audit log, as a page and as a table. */
 export function registerAudit(scope: FastifyInstance, { database }: Pages): void {
   scope.get(PATH, async (request, reply) => {
     const form = readForm(filter, request.query);
@@ -60,9 +63,11 @@ export function registerAudit(scope: FastifyInstance, { database }: Pages): void
     );
   });
 
-  scope.get('/admin/audit.csv', async (request, reply) => {
-    const body = auditCsv(database, requireFilter(filter, request.query));
-    return sendFile(reply, { name: 'audit', type: 'csv' }, body);
+  scope.get(`${PATH}.:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`, async (request, reply) => {
+    const { format } = request.params as { format: TableFormat };
+    const rows = auditRows(database, requireFilter(filter, request.query));
+    const table = { name: 'audit', columns: AUDIT_COLUMNS };
+    return sendFile(reply, { name: 'audit', type: format }, writeTable(format, table, rows));
   });
 }
 
@@ -70,9 +75,11 @@ function AuditFilterForm({ values, faults }: FormState): VNode {
   const links = (
     <>
       {Object.values(values).some(Boolean) && <ButtonLink to={PATH}>All lines</ButtonLink>}
-      <a class="button push" href={addressOf('/admin/audit.csv', values)}>
-        Export CSV
-      </a>
+      {TABLE_FORMAT_NAMES.map((format) => (
+        <ButtonLink key={format} to={addressOf(`${PATH}.${format}`, values)} download>
+          {format.toUpperCase()}
+        </ButtonLink>
+      ))}
     </>
   );
   return (

@@ -1,6 +1,9 @@
 import { inflateRawSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
+import { readSheet } from 'read-excel-file/node';
 import { request } from 'undici';
 import { expect } from 'vitest';
+import { mediaTypeOf } from '../../../src/operations/tables/formats.ts';
 import { drawsPictures, everyProductWith, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
@@ -163,12 +166,12 @@ test.for(['summary', 'lite', 'full'])(
     const reply = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
     const [header = '', row = ''] = reply.text.trimEnd().split('\n');
     const cells = Object.fromEntries(header.split(',').map((name, i) => [name, row.split(',')[i]]));
-    expect(cells).toMatchObject({ title: 'Thing', price: '200', amazonPrice: '100', bsr: '300' });
+    expect(cells).toMatchObject({ title: 'Thing', price: '2', amazonPrice: '1', bsr: '300' });
   },
 );
 
 test.for(['summary', 'lite', 'full'])(
-  'has -1 without data at detailLevel=%s, and nothing with decode=1',
+  'has empty cells without data at detailLevel=%s, with and without decode=1',
   async (detailLevel, { souk, client }) => {
     const current = Array.from({ length: 20 }, () => -1);
     souk.upstream.on('product', ({ params }) => ({
@@ -188,28 +191,84 @@ test.for(['summary', 'lite', 'full'])(
     const numbers = ['price', 'buyboxPrice', 'bsr', 'rating', 'reviewCount', 'countNew', 'monthlySold'];
     const all = (value: string) =>
       Object.fromEntries([...numbers, 'lastUpdate'].map((name) => [name, value]));
-    expect(await cellsWith({})).toMatchObject(all('-1'));
+    expect(await cellsWith({})).toMatchObject(all(''));
     expect(await cellsWith({ decode: true })).toMatchObject(all(''));
   },
 );
 
-test.for<[string, object, RegExp]>([
+test.for<[string, object, string, string, RegExp]>([
   [
-    'of a batch that asks for histories',
+    'without a table of a batch that asks for histories',
     { operation: 'market.product', params: { domain: 1, days: 90 }, split: { asins: ['B0HISTORY1'] } },
-    /must be ndjson, because the batch has days: a table has the current values, and no history/,
+    'format=csv',
+    'table',
+    /must be sent with days: products, history or daily/,
   ],
   [
-    'of an operation without flat results',
-    { operation: 'aba.word', items: [{ wordId: 33 }] },
-    /aba\.word do not form a table/,
+    'with histories that the results lack',
+    { operation: 'market.product', params: { domain: 1 }, split: { asins: ['B0HISTORY2'] } },
+    'format=parquet&table=history',
+    'table',
+    /history needs days, dateRange, decode=1 or detailLevel=full/,
   ],
-])('refuses CSV for results %s', async ([_, body, message], { client }) => {
+  [
+    'of an operation without rows',
+    { operation: 'market.graphimage', items: [{ domain: 1, asin: 'B0HISTORY3' }] },
+    'format=xlsx',
+    'format',
+    /the answers of market\.graphimage have no rows/,
+  ],
+])('refuses a table %s', async ([_, body, query, parameter, message], { client }) => {
   const batch = await startBatch(client, { ...body, window: 'off_peak' });
-  const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
+  const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?${query}`);
   expect(status).toBe(400);
   expect(json.msg).toMatch(message);
-  expect(json.metadata?.errors).toMatchObject([{ parameter: 'format' }]);
+  expect(json.metadata?.errors).toMatchObject([{ parameter }]);
+});
+
+test('returns the histories of a batch in each form, with the index of the item', async ({
+  souk,
+  client,
+}) => {
+  const asins = asinsFrom('B0FORM', 2);
+  souk.upstream.on('product', ({ params }) => ({
+    json: {
+      products: (params.asin ?? '').split(',').map((asin) => ({
+        asin,
+        domainId: 1,
+        productType: 0,
+        csv: [[7_900_000, 1999, 7_900_060, -1]],
+      })),
+    },
+  }));
+  const batch = await startBatch(client, split(asins, { detailLevel: 'full' }));
+  await finished(client, batch);
+  const get = (query: string, headers = {}) =>
+    client.get(`/api/batches/${batch.batchId}/results?table=history&${query}`, { headers });
+  const csv = await get('format=csv');
+  expect(csv.text.split('\n').slice(0, 3)).toEqual([
+    'index,asin,country,series,time,value,shipping,text',
+    `0,${asins[0]},us,amazon,2026-01-08T02:40:00Z,19.99,,`,
+    `0,${asins[0]},us,amazon,2026-01-08T03:40:00Z,,,`,
+  ]);
+  const lines = linesOf(await get('format=ndjson'));
+  expect(lines).toHaveLength(4);
+  expect(lines[3]).toMatchObject({ index: 1, asin: asins[1], series: 'amazon', value: null });
+  const parquet = await get('format=parquet');
+  expect(parquet.headers['content-disposition']).toMatch(/filename="souk-batch-history-.*\.parquet"/);
+  const { buffer, byteOffset, byteLength } = parquet.body;
+  const file = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+  expect((await parquetReadObjects({ file }))[2]).toMatchObject({ index: 1n, value: 19.99 });
+  const workbook = await get('', { accept: mediaTypeOf('xlsx') });
+  expect(workbook.headers['content-type']).toBe(mediaTypeOf('xlsx'));
+  expect((await readSheet(workbook.body, 'history')).at(1)?.slice(0, 6)).toEqual([
+    0,
+    asins[0],
+    'us',
+    'amazon',
+    new Date('2026-01-08T02:40:00Z'),
+    19.99,
+  ]);
 });
 
 test.for([

@@ -49,7 +49,7 @@ test('counts the results of batches', async ({ souk, redis, account, client }) =
   expect(await stored()).toBe(0);
   await finished(client, (await client.post('/api/batches', batch('B0COUNT'))).json.data);
   const { rows } = await souk.database.query<{ bytes: number }>(
-    `select sum(octet_length(lines) + coalesce(octet_length(table_rows), 0))::integer as bytes
+    `select sum(octet_length(lines))::integer as bytes
      from batch_calls c join batches b on b.id = c.batch_id where b.account_id = $1`,
     [account.accountId],
   );

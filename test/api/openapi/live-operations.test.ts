@@ -1,8 +1,10 @@
 import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { Method, OperationObject } from '../../../src/api/openapi/schemas.ts';
+import type { QueuedOperation } from '../../../src/operations/define.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
+import { chooseTable, namedTable } from '../../../src/operations/tables/tables.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
 import { test as base } from '../../support/demo-souk-test.ts';
@@ -58,10 +60,10 @@ const ADDRESSES: Address[] = conformance.operations
     operation,
   }));
 const CHARGED = ADDRESSES.filter(({ charged }) => charged);
-/** One address of each operation with a table. */
+/** One address of each operation with tables. */
 const TABLES = CHARGED.filter(
   ({ names, path }) =>
-    queuedOperation(names[0] ?? '')?.table && !/query|deals|bestsellers|search$/.test(path),
+    queuedOperation(names[0] ?? '')?.tables && !/query|deals|bestsellers|search$/.test(path),
 );
 const ASKING_UPSTREAM = CHARGED.filter(({ names }) => asksUpstream(names[0] ?? ''));
 
@@ -111,17 +113,19 @@ describe('with the demo of the provider', () => {
     expect(quote.json).toEqual(reply.json);
   });
 
-  test.for(TABLES)('$id answers with its table', async (address, { demoSouk }) => {
+  test.for(TABLES)('$id answers with its tables', async (address, { demoSouk }) => {
     const client = await demoSouk.client({ plan: { minuteLimit: 100_000 } });
     for (const name of address.names) {
       for (const sample of OPERATION_SAMPLES[name] ?? []) {
         const input = canonicalOf(name, sample);
-        const { table } = queuedOperation(name) ?? {};
-        if (table?.lacks?.(input)) continue;
-        const reply = await send(client, address, sample, { name, query: { format: 'csv' } });
-        expect([reply.status, reply.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8']);
-        const columns = table?.columns(input) ?? [];
-        expect(reply.text.split('\n')[0]).toBe(columns.join(','));
+        const operation = queuedOperation(name) as QueuedOperation;
+        for (const table of Object.keys(operation.tables ?? {})) {
+          if ('fault' in chooseTable(operation, input, table)) continue;
+          const reply = await send(client, address, sample, { name, query: { format: 'csv', table } });
+          expect([reply.status, reply.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8']);
+          const { columns } = namedTable(operation, { ...(input as object), table });
+          expect(reply.text.split('\n')[0]).toBe(columns.map((column) => column.name).join(','));
+        }
       }
     }
   });

@@ -87,8 +87,8 @@ test('returns the same table for a call, its job and a batch, and escapes formul
   expect(reply.headers['content-type']).toBe('text/csv; charset=utf-8');
   expect(reply.headers['x-units-consumed']).toBe('1');
   const [header, row, ...others] = reply.text.split('\n');
-  expect(header).toMatch(/^asin,parentAsin,title,brand,domainId,price,/);
-  expect(row).toMatch(/^B0TABLE001,,"'=Thing ""B0TABLE001""",,1,200,100,/);
+  expect(header).toMatch(/^asin,country,domainId,parentAsin,title,brand,currency,price,amazonPrice,/);
+  expect(row).toMatch(/^B0TABLE001,us,1,,"'=Thing ""B0TABLE001""",,USD,2,1,/);
   expect(others).toEqual(['']);
   const joined = await client.get(path);
   expect([joined.headers['x-deduplicated'], joined.text]).toEqual(['true', reply.text]);
@@ -104,32 +104,9 @@ test('returns the same table for a call, its job and a batch, and escapes formul
   expect(table.text).toBe(`index,${header}\n0,${row}\n`);
 });
 
-test.for<[string, string, string]>([
-  ['/api/aba/word/33', 'csv', 'must be json: the answers of aba.word do not form a table'],
-  [`${PRODUCT}?domain=1&asins=B0TABLE002`, 'xml', 'must be one of json, csv, got "xml"'],
-  [
-    `${PRODUCT}?domain=1&asins=B0TABLE002&fields=title`,
-    'csv',
-    'must be json with fields: the columns of a table are constant',
-  ],
-  ...[
-    [`${PRODUCT}?domain=1&asins=B0TABLE002&detailLevel=full&decode=1&days=90`, 'days'],
-    [`${PRODUCT}?domain=1&asins=B0TABLE002&dateRangeStart=0&dateRangeEnd=1`, 'dateRange'],
-    ['/api/market/productsearch?domain=1&term=pump&history=1', 'history'],
-    ['/api/market/productsearch?domain=1&term=pump&historyDays=30', 'historyDays'],
-  ].map(([path = '', parameter]): [string, string, string] => [
-    path,
-    'csv',
-    `must be json with ${parameter}: a table has the current values, and no history`,
-  ]),
-])('refuses %s in the format %s', async ([path, format, problem], { client }) => {
-  const { status, json } = await client.get(`${path}${path.includes('?') ? '&' : '?'}format=${format}`);
-  expect([status, json.metadata?.errors]).toEqual([400, [{ parameter: 'format', problem }]]);
-});
-
 test('keeps the filter format of the finder apart from that of its answer', async ({ souk, client }) => {
   souk.upstream.on('query', () => ({ json: { asinList: ['B0FORMAT01'], totalResults: 1 } }));
   const found = await client.post('/api/market/productfinder?format=csv', { domain: 1, format: ['Kindle'] });
-  expect(found.text).toBe('asin\nB0FORMAT01\n');
+  expect(found.text).toBe('position,asin,country\n1,B0FORMAT01,us\n');
   expect(JSON.parse(souk.upstream.callsTo('query').at(-1)?.body ?? '')).toMatchObject({ format: ['Kindle'] });
 });

@@ -129,7 +129,7 @@ test.each(['summary', 'lite', 'full'] as const)(
     expect(shown?.price).toBeUndefined();
     if (detailLevel !== 'summary')
       expect(shown?.history).toEqual({ amazon: { time: [TIMES[0]], value: [19.99] } });
-    expect(product.table?.rows(data, input)).toMatchObject([
+    expect([...(product.tables?.products?.rows(data, input) ?? [])]).toMatchObject([
       { title: 'T', price: 20.99, amazonPrice: 19.99, bsr: 300 },
     ]);
   },

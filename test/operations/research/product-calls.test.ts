@@ -285,8 +285,8 @@ describe('a comparison', () => {
   test('is a table with format=csv', async ({ client }) => {
     const { text } = await client.get(`${COMPARE}?country=us&asins=${A},${B}&days=1&format=csv`);
     expect(text.split('\n').slice(0, 2)).toEqual([
-      'asin,day,price,rank,offers,rating',
-      expect.stringMatching(new RegExp(`^${A},.{10},20,600,4,4.4$`)),
+      'asin,country,day,currency,price,rank,offers,rating',
+      expect.stringMatching(new RegExp(`^${A},us,.{10},USD,20,600,4,4.4$`)),
     ]);
   });
 

@@ -157,9 +157,18 @@ test('shows the progress of a running batch, and cancels it', async () => {
 
 test('offers results as CSV only if they form a table', async () => {
   const form = { intent: 'start', items: 'TABLED0001' };
-  const whole = await sendForm({ ...form, params: 'domain=1' });
+  const pageOf = async (params: string) => {
+    const { path } = await sendForm({ ...form, params });
+    await finished(customer.client, { batchId: path.split('/').at(-1) ?? '' });
+    return customer.visitor.get(path);
+  };
+  const whole = await pageOf('domain=1');
   expect(whole.text).toContain('Download CSV');
-  const selected = await sendForm({ ...form, params: 'domain=1\nfields=title' });
+  expect(whole.text).toContain('TABLED0001 us');
+  const [, link = ''] = /href="([^"]+results\.parquet\?table=products)"/.exec(whole.html) ?? [];
+  const file = await customer.visitor.get(link);
+  expect([file.status, file.headers['content-type']]).toEqual([200, 'application/vnd.apache.parquet']);
+  const selected = await pageOf('domain=1\nfields=title');
   expect(selected.text).toContain('Download NDJSON');
   expect(selected.text).not.toContain('Download CSV');
 });

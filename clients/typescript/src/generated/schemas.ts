@@ -3284,7 +3284,9 @@ export interface components {
              * @description Format of the results of a batch; default: ndjson
              * @enum {string}
              */
-            format?: "ndjson" | "csv";
+            format?: "csv" | "ndjson" | "xlsx" | "parquet";
+            /** @description Table of the results of a batch, such as history; default: that of the operation */
+            table?: string;
             /** @description Hours until it ends, at most until the result is deleted */
             hours?: number;
         };
@@ -3684,10 +3686,10 @@ export interface components {
              */
             by?: "operation" | "key";
             /**
-             * @description Form of the answer
+             * @description Form of the answer. Default: that of the header Accept, or json
              * @enum {string}
              */
-            format?: "json" | "csv";
+            format?: "json" | "csv" | "ndjson" | "xlsx" | "parquet";
         };
         BillingLedgerParams: {
             /**
@@ -3714,10 +3716,10 @@ export interface components {
             /** @description Number of the last line of the previous page */
             cursor?: number;
             /**
-             * @description Form of the answer
+             * @description Form of the answer. Default: that of the header Accept, or json
              * @enum {string}
              */
-            format?: "json" | "csv";
+            format?: "json" | "csv" | "ndjson" | "xlsx" | "parquet";
         };
         KeysCreateParams: {
             /** @description Name in lists */
@@ -3763,6 +3765,11 @@ export interface components {
             cursor?: number;
             /** @description Lines per page */
             limit?: number;
+            /**
+             * @description Form of the answer. Default: that of the header Accept, or json
+             * @enum {string}
+             */
+            format?: "json" | "csv" | "ndjson" | "xlsx" | "parquet";
         };
         Site: {
             /**

@@ -72,7 +72,6 @@ function treeView(domain: unknown, category: string): View {
         <p class="empty">The provider does not know this category.</p>
       );
     },
-    rows: ({ categories }) => Object.values(categories).map(rowOf),
   });
 }
 
@@ -84,7 +83,6 @@ function searchView(domain: unknown, term: string): View {
     operation: 'market.categorysearch',
     parameters: { domain, term },
     show: ({ categories, domainId }) => <CategoryList categories={categories} domain={domainId} />,
-    rows: ({ categories }) => categories.map(rowOf),
   });
 }
 
@@ -101,14 +99,9 @@ function bestSellers(domain: unknown, category: string): View[] {
       show: ({ bestSellersList, domainId }, context: ShowContext) => (
         <AsinList asins={bestSellersList.asinList} domain={domainId} id="best" context={context} />
       ),
-      rows: ({ bestSellersList }) => bestSellersList.asinList.map((asin, i) => ({ place: i + 1, asin })),
       next: ({ bestSellersList, domainId }, query) => detailsView(bestSellersList.asinList, domainId, query),
     }),
   ];
-}
-
-function rowOf({ catId, name, productCount }: Category): Record<string, unknown> {
-  return { catId: String(catId), name, products: productCount };
 }
 
 function CategoryList({ categories, domain }: { categories: readonly Category[]; domain: number }): VNode {

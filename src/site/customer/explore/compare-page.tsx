@@ -56,7 +56,6 @@ export const comparePage: ExplorePage = {
               days: Number(values.days ?? 365),
             },
             show: (data, context) => <Comparison data={data} context={context} />,
-            rows: ({ series }) => series,
             snapshot: comparisonSnapshot,
           }),
         ],

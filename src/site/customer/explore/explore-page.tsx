@@ -1,10 +1,10 @@
-import { stringify } from 'csv-stringify/sync';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { isTestAccount } from '../../../accounts/authentication.ts';
 import { isAble } from '../../../accounts/members.ts';
-import type { JobView } from '../../../api/job-view.ts';
-import { SITES } from '../../../operations/params/domain.ts';
+import { TABLE_FORMAT_NAMES } from '../../../operations/tables/formats.ts';
+import { fileNameOf } from '../../../results/tables/file-name.ts';
+import { writeTable } from '../../../results/tables/write-table.ts';
 import { Fields, FilterForm, HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
@@ -18,7 +18,7 @@ import { refusedForm } from '../customer-api.ts';
 import { categoriesPage } from './categories-page.tsx';
 import { shareChart } from './chart-links.tsx';
 import { comparePage } from './compare-page.tsx';
-import type { ExplorePage, View } from './explore-view.tsx';
+import { type ExplorePage, tablesOf, type View } from './explore-view.tsx';
 import { keywordPage } from './keyword-page.tsx';
 import { productPage } from './product-page.tsx';
 import { ranksPage } from './ranks-page.tsx';
@@ -31,11 +31,11 @@ import { createViewBytes, makeCall, stateOf, type ViewState } from './view-state
 /** Registers a page. Its address has the values of the form, and the job of each view whose call was made. */
 function registerExplorePage(scope: FastifyInstance, pages: Pages, page: ExplorePage): void {
   scope.get(page.path, async (request, reply) => {
-    const query = valuesOf(page, request.query);
+    const { download, table, format, ...query } = valuesOf(page, request.query);
     const views = page.views(query);
     if (views === null) return sendExplore(reply, page, { query, cards: null, faults: {} });
-    const csv = await findView(request, views, query, query.csv);
-    if (csv?.rows) return sendCsv(request, reply, csv, page.path, query);
+    const view = await findView(request, views, query, download);
+    if (view) return sendTable(request, reply, view, { path: page.path, query, table, format });
     return showViews(reply, query, await statesOf(request, views, query));
   });
 
@@ -148,56 +148,26 @@ function valuesOf({ read = (values) => values }: ExplorePage, sent: unknown): Fo
   return read(present);
 }
 
-async function sendCsv(
+/** Sends a table of the data of a view. */
+async function sendTable(
   request: FastifyRequest,
   reply: FastifyReply,
   view: View,
-  path: string,
-  { csv: _, ...query }: FormValues,
+  asked: { path: string; query: FormValues; table: string | undefined; format: string | undefined },
 ): Promise<FastifyReply> {
+  const { path, query } = asked;
   const state = await stateOf(request, view, query[view.name]);
+  const format = TABLE_FORMAT_NAMES.find((name) => name === (asked.format ?? 'csv'));
+  const table = tablesOf(view).find(({ name }) => asked.table === undefined || name === asked.table);
   // The page says why it has no data.
-  if (state.kind !== 'done') return reply.redirect(`${addressOf(path, query)}#${view.name}`, 303);
+  if (state.kind !== 'done' || !format || !table)
+    return reply.redirect(`${addressOf(path, query)}#${view.name}`, 303);
   const { data, job } = state;
-  return sendFile(reply, { name: fileNameOf(view, job), type: 'csv' }, rowsCsv(view.rows?.(data) ?? []));
+  const now = Date.parse(job.createdAt);
+  const name = fileNameOf({ table: table.name, parameters: view.parameters, format, now });
+  const bytes = writeTable(format, table, table.rows(data as Record<string, unknown>));
+  return sendFile(reply, { name, type: format }, bytes);
 }
-
-/** What most parameters are about, in the order of a file name. */
-const SUBJECTS = [
-  'domain',
-  'domainId',
-  'country',
-  'geo',
-  'asin',
-  'asins',
-  'seller',
-  'category',
-  'wordId',
-  'keyword',
-  'term',
-  'reportDate',
-];
-
-/** Returns a name with what the view shows, its site, and the day of the data: souk-offers-us-B0C3CDEF01-2026-03-04. */
-function fileNameOf({ name, parameters }: View, { createdAt }: JobView): string {
-  const subjects = SUBJECTS.flatMap((subject): string[] => {
-    const value = parameters[subject];
-    if (typeof value === 'number')
-      return [
-        (subject.startsWith('domain') ? SITES[value as keyof typeof SITES] : undefined) ?? String(value),
-      ];
-    return typeof value === 'string' ? [value] : Array.isArray(value) ? value.map(String) : [];
-  });
-  const text = subjects
-    .slice(0, MOST_SUBJECTS)
-    .join('-')
-    .replace(/[^\w.-]+/g, '-')
-    .slice(0, MOST_CHARACTERS);
-  return ['souk', name, text, createdAt.slice(0, 10)].filter(Boolean).join('-');
-}
-
-const MOST_SUBJECTS = 4;
-const MOST_CHARACTERS = 80;
 
 async function sendExplore(
   reply: FastifyReply,
@@ -316,18 +286,6 @@ async function findView(
   if (own) return own;
   const shown = await statesOf(request, views, query);
   return shown.find(({ view }) => view.name === name)?.view;
-}
-
-/** Rows as CSV. The columns are those of all rows, in the order in which they appear. */
-export function rowsCsv(rows: readonly Record<string, unknown>[]): string {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  return stringify([...rows], {
-    header: true,
-    columns,
-    // Spreadsheets must not run a field as a formula; numbers stay numbers.
-    escape_formulas: true,
-    cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
-  });
 }
 
 /** The pages, in the order of their navigation. */

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import type { QueuedName } from '../../../operations/index.ts';
+import { existingOperation, type QueuedName } from '../../../operations/index.ts';
 import { SITES } from '../../../operations/params/domain.ts';
+import { type ChosenTable, chooseTable, namedTable } from '../../../operations/tables/tables.ts';
 import type { FieldRow } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
@@ -18,10 +19,10 @@ export interface View {
   button: string;
   operation: QueuedName;
   parameters: Record<string, unknown>;
+  /** The table that the page offers first, if it is not the default of the operation. */
+  table?: string;
   /** How its data is shown; for a picture without data. */
   show(data: unknown, context: ShowContext): VNode;
-  /** The data as rows of a CSV file. */
-  rows?: (data: unknown) => readonly Record<string, unknown>[];
   /** Further views, for which the page needs the data of this one. */
   next?: (data: unknown, query: FormValues) => readonly View[];
   /** What a link to its chart shows; absent: it has none. */
@@ -45,15 +46,26 @@ export interface ShowContext {
 
 /** A view whose data has a known type. Answers are not validated again: the API has made them. */
 export function viewOf<Data>(
-  view: Omit<View, 'show' | 'rows' | 'next' | 'isEmpty' | 'snapshot'> & {
+  view: Omit<View, 'show' | 'next' | 'isEmpty' | 'snapshot'> & {
     show(data: Data, context: ShowContext): VNode;
-    rows?: (data: Data) => readonly Record<string, unknown>[];
     next?: (data: Data, query: FormValues) => readonly View[];
     isEmpty?: (data: Data) => boolean;
     snapshot?: (data: Data, query: FormValues) => Snapshot;
   },
 ): View {
   return view as View;
+}
+
+/** Returns the tables that the data of a view have; the first one is the default. */
+export function tablesOf({ operation, parameters, table: preferred }: View): ChosenTable[] {
+  const found = existingOperation(operation);
+  const { data: input } = found.params.safeParse(parameters);
+  const isChosen = (wanted?: string) => chooseTable(found, input, wanted, true);
+  const names = Object.keys(input === undefined ? {} : (found.tables ?? {}));
+  const made = names
+    .filter((name) => 'name' in isChosen(name))
+    .sort((a, b) => Number(b === preferred) - Number(a === preferred));
+  return made.map((table) => namedTable(found, { ...(input as object), table }));
 }
 
 /** The field that chooses a site. */

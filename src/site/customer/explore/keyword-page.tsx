@@ -58,9 +58,9 @@ function viewsOf({ country = 'us', trends }: FormValues, keyword: string): View[
       title: 'Search term',
       button: 'Show the search term',
       operation: 'research.keyword',
+      table: 'history',
       parameters: { country, keyword, weeks: WEEKS, ...(trends === '1' ? { trends: true } : {}) },
       show: (data) => <KeywordView data={data} />,
-      rows: weekRows,
       snapshot: keywordSnapshot,
     }),
     viewOf<TermsData>({
@@ -70,16 +70,8 @@ function viewsOf({ country = 'us', trends }: FormValues, keyword: string): View[
       operation: 'aba.search',
       parameters: { country, keyword, limit: 100 },
       show: (data) => <Terms data={data} keyword={keyword} />,
-      rows: ({ items }) => items.map((one) => ({ ...one })),
     }),
   ];
-}
-
-function weekRows({ keyword, country, history, concentration }: ResearchKeywordData) {
-  return history.map(({ week, rank, isLoaded }, i) => {
-    const { clickShare = null, conversionShare = null } = concentration.history[i] ?? {};
-    return { country, keyword, week, isLoaded, rank, clickShare, conversionShare };
-  });
 }
 
 function Terms({ data: { items, country }, keyword }: { data: TermsData; keyword: string }): VNode {

@@ -60,7 +60,6 @@ export function detailsView(asins: readonly string[], domain: number, query: For
         const shown = rows.flatMap((asin) => found.get(asin) ?? []).map((one) => productRow(one, domain));
         return <ProductTable rows={shown} domain={domain} id={name} context={context} isPart />;
       },
-      rows: ({ products }) => products.map((one) => ({ ...productRow(one, domain) })),
     }),
   ];
 }

@@ -7,14 +7,7 @@ import { type ChartSeries, MONTHS, TimeChart } from '../../kit/time-chart.tsx';
 import { resultPath } from '../jobs.tsx';
 import { type ExplorePage, PRODUCT_PATH, SITE_FIELD, siteOf, type View, viewOf } from './explore-view.tsx';
 import { withAsins } from './product-address.ts';
-import {
-  OffersTable,
-  offerRows,
-  VARIATIONS_SHOWN,
-  type VariationsData,
-  VariationsGrid,
-  variationRows,
-} from './product-parts.tsx';
+import { OffersTable, VARIATIONS_SHOWN, type VariationsData, VariationsGrid } from './product-parts.tsx';
 import { ProductView, productSnapshot } from './product-view.tsx';
 
 export const productPage: ExplorePage = {
@@ -45,7 +38,6 @@ function viewsOf(domain: number | string, asin: string): View[] {
       operation: 'research.product',
       parameters: { ...site, asin, days: DAYS },
       show: (data, context) => <ProductView data={data} context={context} />,
-      rows: ({ series }) => (series ?? []).map((row) => ({ asin, ...row })),
       isEmpty: ({ product }) => product === null,
       snapshot: productSnapshot,
     }),
@@ -54,6 +46,7 @@ function viewsOf(domain: number | string, asin: string): View[] {
       title: 'Complete history',
       button: 'Show all prices since the beginning',
       operation: 'market.product',
+      table: 'history',
       parameters: {
         ...site,
         asins: [asin],
@@ -64,16 +57,15 @@ function viewsOf(domain: number | string, asin: string): View[] {
         decode: true,
       },
       show: (data) => <History data={data} />,
-      rows: historyRows,
     }),
     viewOf<ProductData>({
       name: 'offers',
       title: 'Offers',
       button: 'Show the offers',
       operation: 'market.product',
+      table: 'offers',
       parameters: { ...site, asins: [asin], offers: 20, history: false, decode: true },
       show: (data) => <OffersTable data={data} />,
-      rows: (data) => offerRows(data).map((row) => ({ ...row })),
     }),
     viewOf<VariationsData>({
       name: 'variations',
@@ -82,7 +74,6 @@ function viewsOf(domain: number | string, asin: string): View[] {
       operation: 'market.variations',
       parameters: { ...site, asin, detailLevel: 'summary', perPage: VARIATIONS_SHOWN },
       show: (data, context) => <VariationsGrid data={data} context={context} />,
-      rows: variationRows,
     }),
     {
       name: 'chart',
@@ -116,19 +107,6 @@ function History({ data: { products } }: { data: ProductData }): VNode {
     <TimeChart name="Complete history" series={series} isStepped {...MONTHS} rows="months" />
   ) : (
     <p class="empty">The provider has no history of this product.</p>
-  );
-}
-
-/** One row for each change of a value. */
-function historyRows({ products: [product] }: ProductData): Record<string, unknown>[] {
-  if (!product) return [];
-  return historyOf(product).flatMap(({ name, points }: ChartSeries) =>
-    points.map(([at, value]) => ({
-      asin: product.asin,
-      series: name,
-      time: new Date(at).toISOString(),
-      value,
-    })),
   );
 }
 

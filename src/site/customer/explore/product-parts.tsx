@@ -1,38 +1,22 @@
 import type { VNode } from 'preact';
-import { fromKeepaMinutes } from '../../../operations/products/history.ts';
-import type { Offer } from '../../../operations/products/product.ts';
+import { offersOf, siteOf } from '../../../operations/products/product-tables.ts';
 import { priceFormat, priceOf } from '../../../operations/products/provider-fields.ts';
 import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { valueText } from '../../kit/time-chart.tsx';
 import { count, counted, Dash, Time } from '../../kit/words.tsx';
 import { Picture, PRODUCT_PATH, type ShowContext } from './explore-view.tsx';
-import type { DecodedSeries, ProductData } from './product-page.tsx';
+import type { ProductData } from './product-page.tsx';
 
 interface OfferRow {
   sellerId: string;
   condition: string;
   price: number | null;
   shipping: number | null;
-  fulfilment: string;
+  isFBA: boolean;
   isLive: boolean;
   lastSeen: string | null;
 }
-
-const CONDITIONS = [
-  'Unknown',
-  'New',
-  'Used, like new',
-  'Used, very good',
-  'Used, good',
-  'Used, acceptable',
-  'Refurbished',
-  'Collectible, like new',
-  'Collectible, very good',
-  'Collectible, good',
-  'Collectible, acceptable',
-  'Rental',
-];
 
 /** The offers of a product: live ones in the order of the site's page, then those seen last. */
 export function OffersTable({ data }: { data: ProductData }): VNode {
@@ -41,9 +25,9 @@ export function OffersTable({ data }: { data: ProductData }): VNode {
   const columns: Column<OfferRow>[] = [
     ['Seller', ({ sellerId }) => <a href={sellerAddress(domain, sellerId)}>{sellerId}</a>, 'row'],
     ['Condition', ({ condition }) => condition],
-    ['Price', ({ price }) => (price === null ? <Dash /> : valueText(price, format)), 'number'],
+    ['Price', ({ price }) => (price == null ? <Dash /> : valueText(price, format)), 'number'],
     ['Shipping', ({ shipping }) => (shipping === 0 ? 'free' : valueText(shipping, format)), 'number'],
-    ['Fulfilment', ({ fulfilment }) => fulfilment],
+    ['Fulfilment', ({ isFBA }) => (isFBA ? 'by the site' : 'by the seller')],
     [
       'Last seen',
       ({ isLive, lastSeen }) => (isLive ? <span class="tag good">live</span> : <Time at={lastSeen} />),
@@ -56,25 +40,9 @@ function sellerAddress(domain: number, seller: string): string {
   return addressOf('/explore/seller', { domain: String(domain), seller });
 }
 
-export function offerRows({ products: [product] }: ProductData): OfferRow[] {
+function offerRows({ products: [product] }: ProductData): OfferRow[] {
   if (!product) return [];
-  const { offers, liveOffersOrder } = product;
-  const live = new Set(liveOffersOrder ?? []);
-  return (offers ?? []).map((offer, i) => rowOf(offer, live.has(i)));
-}
-
-function rowOf(offer: Offer, isLive: boolean): OfferRow {
-  const { sellerId, condition, lastSeen, isFBA } = offer;
-  const { price } = (offer.history ?? {}) as { price?: DecodedSeries };
-  return {
-    sellerId: typeof sellerId === 'string' ? sellerId : '',
-    condition: CONDITIONS[Number(condition ?? 0)] ?? 'Unknown',
-    price: price?.value?.at(-1) ?? null,
-    shipping: price?.shipping?.at(-1) ?? null,
-    fulfilment: isFBA === true ? 'by the site' : 'by the seller',
-    isLive,
-    lastSeen: lastSeen === undefined ? null : new Date(fromKeepaMinutes(lastSeen)).toISOString(),
-  };
+  return [...offersOf(product, siteOf(product))] as unknown as OfferRow[];
 }
 
 /** The data of the variations call at the level `summary`. */
@@ -124,17 +92,6 @@ export function VariationsGrid({ data, context }: { data: VariationsData; contex
       </ul>
     </>
   );
-}
-
-export function variationRows({ variations, domainId }: VariationsData): Record<string, unknown>[] {
-  return variations.map(({ asin, title, color, size, stats }) => ({
-    asin,
-    title,
-    color,
-    size,
-    price: priceOf(stats.price, domainId),
-    rank: stats.bsr > 0 ? stats.bsr : null,
-  }));
 }
 
 /** Shares have the two decimals of the reports. */

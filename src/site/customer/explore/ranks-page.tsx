@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
 import { FLUCTUATIONS } from '../../../operations/brand-analytics/keywords.ts';
-import { rankTable } from '../../../operations/brand-analytics/rank.ts';
 import type { FieldRow } from '../../kit/form.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { count, Dash } from '../../kit/words.tsx';
@@ -62,8 +61,6 @@ export const ranksPage: ExplorePage = {
         operation: 'aba.rank',
         parameters: { country, ...Object.fromEntries(filters), limit: 1000 },
         show: (data, context) => <Ranks data={data} context={context} />,
-        // The same columns as those of the API.
-        rows: (data) => rankTable({ ...data }),
       }),
     ];
   },

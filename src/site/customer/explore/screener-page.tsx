@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { TrackerView } from '../../../batches/trackers/tracker.ts';
 import { REPORT_SITES, siteOfDomain } from '../../../operations/brand-analytics/keywords.ts';
-import { MOST_ROWS, screen, unitsOfRows } from '../../../operations/research/screen.ts';
+import { MOST_ROWS, unitsOfRows } from '../../../operations/research/screen.ts';
 import { SCREEN_SORTS } from '../../../operations/research/screen-cursor.ts';
 import { Field, type FieldRow, Fields, HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
@@ -136,7 +136,6 @@ export const screenerPage: ExplorePage = {
         parameters: parametersIn(values),
         show: (data, context) => <Terms data={data} context={context} />,
         // The same columns as those of the API.
-        rows: (data) => [...(screen.table?.rows({ ...data }, undefined as never) ?? [])],
       }),
     ];
   },

@@ -59,7 +59,6 @@ export const searchPage: ExplorePage = {
                 />
               </>
             ),
-            rows: ({ products, domainId }) => products.map((one) => ({ ...productRow(one, domainId) })),
           }),
         ],
 };
@@ -135,7 +134,6 @@ export const finderPage: ExplorePage = {
             context={context}
           />
         ),
-        rows: ({ asinList }) => asinList.map((asin) => ({ asin })),
         withNext: { button: 'Find them with details of the first 30', mostUnits: ROWS_A_PAGE },
         next: ({ asinList, domainId }, query) => detailsView(asinList, domainId, query),
       }),
@@ -214,7 +212,6 @@ export const dealsPage: ExplorePage = {
           ...words,
         },
         show: (data, context) => <DealsTable data={data} type={Number(priceType)} context={context} />,
-        rows: (data) => dealRows(data, Number(priceType), numberOr(dateRange)).map((row) => ({ ...row })),
       }),
     ];
   },
@@ -241,7 +238,6 @@ export const sellerPage: ExplorePage = {
             operation: 'market.seller',
             parameters: { domain: siteOf(values), seller: [values.seller], storefront: true, csvDays: 0 },
             show: (data, context) => <SellerFacts data={data} context={context} />,
-            rows: (data) => sellerAsins(data).map((asin) => ({ asin })),
             withNext: { button: 'Show it with details of 30 products', mostUnits: ROWS_A_PAGE },
             next: (data, query) => detailsView(sellerAsins(data), data.domainId, query),
           }),

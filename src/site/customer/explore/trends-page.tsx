@@ -71,11 +71,6 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
         ) : (
           <TimeChart name="Interest over time" series={interestSeries(data)} ranges={RANGES} rows="times" />
         ),
-      rows: ({ timelineData }) =>
-        timelineData.map(({ date, values }) => ({
-          date,
-          ...Object.fromEntries(values.map(({ query, value }) => [query, value])),
-        })),
     }),
     viewOf<RegionsData>({
       name: 'regions',
@@ -84,12 +79,6 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
       operation: 'trends.interest-by-region',
       parameters,
       show: (data) => <RegionsInterest data={data} />,
-      rows: ({ regions }) =>
-        regions.map(({ geoCode, geoName, values }) => ({
-          geoCode,
-          geoName,
-          ...Object.fromEntries(values.map(({ query, value }) => [query, value])),
-        })),
     }),
     viewOf<RelatedData>({
       name: 'related',
@@ -98,21 +87,6 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
       operation: 'trends.related-queries',
       parameters,
       show: ({ results }) => <Related results={results} geo={geo} />,
-      rows: ({ results }) =>
-        results.flatMap(({ keyword: of, top, rising }) => [
-          ...top.map(({ query, formattedValue }) => ({
-            keyword: of,
-            list: 'top',
-            query,
-            value: formattedValue,
-          })),
-          ...rising.map(({ query, formattedValue }) => ({
-            keyword: of,
-            list: 'rising',
-            query,
-            value: formattedValue,
-          })),
-        ]),
     }),
   ];
 }
@@ -207,14 +181,6 @@ export const todayPage: ExplorePage = {
         operation: 'trends.daily-trends',
         parameters: { geo, ...(trendDate ? { trendDate } : {}) },
         show: (data) => <Trends data={data} />,
-        rows: ({ trends }) =>
-          trends.map(({ rank, query, formattedTraffic, increasePercentage, startedAt }) => ({
-            rank,
-            query,
-            searches: formattedTraffic,
-            increasePercentage,
-            startedAt,
-          })),
       }),
     ];
   },

@@ -4,12 +4,13 @@ import { Notice, SmallLink } from '../../kit/elements.tsx';
 import { HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
+import { TableLinks } from '../../kit/table-links.tsx';
 import { counted } from '../../kit/words.tsx';
 import { CallExamples, RepeatLink } from '../call-examples.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
 import { resultPath } from '../jobs.tsx';
 import { ShareForm } from './chart-links.tsx';
-import type { View } from './explore-view.tsx';
+import { tablesOf, type View } from './explore-view.tsx';
 import { requestOf, type ViewState } from './view-state.ts';
 
 /** Where a card is shown. */
@@ -146,12 +147,16 @@ function Running({ job: { progress, etaMs } }: { job: JobView }): VNode {
 function Elsewhere({ view, job, place }: { view: View; job: JobView; place: CardPlace }): VNode {
   const { path, query, baseUrl } = place;
   const { jobId, unitsCharged } = job;
+  const tables = tablesOf(view);
+  const [first] = tables;
+  const tableAddress = (table: string, format: string) =>
+    addressOf(path, { ...query, download: view.name, table, format });
   return (
     <footer class="elsewhere">
       <p class="row">
         <span class="muted">{counted(unitsCharged, 'unit')} charged</span>
-        {view.rows && (
-          <SmallLink to={addressOf(path, { ...query, csv: view.name })} download>
+        {first && (
+          <SmallLink to={tableAddress(first.name, 'csv')} download>
             Download CSV
           </SmallLink>
         )}
@@ -160,6 +165,7 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
         </SmallLink>
         <RepeatLink {...view} />
       </p>
+      {first && <TableLinks tables={tables.map(({ name }) => name)} address={tableAddress} />}
       {view.snapshot && <ShareForm name={view.name} place={place} />}
       <CallExamples name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
     </footer>

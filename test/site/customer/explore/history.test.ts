@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { decodeProduct } from '../../../../src/operations/products/decode-product.ts';
 import { fromKeepaMinutes } from '../../../../src/operations/products/history.ts';
 import type { Product } from '../../../../src/operations/products/product.ts';
-import { rowsCsv } from '../../../../src/site/customer/explore/explore-page.tsx';
 import { type DecodedProduct, historyOf } from '../../../../src/site/customer/explore/product-page.tsx';
 import { rowsOf } from '../../../../src/site/kit/time-chart.tsx';
 
@@ -82,13 +81,4 @@ test('the table of a chart holds a value for the months without a change, up to 
     { label: '2026-01', values: [10, null] },
   ]);
   expect(rowsOf(series, 'times')[1]).toEqual({ label: '2026-03-01', values: [null, 7] });
-});
-
-test('CSV has the columns of all rows, and no formulas', () => {
-  expect(
-    rowsCsv([
-      { asin: 'A', price: -1 },
-      { asin: '=1+1', rank: 2 },
-    ]),
-  ).toBe("asin,price,rank\nA,-1,\n'=1+1,,2\n");
 });

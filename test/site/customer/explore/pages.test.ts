@@ -295,7 +295,7 @@ test('data that has expired is marked, and can be fetched again for the stated p
   ]);
   expect(expired.text).not.toContain('Nothing was charged');
   // A file without rows would be taken for data.
-  const file = await customer.visitor.get(`${page.path}&csv=product`);
+  const file = await customer.visitor.get(`${page.path}&download=product&format=csv`);
   expect([file.path, file.text]).toEqual([page.path, expect.stringContaining('Fetch again')]);
   const { searchParams } = new URL(page.path, 'http://souk');
   const again = await customer.visitor.post('/explore/product', {
@@ -310,7 +310,7 @@ test('data that has expired is marked, and can be fetched again for the stated p
 
 test('the weekly ranks of the page and of the API have the same columns, with site and week', async () => {
   const { path } = await withAllData(souk, customer, '/explore/ranks?country=us');
-  const file = await customer.visitor.get(`${path}&csv=ranks`);
+  const file = await customer.visitor.get(`${path}&download=ranks&format=csv`);
   const api = await customer.client.get('/api/aba/rank?country=us&limit=1000&format=csv');
   expect(file.html.trim().split('\n')).toEqual(api.text.trim().split('\n'));
   expect(api.text).toMatch(/^country,reportDate,wordId,keyword,rank,.*\nus,2026-01-17,\d+,tent,12,/);
@@ -330,12 +330,10 @@ test('the schedule form starts with the call, and a CSV file has the history', a
   const [, link = ''] = /href="(\/account\/schedules\/new[^"]+)"/.exec(page.html) ?? [];
   const form = await customer.visitor.get(link.replaceAll('&amp;', '&'));
   expect(form.text).toContain(`"asin":"${ASIN}"`);
-  const [, csv = ''] = /href="([^"]+csv=product)"/.exec(page.html) ?? [];
+  const [, csv = ''] = /href="([^"]+download=product[^"]+)" download>Download CSV/.exec(page.html) ?? [];
   const file = await customer.visitor.get(csv.replaceAll('&amp;', '&'));
   expect(file.headers['content-type']).toBe('text/csv; charset=utf-8');
   const day = new Date(souk.clock.now()).toISOString().slice(0, 10);
-  expect(file.headers['content-disposition']).toBe(
-    `attachment; filename="souk-product-us-${ASIN}-${day}.csv"`,
-  );
-  expect(file.html).toMatch(/^asin,day,price,rank,offers,rating\nB0C3CDEF01,20\d\d-/);
+  expect(file.headers['content-disposition']).toBe(`attachment; filename="souk-daily-us-${ASIN}-${day}.csv"`);
+  expect(file.html).toMatch(/^asin,country,day,currency,price,rank,offers,rating\nB0C3CDEF01,us,20\d\d-/);
 });

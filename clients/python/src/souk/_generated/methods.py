@@ -1807,7 +1807,8 @@ class Links(Group):
         *,
         target: Literal["job", "batch", "file"],
         id: str,
-        format: Optional[Literal["ndjson", "csv"]] = None,
+        format: Optional[Literal["csv", "ndjson", "xlsx", "parquet"]] = None,
+        table: Optional[str] = None,
         hours: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.NewResultLink]:
@@ -1819,11 +1820,13 @@ class Links(Group):
 
         format: Format of the results of a batch; default: ndjson
 
+        table: Table of the results of a batch, such as history; default: that of the operation
+
         hours: Hours until it ends, at most until the result is deleted
         """
         return self._calls.answer(
             ("POST", "/api/links", 30, "never", "params", "", "links.create"),
-            {"target": target, "id": id, "format": format, "hours": hours},
+            {"target": target, "id": id, "format": format, "table": table, "hours": hours},
             timeout=timeout,
         )
 
@@ -2462,7 +2465,7 @@ class Billing(Group):
         from_: Optional[str] = None,
         to: Optional[str] = None,
         by: Optional[Literal["operation", "key"]] = None,
-        format: Optional[Literal["json", "csv"]] = None,
+        format: Optional[Literal["json", "csv", "ndjson", "xlsx", "parquet"]] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.Usage]:
         """Returns the calls and charged units of the account by day, and by operation or key.
@@ -2473,7 +2476,7 @@ class Billing(Group):
 
         by: What each day is divided by
 
-        format: Form of the answer
+        format: Form of the answer. Default: that of the header Accept, or json
         """
         return self._calls.answer(
             ("GET", "/api/usage", 30, "always", "params", "", "billing.usage"),
@@ -2491,7 +2494,7 @@ class Billing(Group):
         to: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[int] = None,
-        format: Optional[Literal["json", "csv"]] = None,
+        format: Optional[Literal["json", "csv", "ndjson", "xlsx", "parquet"]] = None,
         timeout: Optional[float] = None,
     ) -> Pages[types.LedgerPage, types.LedgerLine]:
         """Lists the movements of the units of the account, newest first.
@@ -2510,7 +2513,7 @@ class Billing(Group):
 
         cursor: Number of the last line of the previous page
 
-        format: Form of the answer
+        format: Form of the answer. Default: that of the header Accept, or json
         """
         return self._calls.pages(
             ("GET", "/api/ledger", 30, "always", "params", "ledger", "billing.ledger"),
@@ -2639,6 +2642,7 @@ class Audit(Group):
         to: Optional[str] = None,
         cursor: Optional[int] = None,
         limit: Optional[int] = None,
+        format: Optional[Literal["json", "csv", "ndjson", "xlsx", "parquet"]] = None,
         timeout: Optional[float] = None,
     ) -> Pages[types.AuditPage, types.AuditLine]:
         """Lists what people and keys did in the account, newest first.
@@ -2654,10 +2658,12 @@ class Audit(Group):
         cursor: nextCursor of the previous page
 
         limit: Lines per page
+
+        format: Form of the answer. Default: that of the header Accept, or json
         """
         return self._calls.pages(
             ("GET", "/api/audit", 30, "always", "params", "audit", "audit.list"),
-            {"action": action, "actor": actor, "from": from_, "to": to, "cursor": cursor, "limit": limit},
+            {"action": action, "actor": actor, "from": from_, "to": to, "cursor": cursor, "limit": limit, "format": format},
             timeout=timeout,
         )
 

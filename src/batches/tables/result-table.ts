@@ -1,0 +1,66 @@
+import type { QueuedOperation } from '../../operations/define.ts';
+import { existingOperation } from '../../operations/index.ts';
+import { parseStored } from '../../operations/params/answer-form.ts';
+import { columnsFrom, type Row, type TableShape } from '../../operations/tables/columns.ts';
+import type { TableFormat } from '../../operations/tables/formats.ts';
+import { parseJson } from '../../platform/json.ts';
+import { gunzip } from '../../results/compression.ts';
+
+/** A table of the results of a batch. */
+export interface ResultTable {
+  operation: string;
+  /** The name of the table. */
+  table: string;
+  format: TableFormat;
+  /** The canonical input of the first call. It determines the columns. */
+  input: string;
+}
+
+/** The results of a call: its canonical input, and its lines (NDJSON, gzip). */
+export interface CallLines {
+  input: string;
+  lines: Uint8Array;
+}
+
+export const INDEX = columnsFrom({ index: ['integer', 'Index of the item in the batch, from 0'] });
+
+/** Returns the table of a batch: its columns are those of the operation, after the index of the item. */
+export function shapeOf({ operation, table, input }: ResultTable): TableShape {
+  const of = existingOperation(operation);
+  const columns = of.tables?.[table]?.columns(parseStored(of, parseJson(input))) ?? [];
+  return { name: table, columns: [...INDEX, ...columns] };
+}
+
+/** Yields the rows of results. Items that failed have none. */
+export async function* rowsOf(
+  { operation, table }: ResultTable,
+  calls: AsyncIterable<CallLines>,
+): AsyncGenerator<Row> {
+  const of = existingOperation(operation);
+  for await (const { input, lines } of calls) {
+    const parsed = parseStored(of, parseJson(input));
+    for (const line of linesOf(await gunzip(lines))) yield* rowsOfLine(of, table, parsed, line);
+  }
+}
+
+/** Yields the rows of a result. @param line the result as a line of NDJSON. */
+export function* rowsOfLine(
+  { tables }: QueuedOperation,
+  table: string,
+  input: unknown,
+  line: string,
+): Generator<Row> {
+  const { index, data } = parseJson(line) as { index: number; data?: Record<string, unknown> };
+  if (!data) return;
+  for (const row of tables?.[table]?.rows(data, input) ?? []) yield { index, ...row };
+}
+
+function* linesOf(text: Buffer): Generator<string> {
+  let from = 0;
+  while (from < text.length) {
+    const end = text.indexOf(10, from);
+    const to = end === -1 ? text.length : end;
+    if (to > from) yield text.toString('utf8', from, to);
+    from = to + 1;
+  }
+}
