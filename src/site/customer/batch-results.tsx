@@ -91,7 +91,7 @@ export async function firstResults(
 
 function firstRows(operation: QueuedOperation, lines: readonly string[]): FirstResults | null {
   const [first] = lines;
-  if (first === undefined) return null;
+  if (first === undefined) return { tables: [], columns: INDEX, rows: [] };
   const inputOf = (line: string) => operation.params.parse((parseJson(line) as { params: unknown }).params);
   const input = inputOf(first);
   const isMade = (name: string) => 'name' in chooseTable(operation, input, name, true);
