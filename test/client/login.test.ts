@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { createProgram } from '../../clients/typescript/src/command/program.ts';
 import { login, revokeToken, Souk, type Tokens } from '../../clients/typescript/src/index.ts';
+import { tokenFetch } from '../../clients/typescript/src/token-fetch.ts';
 import { type Customer, signedIn } from '../support/customer.ts';
 import { allowDevice } from '../support/device-person.ts';
 import { test as withService } from '../support/souk-test.ts';
@@ -180,4 +181,28 @@ test('a program signs in without a file, and receives the renewed tokens', async
   expect(kept).toHaveLength(1);
   await revokeToken(baseUrl, kept[0]?.refreshToken ?? '');
   await expect(api.account.quota()).rejects.toMatchObject({ status: 401 });
+});
+
+test('a request whose refusal arrives after another one has renewed the tokens uses the renewed ones', async () => {
+  const refusals: (() => void)[] = [];
+  let renewals = 0;
+  const fetchOnce = tokenFetch<Tokens>(
+    { accessToken: 'old', refreshToken: 'r', expiresAt: Number.POSITIVE_INFINITY },
+    async () => {
+      renewals += 1;
+      return { accessToken: 'new', refreshToken: 'r', expiresAt: Number.POSITIVE_INFINITY };
+    },
+    async (_input, init) => {
+      if (new Headers(init?.headers).get('authorization') === 'Bearer new') return new Response('yes');
+      await new Promise<void>((resolve) => refusals.push(resolve));
+      return new Response('no', { status: 401 });
+    },
+  );
+  const answers = [fetchOnce('http://127.0.0.1'), fetchOnce('http://127.0.0.1')];
+  await expect.poll(() => refusals.length).toBe(2);
+  refusals[0]?.();
+  expect(await (await answers[0])?.text()).toBe('yes');
+  refusals[1]?.();
+  expect(await (await answers[1])?.text()).toBe('yes');
+  expect(renewals).toBe(1);
 });

@@ -472,7 +472,7 @@ describe('the lines', () => {
 
 /** Acts of members and of keys, which test/site/customer/audit.test.ts has. */
 const OF_CUSTOMERS =
-  /^(acts|batch|connection|invitation|job|notices|person|renewal|schedule|top-up|tracker|webhook)\.|^(account\.renamed|account\.sso-required|member\.invited|member\.joined|member\.left|purchase\.begun)$/;
+  /^(acts|batch|connection|invitation|job|notices|person|link|renewal|schedule|top-up|tracker|webhook)\.|^(account\.renamed|account\.sso-required|member\.invited|member\.joined|member\.left|purchase\.begun)$/;
 
 test('every action of operators has lines in this file', () => {
   const known = [

@@ -11,7 +11,9 @@ export function tokenFetch<Login extends Tokens>(
 ): typeof fetch {
   let tokens = first;
   let renewing: Promise<Login> | null = null;
-  const renewOnce = async (): Promise<void> => {
+  /** Renews tokens, unless another request has renewed them meanwhile. */
+  const renewed = async (used: Login): Promise<void> => {
+    if (used !== tokens) return;
     renewing ??= renew(tokens);
     try {
       tokens = await renewing;
@@ -25,11 +27,12 @@ export function tokenFetch<Login extends Tokens>(
     return send(input, { ...init, headers });
   };
   return async (input, init) => {
-    if (tokens.expiresAt - Date.now() < EARLY_MS) await renewOnce();
+    if (tokens.expiresAt - Date.now() < EARLY_MS) await renewed(tokens);
+    const used = tokens;
     const answer = await signed(input, init);
     // The clock of this machine may be wrong.
     if (answer.status !== 401) return answer;
-    await renewOnce();
+    await renewed(used);
     return signed(input, init);
   };
 }

@@ -20,7 +20,7 @@ export function screenText(screen: Readonly<Record<string, unknown>> | null): st
   const texts = Object.entries(filters).map(([name, value]) => `${NAMES[name] ?? name} ${valueText(value)}`);
   const ends = [
     ...(typeof limit === 'number' ? [`the first ${NUMBER.format(limit)} terms`] : []),
-    ...(sort === undefined || sort === 'rank' ? [] : [`sorted by ${String(sort)}`]),
+    ...(typeof sort !== 'string' || sort === 'rank' ? [] : [`sorted by ${sort}`]),
   ];
   return `${String(country)}: ${[...texts, ...ends].join(', ')}`;
 }

@@ -220,6 +220,7 @@ describeInBrowser('in a browser', () => {
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await page.getByText('1 unit was charged.').waitFor();
     await page.getByText('"asin": "B0C3CDEF06"').first().waitFor();
+    await page.getByText('Show as curl, TypeScript and Python').click();
     await page.getByText("curl -H 'X-API-Key: YOUR_KEY'").waitFor();
     await expectAccessible(page);
     await screenshot(page, 'account-try-answer');
