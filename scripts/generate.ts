@@ -4,7 +4,7 @@ import { writeClient } from './client/files.ts';
 import { maps } from './maps.ts';
 import { alertTable, MONITORING_FILES } from './monitoring.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
-import { columnSections } from './tables/fields.ts';
+import { columnSections, productFieldSections } from './tables/fields.ts';
 import {
   batchTable,
   operationsTable,
@@ -32,6 +32,7 @@ export const PARTS: Record<string, () => string> = {
   limits: limitsTable,
   alerts: alertTable,
   columns: columnSections,
+  'product fields': productFieldSections,
 };
 
 /** Returns the paths of the documents with generated parts. */
