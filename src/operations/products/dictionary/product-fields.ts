@@ -246,11 +246,15 @@ export const MEDIA: readonly Field[] = [
     'text',
     'File names of the large images, separated by commas; the provider sent it until April 2026',
   ],
-  ['videos', 'list', 'Videos, each as `title`, `image`, `duration` (seconds), `creator`, `name`, `url`'],
+  [
+    'videos',
+    'list',
+    'Videos, each as `title`, `image`, `duration` (seconds), `creator`, `name`, `url`; not requested by Souk',
+  ],
   [
     'aPlus',
     'list',
-    'A+ content, each as `fromManufacturer` and `module`, whose entries have `text`, `image`, `video`, `imageAltText` and `asin`',
+    'A+ content, each as `fromManufacturer` and `module`, whose entries have `text`, `image`, `video`, `imageAltText` and `asin`; not requested by Souk',
   ],
 ];
 
@@ -273,7 +277,7 @@ export const FAMILY: readonly Field[] = [
     'text',
     'ASINs of the family, separated by commas; the provider replaces it by `variations`',
   ],
-  ['historicalVariations', 'list', 'ASINs of former variations'],
+  ['historicalVariations', 'list', 'ASINs of former variations; not requested by Souk'],
   ['bundleItems', 'list', 'ASINs of the products in a virtual bundle'],
   ['frequentlyBoughtTogether', 'list', 'ASINs of one or two products'],
   ['formats', 'list', 'Other formats of a book, each as `asin` and `format`'],
