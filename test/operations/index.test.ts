@@ -108,6 +108,7 @@ test('every contract has an existing pool, a whole price and a source for a samp
     'trends.real-time-trends': {},
     'aba.reportdates': { country: 'us' },
     'aba.rank': { country: 'us' },
+    'aba.export': { country: 'us' },
     'research.screen': { country: 'us' },
     'aba.search': { country: 'us', keyword: 'pump' },
     'aba.word': { wordId: '33' },

@@ -187,7 +187,7 @@ describe('sign-ups', () => {
     expect(statuses).toEqual([200, 409, 200, 409, 200, 429]);
     const { page } = await signUp(souk, addressOf(9));
     expect(Number(page.headers['retry-after'])).toBeGreaterThan(3_000);
-    expect((await signUp(souk, elsewhere)).page.path).toBe('/account/plans');
+    expect((await signUp(souk, elsewhere)).page.path).toBe('/account');
     const headers = { authorization: `Bearer ${TOKEN}` };
     expect((await souk.clientOf('').raw('/metrics', { headers })).text).toMatch(
       /souk_refusals_total\{code="TOO_MANY_ATTEMPTS"\} [1-9]/,

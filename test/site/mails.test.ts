@@ -87,8 +87,8 @@ async function signIn(as: Visitor, password = PASSWORD): Promise<VisitedPage> {
 
 describe('the address of a new account', () => {
   test('is confirmed once by the button behind the link, and the trial follows', async () => {
-    const plans = await signUp();
-    expect(plans.text).toContain('Confirm your e-mail address');
+    expect((await signUp()).text).toContain('Confirm your e-mail address');
+    const plans = await visitor.get('/account/plans');
     expect(plans.text).not.toContain('Choose Trial');
     expect(plans.text).toContain('Open the link in the mail that you have received.');
     const path = linkIn(mailOf('Confirm your e-mail address'));

@@ -60,6 +60,7 @@ describeInBrowser('the operator console in a browser', () => {
     await customer.getByLabel('Name or company').fill('Ann & Co');
     await customer.getByLabel('Password').fill(PASSWORD);
     await customer.getByRole('button', { name: 'Create account' }).click();
+    await customer.getByRole('link', { name: 'Plans and packs' }).click();
     await customer.getByRole('link', { name: 'Choose Basic' }).click();
     await customer.getByRole('button', { name: 'Confirm purchase' }).click();
     await customer.getByText('Payment pending').waitFor();

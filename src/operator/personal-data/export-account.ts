@@ -173,7 +173,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   webhook_secrets: { exported: { section: 'webhookSecrets', omit: ['secret'] }, erasure: 'deleted', key: ID },
   failures: { exported: { not: 'causes of failures, for the operator' }, erasure: 'deleted', key: ID },
   audit_log: {
-    exported: { not: 'owners and admins download it as CSV or JSON' },
+    exported: { not: 'owners and admins download it as a table or JSON' },
     erasure: { kept: 'what was done, under the numbers of people and keys' },
     key: ID,
   },

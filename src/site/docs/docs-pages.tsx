@@ -38,7 +38,7 @@ export function registerDocs(app: FastifyInstance, { limits }: Pick<Pages, 'limi
       });
       const sendGuide = (request: FastifyRequest, reply: FastifyReply, path: string) => {
         const content = PAGES.get(path);
-        if (!content) throw new SoukError('NOT_FOUND');
+        if (!content) return reply.callNotFound();
         return sendKept(reply, { key: path, viewer: viewerFor(request), page: () => content });
       };
       pages.get('/docs', async (request, reply) => sendGuide(request, reply, '/docs'));

@@ -25,7 +25,7 @@ const SPECIFIED =
 
 const ALL = [...TOOLS.values()];
 
-test('every operation and every endpoint of jobs, batches, schedules, trackers and billing is a tool, except quotes and the event stream', () => {
+test('every operation and every endpoint of jobs, batches, schedules, trackers and billing is a tool, except quotes, changes and the event stream', () => {
   const operations = OPERATIONS.map(({ tool }) => tool);
   const endpoints = [
     JOB_ENDPOINTS,
@@ -38,6 +38,7 @@ test('every operation and every endpoint of jobs, batches, schedules, trackers a
   expect(without).toEqual([
     '/api/jobs/{id}/events',
     '/api/batches/quote',
+    '/api/batches/{id}/changes',
     '/api/schedules/quote',
     '/api/trackers/quote',
   ]);

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { UPSTREAM_KEY } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { rows } from '../../support/words.ts';
@@ -73,7 +74,7 @@ test('returns the subcategories of a category for two units, ten for a token, an
   expect(Object.keys(json.data.categories).sort()).toEqual([catId, ...children].map(String).sort());
   for (const { name } of Object.values(json.data.categories) as { name: string }[])
     expect(name).toMatch(/[a-z]/i);
-  const left = async () => (await demo.get('token')).json.tokensLeft;
+  const left = async () => (await demo.get('token', { key: UPSTREAM_KEY })).json.tokensLeft;
   const before = await left();
   const [child = 0] = children;
   const shared = await client.get(`/api/market/category?domain=1&category=${child}&children=1`);

@@ -70,7 +70,9 @@ test('states the price before it runs, then shows terms with their products, and
   expect(next.text).toContain('lamp 101');
   expect(next.text).toContain('First page');
   expect(next.text).not.toContain('Next 100 rows');
-  const csv = await customer.visitor.get(`${next.path.replace(/#.*/, '')}&csv=terms`);
+  const csv = await customer.visitor.get(
+    `${next.path.replace(/#.*/, '')}&download=terms&table=terms&format=csv`,
+  );
   expect(csv.html).toContain('country,week,wordId,keyword,rank');
   expect(csv.html.trim().split('\n')).toHaveLength(31);
 });
