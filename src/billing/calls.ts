@@ -62,8 +62,8 @@ export async function notePolled(
  */
 export const MOST_CALLS_READ = 20_000;
 
-/** Inputs are larger than the other columns, so a page that searches them reads fewer calls. */
-const MOST_INPUTS_READ = 2_000;
+/** Inputs have up to 64 KiB, so a page that searches them reads fewer calls. */
+const MOST_INPUTS_READ = 500;
 
 interface CallFilter {
   states: readonly Call['state'][];

@@ -8,7 +8,7 @@ import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { type Call, listCalls } from '../../billing/calls.ts';
 import { inputOn, type QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
-import { integer, oneOf, problem } from '../../operations/params/scalars.ts';
+import { integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
 import { POLL_LIFETIME_MS } from '../../results/cache.ts';
@@ -155,8 +155,6 @@ const CALL_STATES: Record<JobState, Call['state']> = {
   cancelled: 'released',
 };
 
-const WANTED_PART = 'must be a text of 1 to 100 characters that begins with no blank';
-
 const listJobs = endpoint({
   tag: 'jobs',
   method: 'get',
@@ -168,10 +166,7 @@ const listJobs = endpoint({
   query: z.object({
     state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
-    contains: z
-      .string(problem(WANTED_PART))
-      .max(100, problem(WANTED_PART))
-      .regex(/^\S/, problem(WANTED_PART))
+    contains: text({ maxLength: 100 })
       .optional()
       .meta({
         description: 'Only jobs whose parameters contain this text, such as an ASIN, in either case',

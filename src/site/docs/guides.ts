@@ -72,8 +72,15 @@ export function guideText({ slug }: Guide): string {
   return text.replace(GENERATION_MARK, '');
 }
 
+const rendered = new Map<string, Rendered>();
+
+/** Renders a guide, once. */
 export function renderGuide(guide: Guide): Rendered {
-  return renderMarkdown(guideText(guide), addressOf);
+  const known = rendered.get(guide.slug);
+  if (known) return known;
+  const content = renderMarkdown(guideText(guide), addressOf);
+  rendered.set(guide.slug, content);
+  return content;
 }
 
 /** In the repository guides link to each other as files; on the site, by their addresses. */

@@ -107,7 +107,8 @@ test('finds calls by a part of their parameters, in either case, which it shows 
   ]);
   expect(await found(others[3] ?? '')).toMatchObject([{ jobId: large }]);
   expect(await found('100%')).toEqual([]);
-  expect(await client.get(`/api/jobs?contains=${'x'.repeat(101)}`)).toMatchObject({ status: 400 });
+  for (const wrong of ['x'.repeat(101), '%20', '%00a', 'a%0Ab'])
+    expect(await client.get(`/api/jobs?contains=${wrong}`)).toMatchObject({ status: 400 });
 });
 
 test('lists a job for a day', async ({ souk, client }) => {

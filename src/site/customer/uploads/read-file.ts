@@ -12,8 +12,13 @@ const LIMIT_MS = 20_000;
 /** Files are read one after the other, so that they take one processor at most. */
 const oneByOne = pLimit(1);
 
+/** The most files that wait. With more, the last one would wait for minutes. */
+const MOST_WAITING = 4;
+
 /** Reads a file in a thread of its own. @returns its column, or a problem for the page. */
 export function readFile(bytes: Uint8Array, wanted: Wanted): Promise<FileColumn | { problem: string }> {
+  if (oneByOne.pendingCount >= MOST_WAITING)
+    return Promise.resolve({ problem: 'cannot be read now, because other files are; try again in a minute' });
   return oneByOne(() => inThread(bytes, wanted));
 }
 

@@ -156,3 +156,11 @@ describe('the rows of a file', () => {
     expect(await readFile(bytes, 'asins')).toEqual({ problem: expect.stringContaining(problem) });
   });
 });
+
+test('a file is refused while five others are being read or wait', async () => {
+  const bytes = Buffer.from('asin\nB0C3CDEF01\n');
+  const read = await Promise.all(Array.from({ length: 7 }, () => readFile(bytes, 'asins')));
+  expect(read.filter((one) => 'problem' in one)).toEqual(
+    Array.from({ length: 2 }, () => ({ problem: expect.stringContaining('try again in a minute') })),
+  );
+});
