@@ -1,18 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isInNetworks, networksOf } from '../accounts/networks.ts';
 import { SoukError } from '../platform/errors.ts';
-import { countOpen, linkOfToken } from '../results/result-links.ts';
+import { countOpen, LINK_ROOT, linkOfToken } from '../results/result-links.ts';
 import { setFacts } from './envelope.ts';
 import { limitFreeRequest, type RequestLimits } from './limits/limits.ts';
 import { linkedResult, type ResultDeps } from './result-links.ts';
 import { downloadsOf, sendFile } from './send-file.ts';
-
-const PATH = '/files';
-
-/** Returns the path of a link. Its last part is for programs that look at the ending of a name. */
-export function linkPath(token: string, name: string): string {
-  return `${PATH}/${token}/${encodeURIComponent(name)}`;
-}
 
 /** Headers of what a link opens: its address is a secret, and its content is shown by no page. */
 const HEADERS = {
@@ -32,8 +25,8 @@ export function registerLinks(app: FastifyInstance, deps: ResultDeps, limits: Re
   app.register(async (scope) => {
     limits.openPages.limit(scope);
     const route = { exposeHeadRoute: true, config: { occupies: downloadsOf } };
-    scope.get(`${PATH}/:token/:name`, route, open);
-    scope.get(`${PATH}/:token`, route, open);
+    scope.get(`${LINK_ROOT}/:token/:name`, route, open);
+    scope.get(`${LINK_ROOT}/:token`, route, open);
   });
 
   async function open(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

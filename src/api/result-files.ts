@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { type Batch, batchView } from '../batches/batch.ts';
+import { type Batch, batchFileName, batchView } from '../batches/batch.ts';
 import type { RequireStorage } from '../batches/limits.ts';
 import { resultsOf, sampleInput } from '../batches/results.ts';
 import type { ResultTable } from '../batches/tables/result-table.ts';
@@ -182,13 +182,6 @@ async function fileOf(
 export function resultsEnd(batch: Batch): number | null {
   const { resultsUntil } = batchView(batch);
   return resultsUntil === null ? null : Date.parse(resultsUntil);
-}
-
-export function batchFileName(
-  { batchId }: Batch,
-  { format, table }: Pick<ResultsForm, 'format' | 'table'>,
-): string {
-  return `souk-batch-${table === undefined ? '' : `${table}-`}${batchId.slice(-12)}.${format}`;
 }
 
 /** A stored file. */

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { findBatch } from '../batches/batch.ts';
+import { batchFileName, findBatch } from '../batches/batch.ts';
 import { findCall } from '../billing/calls.ts';
 import { TABLE_FORMAT_NAMES, type TableFormat } from '../operations/tables/formats.ts';
 import { fromRecord, SoukError } from '../platform/errors.ts';
@@ -11,7 +11,6 @@ import {
   answerFile,
   type BatchFileDeps,
   batchFile,
-  batchFileName,
   batchResults,
   extensionOf,
   resultsEnd,

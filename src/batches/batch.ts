@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isTestAccount } from '../accounts/authentication.ts';
 import { SCHEMA_NAMES } from '../operations/answers.ts';
+import type { TableFormat } from '../operations/tables/formats.ts';
 import { iso } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { unixMs } from '../platform/db/rows.ts';
@@ -104,6 +105,14 @@ const SELECT_BATCHES = `
     select sum(c.item_count) as items, sum(c.units) filter (where not c.joined) as units
     from batch_calls c where c.batch_id = b.id and c.state = 'fed'
   ) as f on true`;
+
+/** Returns the name of a file with the results. @param table undefined: the lines or the default table. */
+export function batchFileName(
+  { batchId }: Batch,
+  { format, table }: { format: TableFormat; table?: string | undefined },
+): string {
+  return `souk-batch-${table === undefined ? '' : `${table}-`}${batchId.slice(-12)}.${format}`;
+}
 
 const moment = z.iso.datetime();
 

@@ -15,6 +15,7 @@ import {
 } from './batch.ts';
 import { callsToCancel, type FedCall } from './batch-calls.ts';
 import { firstChanges } from './changes.ts';
+import { mailResults } from './schedules/mail-results.ts';
 
 /** How a call of a batch ended. */
 export type CallEnding =
@@ -279,11 +280,13 @@ async function finishIfDone(client: ClientBase, batchId: string, now: number, on
 /** The most changes that a webhook has. All of them are at `/api/batches/{id}/changes`. */
 const MOST_SENT = 100;
 
-/** Creates the delivery for the webhook of a finished batch, in the transaction that finishes the batch. */
+/** Queues the webhook and the mail about a finished batch, in the transaction that finishes the batch. */
 export function createBatchNotifier(clock: Clock): OnFinished {
   return async (client, batchId) => {
     const batch = await findBatchById(client, batchId);
-    if (!batch?.webhook) return;
+    if (!batch) return;
+    await mailResults(client, batch, clock.now());
+    if (!batch.webhook) return;
     const { accountId, webhook: url, onlyChanges } = batch;
     const changes = onlyChanges ? { changes: await firstChanges(client, batchId, MOST_SENT) } : {};
     const data = { ...batchView(batch), ...changes };

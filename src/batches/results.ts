@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { QueuedOperation } from '../operations/define.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
@@ -46,7 +46,7 @@ export async function* resultsOf(
 }
 
 /** Returns the canonical input of the first call, as JSON. It determines the form of all results. */
-export async function sampleInput(database: Database, batchId: string): Promise<string> {
+export async function sampleInput(database: Queryable, batchId: string): Promise<string> {
   const { rows } = await database.query<{ input: string }>(
     'select input from batch_calls where batch_id = $1 order by first_item limit 1',
     [batchId],

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
 import { hashKey } from '../accounts/authentication.ts';
-import type { Queryable } from '../platform/db/pool.ts';
+import type { ResultMail } from '../outbox/mail/mail-sender.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { unixMs } from '../platform/db/rows.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 
 /** What a link opens: the result of a job or batch, or a file. */
@@ -13,6 +15,17 @@ export type LinkTarget = (typeof LINK_TARGETS)[number];
 
 /** The most links of an account that have not ended. */
 export const MOST_LINKS = 200;
+
+/** Mails create links up to this number only, so that there is room for others. */
+const MOST_BEFORE_MAIL = 150;
+
+/** Addresses of links begin with it. */
+export const LINK_ROOT = '/files';
+
+/** Returns the path of a link. Its last part is for programs that look at the ending of a name. */
+export function linkPath(token: string, name: string): string {
+  return `${LINK_ROOT}/${token}/${encodeURIComponent(name)}`;
+}
 
 /** A link that opens one result without a key. Times are Unix milliseconds. */
 export interface ResultLink {
@@ -63,12 +76,7 @@ export async function createLink(
 ): Promise<{ link: ResultLink; token: string }> {
   const { accountId, target, targetId, operation, format, name, createdAt, expiresAt } = link;
   const at = new Date(createdAt);
-  await client.query("select pg_advisory_xact_lock(hashtextextended('souk.result-links', $1))", [accountId]);
-  const { rows: counted } = await client.query<{ count: number }>(
-    `select count(*)::integer as count ${WORKING} and l.account_id = $1`,
-    [accountId, at],
-  );
-  const count = counted[0]?.count ?? 0;
+  const count = await countLinks(client, accountId, at);
   if (count >= MOST_LINKS)
     throw new SoukError('LIMIT_REACHED', {
       message: `The account has ${count} links; at most ${MOST_LINKS} are allowed. Revoke one, or wait until one expires.`,
@@ -99,6 +107,45 @@ export async function createLink(
   const [created] = rows;
   if (!created) throw new SoukError('KEY_FORBIDDEN');
   return { link: created, token };
+}
+
+/** Returns how many links of an account work. No other is created until the caller's transaction ends. */
+async function countLinks(client: ClientBase, accountId: number, at: Date): Promise<number> {
+  await client.query("select pg_advisory_xact_lock(hashtextextended('souk.result-links', $1))", [accountId]);
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::integer as count ${WORKING} and l.account_id = $1`,
+    [accountId, at],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Creates the link of a mail to the results of a batch, in place of that of an earlier attempt to send it. It has the id of the mail.
+ * It ends with the results, with the key of the batch and with the membership of the person.
+ * @returns its path, '' if the account has too many links, null if the results or their key have ended.
+ */
+export function createMailedLink(
+  database: Database,
+  { mailId, personId, facts }: ResultMail,
+  now: number,
+): Promise<string | null> {
+  const { accountId, batchId, operation, format, fileName: name, until } = facts;
+  const at = new Date(now);
+  const token = randomBytes(32).toString('base64url');
+  return inTransaction(database, async (client) => {
+    if ((await countLinks(client, accountId, at)) >= MOST_BEFORE_MAIL) return '';
+    const { rowCount } = await client.query(
+      `insert into result_links (id, account_id, token_hash, key_id, person_id, target, target_id, operation, format, name,
+         created_at, expires_at)
+       select $1, b.account_id, $2, b.key_id, $3, 'batch', b.id, $4, $5, $6, $7::timestamptz, $8::timestamptz
+       from batches b left join api_keys k on k.id = b.key_id
+       where b.id = $9 and b.account_id = $10 and b.finished_at is not null and $8::timestamptz > $7::timestamptz
+         and (b.key_id is null or k.revoked_at is null and coalesce(k.expires_at > $7::timestamptz, k.id is not null))
+       on conflict (id) do update set token_hash = excluded.token_hash`,
+      [mailId, hashKey(token), personId, operation, format, name, at, new Date(until), batchId, accountId],
+    );
+    return rowCount === 1 ? linkPath(token, name) : null;
+  });
 }
 
 /** Lists the links of an account that work, the newest first. @param filter operations: only results of these; null: of all. */

@@ -54,7 +54,14 @@ const test = base.extend('mails', ({ database, mailServer: server }, { onCleanup
       const smtp = { from: 'Souk <souk@souk.example>', publicUrl: PUBLIC_URL, transport };
       const registry = new Registry();
       const sent = settings === undefined ? smtp : settings;
-      const sender = createMailSender({ database, clock, secretBox, registry, settings: sent });
+      const sender = createMailSender({
+        database,
+        clock,
+        secretBox,
+        registry,
+        settings: sent,
+        createResultLink: async () => null,
+      });
       const loop = startOutbox({ database, clock, log: createLogger('silent') }, [sender]);
       onCleanup(() => loop.close());
       return registry;

@@ -21,6 +21,7 @@ import { HOUR_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/call-events.ts';
+import { createMailedLink } from '../../src/results/result-links.ts';
 import { sealAccountKeys } from '../../src/upstream/stored-accounts.ts';
 import { startHeartbeat } from '../pool.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batches.ts';
@@ -86,7 +87,14 @@ export async function openBackground(
       targetsOf: (messages) =>
         chatTargets(database, { secretBox, publicUrl: mail?.publicUrl ?? null }, messages),
     }),
-    createMailSender({ database, clock, secretBox, registry, settings: mail ?? null }),
+    createMailSender({
+      database,
+      clock,
+      secretBox,
+      registry,
+      settings: mail ?? null,
+      createResultLink: (result, now) => createMailedLink(database, result, now),
+    }),
   ]);
   const stopNotices = mail && startNotices({ database, clock, log }, mailWayOf(mail) === 'sent');
   const sealing = startSealing({ database, clock, log }, secretBox);

@@ -15,12 +15,12 @@ import {
   findLink,
   listLinks as findLinks,
   LINK_TARGETS,
+  linkPath,
   MOST_LINKS,
   type ResultLink,
 } from '../../results/result-links.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { EXAMPLE_ID, uuidParameter } from '../ids.ts';
-import { linkPath } from '../open-link.ts';
 import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
 import { type Account, OWN_JOB_SCOPES, readableOperations, requireUse } from '../plugins/authentication.ts';
 import { storedFile } from '../result-files.ts';

@@ -13,6 +13,8 @@ export interface ScheduleRequest {
   paused: boolean;
   window: FeedWindow;
   onlyChanges: boolean;
+  /** Whether a mail with a link to the results is sent when a run ends. */
+  mailResults: boolean;
   /** The time that each run may take. */
   runHours: number;
   webhook: string | null;
@@ -61,6 +63,10 @@ export const SCHEDULE_FIELDS = {
   ),
 };
 
+const mailResults = boolean().describe(
+  'Mails a link to the results to the owners, admins and developers of the account when a run ends',
+);
+
 const batchShape = z.strictObject(
   {
     ...ITEM_SOURCES,
@@ -86,6 +92,7 @@ export const newScheduleSchema = z.strictObject(
     paused: SCHEDULE_FIELDS.paused.default(false),
     window: SCHEDULE_FIELDS.window.optional(),
     onlyChanges: SCHEDULE_FIELDS.onlyChanges.default(false),
+    mailResults: mailResults.default(false),
     runHours: SCHEDULE_FIELDS.runHours.default(24),
     batch: batchShape.describe(BATCH_TEXT),
   },
@@ -93,7 +100,10 @@ export const newScheduleSchema = z.strictObject(
 );
 
 export const scheduleChangeSchema = z
-  .strictObject({ ...SCHEDULE_FIELDS, batch: batchShape.describe(BATCH_TEXT) }, 'must be a JSON object')
+  .strictObject(
+    { ...SCHEDULE_FIELDS, mailResults, batch: batchShape.describe(BATCH_TEXT) },
+    'must be a JSON object',
+  )
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 

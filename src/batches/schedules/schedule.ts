@@ -23,6 +23,8 @@ export interface Schedule extends Timing {
   paused: boolean;
   window: FeedWindow;
   onlyChanges: boolean;
+  /** Whether a mail with a link to the results is sent when a run ends. Trackers mail their alerts instead. */
+  mailResults: boolean;
   webhook: string | null;
   maxUnits: number | null;
   runHours: number;
@@ -107,8 +109,8 @@ export async function insertSchedule(
 ): Promise<void> {
   await database.query(
     `insert into schedules (id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook,
-       max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, key_id, items)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+       max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, key_id, mail_results, items)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
      on conflict (id) do nothing`,
     [...valuesOf(schedule), await compressed(items)],
   );
@@ -123,7 +125,7 @@ export async function updateSchedule(
   await client.query(
     `update schedules set name = $3, cron = $4, timezone = $5, paused = $6, feed_window = $7, only_changes = $8,
        webhook = $9, max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14,
-       created_at = $15, updated_at = $16, next_due_at = $17, key_id = $18, items = coalesce($19, items)
+       created_at = $15, updated_at = $16, next_due_at = $17, key_id = $18, mail_results = $19, items = coalesce($20, items)
      where account_id = $2 and id = $1`,
     [...valuesOf(schedule), items && (await compressed(items))],
   );
@@ -205,6 +207,7 @@ function valuesOf(schedule: Schedule): unknown[] {
     new Date(schedule.updatedAt),
     schedule.nextDueAt === null ? null : new Date(schedule.nextDueAt),
     schedule.keyId,
+    schedule.mailResults,
   ];
 }
 
@@ -213,7 +216,7 @@ const IS_NO_TRACKER = 'not exists (select from trackers t where t.id = schedules
 
 /** The columns of a schedule, for a query of `schedules`. Tables that the query joins must not have columns of these names. */
 export const SCHEDULE = `id as "scheduleId", account_id as "accountId", key_id as "keyId", name, cron, timezone, paused, feed_window as window,
-  only_changes as "onlyChanges", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
+  only_changes as "onlyChanges", mail_results as "mailResults", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
   item_count as "itemCount", units_quoted as "unitsQuoted", ${unixMs('created_at')} as "createdAt",
   ${unixMs('updated_at')} as "updatedAt", ${unixMs('next_due_at')} as "nextDueAt"`;
 
@@ -230,6 +233,7 @@ export const scheduleSchema = z
     nextRuns: z.array(moment).describe('Times of the next runs; empty while the schedule is paused'),
     window: z.enum(FEED_WINDOWS),
     onlyChanges: z.boolean(),
+    mailResults: z.boolean().describe('A link to the results is mailed when a run ends'),
     runHours: z.int(),
     webhook: z.string().nullable(),
     maxUnits: z.int().nullable(),
@@ -248,8 +252,8 @@ const RUNS_SHOWN = 5;
 
 export function scheduleView(schedule: Schedule, now: number): ScheduleView {
   const self = `/api/schedules/${schedule.scheduleId}`;
-  const { name, cron, timezone, paused, window, onlyChanges, runHours, webhook, maxUnits, operation } =
-    schedule;
+  const { name, cron, timezone, paused, window, onlyChanges, mailResults, runHours, webhook } = schedule;
+  const { maxUnits, operation } = schedule;
   return {
     scheduleId: schedule.scheduleId,
     name,
@@ -259,6 +263,7 @@ export function scheduleView(schedule: Schedule, now: number): ScheduleView {
     nextRuns: paused || !hasTimes(schedule) ? [] : nextRuns(schedule, now, RUNS_SHOWN).map(iso),
     window,
     onlyChanges,
+    mailResults,
     runHours,
     webhook,
     maxUnits,

@@ -67,6 +67,7 @@ export async function createTracker(
     // The batches of a tracker send no messages of their own.
     webhook: null,
     onlyChanges: true,
+    mailResults: false,
     alertWebhook: await checkedWebhook(deps, accountId, settings.webhook, 'webhook'),
     chat: sealedChat(settings.chat, { trackerId, secretBox: deps.secretBox, ...deps.webhooks }),
     lastChat: null,

@@ -9,8 +9,9 @@ import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import type { Attempt, ClaimedMessage, Outcome, Sender, Skipped } from '../queue.ts';
 import { unsubscribePath, unsubscribeToken } from './choices.ts';
-import type { Topic } from './kinds/content.ts';
+import type { TokenUse, Topic } from './kinds/content.ts';
 import { kindNamed } from './kinds/index.ts';
+import type { ResultFacts } from './kinds/notice-mails.ts';
 import { linkedTo, type MailSettings, type MailWay, mailWayOf, SHOWN_TEXT } from './mails.ts';
 import { renderHtml, renderText } from './render.tsx';
 
@@ -21,6 +22,19 @@ interface MailSenderDeps {
   registry: Registry;
   /** null: mails are not configured, and queued ones end as not sent. */
   settings: MailSettings | null;
+  createResultLink: CreateResultLink;
+}
+
+/**
+ * Creates the link of a mail to results. An attempt replaces the link of the one before.
+ * @returns its path, '' if the account has too many links, null if there are no results any more or their key has ended.
+ */
+type CreateResultLink = (mail: ResultMail, now: number) => Promise<string | null>;
+
+export interface ResultMail {
+  mailId: string;
+  personId: number | null;
+  facts: ResultFacts;
 }
 
 /** Who a mail goes to. */
@@ -66,7 +80,7 @@ export function createMailSender(deps: MailSenderDeps): Sender {
     expiresAt({ kind: name }, endedAt) {
       const kind = kindNamed(name);
       if (kind?.isForgotten) return null;
-      const isNotice = kind?.topic && kind.topic !== 'tracker';
+      const isNotice = kind?.topic && kind.topic !== 'tracker' && kind.topic !== 'results';
       return new Date(endedAt + (isNotice ? KEPT_DAYS.notices : KEPT_DAYS.others) * DAY_MS);
     },
 
@@ -158,9 +172,9 @@ function reasonNotToSend(
 
 /** Makes the token of a mail's link. @returns its path, '' for a mail without one, null if there is nothing any more that it is for. */
 async function tokenPath(
-  { database, clock }: MailSenderDeps,
-  { personId, recipient, payload }: ClaimedMessage,
-  token: 'reset' | 'confirm' | 'invitation' | undefined,
+  { database, clock, createResultLink }: MailSenderDeps,
+  { id: mailId, personId, recipient, payload }: ClaimedMessage,
+  token: TokenUse | undefined,
 ): Promise<string | null> {
   const now = clock.now();
   switch (token) {
@@ -179,6 +193,8 @@ async function tokenPath(
       const made = await createInvitationToken(database, invitationId, now);
       return made && invitationPath(made);
     }
+    case 'result':
+      return createResultLink({ mailId, personId, facts: JSON.parse(payload) as ResultFacts }, now);
   }
 }
 

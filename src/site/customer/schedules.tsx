@@ -82,7 +82,8 @@ const ScheduleTable = tableOf<ScheduleView>('Schedules', 'No schedules yet.', [
 ]);
 
 function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
-  const { cron, timezone, operation, items, units, runHours, window, onlyChanges, webhook } = schedule;
+  const { cron, timezone, operation, items, units, runHours, window, onlyChanges, mailResults, webhook } =
+    schedule;
   return (
     <Facts
       facts={[
@@ -100,6 +101,7 @@ function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
         ],
         ['Hours', windowText(window)],
         ['Results', onlyChanges ? 'Only changes since the previous run' : 'All results'],
+        mailResults && ['Mail', 'A link to the results when a run ends'],
         webhook && ['Webhook', webhook],
         ['Schedule', <code>{schedule.scheduleId}</code>],
       ]}
@@ -157,6 +159,11 @@ const RESULTS = [
   ['true', 'Only changes since the previous run'],
 ] as const;
 
+const MAILS = [
+  ['false', 'No mail'],
+  ['true', 'A link to the results when a run ends'],
+] as const;
+
 function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
   const { action, form, present, checked, isSent, now } = props;
   const runs = isSent ? nextRunsOf(form.values, now) : null;
@@ -176,6 +183,7 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
         <legend>Options</legend>
         <div class="fields">
           <Choice name="onlyChanges" label="Results" options={RESULTS} />
+          <Choice name="mailResults" label="Mail" options={MAILS} />
           <Field name="runHours" label="Hours until a run expires" type="number" min={1} placeholder="24" />
           <Field
             name="maxUnits"
@@ -226,6 +234,7 @@ const scheduleForm = z.object({
   ...timingShape,
   window: optional(z.string()),
   onlyChanges: z.string().default('false'),
+  mailResults: z.string().default('false'),
   runHours: optionalNumber,
   maxUnits: optionalNumber,
   webhook: z.string().trim().default(''),
@@ -239,6 +248,7 @@ function scheduleBody({
   maxUnits,
   webhook,
   onlyChanges,
+  mailResults,
   runHours,
   window,
   times,
@@ -250,6 +260,7 @@ function scheduleBody({
     ...rest,
     cron: cronOf({ times, cron }),
     onlyChanges: onlyChanges === 'true',
+    mailResults: mailResults === 'true',
     ...(window ? { window } : {}),
     ...(runHours === undefined ? {} : { runHours }),
     ...(batchItems ? { batch: { ...batchItems, ...limit, ...(webhook === '' ? {} : { webhook }) } } : {}),
@@ -258,13 +269,15 @@ function scheduleBody({
 
 /** The values of the form of an existing schedule. Its items are not shown. */
 function valuesOf(schedule: ScheduleView): FormValues {
-  const { name, cron, timezone, window, onlyChanges, runHours, maxUnits, webhook, operation } = schedule;
+  const { name, cron, timezone, window, onlyChanges, mailResults, runHours, maxUnits, webhook, operation } =
+    schedule;
   return {
     name,
     ...timingValues(cron, timezone),
     window,
     operation,
     onlyChanges: String(onlyChanges),
+    mailResults: String(mailResults),
     runHours: String(runHours),
     maxUnits: maxUnits === null ? '' : String(maxUnits),
     webhook: webhook ?? '',

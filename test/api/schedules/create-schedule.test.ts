@@ -34,6 +34,7 @@ test('returns the stored schedule with its next runs, items and maximum price of
       .concat(['2026-04-06T03:45:00.000Z']),
     window: 'any',
     onlyChanges: false,
+    mailResults: false,
     runHours: 24,
     webhook: null,
     maxUnits: null,

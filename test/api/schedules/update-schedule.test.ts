@@ -37,6 +37,7 @@ test.for<[change: Record<string, unknown>, shown: Record<string, unknown>]>([
   [{ paused: true }, { paused: true, nextRuns: [] }],
   [{ window: 'off_peak' }, { window: 'off_peak' }],
   [{ onlyChanges: '1' }, { onlyChanges: true }],
+  [{ mailResults: true }, { mailResults: true }],
   [{ runHours: 48 }, { runHours: 48 }],
 ])('%j changes only that field', async ([change, shown], { souk, client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));

@@ -47,7 +47,7 @@ test('saves, changes, pauses, resumes, runs and deletes a schedule', async () =>
 
   const form = await customer.visitor.get(`${address}/edit`);
   expect(form.text).toContain('This schedule has 2 items of market.product.');
-  const change = { name: 'Daily', cron: '0 6 * * *', timezone: 'UTC', onlyChanges: 'true', runHours: '3' };
+  const change = { name: 'Daily', cron: '0 6 * * *', timezone: 'UTC', onlyChanges: 'true', runHours: '3', mailResults: 'true' };
   expect((await customer.visitor.post(`${address}/edit`, { ...change, intent: 'check' })).text).toContain(
     'The schedule has not been saved.',
   );
@@ -55,6 +55,7 @@ test('saves, changes, pauses, resumes, runs and deletes a schedule', async () =>
   expect(changed.path).toBe(address);
   expect(changed.text).toContain('2 items, at most 2 units, 3 hours');
   expect(changed.text).toContain('Only changes since the previous run');
+  expect(changed.text).toContain('A link to the results when a run ends');
 
   const paused = await customer.visitor.post(`${address}/pause`, {});
   expect(paused.text).toContain('The schedule does not run while it is paused.');

@@ -20,6 +20,7 @@ export const TOPICS = {
   key: 'Keys: a key was unused for 90 days',
   schedule: 'Schedules and trackers: three runs have failed, or a run waits for units',
   tracker: 'Trackers: alerts, for trackers that send e-mail',
+  results: 'Schedules: results, for schedules that mail them',
 } as const;
 
 export type Topic = keyof typeof TOPICS;
@@ -30,6 +31,9 @@ export const ADMINS: readonly Role[] = ['owner', 'admin'];
 export const PAYERS: readonly Role[] = ['owner', 'billing'];
 export const WORKERS: readonly Role[] = ['owner', 'admin', 'developer'];
 export const UNIT_WATCHERS: readonly Role[] = ['owner', 'admin', 'billing'];
+
+/** What the token of a mail's link does. */
+export type TokenUse = 'reset' | 'confirm' | 'invitation' | 'result';
 
 /** A kind of mail. `Facts` are stored as JSON until the mail is deleted. */
 export interface Kind<Facts> {
@@ -42,8 +46,9 @@ export interface Kind<Facts> {
   /**
    * The token that its link carries. It is made when the mail is sent, and passed to `content` as a path.
    * `reset`: sets a new password. `confirm`: confirms the recipient's address. `invitation`: makes the recipient a member.
+   * `result`: opens the results of a run.
    */
-  token?: 'reset' | 'confirm' | 'invitation';
+  token?: TokenUse;
   /** Its row is deleted after the last attempt, because its recipient must not be stored any longer. */
   isForgotten?: true;
   /** Distinguishes the causes of one account or person: equal facts of one cause make one mail. */

@@ -25,6 +25,40 @@ const scheduleLink = ({ scheduleId, isTracker }: ScheduleFacts): Block =>
     ? { link: 'The tracker', path: `/account/trackers/${scheduleId}` }
     : { link: 'The schedule', path: `/account/schedules/${scheduleId}` };
 
+/** The end of a run of a schedule that mails its results. */
+export interface ResultFacts {
+  batchId: string;
+  /** The account of the schedule. */
+  accountId: number;
+  operation: string;
+  format: 'csv' | 'ndjson';
+  fileName: string;
+  /** The address of the page of the run, which names the account: a test account has no members of its own. */
+  page: string;
+  name: string;
+  /** Numbers of items. `changes`: null unless the schedule delivers only changes. */
+  counts: {
+    done: number;
+    failed: number;
+    cancelled: number;
+    changes: { changed: number; unchanged: number } | null;
+  };
+  /** When the run ended; Unix milliseconds. A run whose failed items are retried ends again. */
+  finishedAt: number;
+  /** When the results are deleted; ISO. */
+  until: string;
+}
+
+function countRows({ done, failed, cancelled, changes }: ResultFacts['counts']): [string, string][] {
+  const counts: Record<string, number> = {
+    Done: done,
+    Failed: failed,
+    ...(cancelled > 0 && { Cancelled: cancelled }),
+    ...(changes && { Changed: changes.changed, Unchanged: changes.unchanged }),
+  };
+  return Object.entries(counts).map(([name, count]) => [name, numberText(count)]);
+}
+
 /** Notices about the work and the units of accounts. Stored mails have these names, so a name stays. */
 export const NOTICE_MAILS = {
   units_low: kind<UnitsFacts>({
@@ -180,6 +214,28 @@ export const NOTICE_MAILS = {
         { rows: alerts.map(({ title, text }) => [title, text] as const) },
         ...(more > 0 ? [`${numberText(more)} further alerts are on the page of the tracker.`] : []),
         { link: 'The tracker', path: page },
+      ],
+    }),
+  }),
+
+  schedule_results: kind<ResultFacts>({
+    name: 'Results of a schedule',
+    roles: WORKERS,
+    topic: 'results',
+    token: 'result',
+    causeOf: ({ batchId, finishedAt }) => `${batchId} ${finishedAt}`,
+    content: ({ page, name, counts, until }, linkPath) => ({
+      subject: `Results: ${name}`,
+      blocks: [
+        `A run of "${name}" has ended.`,
+        { rows: countRows(counts) },
+        ...(linkPath === ''
+          ? ['The account has too many links, so this mail has none to the results.']
+          : [
+              { link: 'The results', path: linkPath },
+              `Everybody who has this link can read the results until ${timeText(until)}.`,
+            ]),
+        { link: 'The run', path: page },
       ],
     }),
   }),

@@ -1878,6 +1878,7 @@ class Schedules(Group):
         window: Optional[Literal["any", "off_peak"]] = None,
         onlyChanges: Optional[bool] = None,
         runHours: Optional[int] = None,
+        mailResults: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.Schedule]:
         """Creates a schedule: a batch that runs at regular times.
@@ -1897,10 +1898,12 @@ class Schedules(Group):
         onlyChanges: Results contain only items whose content has changed since the previous run
 
         runHours: Hours that each run may take; items that take longer fail
+
+        mailResults: Mails a link to the results to the owners, admins and developers of the account when a run ends
         """
         return self._calls.answer(
             ("POST", "/api/schedules", 90, "never", "params", "", "schedules.create"),
-            {"name": name, "cron": cron, "batch": batch, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours},
+            {"name": name, "cron": cron, "batch": batch, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours, "mailResults": mailResults},
             timeout=timeout,
         )
 
@@ -1934,6 +1937,7 @@ class Schedules(Group):
         window: Optional[Literal["any", "off_peak"]] = None,
         onlyChanges: Optional[bool] = None,
         runHours: Optional[int] = None,
+        mailResults: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.SchedulePreview]:
         """Checks a schedule and returns it with its price and next runs, without creating it.
@@ -1953,10 +1957,12 @@ class Schedules(Group):
         onlyChanges: Results contain only items whose content has changed since the previous run
 
         runHours: Hours that each run may take; items that take longer fail
+
+        mailResults: Mails a link to the results to the owners, admins and developers of the account when a run ends
         """
         return self._calls.answer(
             ("POST", "/api/schedules/quote", 90, "always", "params", "", "schedules.quote"),
-            {"name": name, "cron": cron, "batch": batch, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours},
+            {"name": name, "cron": cron, "batch": batch, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours, "mailResults": mailResults},
             timeout=timeout,
         )
 
@@ -1988,6 +1994,7 @@ class Schedules(Group):
         window: Optional[Literal["any", "off_peak"]] = None,
         onlyChanges: Optional[bool] = None,
         runHours: Optional[int] = None,
+        mailResults: Optional[bool] = None,
         batch: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.Schedule]:
@@ -2007,11 +2014,13 @@ class Schedules(Group):
 
         runHours: Hours that each run may take; items that take longer fail
 
+        mailResults: Mails a link to the results to the owners, admins and developers of the account when a run ends
+
         batch: The operation and the items of each run
         """
         return self._calls.answer(
             ("PATCH", "/api/schedules/{id}", 90, "always", "params", "", "schedules.update"),
-            {"id": id, "name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours, "batch": batch},
+            {"id": id, "name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours, "mailResults": mailResults, "batch": batch},
             timeout=timeout,
         )
 

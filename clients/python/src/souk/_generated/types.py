@@ -1553,6 +1553,8 @@ class Schedule(TypedDict):
     nextRuns: List[str]
     window: Literal["any", "off_peak"]
     onlyChanges: bool
+    # A link to the results is mailed when a run ends
+    mailResults: bool
     runHours: int
     webhook: Optional[str]
     maxUnits: Optional[int]
@@ -1581,6 +1583,8 @@ class SchedulePreview(TypedDict):
     nextRuns: List[str]
     window: Literal["any", "off_peak"]
     onlyChanges: bool
+    # A link to the results is mailed when a run ends
+    mailResults: bool
     runHours: int
     webhook: Optional[str]
     maxUnits: Optional[int]
@@ -1633,6 +1637,8 @@ class _ScheduleWithItems(TypedDict):
     nextRuns: List[str]
     window: Literal["any", "off_peak"]
     onlyChanges: bool
+    # A link to the results is mailed when a run ends
+    mailResults: bool
     runHours: int
     webhook: Optional[str]
     maxUnits: Optional[int]
