@@ -47,7 +47,14 @@ test('saves, changes, pauses, resumes, runs and deletes a schedule', async () =>
 
   const form = await customer.visitor.get(`${address}/edit`);
   expect(form.text).toContain('This schedule has 2 items of market.product.');
-  const change = { name: 'Daily', cron: '0 6 * * *', timezone: 'UTC', onlyChanges: 'true', runHours: '3', mailResults: 'true' };
+  const change = {
+    name: 'Daily',
+    cron: '0 6 * * *',
+    timezone: 'UTC',
+    onlyChanges: 'true',
+    runHours: '3',
+    mailResults: 'true',
+  };
   expect((await customer.visitor.post(`${address}/edit`, { ...change, intent: 'check' })).text).toContain(
     'The schedule has not been saved.',
   );
