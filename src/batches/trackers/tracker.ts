@@ -170,7 +170,12 @@ export const trackerSchema = z
 export type TrackerView = z.output<typeof trackerSchema>;
 
 export function trackerView(tracker: Tracker, now: number): TrackerView {
-  const { onlyChanges: _, mailResults: _mails, scheduleId: trackerId, ...schedule } = scheduleView(tracker, now);
+  const {
+    onlyChanges: _,
+    mailResults: _mails,
+    scheduleId: trackerId,
+    ...schedule
+  } = scheduleView(tracker, now);
   const { domain, conditions, alertAtStart, hysteresisPercent, quietHours, looksPerDay, lastRun } = tracker;
   const { screen, chat, lastChat } = tracker;
   const self = `/api/trackers/${trackerId}`;
