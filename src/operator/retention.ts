@@ -70,7 +70,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   operation_hours: '400 days',
   orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
   outbox:
-    'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, and alerts of trackers; the last mail to the owner of a deleted account until it is sent, at most 3 days. Chats: 7 days after the end, the last one of a tracker',
+    'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, alerts of trackers, and results of schedules; the last mail to the owner of a deleted account until it is sent, at most 3 days. Chats: 7 days after the end, the last one of a tracker',
   outbox_attempts: 'Deleted with their message; 50 of a message',
   pack_offers: 'One row for each offer',
   packs: 'For ever: granted packs',
