@@ -7,6 +7,7 @@ import { bodyRows } from './rows/bodies.ts';
 import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
 import { clusterRows } from './rows/cluster.ts';
+import { formatRows } from './rows/formats.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { latencyRows } from './rows/latency.ts';
@@ -33,6 +34,7 @@ const LONG_GROUPS: Record<string, Group> = {
   cluster: clusterRows,
   aba: brandAnalyticsRows,
   screen: screenRows,
+  formats: formatRows,
   history: historyRows,
   'long-history': longHistoryRows,
 };

@@ -20,6 +20,8 @@ export interface ClientMethod {
   /** The name of the operation for batches, and its price in words; only for operations. */
   operation?: string;
   price?: string;
+  /** The names of its tables, if its answers have rows. */
+  tables: readonly string[];
   timeoutSeconds: number;
   /** charged: an identical call within five minutes is not charged again; never: a repetition would do it twice. */
   repeats: 'charged' | 'always' | 'never';
@@ -81,6 +83,7 @@ function methodOf(path: string, method: Method, described: OperationObject): Cli
     path,
     summary,
     ...(operation ? { operation, price: String(described['x-units']) } : {}),
+    tables: (described['x-tables'] as string[] | undefined) ?? [],
     timeoutSeconds: timeouts ? Math.max(...timeouts) + MARGIN_SECONDS : freeSecondsOf(described),
     repeats: repeatsOf(method, described),
     hasId: path.includes('{id}'),

@@ -1,5 +1,7 @@
 import { jsonAnswerOf } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
+import type { JsonSchema } from '../../src/operations/params/request.ts';
+import { TABLE_FORMAT_NAMES } from '../../src/operations/tables/formats.ts';
 import { ERRORS } from '../../src/platform/errors.ts';
 import { type ClientMethod, clientMethods } from './methods.ts';
 import { dataNameOf, headOf, namesSite, parametersNameOf } from './types.ts';
@@ -10,7 +12,7 @@ export function operationsFile(): string {
   const groups = [...new Set(methods.map(groupOf))];
   const names = operationNames();
   return `${headOf('')}import type { components } from './schemas.ts';
-import type { Call, CallWithoutParams, Free, FreeWithoutParams, List, OfId, OfIdWith, Plain } from '../method-types.ts';
+import type { Call, CallWithoutParams, Free, FreeOrTable, FreeWithoutParams, List, ListOrTable, OfId, OfIdWith, Plain } from '../method-types.ts';
 
 export type Schemas = components['schemas'];
 
@@ -25,6 +27,17 @@ export type OperationName = (typeof OPERATION_NAMES)[number];
 export type ErrorCode =
   | ${[...new Set(Object.values(ERRORS).map(({ code }) => `'${code}'`))].join('\n  | ')};
 
+/** The forms of a table. */
+export type TableFormat = ${union(TABLE_FORMAT_NAMES)};
+
+/** The tables of answers by operation; never for answers without rows. */
+export interface OperationTables {
+${methods
+  .filter(isCall)
+  .map(({ operation, tables }) => `  '${operation}': ${union(tables)};`)
+  .join('\n')}
+}
+
 export interface Methods {
 ${groups.map((group) => groupType(group, methods)).join('\n')}
 }
@@ -32,7 +45,7 @@ ${groups.map((group) => groupType(group, methods)).join('\n')}
 /** Data by operation, for results of batches. */
 export interface OperationData {
 ${methods
-  .filter(({ operation, price }) => operation && price !== '0')
+  .filter(isCall)
   .map((method) => `  '${method.operation}': ${method.data ? resultType(method) : '{ base64: string }'};`)
   .join('\n')}
 }
@@ -48,7 +61,18 @@ ${methods.map(addressOf).join('\n')}
 
 /** The operations that cost units. */
 export function operationNames(): string[] {
-  return clientMethods().flatMap(({ operation, price }) => (price === '0' || !operation ? [] : [operation]));
+  return clientMethods()
+    .filter(isCall)
+    .map(({ operation = '' }) => operation);
+}
+
+/** Whether a method is an operation that costs units. */
+function isCall({ operation, price }: ClientMethod): boolean {
+  return operation !== undefined && price !== '0';
+}
+
+function union(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(' | ') || 'never';
 }
 
 function groupOf({ name }: ClientMethod): string {
@@ -67,18 +91,21 @@ function groupType(group: string, methods: readonly ClientMethod[]): string {
 }
 
 function methodType(method: ClientMethod): string {
-  const { parameters, hasId, operation, price } = method;
+  const { parameters, hasId, operation } = method;
   const site = namesSite(method) ? " & Schemas['Site']" : '';
   const params = parameters ? `Schemas['${parametersNameOf(method)}']${site}` : null;
   const data = resultType(method);
   const entries = entriesOf(method);
+  const isTable = (parameters?.properties?.format as JsonSchema | undefined)?.enum?.includes('json');
+  if (isTable && entries) return `ListOrTable<${params}, ${data}, ${data}['${entries}'][number]>`;
+  if (isTable) return `FreeOrTable<${params}, ${data}>`;
   if (entries)
     return `List<${hasId ? '[id: string]' : '[]'}, ${params}, ${data}, ${data}['${entries}'][number]>`;
   if (hasId) return params ? `OfIdWith<${params}, ${data}>` : `OfId<${data}>`;
   const isOptional = !parameters?.required?.length;
-  const isCall = operation && price !== '0';
   if (!params) return `Plain<${data}>`;
-  if (isCall) return `${isOptional ? 'CallWithoutParams' : 'Call'}<${params}, ${data}>`;
+  if (isCall(method))
+    return `${isOptional ? 'CallWithoutParams' : 'Call'}<${params}, ${data}, OperationTables['${operation}']>`;
   return `${isOptional ? 'FreeWithoutParams' : 'Free'}<${params}, ${data}>`;
 }
 

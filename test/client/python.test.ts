@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { parquetReadObjects } from 'hyparquet';
+import { readSheet } from 'read-excel-file/node';
 import { describe, expect, onTestFinished } from 'vitest';
 import { PYTHON_FOLDER } from '../../scripts/client/files.ts';
 import { pythonFiles } from '../../scripts/client/python.ts';
@@ -104,6 +106,29 @@ print(answer.meta.is_deduplicated, answer.meta.units, souk.units.spent)`;
     const output = await runPython(['-c', program], { baseUrl: proxy.url, key: client.key });
     expect(output).toBe('True 1 1\n');
     expect(proxy.requests.filter((line) => line.includes('/api/market/product'))).toHaveLength(2);
+  });
+
+  test('saves each form of a table, of calls and of batches', { timeout: SLOW_MS }, async ({ client }) => {
+    const program = `import base64, json
+from souk import Souk
+souk = Souk()
+ask = {"country": "us", "asins": ["${newAsin()}"]}
+batch = souk.batches.create(operation="market.product", items=[ask]).data["batchId"]
+souk.batches.wait(batch)
+files = [souk.save("call.csv", "market.product", table="products", **ask).data]
+for form in ("ndjson", "xlsx", "parquet"):
+    files.append(souk.save("call." + form, "market.product", table="products", **ask).data)
+    files.append(souk.batches.save(batch, "batch-" + form, format=form, table="products"))
+print(json.dumps({name: base64.b64encode(open(name, "rb").read()).decode() for name in files}))`;
+    const files = JSON.parse(await runPython(['-c', program], client)) as Record<string, string>;
+    const bytes = (name: string) => Buffer.from(files[name] ?? '', 'base64');
+    expect(bytes('call.csv').toString()).toMatch(/^asin,country,.*\nB0/);
+    const count = bytes('call.csv').toString().trim().split('\n').length - 1;
+    expect(bytes('call.ndjson').toString().trim().split('\n')).toHaveLength(count);
+    for (const name of ['call.parquet', 'batch-parquet'])
+      expect(await parquetReadObjects({ file: Uint8Array.from(bytes(name)).buffer })).toHaveLength(count);
+    for (const name of ['call.xlsx', 'batch-xlsx'])
+      expect(await readSheet(bytes(name))).toHaveLength(count + 1);
   });
 
   test('can be installed where setuptools is, and is then imported from there', async ({ client }) => {

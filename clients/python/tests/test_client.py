@@ -184,6 +184,23 @@ class Files(WithService):
             self.assertEqual(list(Path(folder).iterdir()), [])
         self.assertEqual(self.service.received[0].path, "/api/batches/b/results?format=parquet&table=history")
 
+    def test_a_file_has_the_form_of_its_ending_or_of_format_also_after_a_job(self) -> None:
+        binary = bytes(range(256)) * 300
+        forms = {"a.parquet": "parquet", "a.XLSX": "xlsx", "a.jsonl": "ndjson", "a.ndjson": "ndjson", "a.txt": "csv"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, form in forms.items():
+                accepted = Scripted(202, data={}, headers={"X-Job-Id": "j1"})
+                self.answer(accepted, Scripted(headers={"Content-Type": "application/x"}, body=binary))
+                path = Path(folder, name)
+                self.souk.save(str(path), "market.product", table="daily", country="us", asins=["B08N5WRWNX"])
+                self.assertEqual(path.read_bytes(), binary)
+                asked = [one.path for one in self.service.received[-2:]]
+                self.assertEqual(asked[0], f"/api/market/product?format={form}&table=daily")
+                self.assertEqual(asked[1], f"/api/jobs/j1/result?wait=30&format={form}&table=daily")
+            self.answer(Scripted(headers={}, body=binary))
+            self.souk.batches.save("b", str(Path(folder, "data")), format="xlsx")
+            self.assertEqual(self.service.received[-1].path, "/api/batches/b/results?format=xlsx")
+
     def test_an_unknown_operation_is_refused_by_name(self) -> None:
         with self.assertRaisesRegex(ValueError, "market.product"):
             self.souk.save("out.csv", "market.moon")  # type: ignore[arg-type]

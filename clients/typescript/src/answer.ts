@@ -57,14 +57,19 @@ export function listAnswerOf<Page, Entry>(
   return Object.assign(first, { [Symbol.asyncIterator]: iterate });
 }
 
-/** Reads the data of an answer: JSON in its envelope, a table as text, or a picture as bytes. */
+/** Reads the data of an answer: JSON in its envelope, a table as a file, or a picture as bytes. */
 export async function readAnswer(response: Response): Promise<DataWithMeta<unknown>> {
   const meta = metaOf(response);
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('image/')) return { data: new Uint8Array(await response.arrayBuffer()), meta };
-  const text = await response.text();
-  if (!type.startsWith('application/json')) return { data: text, meta };
-  return { data: (parseJson(text) as { data: unknown }).data, meta };
+  if (!type.startsWith('application/json'))
+    return { data: new File([await response.arrayBuffer()], fileNameOf(response), { type }), meta };
+  return { data: (parseJson(await response.text()) as { data: unknown }).data, meta };
+}
+
+/** Returns the name that the service gives to a file. */
+export function fileNameOf({ headers }: Response): string {
+  return /filename="([^"/\\]+)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? 'souk';
 }
 
 function metaOf({ status, headers }: Response): AnswerMeta {

@@ -1,5 +1,14 @@
+import { fileNameOf } from './answer.ts';
 import type { Calls } from './calls.ts';
-import type { ErrorCode, Methods, OperationData, OperationName, Schemas } from './generated/operations.ts';
+import type {
+  ErrorCode,
+  Methods,
+  OperationData,
+  OperationName,
+  OperationTables,
+  Schemas,
+  TableFormat,
+} from './generated/operations.ts';
 import { parseJson } from './json.ts';
 import type { RequestOptions } from './method-types.ts';
 import { linesOf, resuming, type StreamEnd } from './streams.ts';
@@ -26,6 +35,18 @@ export interface ResultOptions extends RequestOptions {
   follow?: boolean | undefined;
 }
 
+export interface TableOptions<Name extends OperationName = OperationName> extends RequestOptions {
+  format: TableFormat;
+  /** The rows of the file. Default: the first table that the parameters allow. */
+  table?: OperationTables[Name] | undefined;
+}
+
+/** A file that is read as it comes. */
+export interface TableStream {
+  name: string;
+  stream: ReadableStream<Uint8Array>;
+}
+
 export interface WaitOptions extends RequestOptions {
   /** Called with the batch after each look at it. */
   onProgress?: ((batch: Batch) => void) | undefined;
@@ -38,8 +59,11 @@ export type Batches = Methods['batches'] & {
     id: string,
     options?: ResultOptions,
   ): AsyncGenerator<BatchResult<Name>, void>;
-  /** Returns the results so far as CSV, for operations whose results form a table. */
-  csv(id: string, options?: RequestOptions): Promise<string>;
+  /** Returns the results so far as a table, as a stream: a file of many products does not fit in the memory. */
+  table<Name extends OperationName = OperationName>(
+    id: string,
+    options: TableOptions<Name>,
+  ): Promise<TableStream>;
   /** Waits until the batch has finished. */
   wait(id: string, options?: WaitOptions): Promise<Batch>;
 };
@@ -56,9 +80,15 @@ export function createBatches(calls: Calls, methods: Methods['batches']): Batche
     ...methods,
     results: (id, options = {}) => results(calls, id, options) as AsyncGenerator<never, void>,
 
-    csv(id, { signal, headers, timeoutMs = TABLE_TIMEOUT_MS } = {}) {
-      const request = { ...requestOf(id), query: { format: 'csv' }, timeoutMs, signal, headers };
-      return transport.send(request, (response) => response.text());
+    async table(id, { format, table, signal, headers, timeoutMs = TABLE_TIMEOUT_MS }) {
+      const request = { ...requestOf(id), query: { format, table }, timeoutMs, signal, headers };
+      const response = await transport.send(request, async (opened) => opened);
+      const body = response.body ?? new Blob().stream();
+      const stream = body.pipeThrough(
+        new TransformStream<Uint8Array, Uint8Array>(),
+        signal ? { signal } : {},
+      );
+      return { name: fileNameOf(response), stream };
     },
 
     async wait(id, { onProgress, ...options } = {}) {

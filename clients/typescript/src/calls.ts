@@ -50,10 +50,10 @@ export class Calls {
   async #call(request: Request): Promise<DataWithMeta<unknown>> {
     const answer = await this.#read(request);
     const { data, meta } = answer;
-    const { signal, headers } = request;
+    const { signal, headers, query } = request;
     if (meta.status === 202 && meta.jobId) {
       if (isOwn(answer)) this.#units.open(meta);
-      const result = await this.#result(meta.jobId, { signal, headers });
+      const result = await this.#result(meta.jobId, { signal, headers }, query);
       return isOwn(answer) ? result : { ...result, meta: { ...result.meta, isDeduplicated: true, units: 0 } };
     }
     const joinsOwn =
@@ -63,11 +63,15 @@ export class Calls {
     return { data, meta: { ...meta, units } };
   }
 
-  async #result(jobId: string, { signal, headers }: RequestOptions): Promise<DataWithMeta<unknown>> {
+  async #result(
+    jobId: string,
+    { signal, headers }: RequestOptions,
+    { format, table }: NonNullable<Request['query']> = {},
+  ): Promise<DataWithMeta<unknown>> {
     const request: Request = {
       method: 'GET',
       path: `/api/jobs/${encodeURIComponent(jobId)}/result`,
-      query: { wait: WAIT_SECONDS },
+      query: { wait: WAIT_SECONDS, format, table },
       repeats: 'always',
       timeoutMs: RESULT_TIMEOUT_MS,
       signal,

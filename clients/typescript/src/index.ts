@@ -1,5 +1,13 @@
 export type { Answer, AnswerMeta, DataWithMeta, ListAnswer } from './answer.ts';
-export type { Batch, Batches, BatchResult, ResultOptions, WaitOptions } from './batches.ts';
+export type {
+  Batch,
+  Batches,
+  BatchResult,
+  ResultOptions,
+  TableOptions,
+  TableStream,
+  WaitOptions,
+} from './batches.ts';
 export {
   AuthenticationError,
   type ClientErrorCode,
@@ -15,7 +23,15 @@ export {
   TimeoutError,
   WebhookError,
 } from './errors.ts';
-export type { ErrorCode, Methods, OperationData, OperationName, Schemas } from './generated/operations.ts';
+export type {
+  ErrorCode,
+  Methods,
+  OperationData,
+  OperationName,
+  OperationTables,
+  Schemas,
+  TableFormat,
+} from './generated/operations.ts';
 export type { Job, Jobs } from './jobs.ts';
 export { type LoginOptions, login, renewTokens, revokeToken, type Tokens } from './login.ts';
 export type { CallOptions, RequestOptions } from './method-types.ts';

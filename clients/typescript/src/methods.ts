@@ -39,7 +39,8 @@ function requestOf(
   params: Params,
   options: CallOptions = {},
 ): Request {
-  const { signal, timeoutMs = timeoutSeconds * 1_000, headers, maxUnits, webhook, dryRun, format } = options;
+  const { signal, timeoutMs = timeoutSeconds * 1_000, headers, maxUnits, webhook, dryRun } = options;
+  const { format = 'json', table } = options;
   const rest = { ...params };
   const filled = path.replace(/\{(\w+)\}/g, (_, parameter: string) => {
     const value = rest[parameter];
@@ -50,7 +51,7 @@ function requestOf(
     maxUnits,
     webhook,
     ...(dryRun ? { dryRun } : {}),
-    ...(format === 'csv' ? { format } : {}),
+    ...(format === 'json' ? {} : { format, table }),
   };
   const hasBody = method === 'POST' || method === 'PATCH';
   // The service returns the same batch for the same key, so that a repetition creates no second one.

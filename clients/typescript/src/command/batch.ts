@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import Papa from 'papaparse';
 import { InvalidRequestError, QuotaError } from '../errors.ts';
-import type { OperationName } from '../generated/operations.ts';
+import type { OperationName, TableFormat } from '../generated/operations.ts';
 import { stringifyJson } from '../json.ts';
 import type { Souk } from '../souk.ts';
 
@@ -13,10 +15,19 @@ export interface BatchFile {
   operation: OperationName;
   /** Parameters of all items. */
   params: Readonly<Record<string, string>>;
-  /** `.csv`: a table, written at the end. Otherwise one line of JSON for each item in order, written while the batch runs. */
+  /** `.csv`, `.xlsx` or `.parquet`: a table, written at the end. Otherwise one line of JSON for each item in order, written while the batch runs. */
   out: string;
+  /** The rows of a table. */
+  table?: string | undefined;
   maxUnits: number | undefined;
 }
+
+/** The forms of files by their ending. */
+const TABLES: Readonly<Record<string, TableFormat>> = {
+  '.csv': 'csv',
+  '.xlsx': 'xlsx',
+  '.parquet': 'parquet',
+};
 
 /**
  * What a batch leaves next to its output, so that the command can continue it. The key is written before the batch is created: an
@@ -34,6 +45,9 @@ interface Started {
  * @returns the number of failed items.
  */
 export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal): Promise<number> {
+  const format = TABLES[extname(file.out).toLowerCase()];
+  if (file.table !== undefined && !format)
+    throw new Error(`--table: needs a file ${Object.keys(TABLES).join(', ')}, got "${file.out}"`);
   const statePath = `${file.out}.souk.json`;
   const batchId = await start(souk, file, statePath);
   const bar = new SingleBar({
@@ -45,10 +59,9 @@ export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal)
     bar.start(counts.items, 0);
     const onProgress = ({ counts: { done, failed, cancelled } }: { counts: typeof counts }) =>
       bar.update(done + failed + cancelled);
-    if (!file.out.endsWith('.csv'))
-      await writeLines(souk, batchId, file.out, signal, (count) => bar.update(count));
+    if (!format) await writeLines(souk, batchId, file.out, signal, (count) => bar.update(count));
     const batch = await souk.batches.wait(batchId, { signal, onProgress });
-    if (file.out.endsWith('.csv')) writeFileSync(file.out, await souk.batches.csv(batchId, { signal }));
+    if (format) await writeTable(souk, batchId, { ...file, format }, signal);
     rmSync(statePath);
     return batch.counts.failed;
   } finally {
@@ -103,6 +116,18 @@ function isRefusal(error: unknown): boolean {
   return (
     error instanceof InvalidRequestError || (error instanceof QuotaError && error.code === 'QUOTA_MAX_UNITS')
   );
+}
+
+/** Writes a table to a file, which appears when it is complete. */
+async function writeTable(
+  souk: Souk,
+  batchId: string,
+  { out, format, table }: BatchFile & { format: TableFormat },
+  signal: AbortSignal,
+) {
+  const { stream } = await souk.batches.table(batchId, { format, table: table as never, signal });
+  await writeFile(`${out}.part`, stream);
+  renameSync(`${out}.part`, out);
 }
 
 /** Appends results to a file that may have some of them. */

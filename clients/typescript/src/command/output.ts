@@ -1,10 +1,14 @@
 import Table from 'cli-table3';
 import Papa from 'papaparse';
+import type { TableFormat } from '../generated/operations.ts';
 import { stringifyJson } from '../json.ts';
 
 export const FORMATS = ['table', 'json', 'csv'] as const;
 
 export type Format = (typeof FORMATS)[number];
+
+/** The forms of calls, whose answers can be files. */
+export const CALL_FORMATS = [...FORMATS, 'ndjson', 'xlsx', 'parquet'] as const;
 
 type Row = Record<string, unknown>;
 
@@ -12,9 +16,14 @@ type Row = Record<string, unknown>;
 const MOST_COLUMNS = 8;
 const LONGEST_CELL = 40;
 
+/** Returns the data of a call as they are printed: the bytes of a file or a picture, or a text. */
+export async function printed(data: unknown, format: Format | TableFormat): Promise<string | Uint8Array> {
+  if (data instanceof File) return new Uint8Array(await data.arrayBuffer());
+  return data instanceof Uint8Array ? data : formatted(data, format);
+}
+
 /** Writes data in a format. A table shows the longest list of objects in it, or its fields. */
-export function formatted(data: unknown, format: Format): string {
-  if (typeof data === 'string') return data;
+export function formatted(data: unknown, format: Format | TableFormat): string {
   if (format === 'json') return `${JSON.stringify(JSON.parse(stringifyJson(data)), null, 2)}\n`;
   const rows = rowsOf(data);
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];

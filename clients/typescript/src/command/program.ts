@@ -1,13 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Answer } from '../answer.ts';
-import { ADDRESSES, OPERATION_NAMES } from '../generated/operations.ts';
+import { ADDRESSES, OPERATION_NAMES, type TableFormat } from '../generated/operations.ts';
 import type { Souk } from '../souk.ts';
 import { VERSION } from '../version.ts';
 import { type BatchFile, runBatch } from './batch.ts';
 import { completion, SHELLS, type Shell } from './completion.ts';
 import { clientOf } from './login.ts';
 import { addLogin } from './login-commands.ts';
-import { FORMATS, type Format, formatted } from './output.ts';
+import { CALL_FORMATS, FORMATS, type Format, formatted, printed } from './output.ts';
 import { addTrackers } from './trackers.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -54,15 +54,17 @@ export function createProgram(terminal: Terminal): Command {
     )
     .option('--max-units <units>', 'refuses a call that costs more', wholeNumber)
     .option('--dry-run', 'shows the price only')
-    .addOption(output())
+    .option('--table <name>', 'rows of a file, such as products, history, daily or offers')
+    .addOption(output().choices(CALL_FORMATS))
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (name: string, options: CallFlags, command: Command) => {
       const { output: format, ...flags } = options;
       const method = methodOf(clientOf(env), name);
-      const callOptions = { ...flags, ...(format === 'csv' ? { format } : {}), signal: terminal.signal };
+      const form = format === 'table' || format === 'json' ? {} : { format };
+      const callOptions = { ...flags, ...form, signal: terminal.signal };
       const data = await method(paramsOf(command.args.slice(1)), callOptions);
-      write(data instanceof Uint8Array ? data : formatted(data, format));
+      write(await printed(data, format));
     });
 
   program
@@ -75,12 +77,20 @@ export function createProgram(terminal: Terminal): Command {
         .argParser(oneOf(OPERATION_NAMES))
         .makeOptionMandatory(),
     )
-    .requiredOption('--out <file>', 'file for the results: .csv, or one line of JSON for each row')
+    .requiredOption(
+      '--out <file>',
+      'file for the results: .csv, .xlsx, .parquet, or one line of JSON for each row',
+    )
+    .option('--table <name>', 'rows of a .csv, .xlsx or .parquet file')
     .option('--max-units <units>', 'refuses a batch that can cost more', wholeNumber)
     .allowUnknownOption()
     .allowExcessArguments()
     .action(
-      async (input: string, options: Pick<BatchFile, 'operation' | 'out' | 'maxUnits'>, command: Command) => {
+      async (
+        input: string,
+        options: Pick<BatchFile, 'operation' | 'out' | 'table' | 'maxUnits'>,
+        command: Command,
+      ) => {
         const params = paramsOf(command.args.slice(1));
         const failed = await runBatch(clientOf(env), { input, ...options, params }, terminal.signal);
         write(`Wrote ${options.out}${failed > 0 ? `; ${failed} items failed` : ''}\n`);
@@ -109,9 +119,10 @@ export function createProgram(terminal: Terminal): Command {
 }
 
 interface CallFlags {
-  output: Format;
+  output: Format | TableFormat;
   maxUnits?: number;
   dryRun?: boolean;
+  table?: string;
 }
 
 type AnyMethod = (params: object, options: object) => Answer<unknown>;
