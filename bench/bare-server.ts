@@ -2,7 +2,7 @@ import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { runProcess } from '../src/platform/process.ts';
-import { BARE_ACCOUNTS, updateBareAccount } from './bare-account.ts';
+import { BARE_ACCOUNTS, bookBareCall, bookInTransaction, updateBareAccount } from './bare-account.ts';
 import { openBareQueue } from './bare-queue.ts';
 
 /** The HTTP baselines: the same frameworks without Souk. */
@@ -19,6 +19,17 @@ await runProcess('bare server', async (env) => {
   app.get('/bytes', async (_request, reply) =>
     reply.header('content-type', JSON_TYPE).send(await redis.getBuffer('bare:bytes')),
   );
+
+  let booked = 0;
+  for (const [path, book] of [
+    ['/booked', bookBareCall],
+    ['/booked-in-transaction', bookInTransaction],
+  ] as const)
+    app.get(path, async (_request, reply) => {
+      booked += 1;
+      await book(database, 1 + (booked % BARE_ACCOUNTS));
+      return reply.header('content-type', JSON_TYPE).send(await redis.getBuffer('bare:bytes'));
+    });
 
   let held: Buffer | null = null;
   app.get('/held', async (_request, reply) => {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { recordFigures } from './figures.ts';
 import { printRow, type Row } from './row.ts';
 import { accountsRows } from './rows/accounts.ts';
 import { admissionRows } from './rows/admission.ts';
@@ -7,6 +8,7 @@ import { bodyRows } from './rows/bodies.ts';
 import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
 import { clusterRows } from './rows/cluster.ts';
+import { exportRows } from './rows/export.ts';
 import { formatRows } from './rows/formats.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
 import { largeListRows } from './rows/large-list.ts';
@@ -34,14 +36,20 @@ const LONG_GROUPS: Record<string, Group> = {
   cluster: clusterRows,
   aba: brandAnalyticsRows,
   screen: screenRows,
+  export: exportRows,
   formats: formatRows,
   history: historyRows,
   'long-history': longHistoryRows,
 };
 
-/** `npm run bench [GROUP ...]`: measures each row and its baseline in the same run. */
+/**
+ * `npm run bench [GROUP ...]`: measures each row and its baseline in the same run. With `--record` as the first argument, the rows
+ * of the table of figures are entered in docs/operating/speed.md.
+ */
 const groups: Record<string, Group> = { ...DEFAULT_GROUPS, ...LONG_GROUPS };
-const given = process.argv.slice(2);
+const [option, ...names] = process.argv.slice(2);
+const isRecorded = option === '--record';
+const given = isRecorded || option === undefined ? names : [option, ...names];
 const unknown = given.filter((name) => !groups[name]);
 if (unknown.length > 0) {
   console.error(`No such group: ${unknown.join(', ')}. There are ${Object.keys(groups).join(', ')}.`);
@@ -53,7 +61,9 @@ for (const name of given.length > 0 ? given : Object.keys(DEFAULT_GROUPS)) {
   // Each group has its own services, so that groups do not affect each other.
   const services = await openServices();
   try {
-    for (const row of (await groups[name]?.(services)) ?? []) printRow(row);
+    const rows = (await groups[name]?.(services)) ?? [];
+    for (const row of rows) printRow(row);
+    if (isRecorded) await recordFigures(rows, new Date());
   } finally {
     await services.close();
   }

@@ -103,10 +103,11 @@ function ratioOf(ours: Rounds, baseline: Rounds, figure: Figure): Pick<Row, 'rat
 
 /** Returns a row that compares the throughput of two sides. */
 export function throughputRow(
-  { what, aim }: Pick<Row, 'what' | 'aim'>,
+  { figure, what, aim }: Pick<Row, 'figure' | 'what' | 'aim'>,
   { ours, baseline, busy }: { ours: Rounds; baseline: Rounds; busy: string | null },
 ): Row {
   return {
+    ...(figure && { figure }),
     what,
     ours: throughputOf(ours),
     baseline: throughputOf(baseline),

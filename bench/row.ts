@@ -1,5 +1,9 @@
+import type { FigureName } from './figures.ts';
+
 /** A measured figure and that of its baseline. */
 export interface Row {
+  /** Its name in the table of figures, if it belongs to it. */
+  figure?: FigureName;
   what: string;
   ours: string;
   baseline: string;

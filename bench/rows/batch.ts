@@ -51,6 +51,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
     batch.counts.failed + limited + (read.lines === ITEMS ? 0 : 1) + (quoted.status === 200 ? 0 : 1);
   return [
     {
+      figure: 'batch',
       what: `a batch of ${ITEMS} ASINs: tokens used / refilled`,
       ours: `${spent} tokens; ${described(feeding)}`,
       baseline: `${spentByMinute.length} refills of ${TOKENS_PER_MINUTE}`,

@@ -28,6 +28,7 @@ export async function bodyRows(services: Services): Promise<Row[]> {
     full: level('full'),
   });
   return LEVELS.map((name) => ({
+    ...(name === 'full' && { figure: 'body' as const }),
     what: `uncached call of a recorded product of 207 KB at ${name}, ${CONNECTIONS} connections: CPU time / ${MOST_CPU_MS} ms`,
     ours: throughputOf(sides[name]),
     baseline: `${MOST_CPU_MS} ms a call`,

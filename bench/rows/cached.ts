@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { createBareCalls } from '../bare-account.ts';
 import { load } from '../load.ts';
 import { alternate, BARE, throughputRow } from '../rounds.ts';
 import type { Row } from '../row.ts';
@@ -10,7 +11,10 @@ const ACCOUNTS = 1000;
 /** The freshness threshold of the first request that all accounts send; larger than those of the other calls. */
 const FIRST_SHARED = 1_000_000_000;
 
-/** Compares a cached, charged call with a plain route that gets the same bytes from Redis. */
+/**
+ * Compares a cached, charged call with plain routes that get the same bytes from Redis: one that books nothing, and two that book
+ * each call in PostgreSQL.
+ */
 export async function cachedRows(services: Services): Promise<Row[]> {
   const upstream = await services.start('bench/instant-upstream.ts');
   const { url } = await services.startSouk(upstream.ready);
@@ -21,6 +25,7 @@ export async function cachedRows(services: Services): Promise<Row[]> {
   const redis = new Redis(services.redisUrl);
   await redis.set('bare:bytes', body);
   redis.disconnect();
+  await createBareCalls(services.database);
   const bare = await services.start('bench/bare-server.ts', { name: 'bare server' });
 
   // A call with another freshness threshold is another call: it is charged again and uses the same cached answer.
@@ -37,25 +42,46 @@ export async function cachedRows(services: Services): Promise<Row[]> {
     return { path: `${path}&update=${update}`, headers: { 'x-api-key': keys[sent % ACCOUNTS] ?? '' } };
   };
   const options = { connections: CONNECTIONS };
+  const plain = (path: string) => load(bare.ready, () => ({ path }), { ...options, processes: BARE });
   const { sides, busy } = await alternate(services, {
     many: load(url, () => call(keys[update % ACCOUNTS]), options),
-    bare: load(bare.ready, () => ({ path: '/bytes' }), { ...options, processes: BARE }),
+    bare: plain('/bytes'),
+    booked: plain('/booked'),
+    transaction: plain('/booked-in-transaction'),
     hot: load(url, () => call(keys[0]), options),
     same: load(url, sameCall, options),
   });
   const { many, hot, same } = sides;
+  const what = `cached, charged call (${body.length} bytes, ${ACCOUNTS} accounts, ${CONNECTIONS} connections)`;
   return [
     throughputRow(
       {
-        what: `cached, charged call (${body.length} bytes, ${ACCOUNTS} accounts, ${CONNECTIONS} connections) / bare Redis GET route`,
-        aim: 'at least 0.6',
+        figure: 'cached-booked',
+        what: `${what} / Redis GET route, booked by one UPDATE + INSERT a call`,
+        aim: 'at least 3',
+      },
+      { ours: many, baseline: sides.booked, busy },
+    ),
+    throughputRow(
+      {
+        figure: 'cached-transaction',
+        what: `${what} / Redis GET route, booked by BEGIN, UPDATE, INSERT, COMMIT`,
+        aim: 'at least 3',
+      },
+      { ours: many, baseline: sides.transaction, busy },
+    ),
+    throughputRow(
+      {
+        figure: 'cached-bare',
+        what: `${what} / Redis GET route that books nothing`,
+        aim: 'at least 0.45',
       },
       { ours: many, baseline: sides.bare, busy },
     ),
     throughputRow(
       {
-        what: `cached, charged call, each request sent by ${ACCOUNTS} accounts / bare Redis GET route`,
-        aim: 'at least 0.6',
+        what: `cached, charged call, each request sent by ${ACCOUNTS} accounts / Redis GET route that books nothing`,
+        aim: 'at least 0.45',
       },
       { ours: same, baseline: sides.bare, busy },
     ),

@@ -46,6 +46,7 @@ export async function largeListRows(services: Services): Promise<Row[]> {
   const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
   const row = throughputRow(
     {
+      figure: 'large-list',
       what: `${CLIENTS} clients, cached list of ${megabytes(size)} MB (${megabytes(packed.length)} MB gzip) / the same bytes from a bare route`,
       aim: 'at least 0.95, delay below 30 ms, memory below 300 MB',
     },

@@ -61,6 +61,7 @@ export async function screenRows(services: Services): Promise<Row[]> {
       ([name, ms]) => `${name} ${((ms - (before[name] ?? 0)) / calls).toFixed(0)} ms`,
     );
     rows.push({
+      ...(what === 'any combination of filters' && { figure: 'screen' as const }),
       what: `screen, ${what}, ${TERMS} terms`,
       ours: `p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`,
       baseline: `${LIMIT_MS} ms`,
