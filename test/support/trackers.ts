@@ -36,7 +36,8 @@ export function hasProducts(products: ReadonlyMap<string, TrackedProduct>): Scri
       products: (params.asin ?? '').split(',').flatMap((asin) => {
         const product = products.get(asin);
         if (!product) return [];
-        return [{ asin, domainId: 1, productType: 0, title: `Thing ${asin}`, stats: statsOf(product) }];
+        const known = { title: `Thing ${asin}`, images: [{ l: `${asin}.jpg` }] };
+        return [{ asin, domainId: 1, productType: 0, ...known, stats: statsOf(product) }];
       }),
     },
   });

@@ -7,7 +7,12 @@ import {
   createTracker as create,
   type SaveTrackerDeps,
 } from '../../batches/trackers/save-tracker.ts';
-import { trackedValueSchema, trackedValues } from '../../batches/trackers/tracked-values.ts';
+import {
+  listedValueSchema,
+  listTrackedItems,
+  trackedValueSchema,
+  trackedValues,
+} from '../../batches/trackers/tracked-values.ts';
 import {
   findTracker,
   listTrackers as findTrackers,
@@ -16,9 +21,11 @@ import {
   trackerView,
 } from '../../batches/trackers/tracker.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import { integer, problem } from '../../operations/params/scalars.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { sendEnvelope } from '../envelope.ts';
+import { EXAMPLE_ID, uuidParameter } from '../ids.ts';
 import { enveloped } from '../openapi/responses.ts';
 import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
 import { dryRunQuery, readDocument, sendToWorker, type UploadDeps } from '../uploads.ts';
@@ -124,6 +131,46 @@ const listTrackers = endpoint({
       trackers: entries.map((tracker) => trackerView(tracker, clock.now())),
       nextCursor,
     });
+  },
+});
+
+/** The id of a tracker, and an ASIN or the id of a keyword. */
+const CURSOR = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/[\dA-Z]{1,20}$/;
+
+const listTrackedValues = endpoint({
+  tag: 'trackers',
+  method: 'get',
+  path: '/api/trackers/values',
+  summary:
+    'Lists tracked products and keywords with the values that the last check of their tracker found, their distance to the bounds, and their last changes.',
+  query: z.object({
+    tracker: uuidParameter('a tracker: only what it tracks').optional(),
+    limit: integer({ min: 1, max: 100 }).default(50).describe('Products and keywords per page'),
+    cursor: z
+      .string()
+      .regex(CURSOR, problem('must be the nextCursor of the previous page'))
+      .meta({
+        description: 'nextCursor of the previous page',
+        maxLength: 57,
+        examples: [`${EXAMPLE_ID}/B08N5WRWNX`],
+      })
+      .optional(),
+  }),
+  answers: {
+    200: enveloped('A page of values', pageOf('TrackedValuesPage', 'values', listedValueSchema)),
+  },
+
+  async handle({ database }: { database: Database }, { account, query, reply }) {
+    const { tracker = null, limit, cursor } = query;
+    const [trackerId = '', item = ''] = cursor?.split('/') ?? [];
+    const found = await listTrackedItems(database, account.accountId, {
+      operations: readableOperations(account),
+      trackerId: tracker,
+      after: cursor === undefined ? null : { trackerId, item },
+      limit: limit + 1,
+    });
+    const { entries, nextCursor } = cutPage(found, limit, (one) => `${one.trackerId}/${one.item}`);
+    return sendEnvelope(reply, 200, { values: entries.flatMap(({ values }) => values), nextCursor });
   },
 });
 
@@ -242,6 +289,7 @@ export const TRACKER_ENDPOINTS = [
   createTracker,
   quoteTracker,
   listTrackers,
+  listTrackedValues,
   getTracker,
   updateTracker,
   deleteTracker,

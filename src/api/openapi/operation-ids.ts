@@ -92,6 +92,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   'post /api/trackers': 'createTracker',
   'post /api/trackers/quote': 'quoteTracker',
   'get /api/trackers': 'listTrackers',
+  'get /api/trackers/values': 'listTrackedValues',
   'get /api/trackers/{id}': 'getTracker',
   'patch /api/trackers/{id}': 'updateTracker',
   'delete /api/trackers/{id}': 'deleteTracker',

@@ -6,7 +6,7 @@ import type { ItemResult } from '../results.ts';
 import { type Alert, alertView, insertAlerts } from './alert.ts';
 import { conditionKey } from './condition.ts';
 import { isAnswered, itemName } from './items.ts';
-import { type Reading, readingOf, titleOf } from './reading.ts';
+import { imageOf, type Reading, readingOf, titleOf } from './reading.ts';
 import type { Tracker } from './tracker.ts';
 
 /** The changed results of a call of a batch. */
@@ -16,7 +16,18 @@ interface Check {
 }
 
 /** The states of the conditions of one item, by the key of the condition. */
-type States = Record<string, ConditionState>;
+type States = Record<string, KeptState>;
+
+/** The state of a condition with the last changes of its value. */
+export interface KeptState extends ConditionState {
+  /** Unix milliseconds and the value from then on, oldest first; absent for values that are no numbers. */
+  changes?: readonly Change[];
+}
+
+type Change = readonly [at: number, value: number | null];
+
+/** Older changes of a value are dropped. */
+const MOST_CHANGES = 30;
 
 const ALERTS_PER_EVENT = 100;
 
@@ -55,12 +66,13 @@ export async function compareWithConditions(
     results.map(({ raw }) => itemName(raw)),
   );
   const alerts: Omit<Alert, 'alertId'>[] = [];
-  const next = new Map<string, States>();
+  const next: Checked[] = [];
   for (const { raw, data } of results) {
     const item = itemName(raw);
     const { states, crossings } = compareItem(tracker, known.get(item) ?? {}, { raw, data }, now);
-    next.set(item, states);
-    const about = { trackerId, batchId, item, title: titleOf(data), createdAt: now };
+    const title = titleOf(data);
+    next.push({ item, states, title, image: imageOf(data) });
+    const about = { trackerId, batchId, item, title, createdAt: now };
     for (const crossing of crossings) alerts.push({ ...about, ...crossing });
   }
   await storeStates(client, trackerId, next);
@@ -86,10 +98,21 @@ function compareItem(
     const isKnown = isAnswered(raw, domain, condition);
     const reading = isKnown ? readingOf(condition, data, hysteresisPercent) : null;
     const { state, crossing } = decide(known[key] ?? null, reading, rules, now);
-    if (state) states[key] = state;
+    if (state) states[key] = { ...state, ...changesOf(known[key]?.changes, state.value, now) };
     if (crossing) crossings.push({ condition, ...crossing });
   }
   return { states, crossings };
+}
+
+/** Returns the changes of a value with its present one. */
+function changesOf(
+  known: readonly Change[] = [],
+  value: ConditionState['value'],
+  now: number,
+): Pick<KeptState, 'changes'> {
+  if (typeof value === 'string') return {};
+  const isSame = known.length > 0 && known.at(-1)?.[1] === value;
+  return { changes: isSame ? known : [...known, [now, value] as const].slice(-MOST_CHANGES) };
 }
 
 async function knownStates(
@@ -104,12 +127,27 @@ async function knownStates(
   return new Map(rows.map(({ item, states }) => [item, states]));
 }
 
-async function storeStates(client: ClientBase, trackerId: string, states: ReadonlyMap<string, States>) {
+/** What a check has found about an item. */
+interface Checked {
+  item: string;
+  states: States;
+  title: string | null;
+  image: string | null;
+}
+
+async function storeStates(client: ClientBase, trackerId: string, checked: readonly Checked[]) {
   await client.query(
-    `insert into tracker_states (tracker_id, item, states)
-     select $1, item, states from unnest($2::text[], $3::jsonb[]) as s (item, states)
-     on conflict (tracker_id, item) do update set states = excluded.states`,
-    [trackerId, [...states.keys()], [...states.values()].map((one) => JSON.stringify(one))],
+    `insert into tracker_states (tracker_id, item, states, title, image)
+     select $1, * from unnest($2::text[], $3::jsonb[], $4::text[], $5::text[])
+     on conflict (tracker_id, item) do update set states = excluded.states,
+       title = coalesce(excluded.title, tracker_states.title), image = coalesce(excluded.image, tracker_states.image)`,
+    [
+      trackerId,
+      checked.map(({ item }) => item),
+      checked.map(({ states }) => JSON.stringify(states)),
+      checked.map(({ title }) => title),
+      checked.map(({ image }) => image),
+    ],
   );
 }
 

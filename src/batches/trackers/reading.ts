@@ -1,4 +1,5 @@
 import { isRecord } from '../../operations/params/request.ts';
+import { firstImage } from '../../operations/products/detail-level.ts';
 import type { Condition, TrackedPrice } from './condition.ts';
 
 /** What a result says about a condition; null: nothing, because the data is missing. */
@@ -20,9 +21,11 @@ const SERIES_OF: Record<TrackedPrice, number> = { amazon: 0, new: 1, used: 2, bu
 const SALES_RANK = 3;
 const RATING = 16;
 
-/** The fields of a product that `readingOf` uses. */
+/** The fields of a product that `readingOf`, `titleOf` and `imageOf` use. */
 export const PRODUCT_FIELDS = [
   'title',
+  'images',
+  'imagesCSV',
   'stats.current',
   'stats.avg30',
   'stats.avg90',
@@ -74,6 +77,17 @@ export function readingOf(
 export function titleOf(data: Record<string, unknown>): string | null {
   const title = isRecord(data.word) ? data.word.keyword : productOf(data).title;
   return typeof title === 'string' ? storable(title) : null;
+}
+
+/** Returns the file name of the main picture of the product; null without one. */
+export function imageOf(data: Record<string, unknown>): string | null {
+  const { images, imagesCSV } = productOf(data);
+  const name = firstImage({
+    asin: '',
+    ...(Array.isArray(images) && images.every(isRecord) ? { images } : {}),
+    ...(typeof imagesCSV === 'string' ? { imagesCSV } : {}),
+  });
+  return typeof name === 'string' ? storable(name) : null;
 }
 
 function crossing(

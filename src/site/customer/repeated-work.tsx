@@ -31,6 +31,10 @@ interface RepeatedWork<View extends { name: string; paused: boolean }, Input, Pa
   /** An address to use instead, if there is nothing with the id of the request. */
   elsewhere?(request: FastifyRequest): Promise<string | null>;
   wide?: boolean;
+  /** Further style sheets and scripts of its pages. */
+  files?: { styles: readonly string[]; scripts: readonly string[] };
+  /** What follows the list, or the facts of one. */
+  More?(request: FastifyRequest, view: View | null): Promise<VNode | null>;
   runButton: string;
   /** The page that follows a run. @param answer of the API. */
   afterRun(answer: unknown): string | null;
@@ -64,6 +68,7 @@ export function registerRepeatedWork<View extends { name: string; paused: boolea
 
   scope.get(path, async (request, reply) => {
     const list = await apiList<View>(request, { url: `/api/${noun}s`, name: `${noun}s` });
+    const more = await work.More?.(request, null);
     return sendPage(
       reply,
       <ListPage
@@ -72,6 +77,8 @@ export function registerRepeatedWork<View extends { name: string; paused: boolea
         lead={work.lead}
         path={path}
         list={list}
+        styles={stylesOf(work)}
+        note={more}
       >
         <work.List rows={list.items} />
       </ListPage>,
@@ -84,19 +91,21 @@ export function registerRepeatedWork<View extends { name: string; paused: boolea
     const view = dataOf<View>(found);
     const { name, title: heading, limit, Table } = work.past;
     const past = await apiList<Past>(request, { url: `${urlOf(request)}/${name}`, name, limit });
+    const more = await work.More?.(request, view);
     return sendPage(
       reply,
       <Page
         title={view.name}
         back={[path, `All ${noun}s`]}
         heading={[view.name, ' ', view.paused && <Tag tone="warn">paused</Tag>]}
-        styles={['account.css']}
+        styles={stylesOf(work)}
         wide={work.wide ?? false}
       >
         <Actions path={`${path}/${idOf(view)}`} view={view} work={work} />
         <Card>
           <work.Facts of={view} />
         </Card>
+        {more}
         <h2>{heading}</h2>
         <div id={name} data-refresh="15">
           <Table rows={past.items} of={view} />
@@ -119,6 +128,10 @@ export function registerRepeatedWork<View extends { name: string; paused: boolea
     return reply.redirect(path, 303);
   });
   registerForms(scope, work);
+}
+
+function stylesOf({ files }: { files?: { styles: readonly string[] } | undefined }): string[] {
+  return ['account.css', ...(files?.styles ?? [])];
 }
 
 function Actions<View extends { name: string; paused: boolean }>(props: {
@@ -197,7 +210,11 @@ function registerForms<View extends { name: string; paused: boolean }, Input, Pa
     const action = present ? `${path}/${idOf(present)}/edit` : `${path}/new`;
     return sendPage(
       reply,
-      <Page title={present ? `Edit ${present.name}` : `New ${noun}`} styles={['account.css']}>
+      <Page
+        title={present ? `Edit ${present.name}` : `New ${noun}`}
+        styles={stylesOf(work)}
+        scripts={work.files?.scripts ?? []}
+      >
         <work.Form {...shown} action={action} checked={checked} isSent={isSent} />
       </Page>,
       status,

@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { type Condition, MOST_CONDITIONS, PRICE_OPTIONS } from '../../batches/trackers/condition.ts';
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
 import { SITES } from '../../operations/params/domain.ts';
-import { isRecord } from '../../operations/params/request.ts';
 import { currencyDigits } from '../../operations/products/history.ts';
 import {
   CheckAndSaveButtons,
@@ -20,6 +20,7 @@ import { amount, counted } from '../kit/words.tsx';
 import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
 import { asinsIn } from './explore/product-address.ts';
+import { RANGE_FIELDS, SCREEN_FIELDS, ScreenFields, savedScreen, screenValues } from './explore/screen-fields.tsx';
 import {
   cronOf,
   TimingFields,
@@ -28,7 +29,6 @@ import {
   type WorkForm,
   wallClock,
 } from './repeated-work.tsx';
-import { screenText } from './screen-text.ts';
 
 /** The choice of the form for a price that drops below the average of 30 days; `price_drop` is that of 90 days. */
 const DROP_OF_30_DAYS = 'price_drop_30';
@@ -96,18 +96,23 @@ function isScreen({ subject }: FormValues, present: TrackerView | null): boolean
 
 /** The form of a saved screen: its filters are those of the screener. */
 function ScreenForm({ action, form, checked, present }: WorkForm<TrackerView>): VNode {
-  const { screen } = form.values;
   return (
     <PostForm action={action} form={form}>
       {checked && <Quote quote={checked} />}
       <fieldset>
-        <legend>Saved screen</legend>
-        <p>{screenText(present ? present.screen : parsedScreen(screen))}</p>
+        <legend>Filters</legend>
         <p class="hint">
-          It runs when a week is imported. Change its filters in the <a href="/explore/screener">screener</a>,
-          and save them as another screen.
+          {present
+            ? 'A changed screen starts again: its next run shows its terms, and the runs after it what entered and left.'
+            : 'The screen runs when a week is imported.'}
         </p>
-        {!present && <HiddenFields fields={{ subject: 'screen', screen }} />}
+        <HiddenFields fields={{ subject: 'screen' }} />
+        <div class="filters">
+          <ScreenFields />
+        </div>
+      </fieldset>
+      <fieldset>
+        <legend>Name and delivery</legend>
         <div class="fields">
           <Field name="name" label="Name" maxLength={200} />
           <Field name="maxUnits" label="Maximum units per run" type="number" min={0} />
@@ -117,15 +122,6 @@ function ScreenForm({ action, form, checked, present }: WorkForm<TrackerView>): 
       <CheckAndSaveButtons />
     </PostForm>
   );
-}
-
-function parsedScreen(text = '{}'): Record<string, unknown> | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isRecord(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
 }
 
 const KEEP_CHAT = [
@@ -245,7 +241,6 @@ export const trackerForm = z.object({
   window: optional(z.string()),
   domain: z.coerce.number().default(1),
   subject: z.enum(['products', 'keywords', 'screen']).default('products'),
-  screen: text,
   items: text,
   alertAtStart: z.string().default('false'),
   hysteresisPercent: optionalNumber,
@@ -266,7 +261,7 @@ type TrackerInput = z.output<typeof trackerForm>;
 export function trackerBody(input: TrackerInput, values: FormValues, present: TrackerView | null) {
   const { domain, webhook, chat, alertAtStart, window, hysteresisPercent, quietHours, maxUnits, email } =
     input;
-  const { name, timezone, subject, screen, presentChat } = input;
+  const { name, timezone, subject, presentChat } = input;
   const others = (present?.notify ?? ['webhook', 'chat']).filter((way) => way !== 'email');
   const keepsChat = chat === '' && present !== null && presentChat === 'keep';
   const always = {
@@ -277,7 +272,7 @@ export function trackerBody(input: TrackerInput, values: FormValues, present: Tr
     ...(keepsChat ? {} : { chat: chat === '' ? null : chat }),
   };
   if ((present?.subject ?? subject) === 'screen')
-    return { ...always, ...(present ? {} : { screen: parsedScreen(screen) ?? {} }) };
+    return { ...always, ...(hasSameScreen(present, values) ? {} : { screen: savedScreen(values) }) };
   return {
     ...always,
     cron: cronOf(input),
@@ -289,6 +284,13 @@ export function trackerBody(input: TrackerInput, values: FormValues, present: Tr
     ...subjectsOf(input, present),
     conditions: rowsIn(values).map((row) => conditionOf(values, row, domain)),
   };
+}
+
+/** Whether a form has the filters of a saved screen. A screen that is sent begins again, even if it is the same. */
+function hasSameScreen(present: TrackerView | null, values: FormValues): boolean {
+  if (!present) return false;
+  const { domain, screen } = present;
+  return isDeepStrictEqual(savedScreen(screenValues(domain, screen)), savedScreen(values));
 }
 
 /** Empty items leave those of a tracker unchanged, as long as they are of the same site. */
@@ -304,7 +306,8 @@ function subjectsOf({ subject, items, domain }: TrackerInput, present: TrackerVi
 export function fieldOf(parameter: string, values: FormValues): string | undefined {
   const [first = '', index = '', field = ''] = parameter.split('.');
   if (['asins', 'keywords', 'country'].includes(first)) return 'items';
-  if (first === 'screen') return '';
+  if (first === 'screen')
+    return RANGE_FIELDS[index] ?? SCREEN_FIELDS.find(([name]) => name === index)?.[0] ?? '';
   if (first !== 'conditions') return Object.keys(trackerForm.shape).find((name) => name === first);
   const row = rowsIn(values)[Number(index || 0)] ?? 1;
   return `${field === '' ? 'type' : field}${row}`;
@@ -346,7 +349,7 @@ export function valuesOf(tracker: TrackerView): FormValues {
     ...timingValues(cron ?? '', timezone),
     window,
     subject,
-    ...(screen && { screen: JSON.stringify(screen) }),
+    ...(screen && screenValues(domain, screen)),
     domain: String(domain),
     alertAtStart: String(alertAtStart),
     hysteresisPercent: String(hysteresisPercent),

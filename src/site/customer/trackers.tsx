@@ -1,23 +1,34 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { AlertView } from '../../batches/trackers/alert.ts';
 import { conditionText, valueText } from '../../batches/trackers/condition.ts';
 import type { ScreenResult } from '../../batches/trackers/screen-check.ts';
 import { reasonText } from '../../batches/trackers/screen-reason.ts';
-import type { TrackedValue } from '../../batches/trackers/tracked-values.ts';
+import type { ListedValue } from '../../batches/trackers/tracked-values.ts';
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
 import { siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import { Facts, StateTag, Tag } from '../kit/elements.tsx';
 import { readForm } from '../kit/form-request.ts';
-import { Table, tableOf } from '../kit/table.tsx';
+import { addressOf } from '../kit/list-page.tsx';
+import { Sparkline } from '../kit/sparkline.tsx';
+import { type Column, Table, tableOf } from '../kit/table.tsx';
 import { amount, count, counted, Dash, Time } from '../kit/words.tsx';
-import { keywordAddress, ProductLink } from './explore/explore-view.tsx';
+import type { Pages } from '../pages.ts';
+import { apiData } from './customer-api.ts';
+import {
+  allowProductPictures,
+  imageHostOf,
+  keywordAddress,
+  Picture,
+  ProductLink,
+} from './explore/explore-view.tsx';
 import { registerRepeatedWork, timesText, wallClock } from './repeated-work.tsx';
 import { screenText } from './screen-text.ts';
 import { fieldOf, TrackerForm, trackerBody, trackerForm, valuesOf } from './tracker-form.tsx';
 
 /** Registers the pages of the account's trackers. */
-export function registerTrackers(scope: FastifyInstance): void {
+export function registerTrackers(scope: FastifyInstance, pages: Pages): void {
+  allowProductPictures(scope, pages);
   registerRepeatedWork(scope, {
     noun: 'tracker',
     lead: 'A tracker checks products or keywords at set times, or a screen with each imported week, and alerts you.',
@@ -27,7 +38,9 @@ export function registerTrackers(scope: FastifyInstance): void {
     runButton: 'Check now',
     afterRun: () => null,
     deleteQuestion: (name) => `Delete ${name} and its alerts?`,
-    Facts: TrackerFacts,
+    Facts: Settings,
+    More: (request, tracker) => trackedValues(request, pages, tracker),
+    files: { styles: ['explore.css'], scripts: ['screener.js'] },
     past: { name: 'alerts', title: 'Alerts', limit: 25, Table: AlertTable },
     read: (body) => readForm(trackerForm, body),
     body: trackerBody,
@@ -57,50 +70,102 @@ const TrackerTable = tableOf<TrackerView>('Trackers', 'No trackers yet.', [
   ['Units per day', ({ unitsPerDay }) => amount(unitsPerDay), 'number'],
 ]);
 
-/** A tracker as its page shows it, with the values of its last check. */
-type TrackerPage = TrackerView & { current?: TrackedValue[] };
-
-function TrackerFacts({ of: tracker }: { of: TrackerPage }): VNode {
-  return (
-    <>
-      <Settings of={tracker} />
-      {tracker.current && tracker.current.length > 0 && (
-        <Current values={tracker.current} domain={tracker.domain} />
-      )}
-    </>
+/** The values of the last checks of the account's trackers, or of one, with their distance to the bounds. */
+async function trackedValues(
+  request: FastifyRequest,
+  pages: Pages,
+  tracker: TrackerView | null,
+): Promise<VNode | null> {
+  if (tracker?.subject === 'screen') return null;
+  const url = addressOf('/api/trackers/values', { tracker: tracker?.trackerId });
+  const { values, nextCursor } = await apiData<{ values: ListedValue[]; nextCursor: string | null }>(
+    request,
+    'GET',
+    url,
   );
-}
-
-/** The values of the last check, and how far they are from the bounds. */
-function Current({ values, domain }: { values: readonly TrackedValue[]; domain: number }): VNode {
+  if (values.length === 0) return null;
+  const place = { host: imageHostOf(pages, request), now: pages.clock.now() };
   return (
     <>
-      <h2>At the last check</h2>
+      <h2>{tracker ? 'At the last check' : 'Tracked products and keywords'}</h2>
+      {nextCursor !== null && (
+        <p class="hint">
+          The first {new Set(values.map(({ trackerId, asin, wordId }) => `${trackerId} ${asin ?? wordId}`)).size}{' '}
+          are shown. {tracker ? 'The API lists all.' : 'The page of each tracker has more.'}
+        </p>
+      )}
       <Table
         name="Values"
         empty=""
         rows={values}
-        columns={[
-          [
-            'Subject',
-            ({ asin, wordId }) =>
-              asin === null ? `Keyword ${wordId}` : <ProductLink domain={domain} asin={asin} />,
-            'row',
-          ],
-          ['Condition', ({ condition }) => conditionText(condition, domain), 'long'],
-          ['Value', ({ condition, value }) => valueText(condition, value, domain), 'number'],
-          ['To the bound', (one) => distanceText(one, domain), 'number'],
-          ['State', ({ isMet }) => (isMet ? <Tag tone="good">true</Tag> : <Tag>false</Tag>)],
-        ]}
+        columns={tracker ? valueColumns(place) : [...valueColumns(place), ...OF_TRACKERS]}
       />
     </>
   );
 }
 
-function distanceText({ condition, distance }: TrackedValue, domain: number): VNode | string {
-  if (distance === null) return <Dash />;
+function valueColumns({ host, now }: { host: string; now: number }): Column<ListedValue>[] {
+  return [
+    ['Subject', (one) => <Tracked of={one} host={host} />, 'row'],
+    ['Condition', ({ condition, domain }) => conditionText(condition, domain), 'long'],
+    ['Value', ({ condition, value, domain }) => valueText(condition, value, domain), 'number'],
+    ['Changes', (one) => <Changes of={one} now={now} />],
+    ['To the bound', (one) => distanceText(one), 'number'],
+    ['State', ({ isMet }) => (isMet ? <Tag tone="good">met</Tag> : <Tag>not met</Tag>)],
+  ];
+}
+
+const OF_TRACKERS: Column<ListedValue>[] = [
+  ['Next check', ({ nextCheck }) => (nextCheck ? <Time at={nextCheck} /> : <Tag tone="warn">paused</Tag>)],
+  ['Tracker', ({ trackerId, trackerName }) => <a href={`/account/trackers/${trackerId}`}>{trackerName}</a>],
+];
+
+/** A product with its picture, or a keyword. */
+function Tracked({ of, host }: { of: ListedValue; host: string }): VNode {
+  const { asin, wordId, title, image, domain } = of;
+  const site = siteOfDomain(domain);
+  if (asin === null)
+    return title && site ? (
+      <a href={keywordAddress(site, title)}>{title}</a>
+    ) : (
+      <span>{title ?? `Keyword ${wordId}`}</span>
+    );
+  return (
+    <div class="tracked">
+      <Picture host={host} name={image} size={48} />
+      <div>
+        <ProductLink domain={domain} asin={asin} title={title} />
+        {title && <small>{asin}</small>}
+      </div>
+    </div>
+  );
+}
+
+/** How the value has changed, with the bound as a line. */
+function Changes({ of, now }: { of: ListedValue; now: number }): VNode {
+  const { condition, changes, domain } = of;
+  const [first] = changes;
+  if (!first) return <Dash />;
+  const text = (value: number | null) => valueText(condition, value, domain);
+  const since = first.at.slice(0, 10);
+  return (
+    <Sparkline
+      label={`From ${text(first.value)} on ${since} to ${text(changes.at(-1)?.value ?? null)}, ${counted(changes.length - 1, 'change')}`}
+      points={changes.map(({ at, value }) => [Date.parse(at), value] as const)}
+      until={now}
+      bound={condition.type === 'price_drop' ? undefined : condition.value}
+      isRank={condition.type.includes('rank')}
+    />
+  );
+}
+
+/** The distance in the unit of the value, and as a share of the bound. */
+function distanceText({ condition, distance, domain }: ListedValue): VNode | string {
+  const { value: bound } = condition;
+  if (distance === null || !bound) return <Dash />;
   const text = valueText(condition, Math.abs(distance), domain);
-  return distance === 0 ? text : `${distance > 0 ? '+' : '-'}${text}`;
+  const sign = distance === 0 ? '' : distance > 0 ? '+' : '-';
+  return `${sign}${text} (${sign}${count(Math.abs(Math.round((100 * distance) / bound)))} %)`;
 }
 
 function Settings({ of: tracker }: { of: TrackerView }): VNode {

@@ -41,6 +41,7 @@ test('every operation and every endpoint of jobs, batches, schedules, trackers a
     '/api/batches/{id}/changes',
     '/api/schedules/quote',
     '/api/trackers/quote',
+    '/api/trackers/values',
   ]);
   const named = [...operations, ...endpoints.flatMap(({ tool }) => tool ?? [])];
   expect([...TOOLS.keys()].sort()).toEqual(named.sort());

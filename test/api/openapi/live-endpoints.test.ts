@@ -272,6 +272,8 @@ test('the endpoints of trackers answer as documented', async ({ souk, client, up
   expect(await nextLook(souk, client, made.json.data)).toHaveLength(1);
   expect((await client.get(links.self)).json.data.lastRun.state).toBe('finished');
   expect((await client.get('/api/trackers?limit=1')).json.data.trackers).toHaveLength(1);
+  expect((await client.get('/api/trackers/values?limit=1')).json.data.values).toHaveLength(1);
+  expect((await client.get('/api/trackers/values?cursor=x')).status).toBe(400);
   expect((await client.get(`${links.alerts}?limit=x`)).status).toBe(400);
   expect((await client.post(`${links.self}/run`, {})).json.data.run.trigger).toBe('manual');
   expect(await runWhileRunning(souk, client, made.json.data.trackerId, `${links.self}/run`)).toBe(409);

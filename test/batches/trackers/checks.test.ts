@@ -103,9 +103,9 @@ test('makes an alert when a price falls below the bound, and sends it signed to 
   const { current } = (await client.get(`/api/trackers/${tracker.trackerId}`)).json.data;
   const condition = { type: 'price_below', price: 'new', value: 2000 };
   const tracked = [
-    { asin: cheap, wordId: null, condition, value: 1500, distance: -500, isMet: true },
-    { asin: dear, wordId: null, condition, value: 9900, distance: 7900, isMet: false },
-  ];
+    { asin: cheap, title: `Thing ${cheap}`, value: 1500, distance: -500, isMet: true },
+    { asin: dear, title: `Thing ${dear}`, value: 9900, distance: 7900, isMet: false },
+  ].map((one) => ({ ...one, wordId: null, condition }));
   expect(current).toEqual(tracked);
   const delivered = async () => (await client.get('/api/webhooks/deliveries?state=delivered')).json.data;
   await comesAbout(souk, async () => (await delivered()).deliveries.length > 0);
@@ -116,6 +116,50 @@ test('makes an alert when a price falls below the bound, and sends it signed to 
     type: 'tracker.alert',
     data: { trackerId: tracker.trackerId, name: 'Cheap things', alerts },
   });
+});
+
+test('lists the values of all trackers with pictures and the changes of each value, in pages', async ({
+  souk,
+  client,
+}) => {
+  const [a = '', b = ''] = [newAsin(), newAsin()].sort();
+  products.set(a, { new: 2500 }).set(b, { new: 900 });
+  const tracker = await createTracker(client, everyTwoHours([a, b]));
+  await nextLook(souk, client, tracker);
+  products.set(a, { new: 2400 });
+  await nextLook(souk, client, tracker);
+  await nextLook(souk, client, tracker);
+  const pageOf = async (query: string) =>
+    (await client.get(`/api/trackers/values?tracker=${tracker.trackerId}&${query}`)).json.data;
+  const { values, nextCursor } = await pageOf('limit=1');
+  expect(values).toMatchObject([
+    {
+      trackerId: tracker.trackerId,
+      trackerName: 'Cheap things',
+      domain: 1,
+      nextCheck: (await trackerNow(client, tracker)).nextRuns[0],
+      asin: a,
+      title: `Thing ${a}`,
+      image: `${a}.jpg`,
+      value: 2400,
+      distance: 400,
+      changes: [{ value: 2500 }, { value: 2400 }],
+    },
+  ]);
+  expect(nextCursor).toBe(`${tracker.trackerId}/${a}`);
+  const next = await pageOf(`limit=1&cursor=${nextCursor}`);
+  expect(next).toMatchObject({ values: [{ asin: b, changes: [{ value: 900 }] }], nextCursor: null });
+  const other = await souk.client();
+  expect((await other.get('/api/trackers/values')).json.data.values).toEqual([]);
+});
+
+test('keeps the last 30 changes of a value', async ({ souk, client }) => {
+  const asin = newAsin();
+  const tracker = await createTracker(client, everyTwoHours([asin]));
+  for (let price = 3000; price < 3035; price += 1) await collect(souk, tracker, [[asin, price]]);
+  const { values } = (await client.get(`/api/trackers/values?tracker=${tracker.trackerId}`)).json.data;
+  expect(values[0].changes).toHaveLength(30);
+  expect(values[0].changes.at(-1).value).toBe(3034);
 });
 
 test('keeps the state of a product that fails', async ({ souk, client, upstream }) => {

@@ -1,11 +1,13 @@
 import type { VNode } from 'preact';
 import type { ResearchCompareData } from '../../../operations/research/compare.ts';
+import { SmallLink } from '../../kit/elements.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { MONTHS, valueText } from '../../kit/time-chart.tsx';
 import { count } from '../../kit/words.tsx';
 import {
+  againAddress,
   type ExplorePage,
   ProductLink,
   type ShowContext,
@@ -15,7 +17,7 @@ import {
 } from './explore-view.tsx';
 import { asinsIn, withAsins } from './product-address.ts';
 import { DAILY, dailyFormat } from './product-view.tsx';
-import { changeText, type Snapshot, SnapshotFigures, Sources } from './snapshot.tsx';
+import { changeText, MissingParts, type Snapshot, SnapshotFigures, Sources } from './snapshot.tsx';
 
 const PATH = '/explore/compare';
 
@@ -112,10 +114,9 @@ function shortTitle(title: string): string {
 function Comparison({ data, context }: { data: ResearchCompareData; context: ShowContext }): VNode {
   const { query } = context;
   const [shown, name] = shownIn(query);
-  const unknown = data.errors.map(({ asin, errorId }) => `${asin} (${errorId})`);
   return (
     <>
-      {unknown.length > 0 && <p class="hint">The provider has no data about {unknown.join(', ')}.</p>}
+      <MissingParts errors={data.errors} again={againAddress(context, 'compare')} />
       <nav class="segments" aria-label="Value">
         {DAILY.map(([key, text]) => (
           <a
@@ -128,11 +129,27 @@ function Comparison({ data, context }: { data: ResearchCompareData; context: Sho
         ))}
       </nav>
       <SnapshotFigures snapshot={comparisonSnapshot(data, query)} />
+      <p class="row">
+        <SmallLink to={trackAddress(data)}>Track these prices</SmallLink>
+      </p>
       <h3>{name} in the period</h3>
       <Summary data={data} value={shown} />
       <Sources figures={data.figures} />
     </>
   );
+}
+
+/** The form of a new tracker of the prices, with a bound that fits each product. */
+function trackAddress({ summary, domainId, country }: ResearchCompareData): string {
+  return addressOf('/account/trackers/new', {
+    name: `Prices of ${summary.length} products, ${country}`,
+    subject: 'products',
+    domain: String(domainId),
+    items: summary.map(({ asin }) => asin).join('\n'),
+    type1: 'price_drop',
+    price1: 'new',
+    value1: '10',
+  });
 }
 
 function Summary({ data, value }: { data: ResearchCompareData; value: (typeof DAILY)[number][0] }): VNode {

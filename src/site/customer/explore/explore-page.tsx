@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
-import { isTestAccount } from '../../../accounts/authentication.ts';
 import { isAble } from '../../../accounts/members.ts';
 import { TABLE_FORMAT_NAMES } from '../../../operations/tables/formats.ts';
 import { fileNameOf } from '../../../results/tables/file-name.ts';
@@ -9,7 +8,7 @@ import { Fields, FilterForm, HiddenFields, PostForm, Submit } from '../../kit/fo
 import { type FormFaults, type FormValues, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
 import { addressOf } from '../../kit/list-page.tsx';
-import { allowPictures, sendFile, sendPage } from '../../kit/render.tsx';
+import { sendFile, sendPage } from '../../kit/render.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
 import { counted } from '../../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../../pages.ts';
@@ -18,7 +17,7 @@ import { refusedForm } from '../customer-api.ts';
 import { categoriesPage } from './categories-page.tsx';
 import { shareChart } from './chart-links.tsx';
 import { comparePage } from './compare-page.tsx';
-import { type ExplorePage, tablesOf, type View } from './explore-view.tsx';
+import { allowProductPictures, type ExplorePage, imageHostOf, tablesOf, type View } from './explore-view.tsx';
 import { keywordPage } from './keyword-page.tsx';
 import { productPage } from './product-page.tsx';
 import { ranksPage } from './ranks-page.tsx';
@@ -75,11 +74,6 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     return shareChart(pages, reply, { snapshot, days: linkDays, back });
   }
 
-  /** Whether this installation serves the pictures of the products that a page shows. */
-  function hasOwnPictures(request: FastifyRequest): boolean {
-    return pages.hasDemoPictures || isTestAccount(customerOf(request).accountId);
-  }
-
   function showViews(
     reply: FastifyReply,
     query: FormValues,
@@ -90,7 +84,7 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     const place: CardPlace = {
       path: page.path,
       query,
-      imageCdnUrl: hasOwnPictures(reply.request) ? '' : pages.imageCdnUrl,
+      imageCdnUrl: imageHostOf(pages, reply.request),
       baseUrl: baseUrlOf(pages, reply.request),
     };
     const isFormRefused = Object.keys(faults).some((field) => field !== '');
@@ -307,7 +301,7 @@ const EXPLORE_PAGES: readonly ExplorePage[] = [
 /** Registers the pages for exploring data. They may show pictures of the image host, if that is not this installation. */
 export function registerExplore(account: FastifyInstance, pages: Pages): void {
   account.register(async (scope) => {
-    if (!pages.hasDemoPictures) scope.addHook('onRequest', allowPictures(new URL(pages.imageCdnUrl).origin));
+    allowProductPictures(scope, pages);
     scope.decorate('viewBytes', createViewBytes());
     scope.get('/explore', (_request, reply) => reply.redirect(productPage.path, 303));
     for (const page of EXPLORE_PAGES) registerExplorePage(scope, pages, page);

@@ -1,11 +1,15 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
+import { isTestAccount } from '../../../accounts/authentication.ts';
 import { existingOperation, type QueuedName } from '../../../operations/index.ts';
 import { SITES } from '../../../operations/params/domain.ts';
 import { type ChosenTable, chooseTable, namedTable } from '../../../operations/tables/tables.ts';
 import type { FieldRow } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
+import { allowPictures } from '../../kit/render.tsx';
+import type { Pages } from '../../pages.ts';
+import { customerOf } from '../../session.ts';
 import type { Snapshot } from './snapshot.tsx';
 
 export const PRODUCT_PATH = '/explore/product';
@@ -76,6 +80,11 @@ export function siteOf({ domain = '1' }: FormValues): number | string {
   return /^\d{1,3}$/.test(domain) ? Number(domain) : domain;
 }
 
+/** The address that offers the call of a view again, at the price of what is missing. */
+export function againAddress({ path, query }: ShowContext, view: string): string {
+  return `${addressOf(path, { ...query, [view]: undefined })}#${view}`;
+}
+
 /** A link to the page of a product. */
 export function ProductLink(props: { domain: number; asin: string; title?: string | null }): VNode {
   const { domain, asin, title } = props;
@@ -85,6 +94,16 @@ export function ProductLink(props: { domain: number; asin: string; title?: strin
 /** The address of the page of a search term. */
 export function keywordAddress(country: string, keyword: string): string {
   return addressOf('/explore/keyword', { country, keyword });
+}
+
+/** The host of the pictures of products that a page shows; empty: this installation serves them. */
+export function imageHostOf({ hasDemoPictures, imageCdnUrl }: Pages, request: FastifyRequest): string {
+  return hasDemoPictures || isTestAccount(customerOf(request).accountId) ? '' : imageCdnUrl;
+}
+
+/** Lets the pages of a scope show pictures of the image host, if that is not this installation. */
+export function allowProductPictures(scope: FastifyInstance, { hasDemoPictures, imageCdnUrl }: Pages): void {
+  if (!hasDemoPictures) scope.addHook('onRequest', allowPictures(new URL(imageCdnUrl).origin));
 }
 
 /** A product picture of the image host, or an empty frame of the same size. */

@@ -60,7 +60,7 @@ function viewsOf({ country = 'us', trends }: FormValues, keyword: string): View[
       operation: 'research.keyword',
       table: 'history',
       parameters: { country, keyword, weeks: WEEKS, ...(trends === '1' ? { trends: true } : {}) },
-      show: (data) => <KeywordView data={data} />,
+      show: (data, context) => <KeywordView data={data} context={context} />,
       snapshot: keywordSnapshot,
     }),
     viewOf<TermsData>({

@@ -7,9 +7,9 @@ import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { type ChartSeries, MONTHS, TimeChart, valueText } from '../../kit/time-chart.tsx';
 import { count } from '../../kit/words.tsx';
-import { ProductLink } from './explore-view.tsx';
+import { againAddress, ProductLink, type ShowContext } from './explore-view.tsx';
 import { PERCENT, percent } from './product-parts.tsx';
-import { changeText, dayOf, type Snapshot, SnapshotFigures, Sources } from './snapshot.tsx';
+import { changeText, dayOf, MissingParts, type Snapshot, SnapshotFigures, Sources } from './snapshot.tsx';
 
 const POINTS = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
 
@@ -80,7 +80,7 @@ export function keywordSnapshot(data: ResearchKeywordData): Snapshot {
 }
 
 /** A search term with its ranks, products, brands and seasons. */
-export function KeywordView({ data }: { data: ResearchKeywordData }): VNode {
+export function KeywordView({ data, context }: { data: ResearchKeywordData; context: ShowContext }): VNode {
   const { keyword, country, rank, brands, seasonality, trends, figures, errors } = data;
   if (rank.best === null)
     return (
@@ -95,13 +95,9 @@ export function KeywordView({ data }: { data: ResearchKeywordData }): VNode {
         <h3>{keyword}</h3>
         <SmallLink to={trackAddress(data)}>Track this rank</SmallLink>
       </div>
+      <MissingParts errors={errors} again={againAddress(context, 'term')} />
       <SnapshotFigures snapshot={keywordSnapshot(data)} />
       <Products data={data} />
-      {errors.length > 0 && (
-        <p class="hint">
-          {errors.map(({ source, asin, errorId }) => `${asin ?? source}: ${errorId}`).join('; ')}
-        </p>
-      )}
       {brands.length > 0 && <Table name="Brands" columns={BRANDS} rows={brands} />}
       <Moves data={data} />
       {seasonality && <Seasons months={seasonality.months} />}

@@ -9,9 +9,9 @@ import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { type ChartSeries, MONTHS, valueText } from '../../kit/time-chart.tsx';
 import { count, Time } from '../../kit/words.tsx';
-import { keywordAddress, Picture, ProductLink, type ShowContext } from './explore-view.tsx';
+import { againAddress, keywordAddress, Picture, ProductLink, type ShowContext } from './explore-view.tsx';
 import { percent } from './product-parts.tsx';
-import { dayOf, type Snapshot, SnapshotFigures, Sources, type Tile } from './snapshot.tsx';
+import { dayOf, MissingParts, type Snapshot, SnapshotFigures, Sources, type Tile } from './snapshot.tsx';
 
 /** The series of research answers by name, with what a chart calls them. */
 export const DAILY = [
@@ -95,7 +95,7 @@ export function productSnapshot(data: ResearchProductData): Snapshot {
 /** A product with its figures, chart, profit and keywords. */
 export function ProductView({ data, context }: { data: ResearchProductData; context: ShowContext }): VNode {
   const { product, asin, figures, price, domainId } = data;
-  if (!product) return <NoProduct data={data} context={context} />;
+  if (!product) return <MissingParts errors={data.errors} again={againAddress(context, 'product')} />;
   const { title, brand, category, parentAsin, image, updatedAt } = product;
   return (
     <>
@@ -125,31 +125,6 @@ export function ProductView({ data, context }: { data: ResearchProductData; cont
       <Keywords data={data} />
       <Sources figures={figures} />
     </>
-  );
-}
-
-/** Says in words why there is no product. */
-function NoProduct({ data, context }: { data: ResearchProductData; context: ShowContext }): VNode {
-  const { asin, country, errors } = data;
-  const reason = errors[0]?.errorId;
-  if (reason === 'PRODUCT_NOT_FOUND')
-    return (
-      <p class="empty">
-        The provider does not know the ASIN {asin} on the site {country}. Check the ASIN and the site.
-      </p>
-    );
-  if (reason === 'PRODUCT_UNAVAILABLE')
-    return (
-      <p class="empty">
-        The provider has no data about {asin} on the site {country}.
-      </p>
-    );
-  const { product: _, ...query } = context.query;
-  return (
-    <p class="empty">
-      The product could not be fetched, which was not charged: {reason}.{' '}
-      <a href={addressOf(context.path, query)}>Try again</a>
-    </p>
   );
 }
 

@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { TrackerView } from '../../../batches/trackers/tracker.ts';
-import { REPORT_SITES, siteOfDomain } from '../../../operations/brand-analytics/keywords.ts';
-import { MOST_ROWS, unitsOfRows } from '../../../operations/research/screen.ts';
-import { SCREEN_SORTS } from '../../../operations/research/screen-cursor.ts';
-import { Field, type FieldRow, Fields, HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
+import { REPORT_SITES } from '../../../operations/brand-analytics/keywords.ts';
+import { unitsOfRows } from '../../../operations/research/screen.ts';
+import { Field, HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
@@ -13,9 +12,9 @@ import { apiData } from '../customer-api.ts';
 import { screenText } from '../screen-text.ts';
 import { DeliveryFields } from '../tracker-form.tsx';
 import { type ExplorePage, keywordAddress, ProductLink, type ShowContext, viewOf } from './explore-view.tsx';
-import { COUNTRY_FIELD } from './keyword-page.tsx';
 import { Pager, pageIn } from './product-lists.tsx';
 import { percent } from './product-parts.tsx';
+import { RANGE_FIELDS, SCREEN_FIELDS, ScreenFields, screenQuery, screenValues } from './screen-fields.tsx';
 
 /** The data of a screen. */
 interface ScreenData {
@@ -38,91 +37,14 @@ interface ScreenRow {
   firstSeen: string;
 }
 
-const RANK = { from: 1, to: 3_000_000, scale: 'log' } as const;
-const PLACES = { from: -500_000, to: 500_000, scale: 'both' } as const;
-const PERCENT = { from: 0, to: 100, scale: 'linear' } as const;
-
-/** The ranges, with the parts of the sliders that they use. */
-const RANGES = [
-  ['rank', 'Rank', RANK, 1],
-  ['change4', 'Gained in 4 weeks', PLACES, 1],
-  ['change12', 'Gained in 12 weeks', PLACES, 1],
-  ['clickShare', 'Clicks, %', PERCENT, 0.01],
-  ['conversionShare', 'Purchases, %', PERCENT, 0.01],
-] as const;
-
-const SORT_NAMES: Record<string, string> = {
-  rank: 'Rank',
-  change4: 'Places gained in 4 weeks',
-  change12: 'Places gained in 12 weeks',
-  clickShare: 'Clicks',
-  conversionShare: 'Purchases',
-  firstSeen: 'First seen',
-};
-
-const SORTS = SCREEN_SORTS.map((sort) => {
-  const isDescending = sort.startsWith('-');
-  return [
-    sort,
-    `${SORT_NAMES[sort.replace('-', '')]}, ${isDescending ? 'highest first' : 'lowest first'}`,
-  ] as const;
-});
-
-const WORDS: readonly FieldRow[] = [
-  COUNTRY_FIELD,
-  ['week', 'Week ending on Saturday', { type: 'date' }],
-  ['words', 'With all words', { placeholder: 'lamp, led', maxLength: 400 }],
-  ['notWords', 'Without words', { placeholder: 'shade, oil', maxLength: 400 }],
-  ['brand', 'Brand', { maxLength: 200 }],
-  ['newSince', 'First seen since', { type: 'date' }],
-  ['sort', 'Order', { options: SORTS, preset: 'rank' }],
-  [
-    'limit',
-    'Rows',
-    { options: ['100', '500', String(MOST_ROWS)].map((one) => [one, one] as const), preset: '100' },
-  ],
-];
-
-const ENDS: readonly FieldRow[] = RANGES.flatMap(([name, label, slider, step]): FieldRow[] =>
-  (['Min', 'Max'] as const).map((end) => [
-    `${name}${end}`,
-    `${label}: ${end === 'Min' ? 'from' : 'to'}`,
-    {
-      type: 'number',
-      step,
-      min: name.startsWith('change') ? -2_000_000_000 : slider.from,
-      max: slider === PERCENT ? slider.to : 2_000_000_000,
-      slider: { ...slider, open: end === 'Min' ? 'low' : 'high' },
-    },
-  ]),
-);
-
-const FIELDS = [...WORDS, ...ENDS];
-
 /** The page that finds search terms of a week, and saves the screen as a tracker. */
 export const screenerPage: ExplorePage = {
   path: '/explore/screener',
   title: 'Screener',
   lead: 'The search terms of a week that pass all filters. It costs 1 unit for each 100 rows, at least 1.',
-  fields: FIELDS,
-  form: () => (
-    <>
-      <Fields rows={WORDS} />
-      <div class="ranges">
-        {RANGES.map(([name, label]) => (
-          <fieldset key={name} class="range">
-            <legend>{label}</legend>
-            <Fields
-              rows={ENDS.filter(([end]) => end.replace(/M..$/, '') === name).map(
-                ([end, _label, more]) => [end, end.endsWith('Min') ? 'From' : 'To', more] as FieldRow,
-              )}
-            />
-          </fieldset>
-        ))}
-      </div>
-    </>
-  ),
-  fieldOf: { ...Object.fromEntries(RANGES.map(([name]) => [name, `${name}Min`])), cursor: 'week' },
+  fields: SCREEN_FIELDS,
+  form: () => <ScreenFields hasWeek />,
+  fieldOf: { ...RANGE_FIELDS, cursor: 'week' },
   scripts: ['screener.js'],
   intro: 'Choose a site and, if you like, filters. You see the cost before anything runs.',
   views(values) {
@@ -133,20 +55,13 @@ export const screenerPage: ExplorePage = {
         title: 'Terms',
         button: 'Show the terms',
         operation: 'research.screen',
-        parameters: parametersIn(values),
+        parameters: screenQuery(values),
         show: (data, context) => <Terms data={data} context={context} />,
-        // The same columns as those of the API.
       }),
     ];
   },
   aside: savedScreens,
 };
-
-/** The parameters of the call that the form asks for, under the names of a query. */
-function parametersIn(values: FormValues): Record<string, unknown> {
-  const names = [...FIELDS.map(([name]) => name), 'cursor'];
-  return Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]] as const] : [])));
-}
 
 function Terms({ data, context }: { data: ScreenData; context: ShowContext }): VNode {
   const { country, week, rows, total, nextCursor } = data;
@@ -201,7 +116,7 @@ const rowsAsked = ({ limit = '100' }: FormValues) => Number(limit) || 100;
 
 /** The form that saves the screen as a tracker. */
 function SaveScreen({ query }: { query: FormValues }): VNode {
-  const parameters = savedParameters(query);
+  const { week: _week, cursor: _cursor, ...filters } = screenQuery(query);
   const units = unitsOfRows(rowsAsked(query));
   return (
     <details>
@@ -211,7 +126,7 @@ function SaveScreen({ query }: { query: FormValues }): VNode {
         Each run costs at most {counted(units, 'unit')}.
       </p>
       <PostForm action="/account/trackers/new">
-        <HiddenFields fields={{ subject: 'screen', screen: JSON.stringify(parameters) }} />
+        <HiddenFields fields={{ subject: 'screen', ...filters }} />
         <div class="fields">
           <Field name="name" label="Name" maxLength={200} required preset={nameOf(query)} />
           <DeliveryFields />
@@ -227,23 +142,6 @@ function SaveScreen({ query }: { query: FormValues }): VNode {
 
 function nameOf({ words, brand, country = 'us' }: FormValues): string {
   return [words ?? brand ?? 'Terms', country.toUpperCase()].join(', ').slice(0, 200);
-}
-
-/** The parameters as a tracker stores them: ranges as objects, and words as lists. */
-function savedParameters(values: FormValues): Record<string, unknown> {
-  const { week: _week, cursor: _cursor, ...parameters } = parametersIn(values);
-  const saved: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(parameters)) {
-    const [, range, end] = /^(.+)(Min|Max)$/.exec(name) ?? [];
-    if (range && end) saved[range] = { ...(saved[range] as object), [end.toLowerCase()]: Number(value) };
-    else if (name === 'words' || name === 'notWords')
-      saved[name] = String(value)
-        .split(',')
-        .map((word) => word.trim())
-        .filter(Boolean);
-    else saved[name] = name === 'limit' ? Number(value) : value;
-  }
-  return saved;
 }
 
 function Products({ top, domain }: { top: ScreenRow['top']; domain: number }): VNode {
@@ -299,22 +197,12 @@ const SAVED: Column<TrackerView>[] = [
   ],
   ['Left', ({ lastScreen }) => (lastScreen?.comparedWith ? count(lastScreen.left) : <Dash />), 'number'],
   [
-    'Show',
-    ({ domain, screen: saved }) => (
-      <a href={addressOf(screenerPage.path, valuesOfScreen(domain, saved))}>Show</a>
+    'Open',
+    ({ trackerId, domain, screen: saved }) => (
+      <>
+        <a href={addressOf(screenerPage.path, screenValues(domain, saved))}>Show</a>{' '}
+        <a href={`/account/trackers/${trackerId}/edit`}>Edit</a>
+      </>
     ),
   ],
 ];
-
-/** The values of the form for a saved screen. */
-function valuesOfScreen(domain: number, saved: TrackerView['screen']): FormValues {
-  const values: FormValues = { country: siteOfDomain(domain) ?? 'us' };
-  for (const [name, value] of Object.entries(saved ?? {})) {
-    if (Array.isArray(value)) values[name] = value.join(', ');
-    else if (typeof value === 'object' && value !== null)
-      for (const [end, bound] of Object.entries(value))
-        values[`${name}${end === 'min' ? 'Min' : 'Max'}`] = String(bound);
-    else values[name] = String(value);
-  }
-  return values;
-}

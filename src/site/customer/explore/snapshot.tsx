@@ -1,5 +1,7 @@
 import type { VNode } from 'preact';
+import { isFetchError } from '../../../operations/market/product.ts';
 import type { Figures } from '../../../operations/research/figures.ts';
+import type { PartError } from '../../../operations/research/parts.ts';
 import { type Tone, ToneTag } from '../../kit/elements.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { TimeChart, type TimeChartProps, valueText } from '../../kit/time-chart.tsx';
@@ -72,6 +74,43 @@ export function Sources({ figures }: { figures: Figures }): VNode {
       <Table name="Sources of the figures" columns={COLUMNS} rows={Object.entries(figures)} />
     </details>
   );
+}
+
+/** Says which parts of an answer are missing, and why. @param props.again the address that offers the call again. */
+export function MissingParts({ errors, again }: { errors: readonly PartError[]; again: string }): VNode | null {
+  if (errors.length === 0) return null;
+  const isUnfetched = errors.some(({ errorId }) => isFetchError(errorId));
+  return (
+    <div class="notice warn">
+      {errors.map((error) => (
+        <p key={error.asin ?? error.source}>{missingText(error)}</p>
+      ))}
+      {isUnfetched && (
+        <p>
+          What could not be fetched was not charged. <a href={again}>Fetch it again</a>: within five minutes, you
+          pay only for what is missing.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function missingText({ source, asin, errorId }: PartError): string {
+  const what = source === 'trends' ? 'the search trend' : `the product ${asin}`;
+  switch (errorId) {
+    case 'PRODUCT_NOT_FOUND':
+      return `The provider does not know the ASIN ${asin} on this site. Check the ASIN and the site.`;
+    case 'PRODUCT_UNAVAILABLE':
+      return `The provider has no data about ${what} on this site.`;
+    case 'UPSTREAM_TIMEOUT':
+      return `The provider did not send ${what} in time.`;
+    case 'BUSY':
+      return `There were too many calls to fetch ${what}.`;
+    case 'CANCELLED':
+      return `The call was cancelled before ${what} was fetched.`;
+    case 'UPSTREAM_ERROR':
+      return `The provider could not send ${what}.`;
+  }
 }
 
 /** The day of a figure, for its tile. */

@@ -87,14 +87,21 @@ test('shows faults at their fields', async () => {
 test('saves a screen as a tracker, and lists what entered and left at its last run', async () => {
   const page = await shown({ words: 'tent', rankMax: '200', clickShareMin: '0.5', notWords: 'green, blue' });
   expect(page.text).toContain('Save this screen');
-  const screen = /name="screen" value="([^"]+)"/.exec(page.html)?.[1]?.replaceAll('&quot;', '"') ?? '';
-  const fields = { subject: 'screen', screen, name: 'Tents', email: 'true', intent: 'save' };
+  const [, form = ''] = /<form[^>]*action="[^"]*trackers\/new"(.*?)<\/form>/s.exec(page.html) ?? [];
+  const filters = Object.fromEntries(
+    [...form.matchAll(/type="hidden" name="([^_"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+  );
+  expect(filters).toEqual({
+    ...{ subject: 'screen', intent: 'save', country: 'us' },
+    ...{ words: 'tent', rankMax: '200', clickShareMin: '0.5', notWords: 'green, blue' },
+  });
+  const fields = { ...filters, name: 'Tents', email: 'true' };
   const refused = await customer.visitor.post('/account/trackers/new', { ...fields, chat: 'nonsense' });
   expect([refused.status, refused.text]).toEqual([
     400,
     expect.stringContaining('must be an address such as'),
   ]);
-  expect(refused.text).toContain('us: with tent, without green, blue, rank up to 200');
+  expect(refused.html).toMatch(/name="notWords"[^>]*value="green, blue"/);
   const chat = 'https://hooks.slack.com/services/T0/B0/secret';
   const saved = await customer.visitor.post('/account/trackers/new', { ...fields, chat });
   const [tracker] = await savedScreens();
@@ -121,16 +128,26 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
   const own = await customer.visitor.get(`/account/trackers/${tracker?.trackerId}`);
   expect(own.text).toContain('Since the week of 2026-02-14, 1 entered and 1 left.');
   expect(own.text).toContain('Left; not among the terms of this week; rank was 132');
-  const renamed = { name: 'All tents', email: 'false', intent: 'save' };
-  await customer.visitor.post(`/account/trackers/${tracker?.trackerId}/edit`, renamed);
+  const edit = `/account/trackers/${tracker?.trackerId}/edit`;
+  const renamed = { ...filters, limit: '100', sort: 'rank', notWords: 'blue, green', name: 'All tents', email: 'false' };
+  await customer.visitor.post(edit, renamed);
   expect((await savedScreens())[0]).toMatchObject({
     name: 'All tents',
     chat: 'hooks.slack.com/***',
     screen: { words: ['tent'] },
+    lastScreen: { week: SECOND, entered: 1 },
   });
   const removed = { ...renamed, presentChat: 'remove' };
-  await customer.visitor.post(`/account/trackers/${tracker?.trackerId}/edit`, removed);
+  await customer.visitor.post(edit, removed);
   expect((await savedScreens())[0]).toMatchObject({ chat: null });
+
+  const faulty = await customer.visitor.post(edit, { ...renamed, rankMin: '300' });
+  expect([faulty.status, faulty.text]).toEqual([400, expect.stringContaining('min must not be above max')]);
+  await customer.visitor.post(edit, { ...renamed, words: '', rankMin: '2', limit: '250' });
+  const [changed] = await savedScreens();
+  expect(changed?.screen).toMatchObject({ rank: { min: 2, max: 200 }, limit: 250 });
+  expect(changed?.screen).not.toHaveProperty('words');
+  expect((await customer.visitor.get(edit)).html).toMatch(/name="rankMin"[^>]*value="2"/);
 });
 
 describeInBrowser('in a browser', () => {
