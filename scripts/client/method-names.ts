@@ -32,6 +32,7 @@ export const ENDPOINT_METHODS: Readonly<Record<string, string>> = {
   listAuditLog: 'audit.list',
   createTracker: 'trackers.create',
   listTrackers: 'trackers.list',
+  listTrackedValues: 'trackers.values',
   quoteTracker: 'trackers.quote',
   getTracker: 'trackers.get',
   updateTracker: 'trackers.update',

@@ -111,7 +111,7 @@ describe('hostile input', () => {
 
   test.each(HOSTILE)('%j in a form causes no server error and does not become HTML', async (value) => {
     const names = words(`
-      id url name times cron timezone screen chat subject operation layout items params parameter intent maxUnits window
+      id url name times at weekday monthDay cron timezone words rankMin chat subject operation layout items p.decode parameter intent maxUnits window
       deadline webhook runHours asin domain range p.domain
     `);
     const fields = Object.fromEntries(names.map((name) => [name, value]));

@@ -4,52 +4,92 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { z } from 'zod';
 import { parametersOf } from '../../api/openapi/parameters.ts';
 import type { Operation, QueuedOperation } from '../../operations/define.ts';
-import { QUEUED, queuedOperation } from '../../operations/index.ts';
-import { DOMAIN_NAMES, SITES } from '../../operations/params/domain.ts';
-import { parseJson } from '../../platform/json.ts';
-import { Choice, Field, TextArea } from '../kit/form.tsx';
-import { digits, type Form, type FormFaults, type FormValues, readForm } from '../kit/form-request.ts';
+import { existingOperation, queuedOperation } from '../../operations/index.ts';
+import { DOMAIN_NAMES } from '../../operations/params/domain.ts';
+import { Choice, FilterForm, HiddenFields, TextArea } from '../kit/form.tsx';
+import {
+  digits,
+  type Form,
+  type FormFaults,
+  type FormState,
+  type FormValues,
+  jsonOf,
+  readForm,
+} from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
+import { ParameterFields } from './parameter-fields.tsx';
+import { readFields, type TryField, tryFields } from './try-request.ts';
 import { FILE_FORM_BYTES } from './uploads/file-form.ts';
 
-/**
- * The fields of an operation and its items.
- * @param props.keeps a note that says which items an existing schedule keeps. @param props.children further fields.
- */
-export function BatchItemsFields(props: { keeps?: string | undefined; children?: ComponentChildren }): VNode {
-  const { keeps, children } = props;
+const FIRST_OPERATION = 'market.product';
+
+/** The operation that a form of a batch is about. */
+export function batchOperation({ operation = FIRST_OPERATION }: FormValues): QueuedOperation {
+  return queuedOperation(operation) ?? existingOperation(FIRST_OPERATION);
+}
+
+/** The form that chooses the operation of the form below it. */
+export function ChooseOperation(props: {
+  path: string;
+  operation: Operation;
+  operations: readonly Operation[];
+}): VNode {
+  const { path, operation, operations } = props;
   return (
-    <fieldset>
-      <legend>Operation and items</legend>
-      {keeps && <p class="hint">{keeps}</p>}
-      <div class="fields">
-        <OperationChoice operations={QUEUED} preset="market.product" />
-        {children}
-        <Choice name="layout" label="Format" options={Object.entries(LAYOUTS)} />
-        <div class="whole">
-          <TextArea
-            name="items"
-            label="Items"
-            rows={8}
-            placeholder={'B0C3CDEF01\nB0C3CDEF02'}
-            hint={`Up to ${(children ? FILE_FORM_BYTES : BATCH_FORM_BYTES) / 1024} KiB. The API accepts up to 100,000 items.`}
+    <FilterForm path={path} values={{ operation: operation.name }} button="Choose">
+      <OperationChoice operations={operations} />
+    </FilterForm>
+  );
+}
+
+/** The parameters that all items share. Values are in currency and stars unless the person chooses otherwise. */
+function sharedFields(operation: QueuedOperation): readonly TryField[] {
+  const listed = listParameterOf(operation);
+  return tryFields(operation, 'body')
+    .filter(({ name }) => name !== listed)
+    .map((field) =>
+      field.name === 'decode' ? { ...field, schema: { ...field.schema, default: true } } : field,
+    );
+}
+
+/** The fields of the items of a batch and of their parameters. @param props.file fields of a file with items. */
+export function BatchItemsFields(props: {
+  operation: QueuedOperation;
+  form: FormState;
+  file?: ComponentChildren;
+}): VNode {
+  const { operation, form, file } = props;
+  const listed = listParameterOf(operation);
+  const names = parametersOf(operation.params).map(({ name }) => [name, name] as const);
+  return (
+    <>
+      <HiddenFields fields={{ operation: operation.name }} />
+      <fieldset>
+        <legend>Items</legend>
+        <div class="fields">
+          {file}
+          <Choice name="layout" label="Format" options={Object.entries(LAYOUTS)} />
+          <Choice
+            name="parameter"
+            label="Each value is"
+            options={[['', listed ?? '-'], ...names.filter(([name]) => name !== listed)]}
           />
+          <div class="whole">
+            <TextArea
+              name="items"
+              label="Items"
+              rows={8}
+              placeholder={listed?.startsWith('asin') ? 'B0C3CDEF01\nB0C3CDEF02' : ''}
+              hint={`Up to ${(file ? FILE_FORM_BYTES : BATCH_FORM_BYTES) / 1024} KiB. The API accepts up to 100,000 items.`}
+            />
+          </div>
         </div>
-        <TextArea
-          name="params"
-          label={children ? 'Further parameters' : 'Parameters for all items'}
-          {...(children ? {} : { preset: 'domain=1' })}
-          rows={3}
-          hint="One name=value per line, such as detailLevel=summary."
-        />
-        <Field
-          name="parameter"
-          label="List parameter"
-          placeholder="asins"
-          hint="Default: the parameter that the operation requires, such as asins, term or keyword."
-        />
-      </div>
-    </fieldset>
+      </fieldset>
+      <fieldset>
+        <legend>Parameters of all items</legend>
+        <ParameterFields fields={sharedFields(operation)} form={form} />
+      </fieldset>
+    </>
   );
 }
 
@@ -128,12 +168,12 @@ export function fieldsOf(schema: z.ZodObject): (parameter: string) => string | u
 export interface BatchItems {
   operation: string;
   items?: unknown[];
-  params?: Record<string, string>;
+  params?: Record<string, unknown>;
   split?: Record<string, string[]>;
 }
 
 /** The fields of a form that hold the operation and its items. */
-const BATCH_ITEMS_FIELDS = ['operation', 'layout', 'items', 'parameter', 'params'] as const;
+const BATCH_ITEMS_FIELDS = ['layout', 'items', 'parameter'] as const;
 
 /** Formats of the text that holds the items. */
 const LAYOUTS = {
@@ -146,11 +186,13 @@ const LAYOUTS = {
 function readBatchItems(
   values: FormValues,
 ): { ok: true; batchItems: BatchItems } | { ok: false; faults: FormFaults } {
-  const { operation: name = '', layout = 'list', items = '', parameter, params: common } = values;
+  const { operation: name = '', layout = 'list', items = '', parameter } = values;
   const operation = queuedOperation(name);
-  if (!operation) return { ok: false, faults: { operation: 'must be chosen' } };
+  if (!operation) return { ok: false, faults: { '': 'The operation must be chosen.' } };
+  const shared = readFields(sharedFields(operation), values);
+  if (!shared.ok) return shared;
+  const { parameters: params } = shared;
   try {
-    const params = readPairs(common ?? '');
     if (items.trim() === '') throw new Misread('items', 'must have at least one line');
     if (layout === 'table')
       return { ok: true, batchItems: { operation: name, items: merged(params, rowsOf(items)) } };
@@ -165,29 +207,6 @@ function readBatchItems(
     throw error;
   }
 }
-
-/**
- * Returns the lines of parameters for all items, with those of the fields `site` and `form` where the operation has them. Parameters
- * that the lines or the items name win.
- */
-export function answerParams(values: FormValues): string {
-  const { operation: name = '', layout, site, form, params: lines = '', items = '' } = values;
-  const operation = queuedOperation(name);
-  if (!operation || site === undefined) return lines;
-  const forms = parametersOf(operation.params).flatMap((parameter) => parameter.forms.map((one) => one.name));
-  const named = `${lines}\n${layout === 'list' ? '' : items.slice(0, LONGEST_HEAD)}`;
-  const isNamed = (names: readonly string[]) => names.some((one) => new RegExp(`\\b${one}\\b`).test(named));
-  const siteName = DOMAIN_NAMES.find((one) => forms.includes(one));
-  const code = SITES[Number(site) as keyof typeof SITES] ?? site;
-  return [
-    ...(siteName && !isNamed(DOMAIN_NAMES) ? [`${siteName}=${siteName === 'country' ? code : site}`] : []),
-    ...(form === 'decoded' && forms.includes('decode') && !isNamed(['decode']) ? ['decode=1'] : []),
-    lines,
-  ].join('\n');
-}
-
-/** The names of a table or of the first JSON objects. */
-const LONGEST_HEAD = 4_096;
 
 /** The default list parameter: the one the operation requires besides its site. */
 export function listParameterOf(operation: QueuedOperation): string | undefined {
@@ -204,18 +223,6 @@ class Misread extends Error {
     super(message);
     this.field = field;
   }
-}
-
-/** Reads one `name=value` pair per line. */
-function readPairs(text: string): Record<string, string> {
-  const pairs: Record<string, string> = {};
-  for (const line of linesOf(text)) {
-    const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(line) ?? [];
-    if (name === undefined || value === undefined)
-      throw new Misread('params', `must have one name=value per line, got ${JSON.stringify(line)}`);
-    pairs[name] = value;
-  }
-  return pairs;
 }
 
 /** Reads one value per line. Values without spaces, such as ASINs, may also share a line. */
@@ -247,17 +254,14 @@ function objectsOf(text: string): Record<string, unknown>[] {
   });
 }
 
-/** Returns undefined for text that is not JSON. */
-export function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function merged(params: Record<string, string>, items: readonly Record<string, unknown>[]): unknown[] {
-  return items.map((item) => ({ ...params, ...item }));
+/** Items with the shared parameters, except those that they have themselves. A site has several names. */
+function merged(
+  shared: Readonly<Record<string, unknown>>,
+  items: readonly Record<string, unknown>[],
+): unknown[] {
+  const sites: readonly string[] = DOMAIN_NAMES;
+  const withoutSite = Object.fromEntries(Object.entries(shared).filter(([name]) => !sites.includes(name)));
+  return items.map((item) => ({ ...(sites.some((name) => name in item) ? withoutSite : shared), ...item }));
 }
 
 /** The lines that are not empty. */

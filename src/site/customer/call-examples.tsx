@@ -69,6 +69,6 @@ export function RepeatLink(props: {
 }): VNode {
   const { title: name, operation, parameters } = props;
   const items = stringifyJson(parameters);
-  const fields = { name, operation, layout: 'ndjson', items, params: ' ' };
+  const fields = { name, operation, layout: 'ndjson', items, 'p.decode': 'false' };
   return <SmallLink to={addressOf('/account/schedules/new', fields)}>Repeat on a schedule</SmallLink>;
 }

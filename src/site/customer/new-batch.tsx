@@ -3,20 +3,19 @@ import type { VNode } from 'preact';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { BatchView } from '../../batches/batch.ts';
-import { queuedOperation } from '../../operations/index.ts';
-import { SITES } from '../../operations/params/domain.ts';
+import { QUEUED, queuedOperation } from '../../operations/index.ts';
 import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
-import { type FormState, type FormValues, NO_INPUT, onSubmit, readValues } from '../kit/form-request.ts';
+import { type FormState, type FormValues, jsonOf, onSubmit, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { optional } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { counted } from '../kit/words.tsx';
 import {
-  answerParams,
   BatchItemsFields,
+  batchOperation,
+  ChooseOperation,
   fieldsOf,
-  jsonOf,
   listParameterOf,
   optionalNumber,
   readBatchForm,
@@ -33,7 +32,7 @@ const NEW = '/account/batches/new';
 export function registerNewBatch(scope: FastifyInstance): void {
   scope.register(async (own) => {
     acceptFiles(own);
-    own.get(NEW, async (_request, reply) => showForm(reply, NO_INPUT));
+    own.get(NEW, async ({ query }, reply) => showForm(reply, { values: readValues(query), faults: {} }));
     const options = { bodyLimit: FILE_FORM_BYTES, preHandler: readItems };
     own.post(NEW, options, onSubmit(readBatch, showForm, submitBatch));
   });
@@ -60,10 +59,9 @@ async function readItems(request: FastifyRequest): Promise<void> {
 
 function readBatch(body: unknown) {
   const sent = readValues(body);
-  const form = readBatchForm(batchForm, { ...sent, params: answerParams(sent) });
-  const values = { ...form.values, params: sent.params };
-  if (sent.fileFault !== undefined) return { ok: false as const, values, faults: { file: sent.fileFault } };
-  return { ...form, values };
+  if (sent.fileFault !== undefined)
+    return { ok: false as const, values: sent, faults: { file: sent.fileFault } };
+  return readBatchForm(batchForm, sent);
 }
 
 type BatchInput = Extract<ReturnType<typeof readBatch>, { ok: true }>['input'];
@@ -88,6 +86,7 @@ function showForm(reply: FastifyReply, form: FormState, status?: number, quote: 
   return sendPage(
     reply,
     <Page title="New batch" styles={['account.css']} scripts={['upload.js']}>
+      <ChooseOperation path={NEW} operation={batchOperation(form.values)} operations={QUEUED} />
       <BatchForm form={form} quote={quote} />
     </Page>,
     status,
@@ -125,35 +124,30 @@ function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null 
       {form.values.preview && <FilePreview preview={jsonOf(form.values.preview) as Preview} />}
       {/* With the key, a form that is sent twice creates one batch. */}
       <HiddenFields fields={{ idempotencyKey: uuid() }} />
-      <BatchItemsFields>
-        <Field
-          name="file"
-          label="File"
-          type="file"
-          accept=".csv,.tsv,.txt,.xlsx"
-          data-drop
-          hint="CSV, text or XLSX with a column of ASINs or terms, up to 4 MiB; or drop it on this page. Instead of the items below."
-        />
-        <Choice name="site" label="Site" options={Object.entries(SITES)} preset="1" />
-        <Choice
-          name="form"
-          label="Values"
-          options={[
-            ['decoded', 'In currency and stars'],
-            ['raw', 'As the provider has them'],
-          ]}
-        />
-      </BatchItemsFields>
+      <BatchItemsFields operation={batchOperation(form.values)} form={form} file={<FileField />} />
       <BatchOptions />
       <div class="buttons">
         <button type="submit" name="intent" value="price">
-          Show the price
+          Check cost
         </button>
         <button type="submit" name="intent" value="start" class="primary">
           Start the batch
         </button>
       </div>
     </PostForm>
+  );
+}
+
+function FileField(): VNode {
+  return (
+    <Field
+      name="file"
+      label="File"
+      type="file"
+      accept=".csv,.tsv,.txt,.xlsx"
+      data-drop
+      hint="CSV, text or XLSX with a column of ASINs or terms, up to 4 MiB; or drop it on this page. Instead of the items below."
+    />
   );
 }
 

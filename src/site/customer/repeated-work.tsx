@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { z } from 'zod';
 import { ButtonLink, Card, Tag } from '../kit/elements.tsx';
-import { Choice, Field, PostButton } from '../kit/form.tsx';
+import { PostButton } from '../kit/form.tsx';
 import { type Form, type FormState, type FormValues, onSubmit, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { ListPage, MorePages } from '../kit/list-page.tsx';
@@ -175,7 +174,8 @@ function registerForms<View extends { name: string; paused: boolean }, Input, Pa
   );
   scope.get(`${path}/:id/edit`, async (request, reply) => {
     const present = await presentOf(request);
-    return sendForm(reply, { present, form: { values: present ? work.valuesOf(present) : {}, faults: {} } });
+    const values = { ...(present && work.valuesOf(present)), ...readValues(request.query) };
+    return sendForm(reply, { present, form: { values, faults: {} } });
   });
   for (const address of [`${path}/new`, `${path}/:id/edit`])
     scope.post(
@@ -220,67 +220,4 @@ function registerForms<View extends { name: string; paused: boolean }, Input, Pa
       status,
     );
   }
-}
-
-/** Times that most people choose, as patterns. */
-const TIMES = [
-  ['0 * * * *', 'Every hour'],
-  ['0 */6 * * *', 'Every 6 hours'],
-  ['0 6 * * *', 'Every day at 06:00'],
-  ['0 6 * * 1-5', 'Monday to Friday at 06:00'],
-  ['0 6 * * 1', 'Every Monday at 06:00'],
-  ['0 6 1 * *', 'On the first of each month at 06:00'],
-  ['custom', 'Other times, as a cron pattern'],
-] as const;
-
-const ZONES = Intl.supportedValuesOf('timeZone');
-
-/** The fields of the times. The pattern is shown for other times only. @param preset one of the patterns. */
-export function TimingFields({ preset, isNew }: { preset: string; isNew: boolean }): VNode {
-  return (
-    <>
-      <Choice name="times" label="Times" options={TIMES} preset={preset} />
-      <Field
-        name="cron"
-        label="Cron pattern"
-        preset={preset}
-        hint="Minute, hour, day of the month, month, day of the week. 30 9 * * 1 means Mondays at 09:30."
-      />
-      <Field name="timezone" label="Time zone" preset="UTC" suggestions={ZONES} data-browser-zone={isNew} />
-    </>
-  );
-}
-
-/** The fields of the times in a form; the API validates them. */
-export const timingShape = {
-  times: z.string().default('custom'),
-  cron: z.string().trim().default(''),
-  timezone: z.string().trim().default('UTC'),
-};
-
-/** The pattern that a form asks for. */
-export function cronOf({
-  times,
-  cron = '',
-}: {
-  times?: string | undefined;
-  cron?: string | undefined;
-}): string {
-  return times === undefined || times === 'custom' ? cron : times;
-}
-
-/** The values of these fields for an existing pattern. */
-export function timingValues(cron: string, timezone: string): FormValues {
-  return { times: TIMES.some(([pattern]) => pattern === cron) ? cron : 'custom', cron, timezone };
-}
-
-/** Returns a pattern in words if the forms offer it, or else the pattern. */
-export function timesText(cron: string): string {
-  return TIMES.find(([pattern]) => pattern === cron)?.[1] ?? cron;
-}
-
-/** The local date and time in a time zone. */
-export function wallClock(at: number, timezone: string): string {
-  const options = { timeZone: timezone, dateStyle: 'full', timeStyle: 'short' } as const;
-  return `${new Intl.DateTimeFormat('en-GB', options).format(at)} in ${timezone}`;
 }

@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { cronProblem, nextRuns } from '../../batches/schedules/cron.ts';
 import type { RunView } from '../../batches/schedules/run.ts';
 import type { ScheduleView } from '../../batches/schedules/schedule.ts';
+import { QUEUED } from '../../operations/index.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { Facts, StateTag, Tag } from '../kit/elements.tsx';
-import { CheckAndSaveButtons, Choice, Field, PostForm } from '../kit/form.tsx';
+import { CheckAndSaveButtons, CheckBox, Choice, Field, PostForm } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
 import { tableOf } from '../kit/table.tsx';
@@ -15,6 +16,8 @@ import type { Pages } from '../pages.ts';
 import {
   type BatchItems,
   BatchItemsFields,
+  batchOperation,
+  ChooseOperation,
   fieldsOf,
   optionalNumber,
   readBatchForm,
@@ -22,16 +25,8 @@ import {
   windowText,
 } from './batch-items.tsx';
 import { callApi, idIn } from './customer-api.ts';
-import {
-  cronOf,
-  registerRepeatedWork,
-  TimingFields,
-  timesText,
-  timingShape,
-  timingValues,
-  type WorkForm,
-  wallClock,
-} from './repeated-work.tsx';
+import { registerRepeatedWork, type WorkForm } from './repeated-work.tsx';
+import { cronOf, TimingFields, timesText, timingShape, timingValues, wallClock } from './timing-fields.tsx';
 
 /** Registers the pages of the account's schedules. */
 export function registerSchedules(scope: FastifyInstance, { clock }: Pages): void {
@@ -65,14 +60,7 @@ export function registerSchedules(scope: FastifyInstance, { clock }: Pages): voi
 const ScheduleTable = tableOf<ScheduleView>('Schedules', 'No schedules yet.', [
   ['Schedule', ({ scheduleId, name }) => <a href={`/account/schedules/${scheduleId}`}>{name}</a>],
   ['Operation', ({ operation }) => operation],
-  [
-    'Times',
-    ({ cron, timezone }) => (
-      <>
-        {timesText(cron)} {timezone}
-      </>
-    ),
-  ],
+  ['Times', (schedule) => <Times {...schedule} />],
   [
     'Next run',
     ({ paused, nextRuns }) => (paused ? <Tag tone="warn">paused</Tag> : <Time at={nextRuns[0]} />),
@@ -82,17 +70,11 @@ const ScheduleTable = tableOf<ScheduleView>('Schedules', 'No schedules yet.', [
 ]);
 
 function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
-  const { cron, timezone, operation, items, units, runHours, window, onlyChanges, mailResults, webhook } =
-    schedule;
+  const { operation, items, units, runHours, window, onlyChanges, mailResults, webhook } = schedule;
   return (
     <Facts
       facts={[
-        [
-          'Pattern',
-          <>
-            <code>{cron}</code> in {timezone}
-          </>,
-        ],
+        ['Times', <Times {...schedule} />],
         ['Next runs', <NextRuns schedule={schedule} />],
         ['Operation', operation],
         [
@@ -106,6 +88,14 @@ function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
         ['Schedule', <code>{schedule.scheduleId}</code>],
       ]}
     />
+  );
+}
+
+function Times({ cron, timezone }: Pick<ScheduleView, 'cron' | 'timezone'>): VNode {
+  return (
+    <>
+      {timesText(cron)} <small class="muted">{timezone}</small>
+    </>
   );
 }
 
@@ -154,54 +144,63 @@ function BatchLink({ batchId }: { batchId: string | null }): VNode {
   );
 }
 
-const RESULTS = [
-  ['false', 'All results'],
-  ['true', 'Only changes since the previous run'],
-] as const;
-
-const MAILS = [
-  ['false', 'No mail'],
-  ['true', 'A link to the results when a run ends'],
-] as const;
-
 function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
   const { action, form, present, checked, isSent, now } = props;
   const runs = isSent ? nextRunsOf(form.values, now) : null;
+  const operation = batchOperation(form.values);
+  const items = <BatchItemsFields operation={operation} form={form} />;
   return (
-    <PostForm action={action} form={form}>
-      {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
-      <fieldset>
-        <legend>Timing</legend>
-        <div class="fields">
-          <Field name="name" label="Name" maxLength={200} />
-          <TimingFields preset="0 6 * * 1" isNew={!present && !isSent} />
-          <Choice name="window" label="Hours" options={WINDOWS} />
-        </div>
-      </fieldset>
-      <BatchItemsFields keeps={present ? keepsText(present) : undefined} />
-      <fieldset>
-        <legend>Options</legend>
-        <div class="fields">
-          <Choice name="onlyChanges" label="Results" options={RESULTS} />
-          <Choice name="mailResults" label="Mail" options={MAILS} />
-          <Field name="runHours" label="Hours until a run expires" type="number" min={1} placeholder="24" />
-          <Field
-            name="maxUnits"
-            label="Maximum units per run"
-            type="number"
-            min={0}
-            hint="A run that could cost more is refused."
-          />
-          <Field name="webhook" label="Webhook" type="url" hint="Called when a run finishes." />
-        </div>
-      </fieldset>
-      <CheckAndSaveButtons />
-    </PostForm>
+    <>
+      {!present && <ChooseOperation path={action} operation={operation} operations={QUEUED} />}
+      <PostForm action={action} form={form}>
+        {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
+        <fieldset>
+          <legend>Timing</legend>
+          <div class="fields">
+            <Field name="name" label="Name" maxLength={200} />
+            <TimingFields preset="weekly" isNew={!present && !isSent} />
+            <Choice name="window" label="Hours" options={WINDOWS} />
+          </div>
+        </fieldset>
+        {present ? (
+          <details>
+            <summary>Replace the items and parameters</summary>
+            <p class="hint">{keepsText(present)}</p>
+            {items}
+          </details>
+        ) : (
+          items
+        )}
+        <fieldset>
+          <legend>Options</legend>
+          <div class="fields">
+            <CheckBox name="onlyChanges" label="Only changes since the previous run" />
+            <CheckBox name="mailResults" label="Mail a link to the results when a run ends" />
+            <Field name="runHours" label="Hours until a run expires" type="number" min={1} placeholder="24" />
+            <Field
+              name="maxUnits"
+              label="Maximum units per run"
+              type="number"
+              min={0}
+              hint="A run that could cost more is refused."
+            />
+            <Field name="webhook" label="Webhook" type="url" hint="Called when a run finishes." />
+          </div>
+        </fieldset>
+        <CheckAndSaveButtons />
+      </PostForm>
+      {present && (
+        <details>
+          <summary>Use another operation</summary>
+          <ChooseOperation path={action} operation={operation} operations={QUEUED} />
+        </details>
+      )}
+    </>
   );
 }
 
 function keepsText({ items, operation }: ScheduleView): string {
-  return `This schedule has ${counted(items, 'item')} of ${operation}. Leave the items empty to keep them, the unit limit and the webhook.`;
+  return `This schedule has ${counted(items, 'item')} of ${operation}. Without items here, it keeps them, their parameters, the unit limit and the webhook.`;
 }
 
 /** The next runs and the price of a schedule that was not saved. */
@@ -243,22 +242,13 @@ const scheduleForm = z.object({
 type ScheduleInput = z.output<typeof scheduleForm> & { batchItems: BatchItems | null };
 
 /** The body of a request that creates or changes a schedule. */
-function scheduleBody({
-  batchItems,
-  maxUnits,
-  webhook,
-  onlyChanges,
-  mailResults,
-  runHours,
-  window,
-  times,
-  cron,
-  ...rest
-}: ScheduleInput) {
+function scheduleBody(input: ScheduleInput) {
+  const { name, timezone, batchItems, maxUnits, webhook, onlyChanges, mailResults, runHours, window } = input;
   const limit = maxUnits === undefined ? {} : { maxUnits };
   return {
-    ...rest,
-    cron: cronOf({ times, cron }),
+    name,
+    timezone,
+    cron: cronOf(input),
     onlyChanges: onlyChanges === 'true',
     mailResults: mailResults === 'true',
     ...(window ? { window } : {}),
@@ -285,8 +275,8 @@ function valuesOf(schedule: ScheduleView): FormValues {
 }
 
 /** The next runs of a form, in Unix milliseconds, even if other fields are not valid; null without a valid pattern. */
-function nextRunsOf({ times, cron, timezone }: FormValues, now: number): readonly number[] | null {
-  const timing = { cron: cronOf({ times, cron }).trim(), timezone: timezone?.trim() || 'UTC' };
+function nextRunsOf(values: FormValues, now: number): readonly number[] | null {
+  const timing = { cron: cronOf(values).trim(), timezone: values.timezone?.trim() || 'UTC' };
   if (!isTimeZone(timing.timezone) || cronProblem(timing, now) !== null) return null;
   return nextRuns(timing, now, RUNS_SHOWN);
 }

@@ -20,15 +20,15 @@ import { amount, counted } from '../kit/words.tsx';
 import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
 import { asinsIn } from './explore/product-address.ts';
-import { RANGE_FIELDS, SCREEN_FIELDS, ScreenFields, savedScreen, screenValues } from './explore/screen-fields.tsx';
 import {
-  cronOf,
-  TimingFields,
-  timingShape,
-  timingValues,
-  type WorkForm,
-  wallClock,
-} from './repeated-work.tsx';
+  RANGE_FIELDS,
+  SCREEN_FIELDS,
+  ScreenFields,
+  savedScreen,
+  screenValues,
+} from './explore/screen-fields.tsx';
+import type { WorkForm } from './repeated-work.tsx';
+import { cronOf, TimingFields, timingShape, timingValues, wallClock } from './timing-fields.tsx';
 
 /** The choice of the form for a price that drops below the average of 30 days; `price_drop` is that of 90 days. */
 const DROP_OF_30_DAYS = 'price_drop_30';
@@ -204,7 +204,7 @@ function When({ present }: { present: TrackerView | null }): VNode {
     <fieldset>
       <legend>Timing and delivery</legend>
       <div class="fields">
-        <TimingFields preset="0 6 * * *" isNew={!present} />
+        <TimingFields preset="daily" isNew={!present} />
         <Choice name="window" label="Hours" options={WINDOWS} />
         <Field name="maxUnits" label="Maximum units per check" type="number" min={0} />
         <DeliveryFields present={present} />

@@ -22,8 +22,9 @@ import {
   Picture,
   ProductLink,
 } from './explore/explore-view.tsx';
-import { registerRepeatedWork, timesText, wallClock } from './repeated-work.tsx';
+import { registerRepeatedWork } from './repeated-work.tsx';
 import { screenText } from './screen-text.ts';
+import { timesText, wallClock } from './timing-fields.tsx';
 import { fieldOf, TrackerForm, trackerBody, trackerForm, valuesOf } from './tracker-form.tsx';
 
 /** Registers the pages of the account's trackers. */
@@ -90,8 +91,9 @@ async function trackedValues(
       <h2>{tracker ? 'At the last check' : 'Tracked products and keywords'}</h2>
       {nextCursor !== null && (
         <p class="hint">
-          The first {new Set(values.map(({ trackerId, asin, wordId }) => `${trackerId} ${asin ?? wordId}`)).size}{' '}
-          are shown. {tracker ? 'The API lists all.' : 'The page of each tracker has more.'}
+          The first{' '}
+          {new Set(values.map(({ trackerId, asin, wordId }) => `${trackerId} ${asin ?? wordId}`)).size} are
+          shown. {tracker ? 'The API lists all.' : 'The page of each tracker has more.'}
         </p>
       )}
       <Table

@@ -10,8 +10,7 @@ import { type GatewayAnswer, type GatewayRequest, readAtMost } from '../../api/s
 import type { Operation, Route } from '../../operations/define.ts';
 import type { JsonSchema } from '../../operations/params/request.ts';
 import { indentJson, stringifyJson } from '../../platform/json.ts';
-import type { FormFaults, FormValues } from '../kit/form-request.ts';
-import { jsonOf } from './batch-items.tsx';
+import { type FormFaults, type FormValues, jsonOf } from '../kit/form-request.ts';
 import { type ApiEnvelope, envelopeOf, streamApi } from './customer-api.ts';
 
 /** Answers up to this size are rendered into the page. The browser fetches larger ones. */
@@ -91,13 +90,16 @@ function routeOf({ routes }: Operation): Route {
   return routes[0];
 }
 
-/** The fields of an operation, required ones first. */
-export function tryFields(operation: Operation): readonly TryField[] {
-  const route = routeOf(operation);
-  const place = route.method === 'GET' && !route.jsonParameter ? 'query' : 'body';
+/** The fields of an operation, required ones first. @param place of the parameters in a request; default: that of its first route. */
+export function tryFields(operation: Operation, place = placeOf(operation)): readonly TryField[] {
   return parametersOf(operation.params)
     .flatMap((parameter) => documentedForms(parameter, place).map((form) => fieldOf(parameter, form)))
     .sort((a, b) => Number(b.required) - Number(a.required));
+}
+
+function placeOf(operation: Operation): 'query' | 'body' {
+  const { method, jsonParameter } = routeOf(operation);
+  return method === 'GET' && !jsonParameter ? 'query' : 'body';
 }
 
 function fieldOf({ required, spread }: DocumentedParameter, form: ParameterForm): TryField {

@@ -3,18 +3,18 @@ import type { VNode } from 'preact';
 import type { QuoteView } from '../../api/quote-view.ts';
 import type { Operation } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
-import { DOMAIN_NAMES, SITES } from '../../operations/params/domain.ts';
 import { Card, Facts, Notice } from '../kit/elements.tsx';
-import { Choice, Field, FilterForm, HiddenFields, PostForm, TextArea } from '../kit/form.tsx';
+import { HiddenFields, PostForm } from '../kit/form.tsx';
 import { type FormState, NO_INPUT, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { counted } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
-import { OperationChoice } from './batch-items.tsx';
+import { ChooseOperation } from './batch-items.tsx';
 import { CallExamples } from './call-examples.tsx';
 import { type ApiAnswer, callApi, dataOf, refusedForm } from './customer-api.ts';
 import { AnswerViewer } from './jobs.tsx';
+import { ParameterFields } from './parameter-fields.tsx';
 import { PictureForm } from './try-picture.tsx';
 import {
   type Answered,
@@ -100,7 +100,7 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
         Calls cost units as through the API. You can see the price of a call before you make it, free of
         charge.
       </p>
-      <ChooseOperation operation={operation} />
+      <ChooseOperation path={PATH} operation={operation} operations={OPERATIONS} />
       <section class="card" aria-labelledby="operation">
         <h2 id="operation">{operation.name}</h2>
         <p>
@@ -133,34 +133,13 @@ function faultsOf(answer: ApiAnswer, fields: readonly TryField[]): FormState['fa
   ).faults;
 }
 
-/** The form that chooses an operation. */
-function ChooseOperation({ operation }: { operation: Operation }): VNode {
-  return (
-    <FilterForm path="/account/try" values={{ operation: operation.name }} button="Choose">
-      <OperationChoice operations={OPERATIONS} />
-    </FilterForm>
-  );
-}
-
-/** The form of an operation's parameters: required ones first, the others collapsed. */
+/** The form of an operation's parameters. */
 function TryForm(props: { operation: Operation; fields: readonly TryField[]; form: FormState }): VNode {
   const { operation, fields, form } = props;
-  const optional = fields.filter(({ required }) => !required);
-  const isUsed = optional.some(
-    ({ name }) => form.values[FIELD_PREFIX + name] || form.faults[FIELD_PREFIX + name],
-  );
   return (
     <PostForm action="/account/try#outcome" form={form}>
       <HiddenFields fields={{ operation: operation.name }} />
-      <Fields fields={fields.filter(({ required }) => required)} />
-      {optional.length > 0 && (
-        <details open={isUsed}>
-          <summary>
-            {optional.length} more {optional.length === 1 ? 'parameter' : 'parameters'}
-          </summary>
-          <Fields fields={optional} />
-        </details>
-      )}
+      <ParameterFields fields={fields} form={form} />
       <div class="buttons">
         <button type="submit" name="intent" value="price">
           Show the price
@@ -171,70 +150,6 @@ function TryForm(props: { operation: Operation; fields: readonly TryField[]; for
       </div>
     </PostForm>
   );
-}
-
-function Fields({ fields }: { fields: readonly TryField[] }): VNode {
-  return (
-    <div class="fields">
-      {fields.map((field) => (
-        <TryInput key={field.name} field={field} />
-      ))}
-    </div>
-  );
-}
-
-function TryInput({ field }: { field: TryField }): VNode {
-  const shared = { name: FIELD_PREFIX + field.name, label: field.name, hint: hintOf(field) };
-  switch (field.kind) {
-    case 'choice':
-    case 'boolean':
-      return <Choice {...shared} options={optionsOf(field)} />;
-    case 'json':
-      return (
-        <div class="whole">
-          <TextArea {...shared} rows={4} placeholder={exampleText(field)} />
-        </div>
-      );
-    default:
-      // The API checks bounds, so that its error is shown.
-      return <Field {...shared} placeholder={exampleText(field)} />;
-  }
-}
-
-function optionsOf({ name, kind, required, schema }: TryField): [string, string][] {
-  const values = kind === 'boolean' ? ['true', 'false'] : (schema.enum ?? []).map(String);
-  const isSite = (DOMAIN_NAMES as readonly string[]).includes(name);
-  const sites: Readonly<Record<string, string>> = SITES;
-  const options = values.map((value): [string, string] => [
-    value,
-    isSite && sites[value] ? `${value}, ${sites[value]}` : value,
-  ]);
-  const { default: preset } = schema;
-  return required ? options : [['', preset === undefined ? '-' : `default: ${asText(preset)}`], ...options];
-}
-
-function hintOf({ description, schema, kind }: TryField): string {
-  const { default: preset } = schema;
-  const isChosen = kind === 'choice' || kind === 'boolean';
-  const facts = [
-    kind === 'list' ? 'separate values with commas' : null,
-    kind === 'json' ? 'as JSON' : null,
-    isChosen || preset === undefined || preset === null || preset === ''
-      ? null
-      : `default: ${asText(preset)}`,
-  ].filter((fact) => fact !== null);
-  return facts.length > 0 ? `${description} (${facts.join('; ')})` : description;
-}
-
-function exampleText({ schema, kind }: TryField): string {
-  const [example] = schema.examples ?? [];
-  if (example === undefined) return '';
-  if (kind === 'list' && Array.isArray(example)) return example.join(', ');
-  return asText(example);
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The price of a call, and whether it would be accepted. */

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { SoukError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
 
 /** The values of a form by field name, as text. */
 export type FormValues = Record<string, string | undefined>;
@@ -49,6 +50,15 @@ export function readValues(body: unknown): FormValues {
       return typeof last === 'string' ? [[name, last.replace(CONTROL, '')]] : [];
     }),
   );
+}
+
+/** Returns undefined for text that is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads a whole number of at most 15 digits. */

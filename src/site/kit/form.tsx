@@ -138,7 +138,11 @@ function Labelled({
   label,
   hint,
   children,
-}: Labelling & { children: (attributes: Labelled, value: string | undefined) => ComponentChildren }): VNode {
+}: Omit<Labelling, 'label'> & {
+  /** null: the children have it. */
+  label: string | null;
+  children: (attributes: Labelled, value: string | undefined) => ComponentChildren;
+}): VNode {
   const { values, faults } = useContext(CurrentForm);
   const fault = faults[name];
   const notes = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
@@ -150,7 +154,7 @@ function Labelled({
   };
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      {label !== null && <label for={id}>{label}</label>}
       {children(attributes, values[name])}
       {hint && (
         <p class="hint" id={`${id}-hint`}>
@@ -167,7 +171,7 @@ function Labelled({
 }
 
 interface FieldProps extends Labelling {
-  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'file';
+  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'time' | 'file';
   /** Endings of files. */
   accept?: string;
   /** Whether files can be dropped on the page. */
@@ -302,6 +306,24 @@ export function Fields({ rows }: { rows: readonly FieldRow[] }): VNode {
         ),
       )}
     </>
+  );
+}
+
+/**
+ * A check box. @param props.preset whether it is checked in a new form, which is then also the meaning of an absent value: only a
+ * choice that differs from it is sent as `false`.
+ */
+export function CheckBox({ preset = false, ...labelling }: Labelling & { preset?: boolean }): VNode {
+  const { label, ...others } = labelling;
+  return (
+    <Labelled {...others} label={null}>
+      {(attributes, value = String(preset)) => (
+        <label class="check">
+          <input type="hidden" name={attributes.name} value={preset ? 'false' : ''} />
+          <input type="checkbox" {...attributes} value="true" checked={value === 'true'} /> {label}
+        </label>
+      )}
+    </Labelled>
   );
 }
 

@@ -27,7 +27,7 @@ test('shows the price of a batch before it is created', async () => {
   const page = await sendForm({
     intent: 'price',
     items: asinsFrom('PRICE', 3).join('\n'),
-    params: 'domain=1',
+    'p.domain': '1',
   });
   expect(page.status).toBe(200);
   expect(page.text).toContain('At most 3 units for 3 items in 1 call. The batch has not been started.');
@@ -36,19 +36,20 @@ test('shows the price of a batch before it is created', async () => {
 });
 
 test.each([
-  [
-    'a list of values',
-    { layout: 'list', params: 'domain=1', items: 'LIST000001, LIST000002\nLIST000003' },
-    3,
-  ],
+  ['a list of values', { layout: 'list', 'p.domain': '1', items: 'LIST000001, LIST000002\nLIST000003' }, 3],
   [
     'CSV',
-    { layout: 'table', params: 'detailLevel = lite', items: 'domain,asins\n1,TABLE00001\n2,TABLE00002\n' },
+    {
+      layout: 'table',
+      'p.domain': '3',
+      'p.detailLevel': 'lite',
+      items: 'domain,asins\n1,TABLE00001\n2,TABLE00002\n',
+    },
     2,
   ],
   [
     'JSON objects, one a line',
-    { layout: 'ndjson', params: '', items: '{"domain":1,"asins":["NDJSON0001"]}\n' },
+    { layout: 'ndjson', 'p.domain': '3', items: '{"country":"us","asins":["NDJSON0001"]}\n' },
     1,
   ],
 ])('creates a batch from %s, and downloads its results', async (_, fields, count) => {
@@ -66,8 +67,18 @@ test.each([
   expect((await customer.visitor.get('/account/batches')).text).toContain('A <i>name</i>');
 });
 
+test('has the parameters of the chosen operation as fields, with values in currency by default', async () => {
+  const products = await customer.visitor.get(NEW);
+  expect(products.html).toMatch(/type="checkbox"[^>]*name="p.decode"[^>]*checked/);
+  expect(products.html).toContain('name="p.detailLevel"');
+  expect(products.html).not.toContain('name="p.asins"');
+  const ranks = await customer.visitor.get(`${NEW}?operation=aba.word`);
+  expect(ranks.html).toContain('type="hidden" name="operation" value="aba.word"');
+  expect(ranks.html).not.toContain('name="p.decode"');
+});
+
 test('creates one batch for a form that is sent twice', async () => {
-  const fields = { intent: 'start', items: 'TWICE00001', params: 'domain=1', idempotencyKey: 'once' };
+  const fields = { intent: 'start', items: 'TWICE00001', 'p.domain': '1', idempotencyKey: 'once' };
   expect((await sendForm(fields)).path).toBe((await sendForm(fields)).path);
 });
 
@@ -75,8 +86,8 @@ test.each([
   [{ operation: 'nothing' }, 'must be chosen'],
   [{ items: '  ' }, 'must have at least one line'],
   [{ items: 'TOOSHORT' }, 'Item 1: asins'],
-  [{ params: 'domain' }, 'must have one name=value per line'],
-  [{ params: 'domain=7' }, 'Item 1: domain'],
+  [{ 'p.domain': '7' }, 'Item 1: domain'],
+  [{ 'p.detailLevel': 'most' }, 'Item 1: detailLevel'],
   [{ layout: 'ndjson', items: '[1]' }, 'line 1 must be a JSON object'],
   [
     { layout: 'ndjson', items: '{"domain":1,"asins":"B0GOOD0001"}\nnonsense' },
@@ -94,7 +105,7 @@ test.each([
   [{ webhook: 'https://example.com/' }, 'secret'],
 ])('shows the errors of %j next to the form', async (fields, problem) => {
   for (const intent of ['price', 'start']) {
-    const page = await sendForm({ intent, items: 'B0GOOD0001', params: 'domain=1', ...fields });
+    const page = await sendForm({ intent, items: 'B0GOOD0001', 'p.domain': '1', ...fields });
     expect({ path: page.path, isRefused: page.status >= 400 && page.status < 500 }).toEqual({
       path: NEW,
       isRefused: true,
@@ -105,7 +116,7 @@ test.each([
 
 test('accepts thousands of items, and refuses more than the stated maximum', async () => {
   const items = asinsFrom('MANY', 20_000);
-  const page = await sendForm({ intent: 'price', items: items.join('\n'), params: 'domain=1' });
+  const page = await sendForm({ intent: 'price', items: items.join('\n'), 'p.domain': '1' });
   expect(page.text).toContain('20,000 items');
   const tooLarge = await sendForm({ intent: 'price', items: 'x'.repeat(5_000_000) });
   expect(tooLarge.status).toBe(413);
@@ -117,7 +128,7 @@ test('retries the failed items of a batch that has ended', async () => {
   const page = await sendForm({
     intent: 'start',
     operation: 'market.variations',
-    params: 'domain=1',
+    'p.domain': '1',
     items: 'B0PARENT01',
   });
   const batchId = page.path.split('/').at(-1) ?? '';
@@ -145,7 +156,7 @@ test('shows the progress of a running batch, and cancels it', async () => {
     await reached;
     return knowsEveryProduct(...call);
   });
-  const page = await sendForm({ intent: 'start', items: 'SLOW000001', params: 'domain=1' });
+  const page = await sendForm({ intent: 'start', items: 'SLOW000001', 'p.domain': '1' });
   expect(page.html).toContain('data-refresh="2"');
   const cancelled = await customer.visitor.post(`${page.path}/cancel`, {});
   open();
@@ -157,18 +168,18 @@ test('shows the progress of a running batch, and cancels it', async () => {
 
 test('offers results as CSV only if they form a table', async () => {
   const form = { intent: 'start', items: 'TABLED0001' };
-  const pageOf = async (params: string) => {
-    const { path } = await sendForm({ ...form, params });
+  const pageOf = async (fields: Record<string, string>) => {
+    const { path } = await sendForm({ ...form, 'p.domain': '1', ...fields });
     await finished(customer.client, { batchId: path.split('/').at(-1) ?? '' });
     return customer.visitor.get(path);
   };
-  const whole = await pageOf('domain=1');
+  const whole = await pageOf({});
   expect(whole.text).toContain('Download CSV');
   expect(whole.text).toContain('TABLED0001 us');
   const [, link = ''] = /href="([^"]+results\.parquet\?table=products)"/.exec(whole.html) ?? [];
   const file = await customer.visitor.get(link);
   expect([file.status, file.headers['content-type']]).toEqual([200, 'application/vnd.apache.parquet']);
-  const selected = await pageOf('domain=1\nfields=title');
+  const selected = await pageOf({ 'p.fields': 'title' });
   expect(selected.text).toContain('Download NDJSON');
   expect(selected.text).not.toContain('Download CSV');
 });
@@ -180,8 +191,8 @@ describe('a file', () => {
     await customer.visitor.get(NEW);
     return customer.visitor.post(NEW, {
       operation: 'market.product',
-      site: '2',
-      form: 'decoded',
+      'p.domain': '2',
+      'p.decode': 'true',
       intent: 'price',
       ...fields,
       file,
@@ -196,13 +207,13 @@ describe('a file', () => {
     expect(page.text).toContain('Lamp');
     const [, items = ''] = /<textarea[^>]*name="items"[^>]*>([^<]*)</.exec(page.html) ?? [];
     expect(items).toBe('B0FILE0001\nB0FILE0002');
-    const started = await sendForm({ intent: 'start', site: '2', form: 'decoded', items });
+    const started = await sendForm({ intent: 'start', 'p.domain': '2', 'p.decode': 'true', items });
     const batchId = started.path.split('/').at(-1) ?? '';
     const batch = await finished(customer.client, { batchId });
     expect(batch.counts).toMatchObject({ items: 2, done: 2 });
     const results = await customer.client.get(`/api/batches/${batchId}/results`);
     expect(JSON.parse(results.text.split('\n')[0] ?? '')).toMatchObject({
-      params: { domain: '2', decode: '1' },
+      params: { domain: 2, decode: true },
       data: { country: 'uk' },
     });
   });

@@ -11,7 +11,7 @@ const WEEKLY = {
   cron: '30 2 * * 1',
   timezone: 'Europe/Berlin',
   operation: 'market.product',
-  params: 'domain=1',
+  'p.domain': '1',
   items: 'B0WEEKLY01\nB0WEEKLY02',
 };
 
@@ -43,7 +43,7 @@ test('saves, changes, pauses, resumes, runs and deletes a schedule', async () =>
   expect(address).toMatch(/^\/account\/schedules\/[0-9a-f-]{36}$/);
   expect(saved.text).toContain('Weekly <b>prices</b>');
   expect(saved.html).not.toContain('<b>prices</b>');
-  expect((await customer.visitor.get('/account/schedules')).text).toContain('30 2 * * 1');
+  expect((await customer.visitor.get('/account/schedules')).text).toContain('Every Monday at 02:30');
 
   const form = await customer.visitor.get(`${address}/edit`);
   expect(form.text).toContain('This schedule has 2 items of market.product.');

@@ -58,7 +58,9 @@ test('shows the price of a tracker, saves it, shows its alerts, pauses and delet
   await nextLook(souk, client, tracker);
   const page = await visitor.get(path);
   expect(page.text).toContain(`Thing ${asin}`);
-  expect(page.html).toMatch(new RegExp(`/images/I/${asin}.jpg.*/explore/product\\?domain=3&amp;asin=${asin}`, 's'));
+  expect(page.html).toMatch(
+    new RegExp(`/images/I/${asin}.jpg.*/explore/product\\?domain=3&amp;asin=${asin}`, 's'),
+  );
   expect(page.html).toContain('aria-label="From €18.50 on 2026-03-04 to €18.50, 0 changes"');
   expect(page.text).toContain('-€1.49 (-7 %)');
   const all = await visitor.get('/account/trackers');

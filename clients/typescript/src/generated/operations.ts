@@ -268,6 +268,8 @@ export interface Methods {
     list: List<[], Schemas['TrackersListParams'], Schemas['TrackersPage'], Schemas['TrackersPage']['trackers'][number]>;
     /** Validates a tracker and returns it with the price of a check and of a day, without creating it. */
     quote: Free<Schemas['TrackersQuoteParams'], Schemas['TrackerPreview']>;
+    /** Lists tracked products and keywords with the values that the last check of their tracker found, their distance to the bounds, and their last changes. */
+    values: List<[], Schemas['TrackersValuesParams'], Schemas['TrackedValuesPage'], Schemas['TrackedValuesPage']['values'][number]>;
     /** Returns a tracker, its last check with the values it found, and the times of its next checks. */
     get: OfId<Schemas['TrackerDetail']>;
     /** Updates the given fields of a tracker. A new condition only records its state at the next check. */
@@ -414,6 +416,7 @@ export const ADDRESSES: Readonly<Record<string, Address>> = {
   'trackers.create': ['POST', '/api/trackers', 90, 'never', 'params'],
   'trackers.list': ['GET', '/api/trackers', 30, 'always', 'params', 'trackers'],
   'trackers.quote': ['POST', '/api/trackers/quote', 90, 'always', 'params'],
+  'trackers.values': ['GET', '/api/trackers/values', 30, 'always', 'params', 'values'],
   'trackers.get': ['GET', '/api/trackers/{id}', 30, 'always', 'nothing'],
   'trackers.update': ['PATCH', '/api/trackers/{id}', 90, 'always', 'params'],
   'trackers.delete': ['DELETE', '/api/trackers/{id}', 30, 'always', 'nothing'],

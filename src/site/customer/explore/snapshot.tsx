@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { isFetchError } from '../../../operations/market/product.ts';
 import type { Figures } from '../../../operations/research/figures.ts';
-import type { PartError } from '../../../operations/research/parts.ts';
+import type { ResearchKeywordData } from '../../../operations/research/keyword.ts';
 import { type Tone, ToneTag } from '../../kit/elements.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { TimeChart, type TimeChartProps, valueText } from '../../kit/time-chart.tsx';
@@ -76,8 +76,16 @@ export function Sources({ figures }: { figures: Figures }): VNode {
   );
 }
 
+type PartError = ResearchKeywordData['errors'][number];
+
 /** Says which parts of an answer are missing, and why. @param props.again the address that offers the call again. */
-export function MissingParts({ errors, again }: { errors: readonly PartError[]; again: string }): VNode | null {
+export function MissingParts({
+  errors,
+  again,
+}: {
+  errors: readonly PartError[];
+  again: string;
+}): VNode | null {
   if (errors.length === 0) return null;
   const isUnfetched = errors.some(({ errorId }) => isFetchError(errorId));
   return (
@@ -87,8 +95,8 @@ export function MissingParts({ errors, again }: { errors: readonly PartError[]; 
       ))}
       {isUnfetched && (
         <p>
-          What could not be fetched was not charged. <a href={again}>Fetch it again</a>: within five minutes, you
-          pay only for what is missing.
+          What could not be fetched was not charged. <a href={again}>Fetch it again</a>: within five minutes,
+          you pay only for what is missing.
         </p>
       )}
     </div>

@@ -89,7 +89,10 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
   expect(page.text).toContain('Save this screen');
   const [, form = ''] = /<form[^>]*action="[^"]*trackers\/new"(.*?)<\/form>/s.exec(page.html) ?? [];
   const filters = Object.fromEntries(
-    [...form.matchAll(/type="hidden" name="([^_"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+    [...form.matchAll(/type="hidden" name="([^_"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]),
   );
   expect(filters).toEqual({
     ...{ subject: 'screen', intent: 'save', country: 'us' },
@@ -129,7 +132,14 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
   expect(own.text).toContain('Since the week of 2026-02-14, 1 entered and 1 left.');
   expect(own.text).toContain('Left; not among the terms of this week; rank was 132');
   const edit = `/account/trackers/${tracker?.trackerId}/edit`;
-  const renamed = { ...filters, limit: '100', sort: 'rank', notWords: 'blue, green', name: 'All tents', email: 'false' };
+  const renamed = {
+    ...filters,
+    limit: '100',
+    sort: 'rank',
+    notWords: 'blue, green',
+    name: 'All tents',
+    email: 'false',
+  };
   await customer.visitor.post(edit, renamed);
   expect((await savedScreens())[0]).toMatchObject({
     name: 'All tents',

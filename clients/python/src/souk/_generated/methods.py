@@ -2235,6 +2235,28 @@ class Trackers(Group):
             nullable={"webhook": webhook, "chat": chat, "maxUnits": maxUnits}, timeout=timeout,
         )
 
+    def values(
+        self,
+        *,
+        tracker: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Pages[types.TrackedValuesPage, types.ListedTrackedValue]:
+        """Lists tracked products and keywords with the values that the last check of their tracker found, their distance to the bounds, and their last changes.
+
+        tracker: Id of a tracker: only what it tracks
+
+        limit: Products and keywords per page
+
+        cursor: nextCursor of the previous page
+        """
+        return self._calls.pages(
+            ("GET", "/api/trackers/values", 30, "always", "params", "values", "trackers.values"),
+            {"tracker": tracker, "limit": limit, "cursor": cursor},
+            timeout=timeout,
+        )
+
     def get(
         self,
         id: str,

@@ -647,6 +647,34 @@ class LedgerPage(TypedDict):
 LightningDeal = Dict[str, Any]
 
 
+class ListedTrackedValueChanges(TypedDict):
+    at: str
+    value: Optional[float]
+
+
+class ListedTrackedValue(TypedDict):
+    asin: Optional[str]
+    wordId: Optional[int]
+    # Title of the product, or the keyword; null: no check has found it yet
+    title: Optional[str]
+    condition: TrackerCondition
+    # In the unit of the condition; null: none, or out of stock
+    value: Optional[Union[float, str]]
+    # value - the bound of the condition; null without a fixed bound
+    distance: Optional[float]
+    isMet: bool
+    trackerId: str
+    trackerName: str
+    # Site
+    domain: int
+    # null while the tracker is paused
+    nextCheck: Optional[str]
+    # File name of the main picture of the product; null: unknown
+    image: Optional[str]
+    # The last 30 changes of the value, oldest first; empty for values that are no numbers
+    changes: List[ListedTrackedValueChanges]
+
+
 class LoggedDeliveryLinks(TypedDict):
     self: str
     replay: str
@@ -1765,12 +1793,20 @@ class SubscriptionQuota(_SubscriptionQuota, total=False):
 class TrackedValue(TypedDict):
     asin: Optional[str]
     wordId: Optional[int]
+    # Title of the product, or the keyword; null: no check has found it yet
+    title: Optional[str]
     condition: TrackerCondition
     # In the unit of the condition; null: none, or out of stock
     value: Optional[Union[float, str]]
     # value - the bound of the condition; null without a fixed bound
     distance: Optional[float]
     isMet: bool
+
+
+class TrackedValuesPage(TypedDict):
+    values: List[ListedTrackedValue]
+    # Cursor of the next page; null on the last page
+    nextCursor: Optional[str]
 
 
 class TrackerLastChat(TypedDict):
