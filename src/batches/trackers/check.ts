@@ -20,7 +20,7 @@ type States = Record<string, KeptState>;
 
 /** The state of a condition with the last changes of its value. */
 export interface KeptState extends ConditionState {
-  /** Unix milliseconds and the value from then on, oldest first; absent for values that are no numbers. */
+  /** Unix milliseconds and the value from then on, oldest first; absent for a value of text. */
   changes?: readonly Change[];
 }
 

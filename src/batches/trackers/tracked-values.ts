@@ -42,7 +42,7 @@ export const listedValueSchema = trackedValueSchema
     image: z.string().nullable().describe('File name of the main picture of the product; null: unknown'),
     changes: z
       .array(z.object({ at: z.iso.datetime(), value: z.number().nullable() }))
-      .describe('The last 30 changes of the value, oldest first; empty for values that are no numbers'),
+      .describe('The last 30 changes of the value, oldest first; empty for a seller'),
   })
   .register(SCHEMA_NAMES, { id: 'ListedTrackedValue' });
 

@@ -15,7 +15,10 @@ const TIMES = [
 type Times = (typeof TIMES)[number][0];
 
 /** Patterns without fields of their own. */
-const FIXED: Partial<Record<Times, string>> = { hourly: '0 * * * *', sixHourly: '0 */6 * * *' };
+const FIXED: ReadonlyMap<string, string> = new Map([
+  ['hourly', '0 * * * *'],
+  ['sixHourly', '0 */6 * * *'],
+]);
 
 const WEEKDAYS = [
   ['1', 'Monday'],
@@ -78,8 +81,8 @@ type TimingValues = Partial<Record<'times' | 'weekday' | 'monthDay' | 'at' | 'cr
 
 /** The pattern that a form asks for. */
 export function cronOf(values: TimingValues): string {
-  const { times, weekday = '1', monthDay = '1', at, cron = '' } = values;
-  const fixed = FIXED[times as Times];
+  const { times = '', weekday = '1', monthDay = '1', at, cron = '' } = values;
+  const fixed = FIXED.get(times);
   if (fixed !== undefined) return fixed;
   const [, hour = '', minute = ''] = TIME_OF_DAY.exec(at || MIDNIGHT) ?? [];
   const start = `${Number(minute)} ${Number(hour)}`;
@@ -95,7 +98,7 @@ export function timingValues(cron: string, timezone: string): FormValues {
 }
 
 function namedTimes(cron: string): TimingValues | null {
-  const fixed = Object.entries(FIXED).find(([, pattern]) => pattern === cron);
+  const fixed = [...FIXED].find(([, pattern]) => pattern === cron);
   if (fixed) return { times: fixed[0] };
   const [, minute = '', hour = '', monthDay = '', weekday = ''] =
     /^(\d\d?) (\d\d?) (\*|\d\d?) \* (\*|\d|1-5)$/.exec(cron) ?? [];

@@ -58,6 +58,7 @@ export const comparePage: ExplorePage = {
               days: Number(values.days ?? 365),
             },
             show: (data, context) => <Comparison data={data} context={context} />,
+            isEmpty: ({ errors, summary }) => errors.length === summary.length,
             snapshot: comparisonSnapshot,
           }),
         ],
@@ -114,9 +115,11 @@ function shortTitle(title: string): string {
 function Comparison({ data, context }: { data: ResearchCompareData; context: ShowContext }): VNode {
   const { query } = context;
   const [shown, name] = shownIn(query);
+  const missing = <MissingParts errors={data.errors} again={againAddress(context, 'compare')} />;
+  if (data.errors.length === data.summary.length) return missing;
   return (
     <>
-      <MissingParts errors={data.errors} again={againAddress(context, 'compare')} />
+      {missing}
       <nav class="segments" aria-label="Value">
         {DAILY.map(([key, text]) => (
           <a

@@ -57,8 +57,8 @@ const FOUND = rows(`
 
 /** For each page, a form that finds none and what the page says. */
 const MISSING = rows(`
-  product    | domain=1&asin=ZX00000000                             | does not know the ASIN ZX00000000 on the site us
-  compare    | domain=1&asins=ZX00000000 ZX00000001                 | has no data about ZX00000000
+  product    | domain=1&asin=ZX00000000                             | does not know the ASIN ZX00000000 on this site
+  compare    | domain=1&asins=ZX00000000 ZX00000001                 | does not know the ASIN ZX00000000 on this site
   search     | domain=1&term=nothing                                | No products.
   finder     | domain=1&rankMax=1&words=nothing                     | No products.
   categories | domain=1&category=7                                  | does not know this category;No products.

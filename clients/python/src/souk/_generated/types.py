@@ -671,7 +671,7 @@ class ListedTrackedValue(TypedDict):
     nextCheck: Optional[str]
     # File name of the main picture of the product; null: unknown
     image: Optional[str]
-    # The last 30 changes of the value, oldest first; empty for values that are no numbers
+    # The last 30 changes of the value, oldest first; empty for a seller
     changes: List[ListedTrackedValueChanges]
 
 
