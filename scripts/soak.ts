@@ -1,88 +1,123 @@
 import { randomInt } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { EVEN_MIX, MOSTLY_CACHED_MIX } from '../test/support/soak/clients.ts';
-import { soak } from '../test/support/soak/soak.ts';
-import { FAIL_OVERS, LONG_ROUND, ROUND } from '../test/support/soak/strikes.ts';
+import { createDice } from '../test/support/soak/dice.ts';
+import { judgeFile } from '../test/support/soak/judge/judge.ts';
+import { type Amount, networkRoundOf, planStrikes, roundOf, type Strike } from '../test/support/soak/plan.ts';
+import { shrink } from '../test/support/soak/shrink.ts';
+import { type SoakOptions, soak } from '../test/support/soak/soak.ts';
 import { buildPrograms } from './build.mjs';
 import { printReport } from './print-report.ts';
 
-const USAGE = `Usage: npm run soak -- [SEED] [SECONDS]
-       npm run soak -- --standby [SEED] [SECONDS]
-       npm run soak -- --calls N [--kills N] [--seed N] [--minutes N]`;
+const USAGE = `Usage: npm run soak -- [TOPOLOGY] [SEED] [SECONDS]
+       npm run soak -- [TOPOLOGY] --calls N [--kills N] [--seed N] [--minutes N]
+       npm run soak -- --schedule FILE
+       npm run soak -- --judge HISTORY
+TOPOLOGY: [--standby] [--cluster | --sentinel] [--providers N]
+Others:   [--no-network] no faults of the network
+          [--history FILE] keeps the history
+          [--shrink N] runs at most N times to find which strikes a failure needs; default: 0`;
 
-/**
- * Sends calls, batches and schedules to a whole service while its processes are killed, stopped and restarted, then checks the
- * ledger and that all work has been completed. The first two forms last for a time, the last one for a number of calls.
- */
-function settings() {
-  const { values, positionals } = parseArgs({
+const number = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+/** Everything that a run depends on, as a schedule file has it. */
+type Schedule = Pick<SoakOptions, 'seed' | 'amount' | 'topology' | 'clients'> & {
+  mix: 'even' | 'cached';
+  strikes: readonly Strike[];
+};
+
+function readArguments() {
+  return parseArgs({
     allowPositionals: true,
     options: {
-      calls: { type: 'string' },
-      kills: { type: 'string' },
-      seed: { type: 'string' },
-      minutes: { type: 'string', default: '90' },
-      standby: { type: 'boolean' },
+      ...{ calls: number, kills: number, seed: number, minutes: { ...number, default: '90' } },
+      ...{ standby: flag, cluster: flag, sentinel: flag, providers: number, 'no-network': flag },
+      ...{ schedule: number, judge: number, history: number, shrink: { ...number, default: '0' } },
     },
   });
+}
+
+type Arguments = ReturnType<typeof readArguments>;
+
+function planned({ values, positionals }: Arguments): Schedule {
   const seed = positive(values.seed ?? positionals[0] ?? String(randomInt(1, 2 ** 31)));
-  const seconds = positive(positionals[1] ?? '120');
-  if (values.standby) return forFailOvers(seed, seconds);
-  if (values.calls === undefined) return forTime(seed, seconds);
+  const isLong = values.calls !== undefined;
+  const redis = values.cluster ? ('cluster' as const) : values.sentinel ? ('sentinel' as const) : undefined;
+  const topology = {
+    gateways: isLong ? 3 : 2,
+    standby: values.standby,
+    redis,
+    providers: positive(values.providers ?? '1'),
+  };
+  const network = values['no-network'] || isLong ? [] : networkRoundOf(topology);
+  const amount = amountOf({ values, positionals });
+  const strikes = planStrikes(createDice(seed), { round: roundOf(topology), network, pairs: 0.3, amount });
+  return { seed, amount, topology, strikes, clients: isLong ? 64 : 24, mix: isLong ? 'cached' : 'even' };
+}
+
+function amountOf({ values, positionals }: Arguments): Amount {
+  // The pause is usually enough time for all processes to be running and busy again.
+  if (values.calls === undefined) return { seconds: positive(positionals[1] ?? '120'), pauseMs: 12_000 };
   const calls = positive(values.calls);
   const strikes = positive(values.kills ?? String(Math.ceil(calls / 1_000)));
-  return forCalls(seed, { calls, strikes, limitSeconds: positive(values.minutes) * 60 });
-}
-
-function forTime(seed: number, seconds: number) {
-  // The pause is usually enough time for all processes to be running and busy again.
-  const amount = { seconds, pauseMs: 12_000 };
-  const load = { gateways: 2, clients: 24, mix: EVEN_MIX };
-  return { seed, amount, ...load, plan: { round: ROUND, pairs: 0.3 }, again: `${seed} ${seconds}` };
-}
-
-/** PostgreSQL has a standby, which becomes the primary again and again. */
-function forFailOvers(seed: number, seconds: number) {
-  const amount = { seconds, pauseMs: 6_000 };
-  const load = { gateways: 2, clients: 24, mix: EVEN_MIX, standby: true };
-  return {
-    seed,
-    amount,
-    ...load,
-    plan: { round: FAIL_OVERS, pairs: 0 },
-    again: `--standby ${seed} ${seconds}`,
-  };
-}
-
-function forCalls(seed: number, amount: { calls: number; strikes: number; limitSeconds: number }) {
-  const load = { gateways: 3, clients: 64, mix: MOSTLY_CACHED_MIX };
-  const again = `--calls ${amount.calls} --kills ${amount.strikes} --seed ${seed}`;
-  return { seed, amount, ...load, plan: { round: LONG_ROUND, pairs: 0.3 }, again };
+  return { calls, strikes, limitSeconds: positive(values.minutes) * 60 };
 }
 
 function positive(text: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number <= 0) throw new Error(`${text} is not a positive integer`);
-  return number;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value <= 0) throw new Error(`${text} is not a positive integer`);
+  return value;
 }
 
-function settingsOrExit() {
+function orExit<T>(read: () => T): T {
   try {
-    return settings();
+    return read();
   } catch (error) {
     console.error(`${(error as Error).message}\n${USAGE}`);
     process.exit(1);
   }
 }
 
-const { again, ...options } = settingsOrExit();
-console.log(`To repeat: npm run soak -- ${again}`);
+const given = orExit(readArguments);
+const { values } = given;
+if (values.judge !== undefined) {
+  const { counts, faults } = await judgeFile(values.judge);
+  process.exit(printReport({ counts, faults, strikes: {}, highest: {}, sent: 0, drainMs: 0 }) ? 0 : 1);
+}
+const schedule: Schedule = values.schedule
+  ? JSON.parse(await readFile(values.schedule, 'utf8'))
+  : orExit(() => planned(given));
+
+/** Writes a schedule where `--schedule` finds it. @returns the path. */
+async function save(strikes: readonly Strike[], name: string): Promise<string> {
+  const file = `.souk/soak-${schedule.seed}${name}.json`;
+  await writeFile(file, `${JSON.stringify({ ...schedule, strikes }, null, 1)}\n`);
+  return file;
+}
+
 const programs = await buildPrograms();
-const report = await soak({
-  ...options,
-  programs,
-  rounds: 3,
-  drainSeconds: 180,
-  say: (line) => console.log(line),
-});
-printReport(report);
+const run = (strikes: readonly Strike[], historyFile?: string) =>
+  soak({
+    ...schedule,
+    ...{ strikes, programs, historyFile, rounds: 3, drainSeconds: 180 },
+    mix: schedule.mix === 'even' ? EVEN_MIX : MOSTLY_CACHED_MIX,
+    say: (line) => console.log(line),
+  });
+
+console.log(`To repeat: npm run soak -- --schedule ${await save(schedule.strikes, '')}`);
+for (const { at, action, server, forMs } of schedule.strikes)
+  console.log(`${at}: ${action} ${server} for ${forMs} ms`);
+const report = await run(schedule.strikes, values.history);
+const isFine = printReport(report);
+const mostRuns = Number(values.shrink);
+if (!isFine && mostRuns > 0) {
+  const promises = new Set(report.faults.map(({ promise }) => promise));
+  const fails = async (strikes: readonly Strike[]) =>
+    (await run(strikes)).faults.some(({ promise }) => promises.has(promise));
+  const needed = await shrink(schedule.strikes, fails, mostRuns);
+  console.log(`${needed.length} strikes are enough: ${await save(needed, '-shrunk')}`);
+  for (const strike of needed) console.log(JSON.stringify(strike));
+}
+process.exit(isFine ? 0 : 1);

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { EVEN_MIX } from '../support/soak/clients.ts';
+import { createDice } from '../support/soak/dice.ts';
+import { FAIL_OVERS, planStrikes } from '../support/soak/plan.ts';
 import { soak } from '../support/soak/soak.ts';
-import { FAIL_OVERS } from '../support/soak/strikes.ts';
 
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
 
@@ -10,13 +11,13 @@ test(`accounts for every unit and completes all work when the standby of Postgre
   timeout: 600_000,
 }, async () => {
   const said: string[] = [];
+  const amount = { seconds: 6, pauseMs: 1_500 };
   const report = await soak({
     programs: inject('programs'),
     seed,
-    amount: { seconds: 6, pauseMs: 1_500 },
-    gateways: 2,
-    standby: true,
-    plan: { round: FAIL_OVERS, pairs: 0 },
+    amount,
+    topology: { gateways: 2, standby: true },
+    strikes: planStrikes(createDice(seed), { round: FAIL_OVERS, network: [], pairs: 0, amount }),
     clients: 12,
     mix: EVEN_MIX,
     rounds: 1,
@@ -25,7 +26,7 @@ test(`accounts for every unit and completes all work when the standby of Postgre
   });
   for (const strike of ['kill postgres', 'change postgres'])
     expect(report.strikes[strike], said.join('\n')).toBeGreaterThan(0);
-  expect(report.calls.settled, said.join('\n')).toBeGreaterThan(50);
-  expect(report.background['batches done'], said.join('\n')).toBeGreaterThan(0);
+  expect(report.counts['calls charged'], said.join('\n')).toBeGreaterThan(50);
+  expect(report.counts['batches done'], said.join('\n')).toBeGreaterThan(0);
   expect(report.faults.slice(0, 10), said.join('\n')).toEqual([]);
 });

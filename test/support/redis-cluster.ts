@@ -3,7 +3,6 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
-import { expect } from 'vitest';
 import { startRedis } from '../../src/platform/embedded/redis.ts';
 import { type EmbeddedServer, freePort } from '../../src/platform/embedded/server-process.ts';
 
@@ -13,6 +12,10 @@ const SLOTS_EACH = Math.ceil(SLOTS / MASTERS);
 
 export interface ClusterNode {
   server: EmbeddedServer;
+  /** Starts the server again. */
+  start(): Promise<EmbeddedServer>;
+  /** Where clients find it. */
+  address: string;
   /** A connection to this node only. */
   redis: Redis;
   id: string;
@@ -28,19 +31,31 @@ export interface TestRedisCluster {
   masters: ClusterNode[];
   /** One for each master; empty without `replicas`. */
   replicas: ClusterNode[];
+  /** The servers of all nodes: those of the masters, then those of the replicas. */
+  servers: EmbeddedServer[];
+  /** Starts a server that has ended, without its keys. */
+  restart(nth: number): Promise<void>;
   /** Moves all keys with this hash tag from their master to the next one, as an operator adds a node. */
   moveSlot(hashTag: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Opens a proxy to a node. @returns the address through it, at which clients find the node. */
+export type Through = (url: string) => Promise<string>;
+
+const DIRECTLY: Through = async (url) => url;
+
 /** @param options.replicas true gives each master a replica, which takes over two seconds after its master has died. */
-export async function startRedisCluster({ replicas = false } = {}): Promise<TestRedisCluster> {
+export async function startRedisCluster({
+  replicas = false,
+  through = DIRECTLY,
+} = {}): Promise<TestRedisCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-redis-cluster-'));
   await chmod(folder, 0o755);
   const password = randomBytes(12).toString('hex');
   const count = replicas ? 2 * MASTERS : MASTERS;
   const nodes = await Promise.all(
-    Array.from({ length: count }, (_, i) => startNode(join(folder, `${i}`), password)),
+    Array.from({ length: count }, (_, i) => startNode(join(folder, `${i}`), password, through)),
   );
   const [first] = nodes;
   if (!first) throw new Error('A cluster has at least one node.');
@@ -57,10 +72,18 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Test
   await untilAll(nodes, (info) => info.includes('cluster_state:ok'));
   // A replica that becomes the master before would have none of the data.
   await Promise.all(others.map(({ redis }) => untilSynchronized(redis)));
+  const servers = nodes.map(({ server }) => server);
   return {
-    url: `redis+cluster://:${password}@${masters.map(({ server }) => new URL(server.url).host).join(',')}`,
+    url: `redis+cluster://:${password}@${masters.map(({ address }) => new URL(address).host).join(',')}`,
     masters,
     replicas: others,
+    servers,
+    async restart(nth) {
+      const node = nodes[nth];
+      if (!node) throw new Error(`There is no node ${nth}.`);
+      node.server = await node.start();
+      servers[nth] = node.server;
+    },
     moveSlot: (hashTag) => moveSlot(masters, hashTag, password),
     async close() {
       for (const { redis } of nodes) redis.disconnect();
@@ -71,32 +94,46 @@ export async function startRedisCluster({ replicas = false } = {}): Promise<Test
 }
 
 /** Starts a node that knows no other one and has no slots. */
-export async function startNode(folder: string, password: string): Promise<ClusterNode> {
+export async function startNode(folder: string, password: string, through = DIRECTLY): Promise<ClusterNode> {
   const [port, busPort] = [await freePort(), await freePort()];
-  const server = await startRedis(folder, resolve('.souk/tools'), {
+  const url = `redis://:${password}@127.0.0.1:${port}`;
+  const address = await through(url);
+  const options = {
     durable: false,
-    url: `redis://:${password}@127.0.0.1:${port}`,
+    url,
     settings: {
       'cluster-enabled': 'yes',
       'cluster-port': busPort,
+      'cluster-announce-port': new URL(address).port,
       'cluster-node-timeout': 2_000,
       // A replica with older data than this may not become master; the test has little data.
       'cluster-replica-validity-factor': 0,
       'repl-diskless-sync-delay': 0,
       masterauth: password,
     },
-  });
+  };
+  const start = () => startRedis(folder, resolve('.souk/tools'), options);
+  const server = await start();
   const redis = new Redis(server.url, { maxRetriesPerRequest: null });
   // A test stops nodes.
   redis.on('error', () => {});
-  return { server, redis, id: String(await redis.cluster('MYID')), busPort };
+  return { server, start, address, redis, id: String(await redis.cluster('MYID')), busPort };
 }
 
 /** Waits until a replica has the data of its master. */
-export async function untilSynchronized(replica: Redis): Promise<void> {
-  await expect
-    .poll(() => replica.info('replication'), { timeout: 60_000 })
-    .toContain('master_link_status:up');
+export function untilSynchronized(replica: Redis): Promise<void> {
+  return untilFound(() => replica.info('replication'), 'master_link_status:up');
+}
+
+/** Waits until a node says something. A soak uses this outside of tests. */
+export async function untilFound(read: () => Promise<string>, text: string): Promise<void> {
+  const giveUpAt = Date.now() + 60_000;
+  for (;;) {
+    const said = await read();
+    if (said.includes(text)) return;
+    if (Date.now() > giveUpAt) throw new Error(`A node did not say ${text} within a minute: ${said}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
 }
 
 /** Waits until the information of each node about its cluster passes a test. */

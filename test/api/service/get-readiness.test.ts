@@ -88,7 +88,7 @@ test.each([
 test('reports a store that does not respond as missing after a time limit, even if the other store refuses connections', async () => {
   await redis.cut();
   await expect.poll(async () => (await ask('/readyz')).json().missing).toEqual(['redis']);
-  postgres.stall();
+  postgres.disturb({ hold: 'both' });
   // The result of the check before is sent for a second.
   const untilBothMiss = async (): Promise<string[]> => {
     const { missing } = (await ask('/readyz')).json();

@@ -112,7 +112,7 @@ test('a query without a time limit ends when its server hangs: the store is slow
   const stopWatching = watchPrimary(probe, [pool], 200, log);
   const client = await pool.connect();
   await pool.query(PORT);
-  proxy.stall();
+  proxy.disturb({ hold: 'both' });
   expect(await outageOfQuery(pool)).toBe('slow');
   // A transaction that was between two queries when the connections were closed.
   expect(await outageOfQuery(client)).toBe('slow');

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { rotateSecret } from '../../../src/outbox/webhooks/secrets.ts';
-import { createBatchAccounts } from './accounts.ts';
-import { auditBackground, auditMessages, auditTicks, auditWanted } from './background-audit.ts';
-import { auditResults } from './batch-results.ts';
+import { createBatchAccounts, type SoakAccount } from './accounts.ts';
 import { startBatches } from './batches.ts';
 import type { Dice } from './dice.ts';
-import type { Fault } from './ledger-audit.ts';
-import { openSoakReceiver } from './receiver.ts';
+import type { History } from './history-file.ts';
+import type { Granted } from './judge/history.ts';
+import { openSoakReceiver, type SoakReceiver } from './receiver.ts';
 import { startSchedules } from './schedules.ts';
 import type { SoakServices } from './services.ts';
 
@@ -14,22 +13,34 @@ import type { SoakServices } from './services.ts';
 export interface BackgroundLoad {
   /** Creates nothing more, and waits until all batches and runs have ended. @returns the duration. */
   stop(limitSeconds: number): Promise<number>;
-  /** The numbers of batches, runs and messages. */
-  counts(): Promise<Record<string, number>>;
-  audit(): Promise<Fault[]>;
+  accounts: readonly SoakAccount[];
+  /** The schedules of each account. */
+  scheduleIds: ReadonlyMap<number, string[]>;
+  receiver: SoakReceiver;
   close(): Promise<void>;
 }
 
 export async function startBackground(
   { database, gateways }: SoakServices,
-  dice: Dice,
+  {
+    dice,
+    history,
+    window,
+    callers,
+  }: {
+    dice: Dice;
+    history: History;
+    window: Granted['window'];
+    /** Accounts whose calls have webhooks. */
+    callers: readonly SoakAccount[];
+  },
 ): Promise<BackgroundLoad> {
-  const accounts = await createBatchAccounts(database);
+  const accounts = await createBatchAccounts(database, history, window);
   const secrets = new Map<number, string>();
-  for (const { accountId } of accounts)
+  for (const { accountId } of [...accounts, ...callers])
     secrets.set(accountId, (await rotateSecret(database, accountId, Date.now())).secret);
-  const receiver = await openSoakReceiver(secrets, dice.fork());
-  const about = { database, gateways, accounts, receiver };
+  const receiver = await openSoakReceiver(secrets, dice.fork(), history);
+  const about = { database, gateways, accounts, receiver, history };
   const schedules = await startSchedules({ ...about, dice: dice.fork() });
   const batches = startBatches({ ...about, dice: dice.fork() });
 
@@ -55,6 +66,9 @@ export async function startBackground(
   }
 
   return {
+    accounts,
+    scheduleIds: schedules.ids,
+    receiver,
     async stop(limitSeconds) {
       const startedAt = Date.now();
       await Promise.all([schedules.stop(), batches.stop()]);
@@ -68,28 +82,6 @@ export async function startBackground(
         }
         await pause(200);
       }
-    },
-    async counts() {
-      const { rows } = await database.query<{ name: string; count: number }>(
-        `select 'batches ' || state as name, count(*) from batches group by state
-         union all select 'items ' || state, sum(item_count) from batch_calls group by state
-         union all select 'runs ' || trigger || ' ' || state, count(*) from schedule_runs group by trigger, state
-         union all select 'deliveries ' || state, count(*) from outbox group by state`,
-      );
-      return Object.fromEntries([
-        ...rows.map(({ name, count }) => [name, Number(count)] as const),
-        ['ticks set', schedules.ticks.length],
-        ['messages arrived', receiver.messages.length],
-      ]);
-    },
-    async audit() {
-      return [
-        ...(await auditBackground(database)),
-        ...(await auditWanted(database, batches.wanted)),
-        ...(await auditTicks(database, schedules.ticks)),
-        ...(await auditMessages(database, receiver.messages)),
-        ...(await auditResults(database, gateways, accounts)),
-      ];
     },
     close: () => receiver.close(),
   };

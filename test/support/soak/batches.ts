@@ -2,19 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
+import type { History } from './history-file.ts';
 import type { SoakReceiver } from './receiver.ts';
 
-/** A requested batch, with its idempotency key. */
-export interface WantedBatch {
-  accountId: number;
-  idempotencyKey: string;
-  items: number;
-  /** null: no client has received its id. */
-  batchId: string | null;
-}
-
 export interface BatchLoad {
-  wanted: WantedBatch[];
   /** Creates no more batches. Resolves when all requests have ended. */
   stop(): Promise<void>;
 }
@@ -37,51 +28,54 @@ export function startBatches(options: {
   accounts: readonly SoakAccount[];
   receiver: SoakReceiver;
   dice: Dice;
+  history: History;
 }): BatchLoad {
-  const { gateways, accounts, receiver, dice } = options;
-  const wanted: WantedBatch[] = [];
+  const { gateways, accounts, receiver, dice, history } = options;
   let stopped = false;
 
   async function run(account: SoakAccount, own: Dice): Promise<void> {
     const mine: string[] = [];
     for (let number = 1; !stopped; number += 1) {
       const asins = own.shuffle(ASINS).slice(0, own.pick([1, 4, 12, 30]));
-      const batch: WantedBatch = {
-        accountId: account.accountId,
-        items: asins.length,
-        batchId: null,
-        idempotencyKey: `${account.name} ${number}`,
-      };
-      wanted.push(batch);
+      const idempotencyKey = `${account.name} ${number}`;
+      let batchId: string | null = null;
       const body = {
         operation: 'market.product',
         items: asins.map((asin, i) => ({ domain: 1, asin, detailLevel: LEVELS[Math.floor(i / 3) % 2] })),
-        idempotencyKey: batch.idempotencyKey,
+        idempotencyKey,
         deadline: new Date(Date.now() + 300_000).toISOString(),
         webhook: receiver.urlOf(account.accountId),
       };
-      while (!stopped && batch.batchId === null) {
+      while (!stopped && batchId === null) {
         const reply = await patiently(own.pick(gateways), account.key, 'POST', '/api/batches', body);
-        batch.batchId = reply?.batchId ?? null;
+        batchId = reply?.batchId ?? null;
+        history.note({ kind: 'batch', account: account.accountId, idempotencyKey, asins, batchId });
         await pause(PAUSE_MS);
       }
-      if (batch.batchId) mine.push(batch.batchId);
+      if (batchId) mine.push(batchId);
       await changeMind(own, account, mine);
     }
   }
 
-  async function changeMind(own: Dice, { key }: SoakAccount, mine: readonly string[]): Promise<void> {
+  async function changeMind(
+    own: Dice,
+    { key, accountId }: SoakAccount,
+    mine: readonly string[],
+  ): Promise<void> {
     const mood = own.fraction();
     if (mine.length === 0 || mood > 0.5) return;
-    const path = `/api/batches/${own.pick(mine)}`;
+    const batchId = own.pick(mine);
+    const path = `/api/batches/${batchId}`;
     await pause(own.integer(0, PAUSE_MS));
     if (mood < 0.2) await patiently(own.pick(gateways), key, 'DELETE', path);
-    else await patiently(own.pick(gateways), key, 'POST', `${path}/retry`, {});
+    else {
+      history.note({ kind: 'retry', account: accountId, batchId });
+      await patiently(own.pick(gateways), key, 'POST', `${path}/retry`, {});
+    }
   }
 
   const running = Promise.all(accounts.map((account) => run(account, dice.fork())));
   return {
-    wanted,
     async stop() {
       stopped = true;
       await running;

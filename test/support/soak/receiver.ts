@@ -1,33 +1,32 @@
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { closeServer } from '../close-server.ts';
 import type { Dice } from './dice.ts';
-
-/** A received webhook message. */
-export interface SoakMessage {
-  /** `webhook-id`. */
-  id: string;
-  type: string;
-  batchId: string;
-  body: string;
-  isSigned: boolean;
-}
+import type { History } from './history-file.ts';
 
 /** The receiver of all customers. The path contains the account. */
 export interface SoakReceiver {
   /** Returns the address for the messages of an account. */
   urlOf(accountId: number): string;
-  messages: SoakMessage[];
   close(): Promise<void>;
+}
+
+/** What the data of a message is about. */
+interface Subject {
+  jobId?: string;
+  batchId?: string;
+  state: string;
+  unitsCharged?: number;
 }
 
 /** Receives webhooks. For some messages it refuses the first attempt, or accepts it without an answer. */
 export async function openSoakReceiver(
   secrets: ReadonlyMap<number, string>,
   dice: Dice,
+  history: History,
 ): Promise<SoakReceiver> {
-  const messages: SoakMessage[] = [];
   const seen = new Set<string>();
 
   const server = createServer((request, response) => {
@@ -50,10 +49,17 @@ export async function openSoakReceiver(
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     const headers = request.headers as Record<string, string>;
-    const { type, data } = JSON.parse(body) as { type: string; data: { batchId: string } };
+    const { type, data } = JSON.parse(body) as { type: string; data: Subject };
     const id = headers['webhook-id'] ?? '';
-    const isSigned = isSignedWith(secrets.get(Number(request.url?.slice(1))) ?? '', body, headers);
-    messages.push({ id, type, batchId: data.batchId, body, isSigned });
+    const account = Number(request.url?.slice(1));
+    const isSigned = isSignedWith(secrets.get(account) ?? '', body, headers);
+    const about = {
+      subject: data.jobId ?? data.batchId ?? '',
+      state: data.state,
+      units: data.unitsCharged ?? null,
+    };
+    const digest = createHash('sha256').update(body).digest('base64url');
+    history.note({ kind: 'message', account, id, type, ...about, digest, isSigned });
     return id;
   }
 
@@ -61,7 +67,6 @@ export async function openSoakReceiver(
   const { port } = server.address() as AddressInfo;
   return {
     urlOf: (accountId) => `http://127.0.0.1:${port}/${accountId}`,
-    messages,
     close: () => closeServer(server),
   };
 }

@@ -1,12 +1,12 @@
-import { chargeIdOf } from '../../../jobs/payload.ts';
-import { queuedOperation } from '../../../src/operations/index.ts';
 import type { Dice } from './dice.ts';
 
 /** A request of a client. */
 export interface SoakRequest {
   path: string;
-  /** Equal for calls that the service treats as identical. */
-  chargeId: string;
+  /** The operation, and the parameters in one order: equal for requests that are the same call. */
+  asked: string;
+  operation: string;
+  params: Record<string, string>;
 }
 
 const ASINS = Array.from({ length: 60 }, (_, i) => `B0SOAK${String(i).padStart(4, '0')}`);
@@ -19,13 +19,16 @@ export function randomRequest(dice: Dice): SoakRequest {
   if (choice < 0.75) {
     // A job for many products runs in the thread of large jobs.
     const count = dice.fraction() < 0.05 ? dice.integer(11, 20) : dice.integer(1, 6);
-    const asins = Array.from({ length: count }, () => dice.pick(ASINS)).join(',');
+    const asins = dice.shuffle(ASINS).slice(0, count).sort().join(',');
     // A call with another freshness threshold is another call, which the cache may answer.
     const freshness = dice.fraction() < 0.7 ? { update: String(dice.integer(0, 40)) } : {};
-    return requestOf('market.product', { asins, detailLevel: dice.pick(['summary', 'lite']), ...freshness });
+    const domain = dice.fraction() < 0.2 ? '3' : '1';
+    return requestOf('product', { domain, asins, detailLevel: dice.pick(['summary', 'lite']), ...freshness });
   }
-  if (choice < 0.9) return requestOf('market.variations', { asin: dice.pick(ASINS), detailLevel: 'summary' });
-  return requestOf('market.productsearch', {
+  if (choice < 0.9)
+    return requestOf('variations', { domain: '1', asin: dice.pick(ASINS), detailLevel: 'summary' });
+  return requestOf('productsearch', {
+    domain: '1',
     term: dice.pick(TERMS),
     page: String(dice.integer(0, 9)),
     asinsOnly: '1',
@@ -39,16 +42,12 @@ const AGES = { least: 1_000, most: 9_999 };
 export function popularRequest(dice: Dice): SoakRequest {
   const update = String(dice.integer(AGES.least, AGES.most));
   return dice.fraction() < 0.5
-    ? requestOf('market.product', { asins: dice.pick(ASINS), detailLevel: 'summary', update })
-    : requestOf('market.productsearch', { term: dice.pick(TERMS), asinsOnly: '1', update });
+    ? requestOf('product', { domain: '1', asins: dice.pick(ASINS), detailLevel: 'summary', update })
+    : requestOf('productsearch', { domain: '1', term: dice.pick(TERMS), asinsOnly: '1', update });
 }
 
-function requestOf(name: string, details: Record<string, string>): SoakRequest {
-  const operation = queuedOperation(name);
-  if (!operation) throw new Error(`There is no operation ${name}.`);
-  const query = { domain: '1', ...details };
-  return {
-    path: `${operation.routes[0]?.path}?${new URLSearchParams(query).toString()}`,
-    chargeId: chargeIdOf('soak', operation, operation.params.parse(query)),
-  };
+function requestOf(name: string, params: Record<string, string>): SoakRequest {
+  const operation = `market.${name}`;
+  const query = new URLSearchParams(Object.entries(params).sort(([a], [b]) => (a < b ? -1 : 1))).toString();
+  return { path: `/api/market/${name}?${query}`, asked: `${operation}?${query}`, operation, params };
 }

@@ -3,16 +3,12 @@ import type { Database } from '../../../src/platform/db/pool.ts';
 import { createClient } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
+import type { History } from './history-file.ts';
 import type { SoakReceiver } from './receiver.ts';
 
-/** A time at which a schedule is due. */
-export interface SetTick {
-  scheduleId: string;
-  dueAt: Date;
-}
-
 export interface ScheduleLoad {
-  ticks: SetTick[];
+  /** The schedules of each account. */
+  readonly ids: ReadonlyMap<number, string[]>;
   /** Moves no further due times, waits for the runs that are due, and pauses all schedules. */
   stop(): Promise<void>;
 }
@@ -35,9 +31,11 @@ export async function startSchedules(options: {
   accounts: readonly SoakAccount[];
   receiver: SoakReceiver;
   dice: Dice;
+  history: History;
 }): Promise<ScheduleLoad> {
-  const { database, gateways, accounts, receiver, dice } = options;
-  const scheduleIds: string[] = [];
+  const { database, gateways, accounts, receiver, dice, history } = options;
+  const owners = new Map<string, number>();
+  const ids = new Map<number, string[]>();
   for (const [i, { accountId, name, key }] of accounts.entries()) {
     for (const onlyChanges of [false, true]) {
       const asins = Array.from({ length: onlyChanges ? 12 : 3 }, (_, nth) => `B0TICK${i}${100 + nth}`);
@@ -51,16 +49,17 @@ export async function startSchedules(options: {
         batch: { operation: 'market.product', params, split: { asins }, webhook },
       });
       if (reply.status !== 201) throw new Error(`No schedule was made: ${reply.text}`);
-      scheduleIds.push(reply.json.data.scheduleId);
+      const { scheduleId } = reply.json.data;
+      owners.set(scheduleId, accountId);
+      ids.set(accountId, [...(ids.get(accountId) ?? []), scheduleId]);
     }
   }
 
-  const ticks: SetTick[] = [];
   let stopped = false;
 
   async function bringNearer(): Promise<void> {
     while (!stopped) {
-      const scheduleId = dice.pick(scheduleIds);
+      const scheduleId = dice.pick([...owners.keys()]);
       // If PostgreSQL is unavailable, an unconfirmed change may have been made, but its tick is not expected.
       const set = await database
         .query<{ dueAt: Date }>(
@@ -69,14 +68,20 @@ export async function startSchedules(options: {
           [scheduleId],
         )
         .catch(() => ({ rows: [] }));
-      ticks.push(...set.rows.map(({ dueAt }) => ({ scheduleId, dueAt })));
+      for (const { dueAt } of set.rows)
+        history.note({
+          kind: 'tick',
+          account: owners.get(scheduleId) ?? 0,
+          scheduleId,
+          dueAt: dueAt.getTime(),
+        });
       await pause(dice.integer(50, PAUSE_MS));
     }
   }
 
   const running = bringNearer();
   return {
-    ticks,
+    ids,
     async stop() {
       stopped = true;
       await running;

@@ -1,14 +1,14 @@
 import { Agent, request } from 'undici';
 import { ERRORS } from '../../../src/platform/errors.ts';
-import type { SoakAccount } from './accounts.ts';
-import type { Observation } from './observations.ts';
+import type { Exchange } from './judge/history.ts';
 
 /** What an answer says about a call. */
-export type Heard = Pick<Observation, 'outcome' | 'said' | 'jobId' | 'units'>;
+export type Heard = Pick<Exchange, 'outcome' | 'said' | 'jobId' | 'units' | 'got'>;
 
 export interface SoakRequestOptions {
-  method?: 'GET' | 'DELETE';
+  method?: 'GET' | 'DELETE' | 'POST';
   prefer?: string | null;
+  body?: unknown;
   /** The client disconnects after this time. */
   leavesAfterMs?: number | null;
 }
@@ -24,22 +24,30 @@ const OUTCOMES = new Map<string, 'refused' | 'failed'>(
   Object.values(ERRORS).map(({ code, units }) => [code, units === 'none' ? 'refused' : 'failed']),
 );
 
-/** Sends a request, and reads only what is audited. @returns null if no process listens at the address. */
+interface Body {
+  code: string;
+  data: { domainId?: number; products?: { asin: string }[] } | null;
+}
+
+/** Sends a request, and reads only what is judged. @returns null if no process listens at the address. */
 export async function send(
   url: string,
-  { key }: SoakAccount,
-  { method = 'GET', prefer = null, leavesAfterMs = null }: SoakRequestOptions = {},
+  key: string,
+  { method = 'GET', prefer = null, body: sent, leavesAfterMs = null }: SoakRequestOptions = {},
 ): Promise<Heard | null> {
   try {
     const { statusCode, headers, body } = await request(url, {
       dispatcher: agent,
       method,
-      headers: { 'x-api-key': key, ...(prefer === null ? {} : { prefer }) },
+      headers: {
+        'x-api-key': key,
+        ...(prefer === null ? {} : { prefer }),
+        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
       ...(leavesAfterMs === null ? {} : { signal: AbortSignal.timeout(leavesAfterMs) }),
     });
-    if (statusCode < 300) await body.dump({ limit: Number.MAX_SAFE_INTEGER });
-    const code = statusCode < 300 ? '' : ((await body.json()) as { code: string }).code;
-    return heard(statusCode, headers, code);
+    return heard(statusCode, headers, (await body.json()) as Body);
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
     if (code === 'ECONNREFUSED') return null;
@@ -48,12 +56,17 @@ export async function send(
   }
 }
 
-function heard(status: number, headers: Record<string, string | string[] | undefined>, code: string): Heard {
+function heard(
+  status: number,
+  headers: Record<string, string | string[] | undefined>,
+  { code, data }: Body,
+): Heard {
   const jobId = headers['x-job-id'] === undefined ? null : String(headers['x-job-id']);
   // Fetching a result costs nothing; a second header has what its call cost.
   const units = Number(headers['x-units-charged'] ?? headers['x-units-consumed'] ?? -1);
   const said = headers['x-deduplicated'] === 'true' ? `${status} joined` : String(status);
-  if (status === 200) return { outcome: 'answered', said, jobId, units };
+  const got = data?.products?.map(({ asin }) => `${data.domainId} ${asin}`);
+  if (status === 200) return { outcome: 'answered', said, jobId, units, ...(got ? { got } : {}) };
   if (status === 202) return { outcome: 'accepted', said, jobId, units };
   return { outcome: OUTCOMES.get(code) ?? 'failed', said: `${status} ${code}`, jobId, units };
 }

@@ -9,18 +9,21 @@ import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type PostgresPair, startPostgresPair } from '../postgres-pair.ts';
 import { copyMigratedPostgres } from '../postgres-template.ts';
-import { openProxy } from '../proxy.ts';
+import { openProxy, type StoreProxy } from '../proxy.ts';
+import { startRedisCluster } from '../redis-cluster.ts';
+import { startSentinel } from '../redis-sentinel.ts';
 import { unlimited } from '../unlimited.ts';
+import type { Granted } from './judge/history.ts';
+import { redisServers, type Server, type Topology } from './plan.ts';
 import { type Program, startProgram } from './program.ts';
-
-/** `gateway 1`, `worker 2`, `redis` or `postgres`. */
-export type Server = string;
 
 /** The whole service in separate processes, each of which can be killed and restarted at its address. */
 export interface SoakServices {
   database: Database;
   /** Addresses of the gateways. */
   gateways: readonly string[];
+  /** The networks between processes and stores, such as `gateway 1 to redis`. */
+  links: ReadonlyMap<Server, StoreProxy>;
   /** Ends all processes of a server (SIGKILL). */
   kill(server: Server): Promise<void>;
   /** @param forgetting deletes the data of Redis first. */
@@ -29,7 +32,6 @@ export interface SoakServices {
   freeze(server: Server): Promise<() => void>;
   /** Makes the standby the primary, while the former one is read-only and keeps its connections; then rebuilds it as standby. */
   changeRoles(): Promise<void>;
-  /** Runs the migrations of the present release, or replaces a process by that of the present release. */
   /** The process ids of gateways and workers. */
   pids(): Record<Server, number>;
   /** Processes that ended without being killed. */
@@ -56,18 +58,17 @@ const PROVIDER = {
   DEMO_MALFORMED_RATE: '0.02',
 };
 
-/**
- * @param options.gateways there are two workers.
- * @param options.standby PostgreSQL has a standby, which takes over when the primary is killed. The address of processes leads to the primary of the time.
- */
+/** There are two workers. With a standby, the address of PostgreSQL leads to the primary of the time. */
 export async function openSoakServices(options: {
   programs: string;
-  gateways: number;
-  standby?: boolean | undefined;
+  topology: Topology;
+  window: Granted['window'];
 }): Promise<SoakServices> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
-  const { programs, gateways: gatewayCount, standby } = options;
+  const { programs, topology, window } = options;
+  const { standby, providers = 1 } = topology;
+  const links = new Map<Server, StoreProxy>();
   const surprises: string[] = [];
   const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const close = async () => {
@@ -89,18 +90,27 @@ export async function openSoakServices(options: {
       startPostgres(join(folder, 'postgres'), { durable: true, ...(url ? { url } : {}) });
     const startRedisAt = (url?: string) =>
       startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true, ...(url ? { url } : {}) });
-    const stores: { postgres: Store; redis: Store } = {
+    const stores: Record<Server, Store> = {
       postgres: pair && moving ? storeOfPair(pair, moving.url) : await startPostgresAt(),
-      redis: await startRedisAt(),
     };
-    undo.push(
-      () => stores.postgres.stop(),
-      () => stores.redis.stop(),
-    );
-    const storeOf = (server: Server): Store | undefined => stores[server as 'postgres' | 'redis'];
+    undo.push(() => stores.postgres?.stop() ?? Promise.resolve());
+    const open = async (name: Server, url: string) => {
+      const link = await openProxy(url);
+      links.set(name, link);
+      undo.push(() => link.close());
+      return link.url;
+    };
+    const nodes = await startNodes(topology, open);
+    if (nodes) undo.push(() => nodes.close());
+    else {
+      stores.redis = await startRedisAt();
+      undo.push(() => stores.redis?.stop() ?? Promise.resolve());
+    }
+    const storeOf = (server: Server): Store | undefined => nodes?.stores[server] ?? stores[server];
+    const urlOf = (server: Server) => storeOf(server)?.url ?? '';
     // The audits sort and join whole tables.
     const database = openDatabase(
-      `${stores.postgres.url}?options=-c%20work_mem%3D64MB`,
+      `${urlOf('postgres')}?options=-c%20work_mem%3D64MB`,
       createLogger('silent'),
       { limits: STATEMENT_LIMITS.unlimited },
     );
@@ -115,30 +125,34 @@ export async function openSoakServices(options: {
     };
     const provider = await start('provider', 'demo/main.js', PROVIDER);
     const env = {
-      DATABASE_URL: stores.postgres.url,
-      REDIS_URL: stores.redis.url,
       KEEPA_BASE_URL: provider.ready,
-      KEEPA_API_KEY: 'soak-soak-soak-soak',
+      KEEPA_API_KEY: Array.from({ length: providers }, (_, i) => `soak-${i}:soak-soak-soak-${i}`).join(','),
       LOG_LEVEL: 'warn',
       // No client has a test key, and loading their reports takes time of the processors.
       TEST_MODE: 'off',
       // A few accounts send everything.
       ...unlimited({ STORE_ANSWER_LIMIT_MS: 3_000 }),
-      // The off-peak window is open during the run.
-      OFF_PEAK_WINDOW: '00:00-23:59',
-      OFF_PEAK_TIMEZONE: 'UTC',
+      OFF_PEAK_WINDOW: `${window.start}-${window.end}`,
+      OFF_PEAK_TIMEZONE: window.timezone,
       // Webhooks go to a receiver on this machine.
       WEBHOOK_ALLOW_PRIVATE: 'true',
     };
+    /** Each process has networks of its own. Nodes of a cluster have one for all processes. */
+    const envOf = async (name: string) => ({
+      ...env,
+      DATABASE_URL: await open(`${name} to postgres`, urlOf('postgres')),
+      REDIS_URL: nodes?.url ?? (await open(`${name} to redis`, urlOf('redis'))),
+    });
     const running: Record<Server, Program> = {};
     // Workers start first, because a gateway without workers refuses calls.
     const workers = [1, 2].map(async (nth) => {
-      running[`worker ${nth}`] = await start(`worker ${nth}`, 'workers/main.js', env);
+      const name = `worker ${nth}`;
+      running[name] = await start(name, 'workers/main.js', await envOf(name));
     });
     await Promise.all(workers);
-    const gateways = Array.from({ length: gatewayCount }, async (_, i) => {
+    const gateways = Array.from({ length: topology.gateways }, async (_, i) => {
       const [name, port] = [`gateway ${i + 1}`, String(await freePort())];
-      const gateway = await start(name, 'src/main.js', { ...env, PORT: port });
+      const gateway = await start(name, 'src/main.js', { ...(await envOf(name)), PORT: port });
       running[name] = gateway;
       return gateway.ready;
     });
@@ -146,6 +160,7 @@ export async function openSoakServices(options: {
     return {
       database,
       gateways: await Promise.all(gateways),
+      links,
       surprises,
       folder,
       async kill(server) {
@@ -159,10 +174,12 @@ export async function openSoakServices(options: {
         if (server === 'postgres' && pair) {
           await promote();
         } else if (server === 'postgres') {
-          stores.postgres = await patiently(() => startPostgresAt(stores.postgres.url));
+          stores.postgres = await patiently(() => startPostgresAt(urlOf('postgres')));
         } else if (server === 'redis') {
           if (forgetting) await rm(join(folder, 'redis', 'data'), { recursive: true, force: true });
-          stores.redis = await patiently(() => startRedisAt(stores.redis.url));
+          stores.redis = await patiently(() => startRedisAt(urlOf('redis')));
+        } else if (nodes?.stores[server]) {
+          await patiently(() => nodes.restart(server));
         } else {
           await running[server]?.restart();
         }
@@ -180,6 +197,28 @@ export async function openSoakServices(options: {
     await close();
     throw error;
   }
+}
+
+/** The nodes of a Redis that has several, each behind a network of its own; null: there is one server. */
+async function startNodes({ redis }: Topology, open: (name: Server, url: string) => Promise<string>) {
+  if (redis === undefined) return null;
+  const names = redisServers(redis);
+  let next = 0;
+  const through = (url: string) => {
+    next += 1;
+    return open(`all to ${names[next - 1]}`, url);
+  };
+  const started =
+    redis === 'cluster' ? await startRedisCluster({ replicas: true, through }) : await startSentinel(through);
+  const at = (i: number) => started.servers[i] as (typeof started.servers)[number];
+  return {
+    url: started.url,
+    get stores(): Record<Server, Store> {
+      return Object.fromEntries(names.map((name, i) => [name, at(i)]));
+    },
+    restart: (server: Server) => started.restart(names.indexOf(server)),
+    close: () => started.close(),
+  };
 }
 
 function storeOfPair(pair: PostgresPair, url: string): Store {

@@ -3,46 +3,45 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../src/platform/db/pool.ts';
 import { createSoakAccounts } from './accounts.ts';
 import { startBackground } from './background.ts';
-import { addHistory, auditClients, tally } from './client-audit.ts';
 import { type Mix, type SoakLoad, startClients } from './clients.ts';
-import { collectResults } from './collect.ts';
-import { createDice } from './dice.ts';
-import { auditLedger, type Fault } from './ledger-audit.ts';
+import { createDice, type Dice } from './dice.ts';
+import { readFinalState } from './final.ts';
+import { openHistory } from './history-file.ts';
+import type { Fault } from './judge/books.ts';
+import type { Granted } from './judge/history.ts';
+import { judgeFile } from './judge/judge.ts';
 import { createMonitor, type Monitor } from './monitor.ts';
-import { openObservationLog } from './observations.ts';
-import { type Amount, paceOf } from './pace.ts';
+import type { Amount, Strike, Topology } from './plan.ts';
 import { openSoakServices } from './services.ts';
-import { type StrikePlan, strike } from './strikes.ts';
+import { strike } from './strikes.ts';
 
 export interface SoakOptions {
-  /** Determines the requests and the strikes. Their timing also depends on the machine. */
+  /** Determines the requests. Their timing also depends on the machine. */
   seed: number;
   amount: Amount;
   /** Folder of the compiled programs. */
   programs: string;
-  gateways: number;
-  /** Whether PostgreSQL has a standby. */
-  standby?: boolean | undefined;
-  plan: StrikePlan;
+  topology: Topology;
+  strikes: readonly Strike[];
   clients: number;
   mix: Mix;
   /** How many accounts of each kind. */
   rounds: number;
   /** How long calls may stay open after the last was sent. */
   drainSeconds: number;
+  /** Where the history is kept. Default: it is deleted with the logs. */
+  historyFile?: string | undefined;
   /** Receives progress messages. */
   say(line: string): void;
 }
 
 export interface SoakReport {
-  /** The number of answers of each kind. */
-  sent: Record<string, number>;
+  /** The number of answers, batches, runs, deliveries and calls of each kind. */
+  counts: Record<string, number>;
   strikes: Record<string, number>;
-  calls: Record<string, number>;
-  /** Batches, items, runs of schedules, deliveries. */
-  background: Record<string, number>;
   /** The highest sizes of processes and tables, in MiB. */
   highest: Record<string, number>;
+  sent: number;
   /** The time until all calls of clients had ended. */
   drainMs: number;
   faults: Fault[];
@@ -50,69 +49,70 @@ export interface SoakReport {
 
 const PROGRESS_EVERY_MS = 30_000;
 
-/** How many faults of a rule are reported with all answers of their call. */
-const HISTORIES = 5;
-
-/** Kills and stops the processes of a service under load, one or two at a time, and restarts them; then checks every unit. */
+/** Kills, stops and disconnects the processes of a service under load; then the judge reads what the clients have written down. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { amount, rounds, clients: count, mix, drainSeconds } = options;
   const dice = createDice(options.seed);
+  const window = drawWindow(dice, Date.now());
   const startedAt = Date.now();
   const say = (line: string) => options.say(`${((Date.now() - startedAt) / 1000).toFixed(1)} s: ${line}`);
-  const services = await openSoakServices(options);
+  const services = await openSoakServices({ ...options, window });
   const undo: (() => Promise<void>)[] = [() => services.close()];
   try {
     const { database, gateways } = services;
-    const accounts = await createSoakAccounts(database, rounds);
+    const history = openHistory(options.historyFile ?? join(services.folder, 'history.jsonl'));
+    const accounts = await createSoakAccounts(database, history, { rounds, window });
     say(`${accounts.length} accounts, ${count} clients, logs in ${services.folder}`);
-    const log = openObservationLog(join(services.folder, 'observations'));
-    const load = startClients({ gateways, accounts, count, mix, dice: dice.fork(), log });
-    const background = await startBackground(services, dice.fork());
+    const about = { dice: dice.fork(), history, window, callers: accounts };
+    const background = await startBackground(services, about);
     undo.push(() => background.close());
+    const { urlOf: webhookOf } = background.receiver;
+    const load = startClients({ ...about, dice: dice.fork(), gateways, accounts, count, mix, webhookOf });
     const monitor = createMonitor(services);
     const stopReporting = reportProgress(load, monitor, say);
     undo.push(stopReporting);
 
-    const strikeDice = dice.fork();
-    const pace = paceOf(amount, load, strikeDice);
-    const strikes = await strike(services, { ...options.plan, pace, dice: strikeDice, say });
+    const strikes = await strike(services, options.strikes, { amount, sent: () => load.sent, say });
     const answered = load.stop();
     const backgroundDone = background.stop(drainSeconds);
     const drainMs = await drain(database, drainSeconds);
     say(`no call of a client is open after ${drainMs} ms`);
     await answered;
     await stopReporting();
-    await log.store(database);
-    await collectResults(database, gateways, accounts, log);
-    await log.store(database);
     say(`no batch and no delivery is open after ${await backgroundDone} ms; ${await monitor.look()}`);
+    const { scheduleIds } = background;
+    const all = [...accounts, ...background.accounts];
+    await readFinalState({ gateways, accounts: all, scheduleIds, jobs: load.jobs, history });
+    await history.close();
 
-    const faults = [
+    const { counts, faults } = await judgeFile(history.file);
+    faults.push(
       ...services.surprises.map((sentence) => ({ promise: 'no process ends by itself', row: { sentence } })),
       ...unfinished(amount, load.sent, strikes),
-      ...(await auditLedger(database)),
-      ...(await auditClients(database)),
-      ...(await background.audit()),
       ...monitor.audit(),
-    ];
-    for (const [i, { promise, row }] of faults.entries()) {
-      const isShown = faults.slice(0, i).filter((other) => other.promise === promise).length < HISTORIES;
-      if (isShown) await addHistory(database, row);
-    }
-    const calls = await countCalls(database);
-    const { highest } = monitor;
-    return {
-      sent: await tally(database),
-      strikes,
-      calls,
-      highest,
-      drainMs,
-      faults,
-      background: await background.counts(),
-    };
+    );
+    return { counts, strikes, highest: monitor.highest, sent: load.sent, drainMs, faults };
   } finally {
     for (const step of undo.reverse()) await step();
   }
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A zone whose offset is no full hour. */
+const TIMEZONE = 'Asia/Kathmandu';
+
+/** Off-peak hours that are open during the run, or open or close in its first two minutes. */
+function drawWindow(dice: Dice, now: number): Granted['window'] {
+  const soon = 60_000 * dice.integer(1, 2);
+  const [from, to] = dice.pick([
+    [-HOUR_MS, HOUR_MS],
+    [-HOUR_MS, soon],
+    [soon, HOUR_MS],
+  ]) as [number, number];
+  const local = (ms: number) =>
+    new Date(now + ms).toLocaleTimeString('en-GB', { timeZone: TIMEZONE }).slice(0, 5);
+  return { start: local(from), end: local(to), timezone: TIMEZONE };
 }
 
 /** Reports the speed, memory and table sizes periodically. @returns a function that stops it. */
@@ -142,7 +142,7 @@ function unfinished(amount: Amount, sent: number, strikes: Record<string, number
   ];
 }
 
-/** Waits until no call of a client is open. @returns how long that took, or the limit. The audit reports calls that are still open then. */
+/** Waits until no call of a client is open. @returns how long that took, or the limit. The judge finds calls that are still open then. */
 async function drain(database: Database, limitSeconds: number): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
@@ -159,11 +159,4 @@ async function countOpen(database: Database): Promise<number> {
        select 1 from batch_calls b where b.call_id = c.id)`,
   );
   return rows[0]?.open ?? 0;
-}
-
-async function countCalls(database: Database): Promise<Record<string, number>> {
-  const { rows } = await database.query<{ state: string; calls: number }>(
-    'select state, count(*)::integer as calls from calls group by state',
-  );
-  return Object.fromEntries(rows.map(({ state, calls }) => [state, calls]));
 }
