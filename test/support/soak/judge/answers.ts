@@ -116,7 +116,8 @@ function judgeWebhooks(
   for (const exchange of exchanges)
     if (exchange.webhook && exchange.outcome === 'accepted' && exchange.jobId)
       asked.set(exchange.jobId, [...(asked.get(exchange.jobId) ?? []), exchange]);
-  const unheard = exchanges.filter(({ webhook, outcome }) => webhook && outcome === 'unheard').length;
+  // A call that was admitted and given back has an end as well.
+  const perhaps = exchanges.filter(({ webhook, outcome }) => webhook && outcome !== 'accepted').length;
   const sent = new Map<string, Map<string, Message>>();
   for (const message of messages)
     if (message.type === 'job.completed')
@@ -126,7 +127,7 @@ function judgeWebhooks(
     ...missing.map((jobId) => ({ promise: 'a job with a webhook has its message', row: { jobId } })),
     ...[...sent].flatMap(([jobId, ofJob]) => {
       const call = calls.get(jobId);
-      const most = (asked.get(jobId)?.length ?? 0) + unheard;
+      const most = (asked.get(jobId)?.length ?? 0) + perhaps;
       const wrong = [...ofJob.values()].filter(
         ({ state, units }) =>
           !call?.isRefunded && (units !== (call?.used ?? 0) || (state !== 'done' && call && call.used > 0)),
