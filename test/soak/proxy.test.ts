@@ -11,7 +11,7 @@ const store = createServer((socket) => {
   socket.on('error', () => {});
   socket.on('data', (data) => {
     received += data;
-    socket.write(`re:${data}`);
+    socket.write(`re:${String(data)}`);
   });
 });
 let proxy: StoreProxy;

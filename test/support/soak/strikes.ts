@@ -22,7 +22,7 @@ export async function strike(
     if (!(await untilTime(at))) break;
     const chosen = strikes.filter((one) => one.at === at);
     run.say(chosen.map(({ action, server, forMs }) => `${action} ${server} (${forMs} ms)`).join(' and '));
-    await Promise.all(chosen.map(({ server }) => returning.get(server)));
+    await Promise.all(chosen.map(({ server }) => returning.get(server) ?? Promise.resolve()));
     for (const { action, server } of chosen) {
       const name = `${action} ${server}`;
       counts[name] = (counts[name] ?? 0) + 1;
@@ -73,7 +73,13 @@ async function strikeOne(
     await stores;
     return services.restart(server, action === 'forget');
   }
-  const end = action === 'stop' ? await services.freeze(server) : await disturb(services, action, server);
+  if (action === 'stop') {
+    const thaw = await services.freeze(server);
+    await pause(forMs);
+    thaw();
+    return;
+  }
+  const end = await disturb(services, action, server);
   await pause(forMs);
   await end();
 }

@@ -7,7 +7,7 @@ const LATE_MS = 60_000;
 /** Within this time after its acceptance, a call is not charged again. */
 const DEDUPLICATION_MS = 300_000;
 
-/** Compares what the clients of an account were told with its ledger. */
+/** Compares what the clients of an account received with its ledger. */
 export function judgeAnswers(
   calls: ReadonlyMap<string, BookedCall>,
   exchanges: readonly Exchange[],
@@ -99,9 +99,9 @@ function judgeStrays(calls: ReadonlyMap<string, BookedCall>, exchanges: readonly
       unheard.splice(explains, 1);
       return [];
     }
-    const told = exchanges.filter(({ jobId }) => jobId === call.callId);
+    const answers = exchanges.filter(({ jobId }) => jobId === call.callId);
     return [
-      { promise: 'every charge belongs to a request that may have had its answer', row: { ...call, told } },
+      { promise: 'every charge belongs to a request that may have had its answer', row: { ...call, answers } },
     ];
   });
 }

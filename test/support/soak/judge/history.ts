@@ -1,5 +1,5 @@
 /**
- * The history of a run: what customers were granted, asked, and were told, one event a line of JSON. Everything that the judge
+ * The history of a run: what customers were granted, asked and received, one event a line of JSON. Everything that the judge
  * knows is here, so this file and the judge import nothing of the service.
  */
 export type HistoryEvent =
@@ -42,7 +42,7 @@ export interface Granted {
   caps: { keyId: number; capDay: number }[];
 }
 
-/** A request about a call, and what the client was told. Times are Unix milliseconds of one machine. */
+/** A request about a call, and what its client received. Times are Unix milliseconds of one machine. */
 export interface Exchange {
   kind: 'exchange';
   /** A call; what follows it: a poll of its job, a cancellation, the result at the end; or the revocation of the key. */
