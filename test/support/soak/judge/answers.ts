@@ -101,7 +101,10 @@ function judgeStrays(calls: ReadonlyMap<string, BookedCall>, exchanges: readonly
     }
     const answers = exchanges.filter(({ jobId }) => jobId === call.callId);
     return [
-      { promise: 'every charge belongs to a request that may have had its answer', row: { ...call, answers } },
+      {
+        promise: 'every charge belongs to a request that may have had its answer',
+        row: { ...call, answers },
+      },
     ];
   });
 }
