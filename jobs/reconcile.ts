@@ -1,3 +1,4 @@
+import { reopenAfterFailOver } from '../src/billing/admission-state.ts';
 import { findOpenCalls, listWaitingCalls, type WaitingCall } from '../src/billing/calls.ts';
 import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
@@ -34,10 +35,11 @@ export async function reconcile(deps: ReconcileDeps): Promise<void> {
 
 /**
  * Reconciles periodically until the process stops. Gateways and workers take part, and one process at a time does the
- * work. The two tasks have their own timers and leases, because only the second one needs Redis.
+ * work. The tasks have their own timers and leases, because only the second one needs Redis, and the third one may take long.
  */
 export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
-  const tasks = { release: releaseAndExpire, requeue };
+  const reopen = ({ database, log }: ReconcileDeps) => reopenAfterFailOver(database, log);
+  const tasks = { release: releaseAndExpire, requeue, reopen };
   const stops = Object.entries(tasks).map(([name, task]) =>
     everyWithLease(deps, RECONCILE_EVERY_MS, 'failed to reconcile', {
       [name]: { pauseMs: PAUSE_MS, task: (renew) => task(deps, renew) },

@@ -1,5 +1,6 @@
 import type { CompletionMessage } from '../jobs/end-call.ts';
 import { ACCOUNT_LIMITS, type AccountLimits, directBytes } from '../src/batches/limits.ts';
+import { NOTE_SERVER } from '../src/billing/admission.ts';
 import { createSettlements, type Settlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
 import type { Providers } from '../src/operations/pools.ts';
@@ -93,6 +94,7 @@ export async function openJobStores(
     openDatabase(databaseUrl, log, {
       max: connections[purpose],
       limits: STATEMENT_LIMITS[purpose],
+      ...(purpose === 'money' && { prepare: NOTE_SERVER }),
       onError: onError.postgresql,
     });
   const [database, money] = [open('requests'), open('money')];

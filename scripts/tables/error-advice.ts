@@ -235,6 +235,11 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     solution:
       'Retry after the seconds in `Retry-After`. With `Prefer: respond-async` a call may wait longer in the queue.',
   },
+  RECOVERING: {
+    cause:
+      'The operator has restored a backup, or the database has moved to another server. The status page names the minutes whose records may be missing.',
+    solution: 'Retry after the time in `Retry-After`. Calls are accepted when the records have been checked.',
+  },
   DEADLINE_PASSED: {
     cause:
       'The deadline of the batch passed before this item was completed, for example because the batch had to wait for units.',

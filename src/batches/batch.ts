@@ -174,6 +174,7 @@ const WAITING_MESSAGES: Record<string, string> = {
   QUOTA_MONTHLY_EXCEEDED: 'The account has used all units of this month.',
   QUOTA_PACK_EXHAUSTED: 'The account has used all units of its packs.',
   QUOTA_INSUFFICIENT_UNITS: 'The next call costs more units than the account has left.',
+  RECOVERING: ERRORS.RECOVERING.text,
   KEY_CAP_REACHED: 'The API key that created the batch has used the units of its day or month.',
 };
 

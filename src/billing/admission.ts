@@ -103,6 +103,14 @@ const ADMIT = {
   from souk_admit_calls($1, $2, $3, $4, $5, $6, $7, $8)`,
 } as const;
 
+/** SQLSTATE of souk_admit_calls while admission is closed. */
+const CLOSED = 'SK503';
+
+const CLOSED_RETRY_SECONDS = 30;
+
+/** Every connection that admits calls begins with this statement: see `souk_note_server`. */
+export const NOTE_SERVER = 'select souk_note_server()';
+
 /** How long a call waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
 
@@ -170,7 +178,8 @@ export function createAdmissions(
     },
     undecidedForMs,
     async predict(caller, units) {
-      const row = await predictions.submit({ ...ANY_CALL, caller, units });
+      const row = await predictions.submit({ ...ANY_CALL, caller, units }).catch(asClosed);
+      if (row instanceof SoukError) return { admitted: false, error: row };
       if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
       if (row.outcome === 'key_changed') throw new KeyChanged();
       const error = refusal(row, units, now());
@@ -215,6 +224,10 @@ function createRoundTrips(
       }
       return byPosition;
     } catch (error) {
+      if (error instanceof pg.DatabaseError && error.code === CLOSED) {
+        client.release();
+        throw new SoukError('RECOVERING', { retryAfterSeconds: CLOSED_RETRY_SECONDS });
+      }
       // A server that stops may have committed. After any other error that it reports, it has not.
       if (!(error instanceof pg.DatabaseError) || outageOf(error) === 'down')
         for (const call of calls) undecided.set(call, endsAt);
@@ -231,6 +244,12 @@ function createRoundTrips(
       return endsAt === undefined ? null : Math.max(0, endsAt - performance.now());
     },
   };
+}
+
+/** Returns the refusal of every call while admission is closed. @throws any other error. */
+function asClosed(error: unknown): SoukError {
+  if (error instanceof SoukError && error.kind === 'RECOVERING') return error;
+  throw error;
 }
 
 /** Values that a prediction does not depend on. */

@@ -11,6 +11,7 @@ import { registerMcp } from './commands/mcp.ts';
 import { registerMember, registerPerson } from './commands/person.ts';
 import { registerPlan } from './commands/plan.ts';
 import { registerProviderAccounts } from './commands/provider-accounts.ts';
+import { registerRecovery } from './commands/recovery.ts';
 import { registerStatement } from './commands/statement.ts';
 import { SoukProgram, type Terminal } from './terminal.ts';
 
@@ -50,6 +51,7 @@ export function registerCommands(program: Command): void {
   registerAba(program);
   registerAnnounce(program);
   registerAudit(program);
+  registerRecovery(program);
   registerDoctor(program);
   registerMcp(program);
 }

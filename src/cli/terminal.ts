@@ -23,7 +23,7 @@ export class OperatorError extends Error {}
 const NOT_MIGRATED = new Set(['42P01', '42703', '42883']);
 
 /** Runs `work` on the database of DATABASE_URL, or else on the one of a running `npm start`. */
-async function withDatabase<T>(
+export async function withDatabase<T>(
   config: Config,
   work: (database: Database) => Promise<T>,
   { connections = 2 }: { connections?: number } = {},
@@ -239,7 +239,7 @@ export function onDatabase(
 }
 
 /** The user and host of this process, for the audit log. */
-function userOfCommand(): Operator {
+export function userOfCommand(): Operator {
   let user: string;
   try {
     user = userInfo().username;

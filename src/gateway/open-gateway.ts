@@ -15,6 +15,7 @@ import { createRequestMetrics, type RequestLimits, type RequestMetrics } from '.
 import type { AccountLimits, WebhookSettings } from '../batches/limits.ts';
 import { createTableThread } from '../batches/tables/table-thread.ts';
 import { type BatchQueue, openBatchQueue, openReplies, type Replies } from '../batches/uploads.ts';
+import { NOTE_SERVER } from '../billing/admission.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
@@ -123,7 +124,11 @@ export async function openStores(
       onError: onError.postgresql,
     });
   const { money: limits, requests } = STATEMENT_LIMITS;
-  const money = open('money', { limits, answerMs: answerLimitMs + ADMISSION_MARGIN_MS });
+  const money = open('money', {
+    limits,
+    answerMs: answerLimitMs + ADMISSION_MARGIN_MS,
+    prepare: NOTE_SERVER,
+  });
   const readiness = open('readiness', { limits });
   const database = open('database', { limits: requests });
   const pages = open('pages', { limits: requests });

@@ -83,6 +83,9 @@ const INSTALLATION_ACTIONS = {
   'queue.changed': 'Queue changed',
   'session.refused': 'Operator token refused',
   'staff.changed': 'Role in the installation changed',
+  backup: 'Backup made',
+  restore: 'Restored from a backup',
+  'admission.opened': 'Calls admitted again after a recovery',
 } as const;
 
 /** The actions of the audit log, with their names on pages. */

@@ -35,6 +35,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_words: 'One row for each word in a search term',
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   accounts: 'One row for each account',
+  admission_state: 'One row',
   announcements: '90 days after their end',
   api_keys:
     'One row for each key, at most 5,000 of an account; keys of the pages are deleted with their session',

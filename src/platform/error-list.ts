@@ -269,6 +269,12 @@ export const ERRORS = {
     units: 'released',
     text: 'The service is too busy to answer this call in time; retry later.',
   },
+  RECOVERING: {
+    status: 503,
+    code: 'RECOVERING',
+    units: 'none',
+    text: 'The service was restored or has moved to another database server, and admits no call until its records have been checked; retry later.',
+  },
   DEADLINE_PASSED: {
     status: 504,
     code: 'DEADLINE_PASSED',

@@ -50,6 +50,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   INTERNAL: [500, '5000', 'released'],
   UPSTREAM_ERROR: [502, 'UPSTREAM_ERROR', 'released'],
   BUSY: [503, 'BUSY', 'released'],
+  RECOVERING: [503, 'RECOVERING', 'none'],
   DEADLINE_PASSED: [504, 'DEADLINE_PASSED', 'released'],
   UPSTREAM_TIMEOUT: [504, 'UPSTREAM_TIMEOUT', 'released'],
 };

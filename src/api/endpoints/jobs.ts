@@ -95,7 +95,7 @@ const createJob = endpoint({
       ] as const),
     ),
   },
-  errors: ['SELECTION_INVALID', ...QUOTA_ERRORS, 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
+  errors: ['SELECTION_INVALID', ...QUOTA_ERRORS, 'RECOVERING', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
 
   async handle(deps: QueuedDeps, { body, request, reply }) {
     const { webhook: _, ...call } = body;

@@ -304,6 +304,7 @@ function errorsOf({ operation, route }: Served): ErrorKind[] {
   return [
     ...all,
     ...QUOTA_ERRORS,
+    'RECOVERING',
     'LIMIT_REACHED',
     'STORAGE_EXCEEDED',
     'CANCELLED',

@@ -7,7 +7,8 @@
 -- call alone, and changes nothing.
 --
 -- A call of an account that another transaction has locked has the outcome `locked` and changes nothing, so that it delays no
--- other account. After `not_after` by this server's clock the function fails, because its caller has given up.
+-- other account. After `not_after` by this server's clock the function fails, because its caller has given up. While admission is
+-- closed it fails with SK503.
 create or replace function souk_admit_calls(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
   not_after timestamptz, dry boolean, asked jsonb
@@ -51,6 +52,9 @@ declare
   has_answered boolean := false;
 begin
   if clock_timestamp() > not_after then perform souk_refuse_after(not_after); end if;
+  if (select closed_at from admission_state) is not null then
+    raise exception 'admission is closed' using errcode = 'SK503';
+  end if;
   if not dry then
     held := array(select a.id from accounts a where a.id = any(concerned) order by a.id for no key update skip locked);
   end if;

@@ -65,6 +65,8 @@ export function outcomesOf(event: CallEvent): readonly Outcome[] {
     case 'call.joined':
       return API_GOOD;
     case 'request.refused':
+      // The status page has the incident without measurements.
+      if (event.error === 'RECOVERING') return NONE;
       return API_FAILURES.includes(event.error) ? API_BAD : API_GOOD;
     // A failed call is counted once, when it is released: by a worker, or by the reconciler if no worker has run it.
     case 'job.ended':
@@ -290,7 +292,7 @@ export async function recordIncidents(database: Database, now: number): Promise<
   );
   const { rows: begun } = await database.query<ComponentIncident>(
     `select component, ${unixMs('started_at')} as "startedAt", null as "endedAt", level, level_now as "levelNow"
-     from incidents where started_at < $1 and (ended_at is null or ended_at > $1)`,
+     from incidents where started_at < $1 and (ended_at is null or ended_at > $1) and not is_recovery`,
     [new Date(period.from)],
   );
   const found = COMPONENT_IDS.flatMap((component) => {
@@ -319,7 +321,8 @@ async function store(database: Database, found: readonly ComponentIncident[], fr
      insert into incidents (component, started_at, ended_at, level, level_now)
      select component, started_at, ended_at, level, "levelNow" from found
      on conflict (component, started_at) do update
-       set ended_at = excluded.ended_at, level = excluded.level, level_now = excluded.level_now`,
+       set ended_at = excluded.ended_at, level = excluded.level, level_now = excluded.level_now
+       where not incidents.is_recovery`,
     [JSON.stringify(rows), new Date(from)],
   );
 }

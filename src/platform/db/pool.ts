@@ -122,6 +122,8 @@ export interface DatabaseOptions {
   connectMs?: number;
   /** Settings of PostgreSQL for each connection, by name. A connection without them is never used. */
   session?: Readonly<Record<string, string>>;
+  /** A statement for each connection to a server that accepts writes. A connection on which it fails is never used. */
+  prepare?: string;
   /** Receives the errors of statements for which a connection is closed, among them all outages and time limits. */
   onError?: (error: unknown) => void;
 }
@@ -140,7 +142,7 @@ const LIFETIME_SECONDS = 60;
  */
 export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
   const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000 } = options;
-  const { session = {}, onError } = options;
+  const { session = {}, prepare, onError } = options;
   const { statementMs, lockMs, idleInTransactionMs } = limits;
   const { answerMs = statementMs && statementMs + UNANSWERED_MS } = options;
   const allowsStandby = new URL(url).searchParams.get('target_session_attrs') === 'any';
@@ -161,6 +163,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     onConnect: async (client: pg.ClientBase) => {
       const isReadOnly = await prepareConnection(client, session, connectMs);
       if (isReadOnly && !allowsStandby) throw new NoPrimary();
+      if (prepare && !isReadOnly) await client.query(prepare);
     },
   });
   // A broken idle connection must not end the process. The next query opens another one.

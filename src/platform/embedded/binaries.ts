@@ -34,7 +34,7 @@ function systemIsIgnored(): boolean {
   return process.env.SOUK_IGNORE_SYSTEM === '1';
 }
 
-const DEBIAN_FOLDER = '/usr/lib/postgresql';
+export const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
 export interface PostgresBinaries {
   /** The folder with `initdb` and `postgres`. */

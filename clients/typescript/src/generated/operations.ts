@@ -88,6 +88,7 @@ export type ErrorCode =
   | '5000'
   | 'UPSTREAM_ERROR'
   | 'BUSY'
+  | 'RECOVERING'
   | 'DEADLINE_PASSED'
   | 'UPSTREAM_TIMEOUT';
 

@@ -188,6 +188,10 @@ class BusyError(ServiceError):
     """BUSY: The service is too busy to answer this call in time; retry later."""
 
 
+class RecoveringError(ServiceError):
+    """RECOVERING: The service was restored or has moved to another database server, and admits no call until its records have been checked; retry later."""
+
+
 class DeadlinePassedError(ServiceError):
     """DEADLINE_PASSED: The deadline of the batch passed before this item was completed."""
 
@@ -243,8 +247,9 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "5000": InternalError,
     "UPSTREAM_ERROR": UpstreamError,
     "BUSY": BusyError,
+    "RECOVERING": RecoveringError,
     "DEADLINE_PASSED": DeadlinePassedError,
     "UPSTREAM_TIMEOUT": UpstreamTimeoutError,
 }
 
-__all__ = ["ValidationFailedError", "SelectionInvalidError", "KeyInvalidError", "KeyForbiddenError", "KeyScopeMissingError", "KeyAddressRefusedError", "KeyRightsExceededError", "KeyNotFoundError", "JobNotFoundError", "ResultExpiredError", "BatchNotFoundError", "ScheduleNotFoundError", "TrackerNotFoundError", "DeliveryNotFoundError", "FileNotFoundError", "LinkNotFoundError", "ProductNotFoundError", "WordNotFoundError", "MethodNotAllowedError", "RequestTimeoutError", "JobSharedError", "CancelledError", "IdempotencyConflictError", "BatchStateError", "ResultNotReadyError", "PayloadTooLargeError", "UnsupportedMediaTypeError", "RangeNotSatisfiableError", "TooManyRequestsError", "TooManyOpenError", "LimitReachedError", "StorageExceededError", "QuotaNoSubscriptionError", "QuotaOffPeakOnlyError", "QuotaMinuteExceededError", "QuotaDailyExceededError", "QuotaMonthlyExceededError", "QuotaPackExhaustedError", "QuotaInsufficientUnitsError", "QuotaMaxUnitsError", "KeyCapReachedError", "TooManyAttemptsError", "InternalError", "UpstreamError", "BusyError", "DeadlinePassedError", "UpstreamTimeoutError"]
+__all__ = ["ValidationFailedError", "SelectionInvalidError", "KeyInvalidError", "KeyForbiddenError", "KeyScopeMissingError", "KeyAddressRefusedError", "KeyRightsExceededError", "KeyNotFoundError", "JobNotFoundError", "ResultExpiredError", "BatchNotFoundError", "ScheduleNotFoundError", "TrackerNotFoundError", "DeliveryNotFoundError", "FileNotFoundError", "LinkNotFoundError", "ProductNotFoundError", "WordNotFoundError", "MethodNotAllowedError", "RequestTimeoutError", "JobSharedError", "CancelledError", "IdempotencyConflictError", "BatchStateError", "ResultNotReadyError", "PayloadTooLargeError", "UnsupportedMediaTypeError", "RangeNotSatisfiableError", "TooManyRequestsError", "TooManyOpenError", "LimitReachedError", "StorageExceededError", "QuotaNoSubscriptionError", "QuotaOffPeakOnlyError", "QuotaMinuteExceededError", "QuotaDailyExceededError", "QuotaMonthlyExceededError", "QuotaPackExhaustedError", "QuotaInsufficientUnitsError", "QuotaMaxUnitsError", "KeyCapReachedError", "TooManyAttemptsError", "InternalError", "UpstreamError", "BusyError", "RecoveringError", "DeadlinePassedError", "UpstreamTimeoutError"]
