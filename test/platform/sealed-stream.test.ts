@@ -16,17 +16,23 @@ const test = base.extend('folder', async ({ task: _task }, { onCleanup }) => {
   return folder;
 });
 
+async function all(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
 async function sealed(content: Buffer, chunk = 50_000): Promise<Buffer> {
   const chunks = Array.from({ length: Math.ceil(content.length / chunk) }, (_, i) =>
     content.subarray(i * chunk, (i + 1) * chunk),
   );
-  return Buffer.concat(await Array.fromAsync(sealStream(Readable.from(chunks), KEY)));
+  return all(sealStream(Readable.from(chunks), KEY));
 }
 
 async function opened(folder: string, bytes: Buffer, keys = [KEY]): Promise<Buffer> {
   const file = join(folder, 'file');
   await writeFile(file, bytes);
-  return Buffer.concat(await Array.fromAsync(openSealed(file, keys)));
+  return all(openSealed(file, keys));
 }
 
 test.for([0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 3 * PIECE + 7])(

@@ -109,6 +109,9 @@ test.skipIf(!binaries).for([
     const restored = await commandOf(target, settings).json(['restore', '--from', made.file]);
     expect(restored.recordedUntil).toBe(made.begunAt);
     expect(await query(target, CONTENT)).toEqual(await query(source, CONTENT));
+    const lines =
+      "select action, target from audit_log where action in ('restore', 'admission.opened') order by id";
+    expect(await query(target, lines)).toEqual([{ action: 'restore', target: made.file }]);
     const state = 'select closed_at is not null as closed, reason from admission_state';
     expect(await query(target, state)).toEqual([{ closed: true, reason: 'restored' }]);
     // The tables are those of this version, so that there is nothing to do.
