@@ -17,7 +17,7 @@ const FOLDED_UNTIL = `(select coalesce(max(to_date(right(c.relname, 7), 'YYYY_MM
   where i.inhparent = 'ledger'::regclass and obj_description(c.oid, 'pg_class') = 'folded')`;
 
 /**
- * What holds at every moment of an installation, whatever was granted, refunded, erased or folded. Each query returns the rows
+ * What holds at every moment of an installation, also after grants, refunds, erasures and folding. Each query returns the rows
  * that violate a promise. README.md explains the promises.
  */
 export const BOOKS: Readonly<Record<string, string>> = {
