@@ -147,8 +147,9 @@ class Obtaining {
     if (typeof taken !== 'string' && this.#isOutdated(taken))
       taken = await this.#flights.take(flight, taken.fetchedAt);
     if (typeof taken === 'string') return taken;
-    this.#keep(source, taken, taken.fetchedAt < startedAt);
-    this.#events.emit({ type: 'source.hit', ...call, tokens: taken.tokens });
+    const isMerged = taken.fetchedAt >= startedAt;
+    this.#keep(source, taken, !isMerged);
+    this.#events.emit({ type: 'source.hit', ...call, tokens: taken.tokens, isMerged });
     return 'taken';
   }
 

@@ -9,6 +9,7 @@ import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/po
 import {
   createAccountStatistics,
   createFailureLog,
+  createTokenSums,
   createUsageStatistics,
   ofLiveCalls,
 } from '../src/operator/call-records.ts';
@@ -266,11 +267,18 @@ function openSinks(
 ) {
   const { database, provider, registry, clock, log } = deps;
   const usage = createUsageStatistics(database, clock, log);
+  const tokens = createTokenSums(database, clock, log);
   const accounts = createAccountStatistics(database, provider, clock, log);
   const minutes = createStatusMinutes(database, clock, log);
   const failures = createFailureLog(database, clock, log);
   const runTimes = createRunTimes(deps);
-  const ofLive = [createCallMetrics(registry), createJobMetrics(registry), usage.onEvent, minutes.onEvent];
+  const ofLive = [
+    createCallMetrics(registry),
+    createJobMetrics(registry),
+    usage.onEvent,
+    tokens.onEvent,
+    minutes.onEvent,
+  ];
   return {
     events: createCallEvents(log, [
       ...ofLive.map(ofLiveCalls),
@@ -279,7 +287,8 @@ function openSinks(
       runTimes.onEvent,
       onEvent,
     ]),
-    close: () => Promise.all([usage, minutes, failures, accounts, runTimes].map((sink) => sink.close())),
+    close: () =>
+      Promise.all([usage, tokens, minutes, failures, accounts, runTimes].map((sink) => sink.close())),
   };
 }
 

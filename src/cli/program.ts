@@ -7,6 +7,7 @@ import { registerAudit } from './commands/audit.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
 import { registerKey } from './commands/key.ts';
+import { registerMargin } from './commands/margin.ts';
 import { registerMcp } from './commands/mcp.ts';
 import { registerMember, registerPerson } from './commands/person.ts';
 import { registerPlan } from './commands/plan.ts';
@@ -47,6 +48,7 @@ export function registerCommands(program: Command): void {
   registerPlan(program);
   registerGrant(program);
   registerStatement(program);
+  registerMargin(program);
   registerProviderAccounts(program);
   registerAba(program);
   registerAnnounce(program);

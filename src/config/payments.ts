@@ -20,7 +20,7 @@ export const PAYMENT_SETTINGS = {
     .positive()
     .optional()
     .describe(
-      'Price of one token of the data provider in PAYMENT_CURRENCY, such as 0.0005. The operator console then warns of operations whose units were sold for less than their tokens cost. Default: no warning',
+      'Price of one token of the data provider in PAYMENT_CURRENCY, such as 0.0005, for the page Margin. Default: the page counts tokens without their cost',
     ),
   STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account'),
   STRIPE_WEBHOOK_SECRET: z

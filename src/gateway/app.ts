@@ -21,6 +21,7 @@ import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace, createUploadTurns } from '../api/limits/upload-limits.ts';
 import { createParsedRequests } from '../api/operations/call-options.ts';
 import { createQuotaSnapshots } from '../api/operations/local/quota-snapshots.ts';
+import { type OperatorApiDeps, registerOperatorApi } from '../api/operator-api.ts';
 import { BODY_LIMIT_BYTES, parseJsonBodies } from '../api/plugins/body-parsing.ts';
 import {
   type ErrorReplyDeps,
@@ -211,6 +212,13 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     api,
     queueBoard:
       token === undefined ? null : { queues, batchQueue, database, clock, attempts, publicUrl, token },
+    operatorApi: {
+      database,
+      clock,
+      attempts,
+      currency: pages.payments.currency,
+      tokenPrice: pages.tokenPrice ?? null,
+    },
     stripe,
     site: siteDepsOf(settings, parts, { attempts, stripe, limits: api.limits, consent: api.connect.consent }),
   };
@@ -272,6 +280,7 @@ interface AppDeps {
   api: ApiDeps;
   /** null if ADMIN_TOKEN is not set. */
   queueBoard: (QueueBoardDeps & { token: string }) | null;
+  operatorApi: OperatorApiDeps;
   stripe: StripePayments | null;
   site: SiteDeps;
 }
@@ -315,6 +324,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   registerErrorReplies(app, errors, sendNotFoundPage);
   registerApi(app, deps.api);
   if (queueBoard) registerQueueBoard(app, queueBoard, queueBoard.token);
+  if (queueBoard) registerOperatorApi(app, deps.operatorApi, queueBoard.token);
   if (stripe) registerStripeWebhook(app, stripe);
   registerWeb(app, site);
   return app;

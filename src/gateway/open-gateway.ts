@@ -26,6 +26,7 @@ import type { Providers } from '../operations/pools.ts';
 import {
   createFailureLog,
   createKeyUse,
+  createTokenSums,
   createUsageStatistics,
   ofLiveCalls,
 } from '../operator/call-records.ts';
@@ -178,11 +179,12 @@ export function createObservers(
   onEvent: CallEventSink,
 ): Observers {
   const usage = createUsageStatistics(database, clock, log);
+  const tokens = createTokenSums(database, clock, log);
   const minutes = createStatusMinutes(database, clock, log);
   const others = [createKeyUse, createFailureLog].map((create) => create(database, clock, log));
   const requestMetrics = createRequestMetrics(registry);
   const events = createCallEvents(log, [
-    ...[createCallMetrics(registry), usage.onEvent, minutes.onEvent].map(ofLiveCalls),
+    ...[createCallMetrics(registry), usage.onEvent, tokens.onEvent, minutes.onEvent].map(ofLiveCalls),
     requestMetrics.onEvent,
     ...others.map((record) => record.onEvent),
     onEvent,
@@ -191,7 +193,7 @@ export function createObservers(
     events,
     requestMetrics,
     async close() {
-      await Promise.all([usage, minutes, ...others].map((record) => record.close()));
+      await Promise.all([usage, tokens, minutes, ...others].map((record) => record.close()));
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { type Logger, maskSecrets } from '../platform/log.ts';
 import {
+  type CallEvent,
   type CallEventSink,
   type Failure,
   PROVIDER_OUTCOMES,
@@ -89,6 +90,69 @@ export function createKeyUse(database: Database, clock: Clock, log: Logger): Sto
     },
     close: usedAt.close,
   };
+}
+
+/** Sums of an account and operation in a UTC day; tokens in thousandths. */
+type DaySums = Record<(typeof DAY_FIELDS)[number], number>;
+
+const DAY_FIELDS = ['calls', 'joined', 'spent', 'cached', 'merged'] as const;
+
+/** Sums calls and tokens by day, account and operation, for the margin, like the usage statistics. */
+export function createTokenSums(database: Database, clock: Clock, log: Logger): StoringSink {
+  const sumsOf = (value: (field: (typeof DAY_FIELDS)[number]) => number) =>
+    Object.fromEntries(DAY_FIELDS.map((field) => [field, value(field)])) as DaySums;
+  const sums = writeBehind<string, DaySums>(clock, log, {
+    what: 'sums of tokens',
+    everyMs: 5_000,
+    most: 50_000,
+    merge: (a, b) => sumsOf((field) => a[field] + b[field]),
+    write(written) {
+      const lines = [...written].sort(([a], [b]) => (a < b ? -1 : 1));
+      const keys = lines.map(([key]) => key.split(' '));
+      return database.query(
+        `insert into token_days as d (day, account_id, operation, ${DAY_FIELDS.join(', ')})
+         select * from unnest($1::date[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+         on conflict (day, account_id, operation) do update set
+           ${DAY_FIELDS.map((field) => `${field} = d.${field} + excluded.${field}`).join(', ')}`,
+        [
+          ...[0, 1, 2].map((i) => keys.map((key) => key[i])),
+          ...DAY_FIELDS.map((field) => lines.map(([, sum]) => sum[field])),
+        ],
+      );
+    },
+  });
+  return {
+    onEvent(event) {
+      const field = dayFieldOf(event);
+      if (field === null || !('operation' in event) || !('accountId' in event)) return;
+      const day = new Date(clock.now()).toISOString().slice(0, 10);
+      const tokens = 'tokens' in event ? Math.round(event.tokens * 1000) : 1;
+      if (tokens > 0)
+        sums.add(
+          `${day} ${event.accountId} ${event.operation}`,
+          sumsOf((one) => (one === field ? tokens : 0)),
+        );
+    },
+    close: sums.close,
+  };
+}
+
+function dayFieldOf(event: CallEvent): (typeof DAY_FIELDS)[number] | null {
+  switch (event.type) {
+    case 'call.cached':
+    case 'call.settled':
+      return 'calls';
+    case 'call.joined':
+      return 'joined';
+    case 'tokens.spent':
+      return 'spent';
+    case 'answer.hit':
+      return 'cached';
+    case 'source.hit':
+      return event.isMerged ? 'merged' : 'cached';
+    default:
+      return null;
+  }
 }
 
 interface Sums {

@@ -7,6 +7,7 @@ import type { Stores } from '../platform/stores.ts';
 import { purgeFiles } from '../results/files.ts';
 import { purgeLinks } from '../results/result-links.ts';
 import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
+import { sumUnits } from './margin/unit-sums.ts';
 import { eraseDueAccounts } from './personal-data/erasure.ts';
 import { DAY_MS, type RetentionSettings, retain } from './retention.ts';
 import { recordIncidents, STATUS_LEASE } from './status/incidents.ts';
@@ -53,6 +54,7 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
       pauseMs: RETAIN_EVERY_MS - 5_000,
       task: () => retain({ database, log, settings: retention }, clock.now()),
     },
+    units: { pauseMs, task: () => sumUnits(database, clock.now()) },
     // One week a minute, so that imports find no long queue before them.
     screens: { pauseMs, task: () => renewScreen(deps) },
     erasure: { pauseMs, task: () => eraseAndNote(deps) },

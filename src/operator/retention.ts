@@ -96,12 +96,15 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   stripe_payments: 'For ever: what each payment through Stripe has granted',
   subscriptions: 'For ever: granted subscriptions',
   test_reports: 'Generated reports of test keys: 5 weeks of us and 2 of each other site, with their terms',
+  token_days: '3,650 days',
   token_readings: '7 days',
   tracker_alerts: '90 days; 10,000 of a tracker',
   tracker_states:
     'One row for each product or keyword of a tracker; two for a screen, with at most 1,000 terms',
   trackers: 'Deleted with their schedule',
   two_factor: 'One row for each person with a second factor',
+  unit_days: '3,650 days',
+  unit_sums: 'One row',
   usage_days: '3,650 days',
   web_sessions: 'Until they expire',
   webhook_secrets: 'Until they expire; one current of each account',
@@ -110,7 +113,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
 /** Partitions are created for this month and this many further months. */
 const MONTHS_AHEAD = 2;
 
-/** The longest period that the command `usage` shows. */
+/** The longest period that the command `usage` shows. Packs are valid as long, whose units the margin counts from their start. */
 const USAGE_DAYS = 3_650;
 
 const NOTES_KEPT_DAYS = 400;
@@ -146,7 +149,8 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
     ...(await dropWeeks(database, settings.reportWeeks + 1)),
   ];
   const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
-  await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
+  for (const table of ['usage_days', 'unit_days', 'token_days'])
+    await database.query(`delete from ${table} where day < $1::date`, daysBefore(USAGE_DAYS));
   await purgeMessages(database, at.getTime());
   await purgeWatchCounts(database, at.getTime());
   await purgeSecrets(database, at.getTime());
@@ -195,7 +199,12 @@ async function dropCallMonths(database: Database, before: Date): Promise<string[
 
 async function foldLedger(database: Database, before: Date): Promise<string[]> {
   const notes: string[] = [];
-  for (const { name, month } of await oldMonths(database, 'ledger', before)) {
+  // A month is folded after its units are summed by day.
+  const { rows: sums } = await database.query<{ at: Date }>(
+    'select least($1, summed_until) as at from unit_sums',
+    [before],
+  );
+  for (const { name, month } of await oldMonths(database, 'ledger', sums[0]?.at ?? new Date(0))) {
     const { rows } = await database.query<{ folded: boolean }>(
       'select souk_fold_ledger_month($1, $2) as folded',
       [name, month],

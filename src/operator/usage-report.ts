@@ -24,55 +24,6 @@ export async function usageByOperation(
   return rows;
 }
 
-/** An operation whose units were sold for less than its tokens cost. */
-export interface Loss {
-  operation: string;
-  soldCents: number;
-  tokenCents: number;
-}
-
-/**
- * Returns the operations that earned less than their tokens cost. A unit was sold for what was paid in the last 30 days, divided by the
- * units that were sold in them.
- * @param tokenPrice of one token, in the currency. null: unknown.
- */
-export async function lossesIn(
-  database: Queryable,
-  usage: readonly OperationUsage[],
-  { tokenPrice, currency, now }: { tokenPrice: number | null; currency: string; now: number },
-): Promise<Loss[]> {
-  if (tokenPrice === null) return [];
-  const centsPerUnit = await findCentsPerUnit(database, currency, now);
-  if (centsPerUnit === null) return [];
-  return usage
-    .map(({ operation, unitsSold, tokensSpent }) => ({
-      operation,
-      soldCents: unitsSold * centsPerUnit,
-      tokenCents: tokensSpent * tokenPrice * 100,
-    }))
-    .filter(({ soldCents, tokenCents }) => soldCents < tokenCents);
-}
-
-/** Returns null if no units were sold. */
-async function findCentsPerUnit(database: Queryable, currency: string, now: number): Promise<number | null> {
-  // The first month of a plan that renews is paid by its purchase.
-  const { rows } = await database.query<{ centsPerUnit: number | null }>(
-    `with paid as (
-       select amount_cents from orders where state = 'granted' and currency = $1 and ended_at > $2 and ended_at <= $3
-       union all
-       select r.amount_cents from stripe_payments p join renewing_plans r on r.id = p.renewing_plan_id
-         join orders o on o.id = p.purchase_id
-       where o.currency = $1 and p.at > $2 and p.at <= $3 and p.at <> o.ended_at
-     )
-     select (select coalesce(sum(amount_cents), 0) from paid)::float8 / nullif(sum(units_sold), 0)::float8 as "centsPerUnit"
-     from operation_hours where hour > $2 and hour <= $3`,
-    [currency, new Date(now - PAID_MS), new Date(now)],
-  );
-  return rows[0]?.centsPerUnit ?? null;
-}
-
-const PAID_MS = 30 * 86_400_000;
-
 export function totalOf(figures: readonly OperationUsage[]): Omit<OperationUsage, 'operation'> {
   const sum = (field: 'calls' | 'unitsSold' | 'tokensSpent' | 'tokensSaved') =>
     figures.reduce((total, one) => total + one[field], 0);

@@ -55,7 +55,7 @@ export interface SiteDeps {
   testMode: { unitsPerDay: number } | null;
   /** ISO 4217, lower case. */
   currency: string;
-  /** The setting UPSTREAM_TOKEN_PRICE; null: unknown. */
+  /** The setting UPSTREAM_TOKEN_PRICE; null: tokens count without cost. */
   tokenPrice: number | null;
   /** The setting SUPPORT_GRANT_UNITS. */
   supportGrantUnits: number;

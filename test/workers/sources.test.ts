@@ -127,7 +127,7 @@ test('reports a cached source as a hit with its cost and a fetched one as a miss
   await obtain(here, [a], () => 'first');
   await obtain(there, [a, b], () => 'second');
   expect(events.seen('source.hit').slice(hits)).toEqual([
-    { type: 'source.hit', ...CALL, tokens: TOKENS_EACH },
+    { type: 'source.hit', ...CALL, tokens: TOKENS_EACH, isMerged: false },
   ]);
   expect(events.seen('source.miss').length - misses).toBe(2);
 });

@@ -240,9 +240,17 @@ export function grantPurchase(
     );
     if (paymentIntentId !== null)
       await client.query(
-        `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, subscription_id, pack_id, ends_at, at)
-         values ($1, $1, $2, $3, $4, $5, (select ends_at from subscriptions where id = $4), $6)`,
-        [paymentIntentId, purchase.accountId, purchase.id, subscriptionId, packId, new Date(now)],
+        `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, subscription_id, pack_id, ends_at, at, amount_cents)
+         values ($1, $1, $2, $3, $4, $5, (select ends_at from subscriptions where id = $4), $6, $7)`,
+        [
+          paymentIntentId,
+          purchase.accountId,
+          purchase.id,
+          subscriptionId,
+          packId,
+          new Date(now),
+          purchase.amountCents,
+        ],
       );
     return only(granted);
   });

@@ -189,7 +189,7 @@ async function grantPeriod(
   client: ClientBase,
   { id: purchaseId, accountId, wallet }: Purchase,
   renewingPlanId: string,
-  { invoiceId, paymentIntentId, planId, quantity, from, to }: PaidPeriod,
+  { invoiceId, paymentIntentId, planId, quantity, amountCents, from, to }: PaidPeriod,
   now: number,
 ): Promise<void> {
   const { rows: upgraded } = await client.query<UpgradedMonth>(
@@ -210,8 +210,8 @@ async function grantPeriod(
   if (carried > 0) await carryOver(client, { accountId, subscriptionId, carried }, now);
   await client.query(
     `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, renewing_plan_id, subscription_id,
-       ends_at, at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       ends_at, at, amount_cents)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
       invoiceId,
       paymentIntentId,
@@ -221,6 +221,7 @@ async function grantPeriod(
       subscriptionId,
       endsAt,
       new Date(now),
+      amountCents,
     ],
   );
   await client.query(

@@ -37,9 +37,12 @@ interface PaidGrant {
   packId: number | null;
   reversedShare: number;
   unitsRevoked: number;
+  amountCents: number;
   /** Changes with every change of the row. */
   revision: string;
 }
+
+const reversedCents = ({ amountCents }: PaidGrant, share: number) => Math.round(amountCents * share);
 
 /**
  * Takes back the unused units of a payment of which a share was reversed, or gives them back, within the caller's transaction.
@@ -58,8 +61,17 @@ async function storeReversal(client: ClientBase, grant: PaidGrant, share: number
       : await fromPack(client, grant, share, now);
   if (units === 0 && share === grant.reversedShare) return true;
   await client.query(
-    'update stripe_payments set reversed_share = $2, units_revoked = units_revoked + $3 where id = $1',
-    [grant.id, share, units],
+    `update stripe_payments set reversed_share = $2, units_revoked = units_revoked + $3,
+       reversals = reversals || case when $4 <> 0 then jsonb_build_array(jsonb_build_object('at', $5::timestamptz, 'cents', $4::bigint))
+         else '[]' end
+     where id = $1`,
+    [
+      grant.id,
+      share,
+      units,
+      reversedCents(grant, share) - reversedCents(grant, grant.reversedShare),
+      new Date(now),
+    ],
   );
   return true;
 }
@@ -169,7 +181,7 @@ export async function syncReversal(context: StripeContext, paymentIntentId: stri
 async function grantsOf({ database }: StripeContext, paymentIntentId: string): Promise<PaidGrant[]> {
   const { rows } = await database.query<PaidGrant>(
     `select id, account_id as "accountId", subscription_id as "subscriptionId", pack_id as "packId",
-       reversed_share as "reversedShare", units_revoked as "unitsRevoked", xmin::text as revision
+       reversed_share as "reversedShare", units_revoked as "unitsRevoked", amount_cents as "amountCents", xmin::text as revision
      from stripe_payments where payment_intent_id = $1 order by id`,
     [paymentIntentId],
   );

@@ -23,6 +23,8 @@ export interface PaidPeriod {
   invoiceId: string;
   planId: number;
   quantity: number;
+  /** What was paid, without taxes, in cents. */
+  amountCents: number;
   from: number;
   to: number;
   paymentIntentId: string | null;
@@ -90,6 +92,7 @@ function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {
     invoiceId: invoice.id,
     planId: line.planId,
     quantity: line.quantity ?? 1,
+    amountCents: Math.max(0, invoice.total_excluding_tax ?? invoice.total),
     from: line.period.start * 1000,
     to: line.period.end * 1000,
     paymentIntentId: paymentIntentOf(invoice),

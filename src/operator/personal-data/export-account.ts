@@ -93,6 +93,16 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     where:
       'account_id = $1 and day = any(array(select current_date - n from generate_series(-1, 3660) as n))',
   },
+  unit_days: {
+    exported: { not: 'sums of the ledger, for the operator' },
+    erasure: { kept: BOOKS },
+    key: { source_id: 'bigint' },
+  },
+  token_days: {
+    exported: { not: 'tokens of the data provider, for the operator' },
+    erasure: { kept: BOOKS },
+    key: { day: 'date', operation: 'text' },
+  },
   open_calls: {
     exported: { section: 'openCalls', omit: ['claim_key', 'draws'] },
     // They are cancelled, and become finished calls.

@@ -56,8 +56,8 @@ export type CallEvent =
       error: ErrorKind | null;
       durationMs: number;
     } & OfJob)
-  /** A source was in the cache, or came from the flight of another call. @property tokens its cost upstream. */
-  | ({ type: 'source.hit'; tokens: number } & OfSource)
+  /** A source was in the cache, or came from the flight of another call (`isMerged`). @property tokens its cost upstream. */
+  | ({ type: 'source.hit'; tokens: number; isMerged: boolean } & OfSource)
   /** A source was fetched. */
   | ({ type: 'source.miss' } & OfSource)
   /** The call became a follower: another call fetches the source. */

@@ -73,6 +73,7 @@ const OPERATOR_GROUPS: readonly LinkGroup[] = [
       ['/admin/accounts', 'Accounts'],
       ['/admin/orders', 'Purchases'],
       ['/admin/offers', 'Plans and packs'],
+      ['/admin/margin', 'Margin'],
       ['/admin/announcements', 'Announcements'],
       ['/admin/incidents', 'Incidents'],
     ],

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
 import { OUR_FAILURES, readOpenWork } from '../../operator/account-facts.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
-import { lossesIn, type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
+import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { tokensOf } from '../../upstream/stored-accounts.ts';
 import { Card, Notice, Tag } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
@@ -12,13 +12,13 @@ import { tableOf } from '../kit/table.tsx';
 import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { FailedCallTable } from './errors.tsx';
-import { LossNotice, TokenGauge } from './upstream.tsx';
+import { TokenGauge } from './upstream.tsx';
 
 const DAY_MS = 86_400_000;
 
 /** Registers the front page of the operator console. */
 export function registerConsole(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock, tokenPrice, currency } = pages;
+  const { database, clock } = pages;
 
   scope.get('/admin', async (_request, reply) => {
     const now = clock.now();
@@ -28,13 +28,11 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
       usageByOperation(database, { from: now - DAY_MS, to: now }),
       failedCalls(database, { kinds: OUR_FAILURES, since: now - DAY_MS, limit: 8 }),
     ]);
-    const losses = await lossesIn(database, usage, { tokenPrice, currency, now });
     return sendPage(
       reply,
       <Page title="Operator console" wide>
         <div id="console" data-refresh="10">
           <PendingPurchases pending={work.pendingPurchases} />
-          <LossNotice losses={losses} currency={currency} />
           <div class="grid tiles">
             <Card title="Upstream tokens">
               <TokenGauge tokens={tokensOf(reading?.accounts ?? [])} />

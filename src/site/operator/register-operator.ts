@@ -18,6 +18,7 @@ import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
 import { registerMails } from './mails.tsx';
+import { registerMargin } from './margin.tsx';
 import { registerAnnouncementPage, registerIncidents } from './notices.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerProviderAccounts } from './provider-accounts.tsx';
@@ -48,6 +49,7 @@ const OPERATOR_PAGES: readonly (readonly [
   [registerOwnership, OPERATORS],
   [registerPurchases, FINANCE],
   [registerOffers, FINANCE],
+  [registerMargin, OPERATORS],
   [registerUpstream, OPERATORS],
   [registerProviderAccounts, OPERATORS],
   [registerErrors, OPERATORS],

@@ -5,20 +5,14 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { type TokenReadingAt, tokenHistory } from '../../operator/account-facts.ts';
-import {
-  type Loss,
-  lossesIn,
-  type OperationUsage,
-  totalOf,
-  usageByOperation,
-} from '../../operator/usage-report.ts';
+import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { readAccounts, tokensOf } from '../../upstream/stored-accounts.ts';
-import { Card, Notice } from '../kit/elements.tsx';
+import { Card } from '../kit/elements.tsx';
 import { Choice, FilterForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
-import { amount, count, money, share } from '../kit/words.tsx';
+import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 
 const DAY_MS = 86_400_000;
@@ -33,7 +27,7 @@ const period = z.object({ days: z.enum(['1', '7', '30']).catch('1') });
 
 /** Registers the page of the provider's tokens: current number, history, and spending by operation. */
 export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
-  const { database, providers, clock, tokenPrice, currency } = pages;
+  const { database, providers, clock } = pages;
 
   scope.get('/admin/upstream', async (request, reply) => {
     const { days } = period.parse(request.query);
@@ -43,7 +37,6 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
       tokenHistory(database, providers.products, now - DAY_MS),
       usageByOperation(database, { from: now - Number(days) * DAY_MS, to: now }),
     ]);
-    const losses = await lossesIn(database, usage, { tokenPrice, currency, now });
     return sendPage(
       reply,
       <Page title="Upstream" wide>
@@ -64,12 +57,11 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
         <FilterForm path="/admin/upstream" values={{ days }} button="Show">
           <Choice name="days" label="Period" options={PERIODS} />
         </FilterForm>
-        <LossNotice losses={losses} currency={currency} />
         <SpendTable usage={usage} />
         <p class="hint">
           Sums over all processes by hour, updated every few seconds. A process that dies loses its last five
           seconds; only the ledger is exact. Saved tokens are the tokens that cached data cost when it was
-          fetched.
+          fetched. What it costs is on the page <a href="/admin/margin">Margin</a>.
         </p>
       </Page>,
     );
@@ -226,28 +218,4 @@ function withGaps(readings: readonly TokenReadingAt[]): (TokenReadingAt | null)[
 function describe(readings: readonly TokenReadingAt[]): string {
   const all = readings.map(({ left }) => left);
   return `Tokens left in the last 24 hours, in UTC: from ${amount(Math.min(...all))} to ${amount(Math.max(...all))}, now ${amount(all.at(-1) ?? 0)}.`;
-}
-
-/** Warns of operations whose units were sold for less than their tokens cost. */
-export function LossNotice({
-  losses,
-  currency,
-}: {
-  losses: readonly Loss[];
-  currency: string;
-}): VNode | null {
-  if (losses.length === 0) return null;
-  return (
-    <Notice tone="warn">
-      <strong>Sold below the cost of their tokens:</strong>{' '}
-      {losses.map(({ operation, soldCents, tokenCents }, i) => (
-        <span key={operation}>
-          {i > 0 && ', '}
-          <code>{operation}</code> (units for {money(soldCents, currency)}, tokens for{' '}
-          {money(tokenCents, currency)})
-        </span>
-      ))}
-      . Cached answers of these operations still earn their units without tokens.
-    </Notice>
-  );
 }

@@ -26,7 +26,7 @@ describe('the document and the service', () => {
     const served = paths.filter(
       (path) =>
         path !== '/' &&
-        !/^\/(\.well-known|oauth|connect|device|metrics$|mcp$|admin|account|announcements|assets|charts|confirm-email|docs|explore|files|forgot-password|invitation|llms\.txt|payments|pricing|profile|reset-password|sign-|status|unsubscribe)/.test(
+        !/^\/(\.well-known|oauth|connect|device|metrics$|api\/operator\/|mcp$|admin|account|announcements|assets|charts|confirm-email|docs|explore|files|forgot-password|invitation|llms\.txt|payments|pricing|profile|reset-password|sign-|status|unsubscribe)/.test(
           path,
         ),
     );

@@ -16,6 +16,7 @@ const GRACE_MS = 7 * DAY_MS;
 
 const MARCH: PaidPeriod = {
   invoiceId: 'in_march',
+  amountCents: 2_900,
   planId: 1,
   quantity: 1,
   paymentIntentId: null,

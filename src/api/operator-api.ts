@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Attempts } from '../accounts/attempts.ts';
+import { createOperatorGuard } from '../accounts/operator-token.ts';
+import { writeRefusal } from '../operator/audit.ts';
+import { MARGIN_COLUMNS, marginFields } from '../operator/margin/margin.ts';
+import { readMargin } from '../operator/margin/read-margin.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { publicEndpoint } from './endpoints/endpoint.ts';
+import { registerEndpoints } from './endpoints/register.ts';
+import { sendEnvelope } from './envelope.ts';
+import { formatOf, parseAs } from './operations/call-options.ts';
+import { requireToken } from './require-token.ts';
+import { sendTable } from './send-results.ts';
+
+export interface OperatorApiDeps {
+  database: Database;
+  clock: Clock;
+  attempts: Attempts;
+  currency: string;
+  /** The setting UPSTREAM_TOKEN_PRICE. */
+  tokenPrice: number | null;
+}
+
+const getMargin = publicEndpoint({
+  tag: 'operator',
+  method: 'get',
+  path: '/api/operator/margin',
+  summary: 'Returns revenue, cost and margin by day, customer, plan, key or operation.',
+  answers: {},
+  isHidden: true,
+
+  async handle({ database, clock, currency, tokenPrice }: OperatorApiDeps, request, reply) {
+    const now = clock.now();
+    const query = parseAs(marginFields(now), request.query);
+    const form = formatOf(request);
+    const report = await readMargin(database, query, { currency, tokenPrice, now });
+    if (!form) return sendEnvelope(reply, 200, report);
+    return sendTable(reply, form.format, { name: 'margin', columns: MARGIN_COLUMNS }, report.rows, now);
+  },
+});
+
+/** Registers what programs of the operator read, with the token of ADMIN_TOKEN. */
+export function registerOperatorApi(app: FastifyInstance, deps: OperatorApiDeps, token: string): void {
+  const guard = createOperatorGuard(deps.attempts, (address) => writeRefusal(deps.database, address));
+  const judge = ({ ip }: FastifyRequest, isRight: boolean) => guard(ip, isRight);
+  app.register(async (scope) => {
+    scope.addHook('onRequest', requireToken(token, { judge }));
+    registerEndpoints(scope, [getMargin], deps);
+  });
+}

@@ -1,0 +1,311 @@
+import type { ClientBase } from 'pg';
+import { addDays } from '../../platform/calendar.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { unixMs } from '../../platform/db/rows.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { earningsOf, type PaidGrant, type UnitMove } from './earnings.ts';
+import {
+  daysBetween,
+  type MarginGroup,
+  type MarginQuery,
+  type MarginRow,
+  type MarginTotals,
+  marginOf,
+  type Revenue,
+  type SoldUnits,
+  type TokenUse,
+  WITHOUT_GROUP,
+} from './margin.ts';
+
+export interface MarginReport extends MarginQuery {
+  /** ISO 4217, lower case. */
+  currency: string;
+  /** Of one token; null: tokens count without cost. */
+  tokenPrice: number | null;
+  totals: MarginTotals;
+  rows: MarginRow[];
+}
+
+export interface MarginSettings {
+  currency: string;
+  tokenPrice: number | null;
+  now: number;
+}
+
+/** The reports that a process makes at the same time. */
+const AT_ONCE = 2;
+
+let running = 0;
+
+/**
+ * Returns what was earned and what it cost, by group. All figures are of one snapshot of the database.
+ * @throws SoukError BUSY if others are being made, or if it takes longer than a statement may.
+ */
+export async function readMargin(
+  database: Database,
+  query: MarginQuery,
+  settings: MarginSettings,
+): Promise<MarginReport> {
+  if (running >= AT_ONCE)
+    throw new SoukError('BUSY', { message: 'Other reports are being made.', retryAfterSeconds: 5 });
+  running += 1;
+  try {
+    return await inTransaction(database, async (client) => {
+      await client.query('set transaction isolation level repeatable read, read only');
+      return read(client, query, settings);
+    });
+  } catch (error) {
+    if ((error as { code?: string }).code !== CANCELLED) throw error;
+    const message = 'The report takes too long. Choose fewer days.';
+    throw new SoukError('BUSY', { message, retryAfterSeconds: 60, cause: error });
+  } finally {
+    running -= 1;
+  }
+}
+
+/** PostgreSQL's code of a statement that ran into its limit. */
+const CANCELLED = '57014';
+
+async function read(client: ClientBase, query: MarginQuery, settings: MarginSettings): Promise<MarginReport> {
+  const { now, currency, tokenPrice } = settings;
+  const today = new Date(now).toISOString().slice(0, 10);
+  const to = query.to > today ? today : query.to;
+  const days = { ...query, to, until: addDays(to, 1), liveFrom: await liveFrom(client, now) };
+  const [units, tokens, revenue] = [
+    await soldUnits(client, days),
+    await tokenUse(client, days),
+    await revenueIn(client, days, settings),
+  ];
+  // Days without calls are rows, too.
+  if (query.by === 'day')
+    for (let day = query.from; day <= to; day = addDays(day, 1))
+      units.push({ part: day, accountId: null, operation: null, units: 0 });
+  const { rows, totals } = marginOf(units, revenue, tokens, tokenPrice);
+  const names = await namesOf(
+    client,
+    query.by,
+    rows.map(({ group }) => group),
+  );
+  return {
+    ...query,
+    to,
+    currency,
+    tokenPrice,
+    totals,
+    rows: rows.map(({ group, ...row }) => ({
+      group,
+      name: names.get(group) ?? nameOf(query.by, group),
+      ...row,
+    })),
+  };
+}
+
+/** The days of a report. `until` is the day after the last one. */
+interface Days extends MarginQuery {
+  until: string;
+  /** Lines of the ledger from this time on are not summed yet. */
+  liveFrom: Date;
+}
+
+async function liveFrom(client: ClientBase, now: number): Promise<Date> {
+  const { rows } = await client.query<{ at: Date }>(
+    `select coalesce((select summed_until from unit_sums),
+       (select date_trunc('day', min(created_at), 'UTC') from accounts), $1) as at`,
+    [new Date(now)],
+  );
+  return rows[0]?.at ?? new Date(now);
+}
+
+const PARTS: Record<MarginGroup, string> = {
+  day: "to_char(m.day, 'YYYY-MM-DD')",
+  customer: 'm.account_id::text',
+  plan: "case m.source when 'subscription' then 'plan ' || l.code else 'pack ' || coalesce(o.offer_code, '') end",
+  key: 'm.key_id::text',
+  operation: 'm.operation',
+};
+
+/** Whether tokens are counted by the group. Otherwise they are divided by units of their account and operation. */
+const hasTokens = (by: MarginGroup) => by !== 'plan' && by !== 'key';
+
+async function soldUnits(client: ClientBase, { from, until, liveFrom, by }: Days): Promise<SoldUnits[]> {
+  const cell = hasTokens(by) ? 'null::bigint, null::text' : 'm.account_id, m.operation';
+  const { rows } = await client.query<SoldUnits>(
+    `select part, "accountId", operation, sum(units)::bigint as units from (
+       select ${PARTS[by]} as part, ${cell}, m.units
+       from (
+         select source, source_id, day, operation, key_id, account_id, units from unit_days
+         where day >= $1 and day < $2 and kind = 'used'
+         union all
+         select source, source_id, day, operation, key_id, account_id, units from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC')
+         where day >= $1 and kind = 'used'
+       ) as m
+       ${
+         by === 'plan'
+           ? `left join subscriptions s on m.source = 'subscription' and s.id = m.source_id left join plans l on l.id = s.plan_id
+              left join orders o on m.source = 'pack' and o.pack_id = m.source_id`
+           : ''
+       }
+     ) as m (part, "accountId", operation, units)
+     group by 1, 2, 3 order by 1, 2, 3`,
+    [from, until, liveFrom],
+  );
+  return rows;
+}
+
+async function tokenUse(client: ClientBase, { from, until, by }: Days): Promise<TokenUse[]> {
+  const [part, account, operation] = {
+    day: ["to_char(day, 'YYYY-MM-DD')", 'null::bigint', 'null::text'],
+    customer: ['account_id::text', 'null::bigint', 'null::text'],
+    operation: ['operation', 'null::bigint', 'null::text'],
+    plan: ['null::text', 'account_id', 'operation'],
+    key: ['null::text', 'account_id', 'operation'],
+  }[by];
+  const { rows } = await client.query<TokenUse>(
+    `select ${part} as part, ${account} as "accountId", ${operation} as operation, sum(spent)::bigint as spent,
+       sum(cached)::bigint as cached, sum(merged)::bigint as merged,
+       sum(joined * (spent + cached + merged) / greatest(calls, 1))::bigint as joined
+     from token_days where day >= $1 and day < $2 group by 1, 2, 3 order by 1, 2, 3`,
+    [from, until],
+  );
+  return rows;
+}
+
+/** A grant with the values that SQL returns. */
+interface StoredGrant extends Omit<PaidGrant, 'reversals'> {
+  source: 'pack' | 'subscription';
+  sourceId: number;
+  accountId: number;
+  code: string;
+  reversals: { at: string; cents: number }[];
+}
+
+/** Grants that are read at a time. */
+const PAGE = 500;
+
+/** Calls end, and units return, at most this long after their source has. */
+const LATE_DAYS = 31;
+
+async function revenueIn(
+  client: ClientBase,
+  days: Days,
+  { currency, now }: MarginSettings,
+): Promise<Revenue> {
+  const { from, until, by } = days;
+  const steps = by === 'day' ? daysBetween(from, until) : 1;
+  const boundaries = Array.from({ length: steps + 1 }, (_, i) =>
+    Math.min(now, Date.parse(i === steps ? until : addDays(from, i))),
+  );
+  const earned = new Map<string | null, { nanos: bigint; unused: bigint }>();
+  const revenue = { earned, earnedBefore: 0n, paidCents: 0, refundedCents: 0, heldBeforeCents: 0 };
+  let last: Pick<StoredGrant, 'source' | 'sourceId'> | undefined;
+  do {
+    const grants = await paidGrants(client, days, { currency, last });
+    const moves = await movesOf(client, days, grants);
+    for (const grant of grants) {
+      const own = moves.get(`${grant.source} ${grant.sourceId}`) ?? [];
+      const reversals = grant.reversals.map(({ at, cents }) => ({ at: Date.parse(at), cents }));
+      const { earnings, before, after } = earningsOf({ ...grant, reversals }, own, boundaries);
+      for (const { step, part, nanos } of earnings) {
+        const group = groupOf(by, grant, part, addDays(from, step));
+        const sum = earned.get(group) ?? { nanos: 0n, unused: 0n };
+        const unused = part === null ? nanos : 0n;
+        earned.set(group, { nanos: sum.nanos + nanos, unused: sum.unused + unused });
+      }
+      revenue.earnedBefore += before.earned;
+      revenue.paidCents += after.paidCents - before.paidCents;
+      revenue.refundedCents += after.refundedCents - before.refundedCents;
+      revenue.heldBeforeCents += before.paidCents - before.refundedCents;
+    }
+    last = grants.length === PAGE ? grants.at(-1) : undefined;
+  } while (last);
+  return revenue;
+}
+
+function groupOf(by: MarginGroup, grant: StoredGrant, part: string | null, day: string): string | null {
+  switch (by) {
+    case 'day':
+      return day;
+    case 'customer':
+      return String(grant.accountId);
+    case 'plan':
+      return `${grant.source === 'pack' ? 'pack' : 'plan'} ${grant.code}`;
+    default:
+      return part;
+  }
+}
+
+/** Grants of which something may be earned or refunded in the days. All others have earned what was paid, or nothing. */
+async function paidGrants(
+  client: ClientBase,
+  { from, until }: Days,
+  { currency, last }: { currency: string; last: Pick<StoredGrant, 'source' | 'sourceId'> | undefined },
+): Promise<StoredGrant[]> {
+  const { rows } = await client.query<StoredGrant>(
+    `select source, source_id as "sourceId", account_id as "accountId", code, amount_cents as "amountCents",
+       ${unixMs('paid_at')} as "paidAt", windows, units, ${unixMs('starts_at')} as "startsAt", ${unixMs('ends_at')} as "endsAt",
+       reversals
+     from paid_grants
+     where currency = $1 and paid_at < $3::date::timestamp at time zone 'UTC'
+       and (ends_at > ($2::date - ${LATE_DAYS})::timestamp at time zone 'UTC' or exists (
+         select from jsonb_array_elements(reversals) r where (r ->> 'at')::timestamptz >= $2::date::timestamp at time zone 'UTC'))
+       and (source, source_id) > ($4::source_kind, $5::bigint)
+     order by source, source_id limit ${PAGE}`,
+    [currency, from, until, last?.source ?? 'subscription', last?.sourceId ?? 0],
+  );
+  return rows;
+}
+
+async function movesOf(
+  client: ClientBase,
+  { from, until, liveFrom, by }: Days,
+  grants: readonly StoredGrant[],
+): Promise<Map<string, UnitMove[]>> {
+  const part = by === 'key' || by === 'operation' ? PARTS[by] : "''";
+  const { rows } = await client.query<UnitMove & { grant: string }>(
+    `with wanted as (select * from unnest($4::source_kind[], $5::bigint[]) as w (source, source_id))
+     select source || ' ' || source_id as grant, period as window, kind, step, part, sum(units)::bigint as units from (
+       select m.source, m.source_id, m.period, m.kind, m.units,
+         case when m.day < $1::date then -1 else ${by === 'day' ? 'm.day - $1::date' : '0'} end as step,
+         case when m.day < $1::date or m.kind <> 'used' then '' else ${part} end as part
+       from (
+         select u.source, u.source_id, u.period, u.day, u.kind, u.operation, u.key_id, u.units
+         from wanted join unit_days u using (source, source_id) where u.day < $2
+         union all
+         select u.source, u.source_id, u.period, u.day, u.kind, u.operation, u.key_id, u.units
+         from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC') u join wanted using (source, source_id)
+       ) as m
+     ) as m group by 1, 2, 3, 4, 5`,
+    [from, until, liveFrom, grants.map(({ source }) => source), grants.map(({ sourceId }) => sourceId)],
+  );
+  return Map.groupBy(rows, ({ grant }) => grant);
+}
+
+async function namesOf(
+  client: ClientBase,
+  by: MarginGroup,
+  groups: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (by !== 'customer' && by !== 'key') return new Map();
+  const ids = groups.filter((group) => /^\d+$/.test(group));
+  const { rows } = await client.query<{ id: string; name: string }>(
+    by === 'customer'
+      ? 'select id::text, name from accounts where id = any($1)'
+      : "select id::text, prefix || coalesce(', ' || name, '') as name from api_keys where id = any($1)",
+    [ids],
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+function nameOf(by: MarginGroup, group: string): string {
+  if (group === WITHOUT_GROUP)
+    return {
+      day: 'No day',
+      customer: 'No customer',
+      plan: 'Calls that sold no units',
+      key: 'Unused units, refunds and calls that sold no units',
+      operation: 'Unused units and refunds',
+    }[by];
+  if (by === 'key') return group === '0' ? 'Pages and deleted keys' : `Key ${group}`;
+  return group === 'pack ' ? 'Granted packs' : group;
+}
