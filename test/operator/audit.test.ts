@@ -249,6 +249,7 @@ const READING = [
   'plan list',
   'usage',
   'ledger',
+  'margin',
   'aba weeks',
   'audit list',
   'mcp',

@@ -85,7 +85,7 @@ describe('months of calls', () => {
   });
 });
 
-test('folds old months of the ledger into one line for each source and kind, and keeps every balance', async () => {
+test('folds old months of the ledger that are summed by day into one line for each source and kind, and keeps every balance', async () => {
   const name = partition('ledger', -20);
   await database.query("select souk_add_month('ledger', $1)", [month(-20).toISOString().slice(0, 10)]);
   for (const [kind, units] of [
@@ -102,6 +102,9 @@ test('folds old months of the ledger into one line for each source and kind, and
       'select account_id, source, source_id, place, sum(units) as units from ledger_entries group by 1, 2, 3, 4 order by 4',
     );
   const before = await balances();
+  await maintained({ ledgerMonths: 14 });
+  expect(await ask(`select from ${name}`)).toHaveLength(6);
+  await database.query('insert into unit_sums (summed_until) values (now())');
   for (const _ of [1, 2]) {
     await maintained({ ledgerMonths: 14 });
     expect(await balances()).toEqual(before);

@@ -125,6 +125,7 @@ test('reports a cached source as a hit with its cost and a fetched one as a miss
   const [a, b] = [name(), name()];
   const [hits, misses] = [events.seen('source.hit').length, events.seen('source.miss').length];
   await obtain(here, [a], () => 'first');
+  clock.advance(1);
   await obtain(there, [a, b], () => 'second');
   expect(events.seen('source.hit').slice(hits)).toEqual([
     { type: 'source.hit', ...CALL, tokens: TOKENS_EACH, isMerged: false },

@@ -344,7 +344,7 @@ async function expectMargin(billing: Billing, history: History, from: string, to
   return revenueCents;
 }
 
-/** When everything has ended and is summed, what was paid and not refunded is earned. */
+/** Returns the revenue of all days, when everything has ended and is summed. */
 async function earnedInAll(billing: Billing, first: string): Promise<number> {
   const { clock, database } = billing;
   const { rows } = await database.query<{ at: Date | null }>(
