@@ -21,6 +21,7 @@ const BY_DAY = [
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const NAMES = {
   price: 'Price',
+  money: 'Amount',
   rank: 'Rank',
   stars: 'Rating',
   count: 'Count',

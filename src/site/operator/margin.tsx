@@ -134,7 +134,7 @@ function Totals({ report: { totals, currency } }: { report: MarginReport }): VNo
     ['Tokens saved', amount(tokensSaved), money(totals.savedCents, currency)],
   ];
   return (
-    <dl class="totals">
+    <dl class="totals amounts">
       {figures.map(([name, figure, note]) => (
         <div key={name} class="card">
           <dt>{name}</dt>
@@ -150,7 +150,7 @@ function DayChart({ rows, currency }: { rows: readonly MarginRow[]; currency: st
   const format = { style: 'currency', currency: currency.toUpperCase() } as const;
   const series = (name: string, cents: (row: MarginRow) => number) => ({
     name,
-    scale: 'price' as const,
+    scale: 'money' as const,
     format,
     shown: true,
     points: rows.map((row) => [Date.parse(row.group), cents(row) / 100] as const),
