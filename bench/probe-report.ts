@@ -7,6 +7,8 @@ export interface ProbeReport {
   /** The longest delay of a timer by the process itself, without the time in which other programs had the processors. */
   longestBlockMs: number;
   blockP99Ms: number;
+  /** The highest resident memory since `reset`. */
+  highestMemoryMb: number;
   /** The highest growth of resident memory since `reset`. */
   memoryGrowthMb: number;
 }

@@ -57,6 +57,7 @@ process.on('message', (message) => {
       loopDelayMaxMs: delay.max / 1e6,
       longestBlockMs: blocks.max / 1e6,
       blockP99Ms: blocks.percentile(99) / 1e6,
+      highestMemoryMb: highest / 2 ** 20,
       memoryGrowthMb: (highest - start) / 2 ** 20,
     };
     process.send?.({ report });

@@ -14,7 +14,11 @@ const LONGEST_BLOCK_MS = 50;
 /** The lines of a text with a row for each product. */
 const LINES: Partial<Record<TableFormat, number>> = { csv: ITEMS + 1, ndjson: ITEMS };
 
-/** Compares memory and event loop of a gateway that sends 100,000 products of a batch in each form with what it may use. */
+/**
+ * Compares memory and event loop of a gateway that sends 100,000 products of a batch in each form with what it may use. The memory is
+ * that of the process beyond what it has before the first table, so it includes the thread that writes tables; the blocks are those of
+ * the gateway's own loop, where requests of others wait.
+ */
 export async function formatRows(services: Services): Promise<Row[]> {
   const env = { TOKENS_PER_MINUTE: String(TOKENS_PER_MINUTE) };
   const upstream = await services.start('bench/metered-upstream.ts', { env });
@@ -25,6 +29,9 @@ export async function formatRows(services: Services): Promise<Row[]> {
   const { data } = (await created.body.json()) as { data: { links: { self: string } } };
   const batch = await finished(`${url}${data.links.self}`, headers);
 
+  gateway.send('reset');
+  const { highestMemoryMb: before } = await reportOf(gateway);
+
   const rows: Row[] = [];
   for (const format of TABLE_FORMAT_NAMES) {
     const address = `${url}${batch.links.results}?format=${format}&table=products`;
@@ -32,13 +39,14 @@ export async function formatRows(services: Services): Promise<Row[]> {
     if (rows.length === 0) await readResults(address, headers);
     gateway.send('reset');
     const { bytes, lines, ms } = await readResults(address, headers);
-    const { memoryGrowthMb, longestBlockMs, blockP99Ms } = await reportOf(gateway);
+    const { highestMemoryMb, longestBlockMs, blockP99Ms } = await reportOf(gateway);
+    const memoryMb = highestMemoryMb - before;
     const isWhole = bytes > ITEMS && (LINES[format] ?? lines) === lines;
     rows.push({
-      what: `${ITEMS} products of a batch as ${format}: memory and longest block of the gateway / what they may be`,
-      ours: `+${memoryGrowthMb.toFixed(0)} MB, ${longestBlockMs.toFixed(0)} ms (p99 ${blockP99Ms.toFixed(0)} ms); ${(bytes / 1e6).toFixed(1)} MB in ${ms} ms`,
+      what: `${ITEMS} products of a batch as ${format}: memory of the process and longest block of the gateway's loop / what they may be`,
+      ours: `${memoryMb.toFixed(0)} MB beyond ${before.toFixed(0)}, ${longestBlockMs.toFixed(0)} ms (p99 ${blockP99Ms.toFixed(0)} ms); ${(bytes / 1e6).toFixed(1)} MB in ${ms} ms`,
       baseline: `${MOST_MEMORY_MB} MB, ${LONGEST_BLOCK_MS} ms`,
-      ratio: Math.max(memoryGrowthMb / MOST_MEMORY_MB, longestBlockMs / LONGEST_BLOCK_MS),
+      ratio: Math.max(memoryMb / MOST_MEMORY_MB, longestBlockMs / LONGEST_BLOCK_MS),
       aim: 'at most 1',
       failures: batch.counts.failed + (isWhole ? 0 : 1),
     });

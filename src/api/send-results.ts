@@ -22,7 +22,8 @@ export function sendPieces(
   pieces: AsyncIterable<Buffer>,
   { size, isCompressible = true }: { size?: number; isCompressible?: boolean } = {},
 ): FastifyReply {
-  const text = Readable.from(pieces, { objectMode: false });
+  // Another stream around it would not end it if the client has gone before the first bytes.
+  const text = pieces instanceof Readable ? pieces : Readable.from(pieces, { objectMode: false });
   if (!isCompressible || !acceptsGzip(reply)) {
     if (size !== undefined) reply.header('content-length', size);
     return reply.send(text);

@@ -201,6 +201,36 @@ class Files(WithService):
             self.souk.batches.save("b", str(Path(folder, "data")), format="xlsx")
             self.assertEqual(self.service.received[-1].path, "/api/batches/b/results?format=xlsx")
 
+    def test_a_broken_download_continues_with_the_rest_while_the_file_is_the_same(self) -> None:
+        table = bytes(range(256)) * 1000
+        whole, rest = Scripted(headers={"ETag": '"v1"'}, body=table, cut=100_000), table[100_000:]
+        ranges = {"Content-Range": f"bytes 100000-{len(table) - 1}/{len(table)}", "ETag": '"v1"'}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "out.parquet")
+            self.answer(whole, Scripted(206, headers=ranges, body=rest, cut=50_000))
+            self.answer(Scripted(206, headers=ranges, body=table[150_000:]))
+            self.assertEqual(self.souk.batches.save("b", str(path)), str(path))
+            self.assertEqual(path.read_bytes(), table)
+            asked = [(one.headers.get("Range"), one.headers.get("If-Range")) for one in self.service.received]
+            self.assertEqual(asked, [(None, None), ("bytes=100000-", '"v1"'), ("bytes=150000-", '"v1"')])
+            # The file has changed meanwhile, so the service sends the new one.
+            self.answer(whole, Scripted(headers={"ETag": '"v2"'}, body=b"new"))
+            self.souk.files.save("f", str(path))
+            self.assertEqual((path.read_bytes(), self.service.received[-1].path), (b"new", "/api/files/f"))
+            self.assertEqual([one.name for one in Path(folder).iterdir()], ["out.parquet"])
+
+    def test_a_download_that_breaks_again_and_again_ends_and_leaves_no_file(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.answer(*[Scripted(body=b"asin,title", headers={"Content-Type": "text/csv"}, cut=4)] * 5)
+            with self.assertRaises(errors.ConnectionFailedError):
+                self.souk.batches.save("b", str(Path(folder, "out.csv")))
+            self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_changes_of_a_run_are_rows(self) -> None:
+        change = {"index": 0, "key": "B08N5WRWNX", "column": "price", "before": 10, "after": 12}
+        self.answer(Scripted(body=json.dumps(change).encode() + b"\n"))
+        self.assertEqual(list(self.souk.batches.changes("b")), [change])
+
     def test_an_unknown_operation_is_refused_by_name(self) -> None:
         with self.assertRaisesRegex(ValueError, "market.product"):
             self.souk.save("out.csv", "market.moon")  # type: ignore[arg-type]

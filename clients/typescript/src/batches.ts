@@ -1,11 +1,10 @@
-import { fileNameOf } from './answer.ts';
 import type { Calls } from './calls.ts';
+import { type FileStream, openFile, type TableOptions } from './files.ts';
 import type {
   ErrorCode,
   Methods,
   OperationData,
   OperationName,
-  OperationTables,
   Schemas,
   TableFormat,
 } from './generated/operations.ts';
@@ -35,16 +34,15 @@ export interface ResultOptions extends RequestOptions {
   follow?: boolean | undefined;
 }
 
-export interface TableOptions<Name extends OperationName = OperationName> extends RequestOptions {
-  format: TableFormat;
-  /** The rows of the file. Default: the first table that the parameters allow. */
-  table?: OperationTables[Name] | undefined;
-}
-
-/** A file that is read as it comes. */
-export interface TableStream {
-  name: string;
-  stream: ReadableStream<Uint8Array>;
+/** A value that has changed since the run before. */
+export interface BatchChange {
+  /** Index of the item. */
+  index: number;
+  /** The row that has changed, such as an ASIN. */
+  key: string;
+  column: string;
+  before: unknown;
+  after: unknown;
 }
 
 export interface WaitOptions extends RequestOptions {
@@ -59,17 +57,19 @@ export type Batches = Methods['batches'] & {
     id: string,
     options?: ResultOptions,
   ): AsyncGenerator<BatchResult<Name>, void>;
-  /** Returns the results so far as a table, as a stream: a file of many products does not fit in the memory. */
+  /** Opens the results so far as a table. A file of many products does not fit in the memory. */
   table<Name extends OperationName = OperationName>(
     id: string,
     options: TableOptions<Name>,
-  ): Promise<TableStream>;
+  ): Promise<FileStream>;
+  /** Yields what has changed in a run of a schedule with `onlyChanges`, or opens it as a table. */
+  changes(id: string, options: RequestOptions & { format: TableFormat }): Promise<FileStream>;
+  changes(id: string, options?: RequestOptions): AsyncGenerator<BatchChange, void>;
   /** Waits until the batch has finished. */
   wait(id: string, options?: WaitOptions): Promise<Batch>;
 };
 
 const OPEN_TIMEOUT_MS = 60_000;
-const TABLE_TIMEOUT_MS = 600_000;
 /** Pauses between looks at a batch that has not finished. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
@@ -80,15 +80,14 @@ export function createBatches(calls: Calls, methods: Methods['batches']): Batche
     ...methods,
     results: (id, options = {}) => results(calls, id, options) as AsyncGenerator<never, void>,
 
-    async table(id, { format, table, signal, headers, timeoutMs = TABLE_TIMEOUT_MS }) {
-      const request = { ...requestOf(id), query: { format, table }, timeoutMs, signal, headers };
-      const response = await transport.send(request, async (opened) => opened);
-      const body = response.body ?? new Blob().stream();
-      const stream = body.pipeThrough(
-        new TransformStream<Uint8Array, Uint8Array>(),
-        signal ? { signal } : {},
-      );
-      return { name: fileNameOf(response), stream };
+    table: (id, { format, table, ...options }) =>
+      openFile(calls, resultsPath(id), { ...options, query: { format, table } }),
+
+    changes: (id: string, { format, ...options }: RequestOptions & { format?: TableFormat } = {}) => {
+      const path = `/api/batches/${encodeURIComponent(id)}/changes`;
+      return (
+        format ? openFile(calls, path, { ...options, query: { format } }) : changes(calls, path, options)
+      ) as never;
     },
 
     async wait(id, { onProgress, ...options } = {}) {
@@ -111,8 +110,9 @@ function results(
   let { cursor } = options;
   let pauseMs = FIRST_PAUSE_MS;
   async function* read(hasReceived: () => void): AsyncGenerator<BatchResult, StreamEnd> {
-    const request = { ...requestOf(id), query: { order, cursor }, timeoutMs, signal, headers };
-    const response = await transport.send(request, async (opened) => opened);
+    const path = resultsPath(id);
+    const request = { method: 'GET', path, query: { order, cursor }, timeoutMs, signal, headers } as const;
+    const response = await transport.send({ ...request, repeats: 'always' }, async (opened) => opened);
     pauseMs = longer(pauseMs);
     for await (const line of linesOf(response, signal)) {
       const result = parseJson(line) as BatchResult;
@@ -127,9 +127,18 @@ function results(
   return resuming(transport, read, signal);
 }
 
-function requestOf(id: string) {
-  const path = `/api/batches/${encodeURIComponent(id)}/results`;
-  return { method: 'GET', path, repeats: 'always' } as const;
+async function* changes(
+  { transport }: Calls,
+  path: string,
+  { signal, headers, timeoutMs = OPEN_TIMEOUT_MS }: RequestOptions,
+): AsyncGenerator<BatchChange, void> {
+  const request = { method: 'GET', path, repeats: 'always', timeoutMs, signal, headers } as const;
+  const response = await transport.send(request, async (opened) => opened);
+  for await (const line of linesOf(response, signal)) yield parseJson(line) as BatchChange;
+}
+
+function resultsPath(id: string): string {
+  return `/api/batches/${encodeURIComponent(id)}/results`;
 }
 
 function longer(pauseMs: number): number {

@@ -11,6 +11,9 @@ const RESULT_TIMEOUT_MS = 45_000;
 const JOB_TIMEOUT_MS = 30_000;
 const PAUSE_MS = 1_000;
 
+/** How a result is wanted: by default as data, otherwise as a file. */
+type ResultOptions = Pick<RequestOptions, 'signal' | 'headers'> & { format?: unknown; table?: unknown };
+
 type Read = DataWithMeta<unknown> & { wasLost: boolean; pauseMs: number };
 
 /** Sends requests, follows jobs to their results, and counts units. */
@@ -43,7 +46,7 @@ export class Calls {
   }
 
   /** Waits for the end of a job, and returns its result. @throws SoukError the error of its call. */
-  result(jobId: string, options: RequestOptions = {}): Answer<unknown> {
+  result(jobId: string, options: ResultOptions = {}): Answer<unknown> {
     return answerOf(this.#result(jobId, options));
   }
 
@@ -53,7 +56,7 @@ export class Calls {
     const { signal, headers, query } = request;
     if (meta.status === 202 && meta.jobId) {
       if (isOwn(answer)) this.#units.open(meta);
-      const result = await this.#result(meta.jobId, { signal, headers }, query);
+      const result = await this.#result(meta.jobId, { signal, headers, format: query?.format, table: query?.table });
       return isOwn(answer) ? result : { ...result, meta: { ...result.meta, isDeduplicated: true, units: 0 } };
     }
     const joinsOwn =
@@ -65,8 +68,7 @@ export class Calls {
 
   async #result(
     jobId: string,
-    { signal, headers }: RequestOptions,
-    { format, table }: NonNullable<Request['query']> = {},
+    { signal, headers, format, table }: ResultOptions,
   ): Promise<DataWithMeta<unknown>> {
     const request: Request = {
       method: 'GET',

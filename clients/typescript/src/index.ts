@@ -2,10 +2,9 @@ export type { Answer, AnswerMeta, DataWithMeta, ListAnswer } from './answer.ts';
 export type {
   Batch,
   Batches,
+  BatchChange,
   BatchResult,
   ResultOptions,
-  TableOptions,
-  TableStream,
   WaitOptions,
 } from './batches.ts';
 export {
@@ -23,6 +22,7 @@ export {
   TimeoutError,
   WebhookError,
 } from './errors.ts';
+export type { Files, FileStream, TableOptions } from './files.ts';
 export type {
   ErrorCode,
   Methods,

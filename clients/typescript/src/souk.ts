@@ -1,5 +1,6 @@
 import { type Batches, createBatches } from './batches.ts';
 import { Calls } from './calls.ts';
+import { createFiles, type Files } from './files.ts';
 import type { Methods } from './generated/operations.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { renewTokens, type Tokens } from './login.ts';
@@ -46,6 +47,8 @@ export class Souk {
   readonly audit: Methods['audit'];
   readonly jobs: Jobs;
   readonly batches: Batches;
+  /** Files that jobs have written, such as those of `aba.export`. */
+  readonly files: Files;
   /** Links that open one result without a key. */
   readonly links: Methods['links'];
   readonly schedules: Methods['schedules'];
@@ -96,6 +99,7 @@ export class Souk {
     this.account = methods.account;
     this.jobs = createJobs(calls, methods.jobs);
     this.batches = createBatches(calls, methods.batches);
+    this.files = createFiles(calls);
     this.links = methods.links;
     this.schedules = methods.schedules;
     this.trackers = methods.trackers;

@@ -74,14 +74,22 @@ export async function* eventsOf(response: Response, signal?: AbortSignal): Async
 }
 
 async function* textOf(response: Response, signal: AbortSignal | undefined): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  for await (const bytes of bytesOf(response, signal)) yield decoder.decode(bytes, { stream: true });
+}
+
+/** Yields the bytes of an answer as they come. @throws ConnectionError if the connection breaks. */
+export async function* bytesOf(
+  response: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void> {
   const reader = response.body?.getReader();
   if (!reader) return;
-  const decoder = new TextDecoder();
   try {
     for (;;) {
       const { done, value } = await within(IDLE_MS, () => reader.read(), signal);
       if (done) return;
-      yield decoder.decode(value, { stream: true });
+      yield value;
     }
   } finally {
     // Even when the caller stops reading: the connection is closed, and not read to its end.

@@ -5,6 +5,7 @@ import {
   BATCH_STATES,
   type Batch,
   type BatchView,
+  batchFileName,
   batchSchema,
   batchView,
   findBatch,
@@ -31,7 +32,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { writeTable } from '../../results/tables/write-table.ts';
-import { sendEnvelope, setFacts } from '../envelope.ts';
+import { dispositionOf, sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
 import { enveloped, headers, partialAnswers, TABLE_CONTENT } from '../openapi/responses.ts';
 import { formatOf, parseAs } from '../operations/call-options.ts';
@@ -308,7 +309,11 @@ const getBatchChanges = endpoint({
     const batch = await ownBatch({ database }, account, id);
     setFacts(reply);
     const { contentType, isCompressible } = TABLE_FORMATS[format];
-    reply.headers({ 'content-type': contentType, 'x-batch-finished': String(batch.finishedAt !== null) });
+    reply.headers({
+      'content-type': contentType,
+      'content-disposition': dispositionOf(batchFileName(batch, { format, table: CHANGES_TABLE.name })),
+      'x-batch-finished': String(batch.finishedAt !== null),
+    });
     const table = writeTable(format, CHANGES_TABLE, changesOf(database, id));
     return sendPieces(reply, table, { isCompressible });
   },

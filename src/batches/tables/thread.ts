@@ -48,5 +48,8 @@ async function write(table: ResultTable, port: MessagePort): Promise<void> {
       kind: 'failed',
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
+  } finally {
+    // The thread can write the next table.
+    parentPort?.postMessage(null);
   }
 }

@@ -31,12 +31,23 @@ interface KnownTerms {
   terms: TermFigures[];
 }
 
-/** An answer of research.screen. */
-interface ScreenAnswer {
-  week: string;
-  total: number;
-  rows: (TermFigures & Record<string, unknown>)[];
-}
+/** What a run reads of an answer of research.screen. */
+const screenAnswer = z.object({
+  week: z.string(),
+  total: z.number(),
+  rows: z.array(
+    z.object({
+      wordId: z.number(),
+      keyword: z.string(),
+      rank: z.number(),
+      change4: z.number().nullable(),
+      change12: z.number().nullable(),
+      clickShare: z.number().nullable(),
+      conversionShare: z.number().nullable(),
+      firstSeen: z.string(),
+    }),
+  ),
+});
 
 /**
  * Compares the terms of a screen with those of the run before, and stores them, the alerts and the webhook events. It runs in the
@@ -50,13 +61,12 @@ export async function compareScreen(
   now: number,
 ): Promise<void> {
   const { scheduleId: trackerId, accountId, domain, screen } = tracker;
-  const { week, total, rows } = data as unknown as ScreenAnswer;
+  const { week, total, rows: terms } = screenAnswer.parse(data);
   const { week: _week, ...asked } = raw as SavedScreen & { week?: string };
   // A run that began before a change of the screen says nothing about the present one.
   if (fingerprint(asked) !== fingerprint(screen)) return;
   const known = await knownTerms(client, trackerId);
   if (known && known.week > week) return;
-  const terms = rows.map(figuresOf);
   const site = { isTest: isTestAccount(accountId), domain };
   const entered = known ? without(terms, known.terms) : [];
   const left = known ? without(known.terms, terms) : [];
@@ -103,11 +113,6 @@ function alertOf(
     threshold: typeof first?.bound === 'number' ? first.bound : null,
     reasons,
   };
-}
-
-function figuresOf(row: TermFigures): TermFigures {
-  const { wordId, keyword, rank, change4, change12, clickShare, conversionShare, firstSeen } = row;
-  return { wordId, keyword, rank, change4, change12, clickShare, conversionShare, firstSeen };
 }
 
 const ids = (terms: readonly TermFigures[]) => terms.map(({ wordId }) => wordId);

@@ -77,6 +77,15 @@ const file = z
   })
   .register(SCHEMA_NAMES, { id: 'ExportedFile' });
 
+const answer = z.object({
+  country: reportSiteCode,
+  reportDate,
+  rows: z.int().describe('Rows of the file, one for each term'),
+  file,
+});
+
+export type ExportAnswer = z.output<typeof answer>;
+
 export const exportWeek = defineQueued<'aba.export', ExportInput, Record<string, unknown>>({
   name: 'aba.export',
   summary: 'Writes all search terms of a week as a file.',
@@ -97,12 +106,7 @@ export const exportWeek = defineQueued<'aba.export', ExportInput, Record<string,
     oneSource(`aba/export/${country}/${reportDate}/${fileFormat}`),
   respond: {
     type: 'json',
-    answer: z.object({
-      country: reportSiteCode,
-      reportDate,
-      rows: z.int().describe('Rows of the file, one for each term'),
-      file,
-    }),
+    answer,
     present: (found) => ({ data: found.get('') ?? {} }),
   },
 });

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { BatchView } from '../../batches/batch.ts';
 import { ButtonLink } from '../kit/elements.tsx';
 import { Table } from '../kit/table.tsx';
+import { TableLinks } from '../kit/table-links.tsx';
 import { apiText } from './customer-api.ts';
 
 const SHOWN = 25;
@@ -49,8 +50,11 @@ export function Changes({ path, changes }: { path: string; changes: readonly Sho
         ]}
       />
       <p>
-        <ButtonLink to={`${path}/changes.csv`}>Download the changes</ButtonLink>
+        <ButtonLink to={`${path}/changes.csv`} download>
+          Download the changes
+        </ButtonLink>
       </p>
+      <TableLinks tables={['changes']} address={(_, format) => `${path}/changes.${format}`} />
     </>
   );
 }

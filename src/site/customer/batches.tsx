@@ -5,7 +5,7 @@ import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { Facts, Notice, StateTag } from '../kit/elements.tsx';
 import { FilterForm, PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
-import { ListPage, StateChoice } from '../kit/list-page.tsx';
+import { addressOf, ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
 import { count, ShortId, Time } from '../kit/words.tsx';
@@ -71,8 +71,9 @@ const PATH = `${LIST}/:id`;
 /** Registers the page of a batch: its counts and results, and buttons that retry or cancel it. */
 export function registerBatchPage(scope: FastifyInstance): void {
   scope.get(PATH, showBatch);
-  scope.get(`${PATH}/results.:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`, sendResults);
-  scope.get(`${PATH}/changes.csv`, sendChanges);
+  const format = `:format(^(?:${TABLE_FORMAT_NAMES.join('|')})$)`;
+  scope.get(`${PATH}/results.${format}`, sendResults);
+  scope.get(`${PATH}/changes.${format}`, sendChanges);
   scope.post(`${PATH}/retry`, async (request, reply) => {
     const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
     return reply.redirect(`${LIST}/${batchId}`, 303);
@@ -119,9 +120,10 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
 }
 
 async function sendChanges(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { format = '' } = request.params as { format?: string };
   const id = idIn(request);
-  const url = `/api/batches/${id}/changes?format=csv`;
-  return sendDownload(request, reply, { url, name: `souk-changes-${id.slice(-12)}` });
+  const url = addressOf(`/api/batches/${id}/changes`, { format });
+  return sendDownload(request, reply, { url, name: `souk-batch-changes-${id.slice(-12)}` });
 }
 
 function Progress({ batch }: { batch: BatchView }): VNode {

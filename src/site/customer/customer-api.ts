@@ -127,7 +127,19 @@ export function idIn({ params }: FastifyRequest): string {
   return encodeURIComponent((params as { id: string }).id);
 }
 
-const BODY_HEADERS = ['content-type', 'content-encoding', 'content-length', 'vary'];
+/** Headers of a request that ask for a form or a part of a file, and those of its answer. */
+const FILE_REQUEST = ['accept-encoding', 'range', 'if-range'];
+const FILE_ANSWER = [
+  'content-type',
+  'content-encoding',
+  'content-length',
+  'content-disposition',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'vary',
+];
 
 const EXTENSIONS: Record<string, string> = {
   'application/json': 'json',
@@ -135,25 +147,26 @@ const EXTENSIONS: Record<string, string> = {
   ...Object.fromEntries(TABLE_FORMAT_NAMES.map((format) => [mediaTypeOf(format), format])),
 };
 
-/** Streams an answer of the API to the browser as a file. @throws SoukError the error of the API. */
+/**
+ * Streams an answer of the API to the browser as a file, or the part of it that the browser wants after an interruption.
+ * @param name of an answer that has none.
+ * @throws SoukError the error of the API.
+ */
 export async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   { url, name }: { url: string; name: string },
 ): Promise<FastifyReply> {
-  const accepted = request.headers['accept-encoding'];
-  const headers: Record<string, string> = accepted === undefined ? {} : { 'accept-encoding': accepted };
+  const sent = FILE_REQUEST.map((header) => [header, request.headers[header]]);
+  const headers = Object.fromEntries(sent.filter(([, value]) => value !== undefined));
   const answer = await streamApi(request, { method: 'GET', url }, headers);
   const { status } = answer;
   if (status >= 400) throw errorOf({ status, envelope: await envelopeOf(answer) });
-  for (const header of BODY_HEADERS) {
+  const [type = ''] = (answer.header('content-type') ?? '').split(';', 1);
+  reply.header('content-disposition', `attachment; filename="${name}.${EXTENSIONS[type] ?? 'bin'}"`);
+  for (const header of FILE_ANSWER) {
     const value = answer.header(header);
     if (value !== undefined) reply.header(header, value);
   }
-  const [type = ''] = (answer.header('content-type') ?? '').split(';', 1);
-  return reply
-    .code(status)
-    .header('cache-control', 'no-store')
-    .header('content-disposition', `attachment; filename="${name}.${EXTENSIONS[type] ?? 'bin'}"`)
-    .send(answer.body);
+  return reply.code(status).header('cache-control', 'no-store').send(answer.body);
 }

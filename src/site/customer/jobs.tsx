@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { JOB_STATES, type JobView } from '../../api/job-view.ts';
+import { type ExportAnswer, exportWeek } from '../../operations/brand-analytics/export.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
-import { ERRORS } from '../../platform/errors.ts';
+import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import { ButtonLink, Facts, StateTag } from '../kit/elements.tsx';
 import { Field, FilterForm, PostButton } from '../kit/form.tsx';
@@ -121,6 +122,7 @@ function durationText({ createdAt, finishedAt }: JobView): string {
 export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
   scope.get(`${LIST}/:id`, (request, reply) => showJob(pages, request, reply));
   scope.get(`${LIST}/:id/result`, sendResult);
+  scope.get(`${LIST}/:id/file`, sendExport);
   scope.post(`${LIST}/:id/cancel`, cancelJob);
   scope.post(`${LIST}/:id/again`, runAgain);
 }
@@ -128,6 +130,13 @@ export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
 async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const id = idIn(request);
   return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
+}
+
+async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  const { file } = await apiData<ExportAnswer>(request, 'GET', `/api/jobs/${id}/result`);
+  if (!file) throw new SoukError('FILE_NOT_FOUND');
+  return sendDownload(request, reply, { url: file.url, name: `souk-${id.slice(-12)}` });
 }
 
 async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -161,13 +170,21 @@ interface ExpiredCall {
   units: number | null;
 }
 
-/** Returns the call of a result that has expired; null if the job has a result. */
-async function expiredCallOf(request: FastifyRequest, id: string): Promise<ExpiredCall | null> {
-  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${id}/result` });
+/** What a finished job has: its answer, or the call of an answer that has expired. */
+interface Ended {
+  expired: ExpiredCall | null;
+  /** The answer, if it names a file. */
+  exported: ExportAnswer | null;
+}
+
+async function endedJob(request: FastifyRequest, { jobId, operation }: JobView): Promise<Ended> {
+  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${jobId}/result` });
   if (answer.status === ERRORS.RESULT_EXPIRED.status)
-    return (await envelopeOf(answer)).metadata as unknown as ExpiredCall;
+    return { expired: (await envelopeOf(answer)).metadata as unknown as ExpiredCall, exported: null };
+  if (operation === exportWeek.name && answer.status === 200)
+    return { expired: null, exported: (await envelopeOf(answer)).data as ExportAnswer };
   answer.body.destroy();
-  return null;
+  return { expired: null, exported: null };
 }
 
 async function runAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -184,8 +201,13 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
   const job = await apiData<JobView>(request, 'GET', `/api/jobs/${idIn(request)}`);
   const { jobId, operation, state } = job;
   const isOpen = job.finishedAt === null;
-  const expired = state === 'done' ? await expiredCallOf(request, jobId) : null;
-  const links = state === 'done' && !expired ? await linksTo(request, jobId) : null;
+  const { expired, exported } =
+    state === 'done' ? await endedJob(request, job) : { expired: null, exported: null };
+  // A link to an answer that names a file would open the name.
+  const linked = exported
+    ? ({ target: 'file', id: exported.file.fileId, back: jobId } as const)
+    : ({ target: 'job', id: jobId } as const);
+  const links = state === 'done' && !expired ? await linksTo(request, linked.id) : null;
   return sendPage(
     reply,
     <Page
@@ -210,12 +232,12 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
         {state === 'done' && (
           <>
             <h2>Answer</h2>
-            {expired ? (
-              <Expired jobId={jobId} call={expired} />
-            ) : (
+            {expired && <Expired jobId={jobId} call={expired} />}
+            {exported && <Exported jobId={jobId} answer={exported} />}
+            {!expired && !exported && (
               <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
             )}
-            {links && <ResultLinks target="job" id={jobId} links={links} />}
+            {links && <ResultLinks {...linked} links={links} />}
           </>
         )}
         {!isOpen && !expired && <RunAgain job={job} baseUrl={baseUrlOf(pages, request)} />}
@@ -238,6 +260,27 @@ function Expired({ jobId, call: { operation, units } }: { jobId: string; call: E
       <PostButton action={`${LIST}/${jobId}/again`} class="primary">
         Fetch again ({counted(units, 'unit')})
       </PostButton>
+    </>
+  );
+}
+
+/** The file that a job has written. */
+function Exported({ jobId, answer: { rows, file } }: { jobId: string; answer: ExportAnswer }): VNode {
+  return (
+    <>
+      <Facts
+        facts={[
+          ['File', file.name],
+          ['Rows', count(rows)],
+          ['Size', `${count(Math.ceil(file.size / 1000))} KB`],
+          ['Kept until', <Time at={file.expiresAt} />],
+        ]}
+      />
+      <p>
+        <ButtonLink to={`${LIST}/${jobId}/file`} download>
+          Download the file
+        </ButtonLink>
+      </p>
     </>
   );
 }

@@ -1,4 +1,4 @@
-"""Methods for jobs and batches that follow work to its end."""
+"""Methods for jobs and batches that follow work to its end, and for files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Literal, Mapping, Optional, cast
 
 from ._answers import Answer, pandas_for
+from ._calls import Calls
 from ._errors import SoukError
 from ._generated import methods, types
 from ._retry import backoff, is_lost
-from ._tables import form_of, frame_of_csv, save
+from ._tables import download, form_of, frame_of_csv
 from ._transport import Request, in_path
 
 if TYPE_CHECKING:
@@ -91,12 +92,21 @@ class Batches(methods.Batches):
     def save(self, id: str, path: str, *, format: Optional[str] = None, table: Optional[str] = None) -> str:
         """Writes the results so far to a file, which appears when it is complete. Returns its path.
 
+        Continues after a broken connection.
+
         format: "csv", "ndjson", "xlsx" or "parquet". Default: by the ending of the path.
 
         table: the rows of the file, such as "products", "history" or "daily".
         """
         request = _request(id, form_of(path, format, table), _TABLE_TIMEOUT)
-        return self._calls.transport.send(request, lambda reply, _: save(reply, path))
+        return download(self._calls.transport, request, path)
+
+    def changes(self, id: str) -> Iterator[Dict[str, Any]]:
+        """Yields what has changed in a run of a schedule with onlyChanges: index, key, column, before and after."""
+        request = _get(f"/api/batches/{in_path(id)}/changes", {}, _IDLE_TIMEOUT)
+        with self._calls.transport.open(request) as reply:
+            for line in reply.lines():
+                yield json.loads(line)
 
     def to_frame(self, id: str, *, table: Optional[str] = None) -> "pandas.DataFrame":
         """Returns the results so far as a DataFrame. Needs pandas."""
@@ -106,10 +116,28 @@ class Batches(methods.Batches):
         return frame
 
 
+class Files:
+    """Methods for files that jobs have written, such as those of ``aba.export``."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def save(self, id: str, path: str) -> str:
+        """Writes a file to a path, where it appears when it is complete. Returns the path.
+
+        Continues after a broken connection.
+        """
+        return download(self._calls.transport, _get(f"/api/files/{in_path(id)}", {}, _IDLE_TIMEOUT), path)
+
+
 def _request(id: str, query: Mapping[str, Any], timeout: float) -> Request:
+    return _get(f"/api/batches/{in_path(id)}/results", query, timeout)
+
+
+def _get(path: str, query: Mapping[str, Any], timeout: float) -> Request:
     return Request(
         method="GET",
-        path=f"/api/batches/{in_path(id)}/results",
+        path=path,
         repeats="always",
         timeout=timeout,
         query=query,

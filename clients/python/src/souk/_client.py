@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from urllib.parse import urlsplit
 
 from ._answers import Answer, pandas_for
-from ._batches import Batches, Jobs
+from ._batches import Batches, Files, Jobs
 from ._calls import Calls, ReadBody
 from ._generated.methods import ADDRESSES, Groups
 from ._generated.types import OperationName
@@ -58,6 +58,7 @@ class Souk(Groups):
         super().__init__(self._calls)
         self.jobs: Jobs = Jobs(self._calls)
         self.batches: Batches = Batches(self._calls)
+        self.files = Files(self._calls)
 
     def __repr__(self) -> str:
         return f"Souk(base_url={self._calls.transport.base_url!r})"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
 
 from ._answers import pandas_for
-from ._transport import Reply
+from ._errors import SoukError
+from ._retry import backoff, is_lost
+from ._transport import Reply, Request, Transport
 
 if TYPE_CHECKING:
     import pandas
@@ -21,18 +25,52 @@ def form_of(path: str, format: Optional[str], table: Optional[str]) -> Mapping[s
     return {"format": format or _FORMATS.get(ending, "csv"), "table": table}
 
 
-def save(reply: Reply, path: str) -> str:
-    """Writes an answer to a file, which appears when it is complete. Returns its path."""
+@contextmanager
+def _partial(path: str) -> Iterator[str]:
+    """Yields the path of a file that takes its place when it is complete."""
     part = f"{path}.part"
     try:
-        with open(part, "wb") as file:
-            for piece in reply.parts():
-                file.write(piece)
+        yield part
         os.replace(part, path)
     finally:
         if os.path.exists(part):
             os.remove(part)
+
+
+def save(reply: Reply, path: str) -> str:
+    """Writes an answer to a file, which appears when it is complete. Returns its path."""
+    with _partial(path) as part, open(part, "wb") as file:
+        file.writelines(reply.parts())
     return path
+
+
+def download(transport: Transport, request: Request, path: str) -> str:
+    """Writes an answer to a file, which appears when it is complete. Returns its path.
+
+    After a broken connection, it continues where it ended if the answer had an ETag and is still the same, and otherwise
+    begins again.
+    """
+    breaks = 0
+    # Parts are of the bytes without compression.
+    headers = {**request.headers, "Accept-Encoding": "identity"}
+    with _partial(path) as part:
+        while True:
+            with transport.open(replace(request, headers=headers)) as reply:
+                is_rest = reply.status == 206
+                with open(part, "ab" if is_rest else "wb") as file:
+                    try:
+                        for piece in reply.parts():
+                            file.write(piece)
+                            breaks = 0 if is_rest else breaks
+                        return path
+                    except SoukError as error:
+                        if not is_lost(error) or breaks >= transport.max_retries:
+                            raise
+                        tag = reply.headers.get("ETag")
+                        if tag:
+                            headers.update({"Range": f"bytes={file.tell()}-", "If-Range": tag})
+            breaks += 1
+            transport.sleep(backoff(breaks, transport.random()))
 
 
 def frame_of_csv(reply: Reply) -> "pandas.DataFrame":

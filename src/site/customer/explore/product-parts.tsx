@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { z } from 'zod';
 import { offersOf, siteOf } from '../../../operations/products/product-tables.ts';
 import { priceFormat, priceOf } from '../../../operations/products/provider-fields.ts';
 import { addressOf } from '../../kit/list-page.tsx';
@@ -8,15 +9,18 @@ import { count, counted, Dash, Time } from '../../kit/words.tsx';
 import { Picture, PRODUCT_PATH, type ShowContext } from './explore-view.tsx';
 import type { ProductData } from './product-page.tsx';
 
-interface OfferRow {
-  sellerId: string;
-  condition: string;
-  price: number | null;
-  shipping: number | null;
-  isFBA: boolean;
-  isLive: boolean;
-  lastSeen: string | null;
-}
+/** What the page shows of the row of an offer, whose other fields are as the provider sent them. */
+const offerRow = z.object({
+  sellerId: z.string().catch(''),
+  condition: z.string(),
+  price: z.number().nullable().catch(null),
+  shipping: z.number().nullable().catch(null),
+  isFBA: z.boolean().catch(false),
+  isLive: z.boolean(),
+  lastSeen: z.string().nullable().catch(null),
+});
+
+type OfferRow = z.output<typeof offerRow>;
 
 /** The offers of a product: live ones in the order of the site's page, then those seen last. */
 export function OffersTable({ data }: { data: ProductData }): VNode {
@@ -42,7 +46,7 @@ function sellerAddress(domain: number, seller: string): string {
 
 function offerRows({ products: [product] }: ProductData): OfferRow[] {
   if (!product) return [];
-  return [...offersOf(product, siteOf(product))] as unknown as OfferRow[];
+  return [...offersOf(product, siteOf(product))].map((row) => offerRow.parse(row));
 }
 
 /** The data of the variations call at the level `summary`. */
