@@ -46,10 +46,13 @@ export interface FeedDeps extends SubmitDeps {
 }
 
 /**
- * The outcome of feeding a call. ended: its answer was in the cache. again: it was split or returned. refused: not
- * now, and no other call of this account either. unknown: whether it was admitted is determined later.
+ * The outcome of feeding a call. ended: its answer was in the cache. joined: it waits for the job of another request, which may
+ * have ended before this process was registered for its end. again: it was split or returned. refused: not now, and no other call
+ * of this account either. unknown: whether it was admitted is determined later.
  */
-type Outcome = { kind: 'under way' | 'ended'; rate?: MinuteRate } | { kind: 'again' | 'refused' | 'unknown' };
+type Outcome =
+  | { kind: 'under way' | 'ended'; rate?: MinuteRate }
+  | { kind: 'joined' | 'again' | 'refused' | 'unknown' };
 
 /** How long to wait after a call could not be queued. */
 const QUEUE_AWAY_MS = 5_000;
@@ -78,7 +81,7 @@ interface Round {
 /**
  * Feeds batches once: as many calls as there is room for, alternating between accounts, the account with the fewest
  * calls under way first.
- * @returns whether some calls have already ended, because their answers were in the cache.
+ * @returns whether some calls have ended or may have: their answers were in the cache, or they joined other calls.
  */
 export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
@@ -108,7 +111,7 @@ function sumCalls<Key>(fed: readonly FedCount[], keyOf: (one: FedCount) => Key):
   return sums;
 }
 
-/** Feeds some calls of a batch. @returns how many have already ended. */
+/** Feeds some calls of a batch. @returns how many have ended or may have. */
 async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Promise<number> {
   const { database, clock } = deps;
   const { order, room, minuteCalls } = round;
@@ -119,7 +122,7 @@ async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Prom
   const outcomes = await Promise.all(calls.map((call) => feedCall(deps, batch, call)));
   for (const [i, { pool }] of calls.entries()) {
     const kind = outcomes[i]?.kind;
-    if (kind === 'under way' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
+    if (kind === 'under way' || kind === 'joined' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
   }
   const left = minuteCallsLeft(outcomes);
   if (left) minuteCalls.set(accountId, left.calls);
@@ -128,7 +131,7 @@ async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Prom
     await pauseFeeding(database, ofAccount, 'MINUTE_RESERVED', left.resetAt);
   } else if (outcomes.some(({ kind }) => kind === 'refused')) order.dropAccount(accountId);
   else order.putBack(batch, calls.length);
-  return outcomes.filter(({ kind }) => kind === 'ended').length;
+  return outcomes.filter(({ kind }) => kind === 'ended' || kind === 'joined').length;
 }
 
 /** Submits calls of one batch: as many as its account, its pools and the other accounts leave to it. */
@@ -254,7 +257,7 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
       if (submission.finished) return { kind: 'ended' };
       deps.onFed(submission.callId);
       await deps.onJoined(submission.callId);
-      return { kind: 'under way' };
+      return { kind: 'joined' };
     case 'started':
       deps.onFed(submission.callId);
       await submission.enqueue();

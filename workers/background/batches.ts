@@ -77,7 +77,7 @@ function startBatchLoop(deps: FeedDeps): WorkLoop {
     await cancelFedCalls(deps);
     await endStrandedCalls(database, clock.now(), onFinished);
     await collectCalls(deps);
-    // Cached answers are collected immediately, which makes room for more.
+    // Answers that are there already are collected immediately, which makes room for more.
     if (await feedBatches(deps)) loop.wake();
   }
   return loop;
