@@ -33,6 +33,16 @@ export async function parentOf(pid: number): Promise<number> {
   return (await timesOf(pid))?.parent ?? 0;
 }
 
+/** Returns the highest resident memory that the children of a process have had, together. */
+export async function peakMbOfChildren(pid: number): Promise<number> {
+  const children = (await allProcesses()).filter(({ parent }) => parent === pid);
+  const statuses = await Promise.all(
+    children.map((child) => readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')),
+  );
+  const peaksKb = statuses.map((status) => Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+  return peaksKb.reduce((sum, kb) => sum + kb, 0) / 1024;
+}
+
 async function allProcesses(): Promise<ProcessTimes[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const processes = await Promise.all(pids.map(timesOf));

@@ -12,7 +12,7 @@ export const PROGRAMS = [
   'workers/main.ts',
   'workers/large-jobs/thread.ts',
   'src/site/customer/uploads/thread.ts',
-  'src/batches/tables/thread.ts',
+  'src/batches/tables/table-program.ts',
   'demo/main.ts',
   'demo/reports/main.ts',
 ];

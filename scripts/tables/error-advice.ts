@@ -157,7 +157,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   TOO_MANY_OPEN: {
     cause:
-      'The account has too many requests under way at the same time: 200 calls and long polls, 20 event streams, 2 uploads or 2 downloads of batch results by default. If all uploads that a gateway receives are together too large, it also refuses further ones with this error, before it reads their bodies.',
+      'The account has too many requests under way at the same time: 200 calls and long polls, 20 event streams, 2 uploads or 2 downloads of batch results by default. A gateway writes at most four tables of batches at the same time, two of them for an account, and refuses further ones with this error. If all uploads that a gateway receives are together too large, it also refuses further ones with this error, before it reads their bodies.',
     solution: 'Wait until some of the requests have been answered. For many calls at a time, create a batch.',
   },
   LIMIT_REACHED: {

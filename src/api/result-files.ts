@@ -4,7 +4,7 @@ import { type Batch, batchFileName, batchView } from '../batches/batch.ts';
 import type { RequireStorage } from '../batches/limits.ts';
 import { resultsOf, sampleInput } from '../batches/results.ts';
 import type { ResultTable } from '../batches/tables/result-table.ts';
-import type { TableThreads } from '../batches/tables/table-threads.ts';
+import type { TableWriters } from '../batches/tables/table-writers.ts';
 import { queuedOperation } from '../operations/index.ts';
 import { parseStored } from '../operations/params/answer-form.ts';
 import {
@@ -95,7 +95,8 @@ export async function batchResults(
     disposition: chosen
       ? { 'content-disposition': dispositionOf(batchFileName(batch, { format, table: chosen.table })) }
       : {},
-    pieces: () => (chosen ? tables.write(batch.accountId, chosen, withLines(calls())) : ndjson(calls(), cursor)),
+    pieces: () =>
+      chosen ? tables.write(batch.accountId, chosen, withLines(calls())) : ndjson(calls(), cursor),
   };
 }
 
@@ -117,7 +118,7 @@ export interface BatchFileDeps {
   database: Database;
   clock: Clock;
   requireStorage: RequireStorage;
-  tables: TableThreads;
+  tables: TableWriters;
 }
 
 /**

@@ -122,7 +122,8 @@ async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Prom
   const outcomes = await Promise.all(calls.map((call) => feedCall(deps, batch, call)));
   for (const [i, { pool }] of calls.entries()) {
     const kind = outcomes[i]?.kind;
-    if (kind === 'under way' || kind === 'joined' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
+    if (kind === 'under way' || kind === 'joined' || kind === 'unknown')
+      room.set(pool, (room.get(pool) ?? 0) - 1);
   }
   const left = minuteCallsLeft(outcomes);
   if (left) minuteCalls.set(accountId, left.calls);

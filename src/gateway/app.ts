@@ -46,7 +46,7 @@ import {
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
 import { createBatchNotifier } from '../batches/ending.ts';
 import { ACCOUNT_LIMITS, createStorageCheck, directBytes } from '../batches/limits.ts';
-import type { TableThreads } from '../batches/tables/table-threads.ts';
+import type { TableWriters } from '../batches/tables/table-writers.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import {
   createStripePayments,
@@ -75,7 +75,7 @@ import type { GatewaySettings, JobEngine, Observers, PageSettings, Stores } from
 interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
   registry: Registry;
   queueGauges: QueueGauges;
-  tables: TableThreads;
+  tables: TableWriters;
   events: CallEvents;
   tracing: Tracing | null;
   clock: ServiceClock;

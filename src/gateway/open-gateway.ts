@@ -13,7 +13,7 @@ import type { McpSettings } from '../api/mcp/index.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
 import { createRequestMetrics, type RequestLimits, type RequestMetrics } from '../api/plugins/requests.ts';
 import type { AccountLimits, WebhookSettings } from '../batches/limits.ts';
-import { createTableThreads } from '../batches/tables/table-threads.ts';
+import { createTableWriters } from '../batches/tables/table-writers.ts';
 import { type BatchQueue, openBatchQueue, openReplies, type Replies } from '../batches/uploads.ts';
 import { NOTE_SERVER } from '../billing/admission.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
@@ -362,7 +362,7 @@ export async function openGateway(
     clock,
     log,
   });
-  const tables = createTableThreads(clock);
+  const tables = createTableWriters(clock);
   const parts = { ...stores, ...engine, ...observers, registry, queueGauges, tables, tracing, clock, log };
   const app = buildApp(appDepsOf(settings, parts));
   const stopReconciling = startReconciling({

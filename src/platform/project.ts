@@ -28,9 +28,13 @@ export function packageVersion(): string {
  */
 export const NODE_OPTIONS = ['--enable-source-maps', '--max-semi-space-size=64'] as const;
 
-/** Returns the arguments for Node to run a program of the project in a separate process. @param file its TypeScript file. */
-export function programArguments(file: string): string[] {
+/**
+ * Returns the arguments for Node to run a program of the project in a separate process.
+ * @param file its TypeScript file.
+ * @param options further ones of Node, which replace NODE_OPTIONS.
+ */
+export function programArguments(file: string, options: readonly string[] = []): string[] {
   return isCompiled
-    ? [...NODE_OPTIONS, fileURLToPath(projectFile(file.replace(/\.ts$/, '.js')))]
-    : ['--import', import.meta.resolve('tsx'), fileURLToPath(projectFile(file))];
+    ? [...NODE_OPTIONS, ...options, fileURLToPath(projectFile(file.replace(/\.ts$/, '.js')))]
+    : ['--import', import.meta.resolve('tsx'), ...options, fileURLToPath(projectFile(file))];
 }

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
 import { offPeakOpening } from '../../src/billing/wallets.ts';
 import { POOLS } from '../../src/operations/pools.ts';
@@ -10,6 +10,7 @@ import {
   batchNow,
   batchOnce,
   callsOf,
+  finished,
   isFinished,
   isWaiting,
   learnTokens,
@@ -282,6 +283,33 @@ test('cached answers are collected without a worker of their pool', async ({
   const [line] = await resultsOf(client, batch);
   expect(line?.data.fromCache).toBe(true);
   await expectBalancesOfLedger(souk, accountId);
+});
+
+test('a batch collects a joined call that ends before its worker is registered for the end', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const { database } = souk;
+  await database.query(`
+    create table released (at timestamptz);
+    create function wait_for_release() returns trigger language plpgsql as $$
+      begin while not exists (select from released) loop perform pg_sleep(0.01); end loop; return new; end $$;
+    create trigger wait_for_release before update on batch_calls for each row
+      when (new.joined and not old.joined) execute function wait_for_release()`);
+  onTestFinished(() => database.query('drop trigger wait_for_release on batch_calls').then(() => undefined));
+  const asins = asinsFrom('B0RACE', 2);
+  const open = holdProducts(upstream);
+  const request = client.get(`/api/market/product?domain=1&asins=${asins.join(',')}`);
+  await upstream.received(1);
+  const joined = souk.events.next('call.joined', { operation: 'market.product' });
+  const batch = await startBatch(client, oneCallOf(asins));
+  await joined;
+  open();
+  expect((await request).status).toBe(200);
+  await database.query('insert into released values (now())');
+  // Nothing moves the clock, so that the worker does not look again by itself.
+  expect(await finished(client, batch)).toMatchObject({ counts: { done: 2 }, units: { charged: 0 } });
 });
 
 test('a batch that joins a call of its account is not charged for it', async ({ souk, client, upstream }) => {

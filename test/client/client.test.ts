@@ -17,6 +17,7 @@ import type { RunningGateway } from '../../src/gateway/open-gateway.ts';
 import { newAsin } from '../support/answers.ts';
 import { asinsFrom, callsOf, learnTokens } from '../support/batches.ts';
 import { openFaultProxy } from '../support/fault-proxy.ts';
+import { csvReport, load } from '../support/reports.ts';
 import { productsHourly } from '../support/schedules.ts';
 import { testWithHeldProducts, test as withService } from '../support/souk-test.ts';
 
@@ -226,6 +227,23 @@ test('yields results once, across broken connections and a restart', async ({ so
   expect((await api.batches.wait(batchId)).units.charged).toBe(40);
   const { stream } = await api.batches.table(batchId, { format: 'csv' });
   expect((await new Response(stream).text()).trim().split('\n')).toHaveLength(41);
+});
+
+test('a download continues after broken connections, and is opened by its id', async ({
+  souk,
+  api,
+  proxy,
+}) => {
+  await load(souk.database, 'us', csvReport('2026-04-11', [{ term: 'garden hose', rank: 1 }]));
+  const { file } = await api.aba.export({ country: 'us', fileFormat: 'csv' });
+  const whole = await new Response((await api.files.get(file.fileId)).stream).text();
+  expect(whole.split('\n')[1]).toContain('garden hose');
+  for (const afterBytes of [100, 20]) proxy.next('/api/files/', { kind: 'cut', afterBytes });
+  proxy.requests.length = 0;
+  const { name, stream } = await api.files.get(file.fileId);
+  expect([name, await new Response(stream).text()]).toEqual([file.name, whole]);
+  expect(proxy.requests).toHaveLength(3);
+  await expect(api.files.get(crypto.randomUUID())).rejects.toBeInstanceOf(NotFoundError);
 });
 
 testWithHeldProducts(

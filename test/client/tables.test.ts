@@ -56,6 +56,15 @@ test('a call that is accepted as a job returns the table of its result', async (
   expect(await parquetReadObjects({ file: await file.arrayBuffer() })).toMatchObject([{ asin }]);
 });
 
+test('changes of a batch are entries, or a table', async ({ api }) => {
+  const { batchId } = await api.batches.create(callsOf(asinsFrom('BCHANGES', 1)) as never);
+  await api.batches.wait(batchId);
+  for await (const change of api.batches.changes(batchId)) expect.fail(change.key);
+  const { name, stream } = await api.batches.changes(batchId, { format: 'csv' });
+  expect(name).toBe(`souk-batch-changes-${batchId.slice(-12)}.csv`);
+  expect(await new Response(stream).text()).toBe('index,key,column,before,after\n');
+});
+
 test('a table that an operation lacks is refused by types and by the service', async ({ api }) => {
   // @ts-expect-error: products have no table of this name.
   const unknown = api.market.product(ask(newAsin()), { format: 'csv', table: 'moons' });

@@ -56,7 +56,12 @@ export class Calls {
     const { signal, headers, query } = request;
     if (meta.status === 202 && meta.jobId) {
       if (isOwn(answer)) this.#units.open(meta);
-      const result = await this.#result(meta.jobId, { signal, headers, format: query?.format, table: query?.table });
+      const result = await this.#result(meta.jobId, {
+        signal,
+        headers,
+        format: query?.format,
+        table: query?.table,
+      });
       return isOwn(answer) ? result : { ...result, meta: { ...result.meta, isDeduplicated: true, units: 0 } };
     }
     const joinsOwn =

@@ -1,8 +1,8 @@
 export type { Answer, AnswerMeta, DataWithMeta, ListAnswer } from './answer.ts';
 export type {
   Batch,
-  Batches,
   BatchChange,
+  Batches,
   BatchResult,
   ResultOptions,
   WaitOptions,
@@ -22,7 +22,7 @@ export {
   TimeoutError,
   WebhookError,
 } from './errors.ts';
-export type { Files, FileStream, TableOptions } from './files.ts';
+export type { FileStream, Files, TableOptions } from './files.ts';
 export type {
   ErrorCode,
   Methods,

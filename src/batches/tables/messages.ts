@@ -1,21 +1,21 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { CallLines, ResultTable } from './result-table.ts';
 
-/** Starts a table. Its calls and its bytes travel through a port of its own. */
-export interface StartTable {
-  table: ResultTable;
-  port: MessagePort;
-}
-
+/** What a gateway tells a process that writes tables, one at a time. */
 export type ToTable =
+  /** Starts a table. */
+  | { kind: 'table'; table: ResultTable }
   /** The next call; null: there are no further ones. */
   | { kind: 'call'; call: CallLines | null }
   /** The reader wants the next bytes. */
-  | { kind: 'more' };
+  | { kind: 'more' }
+  /** The reader has gone. */
+  | { kind: 'gone' };
 
 export type FromTable =
   /** The table needs the next call. */
   | { kind: 'next' }
   | { kind: 'bytes'; bytes: Uint8Array }
   | { kind: 'end' }
-  | { kind: 'failed'; message: string };
+  | { kind: 'failed'; message: string }
+  /** The last message about a table: the process can write the next one. */
+  | { kind: 'free' };

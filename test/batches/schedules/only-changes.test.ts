@@ -123,6 +123,29 @@ test('the page of a run without changes says that nothing has changed', async ({
     expect(page).toContain(shown);
 });
 
+test('the page of a run has its changes as a file of each form', async ({ souk }) => {
+  const { client, visitor } = await signedIn(souk);
+  const asin = newAsin();
+  const schedule = await createSchedule(client, productsHourly([asin], paused));
+  for (const title of ['as it was', 'is new']) {
+    titles.set(asin, title);
+    souk.clock.advance(2 * HOUR_MS);
+    await runThrough(souk, client, schedule);
+  }
+  const [{ batchId }] = (await client.get('/api/batches')).json.data.batches;
+  const { html } = await visitor.get(`/account/batches/${batchId}`);
+  for (const format of ['csv', 'ndjson', 'xlsx', 'parquet']) {
+    const address = `/account/batches/${batchId}/changes.${format}`;
+    expect(html).toContain(`href="${address}"`);
+    const { headers, status } = await visitor.get(address);
+    expect([status, headers['content-disposition']]).toEqual([
+      200,
+      `attachment; filename="souk-batch-changes-${batchId.slice(-12)}.${format}"`,
+    ]);
+  }
+  expect((await visitor.get(`/account/batches/${batchId}/changes.pdf`)).status).toBe(404);
+});
+
 test('an answer from the cache is not a change', async ({ souk, client }) => {
   const asin = newAsin();
   titles.set(asin, 'as it was');

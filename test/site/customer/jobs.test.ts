@@ -5,6 +5,7 @@ import { beforeEach, expect } from 'vitest';
 import type { Redis } from '../../../src/platform/redis.ts';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { csvReport, load } from '../../support/reports.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { stopWorkers } from '../../support/workers.ts';
@@ -101,6 +102,32 @@ test('a client that disconnects during a large answer delays no other request', 
   }
   // A gateway closes once nothing is being answered any more.
   await souk.gateways.pop()?.close();
+});
+
+test('shows the file of an export with its download and links, whole and in parts', async () => {
+  const term = { term: 'garden hose', rank: 1 };
+  await load(souk.database, 'us', csvReport('2026-04-11', [term]));
+  const { headers, json } = await customer.client.post('/api/aba/export', {
+    country: 'us',
+    fileFormat: 'csv',
+  });
+  const address = `/account/jobs/${headers['x-job-id']}`;
+  const page = await customer.visitor.get(address);
+  expect(page.text).toContain('File souk-terms-us-2026-04-11.csv Rows 1');
+  expect(page.html).toContain(`href="${address}/file"`);
+  expect(page.html).toContain(`name="id" value="${json.data.file.fileId}"`);
+  const file = await customer.visitor.get(`${address}/file`);
+  expect(file.headers['content-disposition']).toBe('attachment; filename="souk-terms-us-2026-04-11.csv"');
+  const { name, value } = customer.cookie;
+  const part = await request(
+    `${customer.client.baseUrl}/account/${customer.accountId}/jobs/${headers['x-job-id']}/file`,
+    {
+      headers: { cookie: `${name}=${value}`, range: 'bytes=0-6', 'if-range': String(file.headers.etag) },
+    },
+  );
+  expect([part.statusCode, await part.body.text()]).toEqual([206, 'country']);
+  const other = await called();
+  expect((await customer.visitor.get(`/account/jobs/${other}/file`)).status).toBe(404);
 });
 
 test('shows a picture on the page of its job', async () => {
