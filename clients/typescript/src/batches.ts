@@ -83,7 +83,8 @@ export function createBatches(calls: Calls, methods: Methods['batches']): Batche
     table: (id, { format, table, ...options }) =>
       openFile(calls, resultsPath(id), { ...options, query: { format, table } }),
 
-    changes: (id: string, { format, ...options }: RequestOptions & { format?: TableFormat } = {}) => {
+    changes: (id: string, given?: RequestOptions & { format?: TableFormat }) => {
+      const { format, ...options } = given ?? {};
       const path = `/api/batches/${encodeURIComponent(id)}/changes`;
       return (
         format ? openFile(calls, path, { ...options, query: { format } }) : changes(calls, path, options)
