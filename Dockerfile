@@ -23,6 +23,12 @@ FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production
 # As in src/platform/project.ts, which gives the reason.
 ENV NODE_OPTIONS="--enable-source-maps --max-semi-space-size=64"
+# The tools of PostgreSQL for `souk backup` and `restore`, from the packages of PostgreSQL: not older than the server of docker-compose.yml.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ca-certificates postgresql-common \
+  && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y \
+  && apt-get install --yes --no-install-recommends postgresql-client-18 \
+  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -118,3 +118,9 @@ test('the image is built from everything that is compiled or copied', async () =
   );
   expect(copied).toEqual(expect.arrayContaining([...SOURCES, ...COPIED, 'scripts']));
 });
+
+test('the image has tools of PostgreSQL that are not older than the server of docker-compose.yml', async () => {
+  const [, tools] = /postgresql-client-(\d+)/.exec(await readFile('Dockerfile', 'utf8')) ?? [];
+  const [, server] = /image: postgres:(\d+)/.exec(await readFile('docker-compose.yml', 'utf8')) ?? [];
+  expect(Number(tools)).toBeGreaterThanOrEqual(Number(server));
+});

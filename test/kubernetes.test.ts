@@ -1,12 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
+import { CronJob } from 'kubernetes-models/batch/v1/CronJob';
 import { Job } from 'kubernetes-models/batch/v1/Job';
+import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { PersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim';
 import { Service } from 'kubernetes-models/v1/Service';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { describeSettings } from '../src/config/config.ts';
+import { registerCommands } from '../src/cli/program.ts';
+import { describeSettings, readConfig } from '../src/config/config.ts';
 import { WORKER_POOL_NAMES } from '../src/operations/pools.ts';
 
 const FOLDER = new URL('../deploy/kubernetes/', import.meta.url);
@@ -14,7 +19,16 @@ const read = (file: string) => readFileSync(new URL(file, FOLDER), 'utf8');
 const documentsOf = (file: string) =>
   parseAllDocuments(read(file)).map((document) => document.toJS() as Document);
 
-const KINDS = { Deployment, HorizontalPodAutoscaler, Job, PodDisruptionBudget, Service };
+const KINDS = {
+  CronJob,
+  Ingress,
+  PersistentVolumeClaim,
+  Deployment,
+  HorizontalPodAutoscaler,
+  Job,
+  PodDisruptionBudget,
+  Service,
+};
 const FILES = ['migrate.yaml', 'gateway.yaml', 'workers/base/worker.yaml', 'pod.yaml'];
 const [gateway, worker] = [documentsOf('gateway.yaml'), documentsOf('workers/base/worker.yaml')];
 
@@ -108,6 +122,84 @@ test('settings and secrets have names of settings, and a process receives only t
   expect(new Set(Object.values(given).flat())).toEqual(new Set(secrets));
 });
 
+describe('the example of an installation', () => {
+  const EXAMPLE = '../kubernetes-example/';
+  const example = parse(read(`${EXAMPLE}kustomization.yaml`)) as Kustomization;
+  /** The documents of the base with the names of their pools. */
+  const base = [
+    ...['settings.yaml', 'migrate.yaml', 'gateway.yaml'].flatMap(documentsOf),
+    ...WORKER_POOL_NAMES.flatMap((pool) =>
+      documentsOf('workers/base/worker.yaml').map((document) => ({
+        ...document,
+        metadata: { name: `${document.metadata.name}-${pool}` },
+      })),
+    ),
+  ];
+  const found = (kind: string | undefined, name: string | undefined) =>
+    base.find((document) => document.kind === kind && document.metadata.name === name);
+
+  test('has the base, files that exist and are valid, and its image in place of that of the base', () => {
+    expect(example.resources).toEqual(['../kubernetes', 'ingress.yaml', 'backup.yaml']);
+    for (const document of ['ingress.yaml', 'backup.yaml'].flatMap((file) => documentsOf(EXAMPLE + file)))
+      new KINDS[document.kind as keyof typeof KINDS](document as never).validate();
+    const [ofBase] = (parse(read('kustomization.yaml')) as Kustomization).images ?? [];
+    expect(example.images?.map(({ name }) => name)).toEqual([ofBase?.newName]);
+  });
+
+  test('changes only what the base has, and the result is valid', () => {
+    const patches = (example.patches as Patch[]).filter(({ patch }) => patch);
+    expect(patches.length).toBeGreaterThan(3);
+    for (const { target, patch = '' } of patches) {
+      const change = parse(patch) as Operation[] | (Document & { $patch: string });
+      if (!Array.isArray(change)) {
+        expect(found(change.kind, change.metadata.name), patch).toBeDefined();
+        expect(change.$patch).toBe('delete');
+        continue;
+      }
+      const document = structuredClone(found(target?.kind, target?.name));
+      if (!document) throw new Error(`The base has no ${target?.kind} ${target?.name}.`);
+      for (const { op, path, value } of change) {
+        const names = path.split('/').slice(1);
+        const last = names.pop() ?? '';
+        // biome-ignore lint/suspicious/noExplicitAny: the path says what it is.
+        const holder = names.reduce((inner: any, name) => inner?.[name], document);
+        expect([op, holder?.[last]], path).toEqual(['replace', expect.anything()]);
+        holder[last] = value;
+      }
+      new KINDS[document.kind as keyof typeof KINDS](document as never).validate();
+    }
+  });
+
+  test('has valid settings of one address, which the ingress serves through the gateways', () => {
+    const [settings] = documentsOf(`${EXAMPLE}settings.yaml`);
+    const [ofBase] = documentsOf('settings.yaml');
+    expect(settings?.metadata).toEqual(ofBase?.metadata);
+    const config = readConfig({ ...ofBase?.data, ...settings?.data });
+    for (const name of Object.keys(settings?.data ?? {}))
+      expect(describeSettings().map((one) => one.name)).toContain(name);
+    const ingress = JSON.stringify(documentsOf(`${EXAMPLE}ingress.yaml`));
+    expect(ingress).toContain(`"host":"${new URL(config.PUBLIC_URL ?? '').host}"`);
+    const service = gateway.find(({ kind }) => kind === 'Service') as
+      | { metadata: { name: string } }
+      | undefined;
+    expect(ingress).toContain(`"service":{"name":"${service?.metadata.name}","port":{"name":"http"}}`);
+  });
+
+  test('backs up with a command that exists and the secrets that it needs', () => {
+    const [job] = documentsOf(`${EXAMPLE}backup.yaml`) as unknown as {
+      spec: { jobTemplate: Document };
+    }[];
+    const container = containerOf([job?.spec.jobTemplate as Document]);
+    const [node, program, name = '', option] = container.command ?? [];
+    expect([node, program]).toEqual(['node', 'dist/src/cli.js']);
+    const souk = new Command();
+    registerCommands(souk);
+    const options = souk.commands.find((command) => command.name() === name)?.options ?? [];
+    expect(options.map(({ long }) => long)).toContain(option);
+    expect(container.envFrom?.map(({ secretRef }) => secretRef?.name)).toEqual(['souk-stores', 'souk-keys']);
+  });
+});
+
 function containerOf([document]: readonly Document[]): Container {
   const [container] = document?.spec?.template?.spec?.containers ?? [];
   if (!container) throw new Error('The manifest has no container.');
@@ -128,6 +220,7 @@ interface Document {
 
 interface Container {
   name: string;
+  command?: string[];
   env?: { name: string }[];
   envFrom?: { secretRef?: { name: string } }[];
   resources?: { requests?: object; limits?: object };
@@ -138,4 +231,16 @@ interface Kustomization {
   nameSuffix?: string;
   labels?: unknown;
   patches?: unknown;
+  images?: { name: string; newName: string }[];
+}
+
+interface Patch {
+  target?: { kind: string; name: string };
+  patch?: string;
+}
+
+interface Operation {
+  op: string;
+  path: string;
+  value: unknown;
 }

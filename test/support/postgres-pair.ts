@@ -40,6 +40,33 @@ const SETTINGS = {
   synchronous_commit: 'on',
 };
 
+/** Copies the data of a running server to a new folder for `startPostgres`, with the label that tells it where its log begins. */
+export async function baseBackup(from: { folder: string; url: string }, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o755 });
+  await copyFile(join(from.folder, 'password'), join(to, 'password'));
+  const client = new pg.Client({ connectionString: from.url });
+  await client.connect();
+  await client.query(`select pg_backup_start('copy', true)`);
+  const data = join(to, 'data');
+  // Files may go while they are copied, which the log makes up for.
+  await run('cp', ['-a', join(from.folder, 'data'), data]).catch(() => {});
+  const { rows } = await client.query<{ label: string }>(
+    'select labelfile as label from pg_backup_stop(false)',
+  );
+  await client.end();
+  await rm(join(data, 'postmaster.pid'), { force: true });
+  for (const name of await readdir(join(data, 'pg_wal')))
+    if (/^[0-9A-F]{24}$/.test(name)) await rm(join(data, 'pg_wal', name));
+  await writeSignal(data, 'backup_label', rows[0]?.label ?? '');
+}
+
+/** Writes a file of a data folder that tells PostgreSQL how to start. */
+export async function writeSignal(data: string, name: string, content = ''): Promise<void> {
+  await writeFile(join(data, name), content);
+  // The server runs as another user than a test of root.
+  await run('chown', [`--reference=${data}`, join(data, name)]);
+}
+
 /** @param parent where the folders of the two servers are created; every user may enter it. */
 export async function startPostgresPair(parent: string): Promise<PostgresPair> {
   const folders = ['postgres', 'standby'].map((name) => join(parent, name)) as [string, string];
@@ -68,25 +95,9 @@ export async function startPostgresPair(parent: string): Promise<PostgresPair> {
   async function rebuild(): Promise<void> {
     await standby.running?.stop();
     await rm(standby.folder, { recursive: true, force: true });
-    await mkdir(standby.folder, { mode: 0o755 });
-    await copyFile(join(primary.folder, 'password'), join(standby.folder, 'password'));
-    const client = new pg.Client({ connectionString: primary.url });
-    await client.connect();
-    await client.query(`select pg_backup_start('standby', true)`);
+    await baseBackup(primary, standby.folder);
     const data = join(standby.folder, 'data');
-    // Files may go while they are copied, which the log makes up for.
-    await run('cp', ['-a', join(primary.folder, 'data'), data]).catch(() => {});
-    const { rows } = await client.query<{ label: string }>(
-      'select labelfile as label from pg_backup_stop(false)',
-    );
-    await client.end();
-    await rm(join(data, 'postmaster.pid'), { force: true });
-    for (const name of await readdir(join(data, 'pg_wal')))
-      if (/^[0-9A-F]{24}$/.test(name)) await rm(join(data, 'pg_wal', name));
-    await writeFile(join(data, 'backup_label'), rows[0]?.label ?? '');
-    await writeFile(join(data, 'standby.signal'), '');
-    // The server runs as another user than a test of root.
-    await run('chown', [`--reference=${data}`, join(data, 'backup_label'), join(data, 'standby.signal')]);
+    await writeSignal(data, 'standby.signal');
     const from = new URL(primary.url);
     const connection = `host=127.0.0.1 port=${from.port} user=${username} password=${password} application_name=standby`;
     // A copied primary waits for no standby until it has one.
