@@ -129,8 +129,14 @@ function publishTo(redis: Redis, keys: RedisKeys, id: string, text: string): Pro
 /** A settled call has an answer and is charged at most `units`; a released call has an error. */
 type CallOutcome = { units: number; answer: string } | { error: ErrorRecord };
 
+/** When a job first asked the source of its data, and when the last answer arrived; Unix milliseconds. */
+export interface SourceTimes {
+  askedAt: number | null;
+  answeredAt: number | null;
+}
+
 /** Attempts at the job of a call; 0 if the job has not started. */
-export interface Attempts {
+export interface Attempts extends Partial<SourceTimes> {
   /** Unix milliseconds. */
   startedAt: number | null;
   attempts: number;
@@ -154,10 +160,11 @@ export async function endCall(
   { settlements, events }: EndDeps,
   { accountId, callId, operation }: CallToEnd,
   outcome: CallOutcome,
-  { startedAt, attempts }: Attempts = NOT_STARTED,
+  { startedAt, attempts, askedAt = null, answeredAt = null }: Attempts = NOT_STARTED,
 ): Promise<Ended | null> {
   const nothing = { units: 0, answer: null, error: null };
-  const ended = await settlements.end({ accountId, callId, startedAt, attempts, ...nothing, ...outcome });
+  const times = { startedAt, attempts, askedAt, answeredAt };
+  const ended = await settlements.end({ accountId, callId, ...times, ...nothing, ...outcome });
   if (!ended?.endedNow) return ended;
   const call = { operation, accountId, callId };
   if ('error' in outcome) events.emit({ type: 'call.released', ...call, error: outcome.error.kind });

@@ -8,6 +8,7 @@ import {
   endCall,
   endFailedCall,
   publishCompletion,
+  type SourceTimes,
 } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
 import { type Mode, modeOf } from '../src/accounts/authentication.ts';
@@ -63,6 +64,8 @@ export interface RunningJob {
   run: Run;
   /** Unix milliseconds. */
   startedAt: number;
+  /** Filled in by the context of the handler. */
+  sourceTimes: SourceTimes;
   onProgress(percent: number): void;
   log: Logger;
 }
@@ -201,7 +204,9 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const { pool, number, waitedMs, signal, onProgress } = attempt;
     const startedAt = clock.now();
     const run = createRun(clock, signal, background);
-    const job = { pool, payload, run, startedAt, onProgress, log: log.child({ callId, operation }) };
+    const sourceTimes: SourceTimes = { askedAt: null, answeredAt: null };
+    const ofJob = { pool, payload, run, startedAt, sourceTimes, onProgress };
+    const job = { ...ofJob, log: log.child({ callId, operation }) };
     const ids = idsOf(job);
     events.emit({ type: 'job.started', ...ids, attempt: number, waitedMs });
     run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...ids }));
@@ -213,7 +218,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     } finally {
       runs.delete(callId);
     }
-    const times = { startedAt, attempts: number, pausedMs: run.pausedMs };
+    const times = { startedAt, attempts: number, pausedMs: run.pausedMs, ...sourceTimes };
     return complete(deps, { ...ids, completionChannel }, result, times);
   }
 
@@ -331,13 +336,13 @@ async function complete(
   deps: ExecutorDeps,
   { completionChannel, ...job }: JobIds & Pick<Payload, 'completionChannel'>,
   result: Produced | SoukError,
-  { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
+  { pausedMs, ...attempts }: SourceTimes & { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
   const { redis, keys, events, clock, log } = deps;
   const { pool, callId } = job;
-  const { ended, error } = await endJob(deps, job, result, { startedAt, attempts });
+  const { ended, error } = await endJob(deps, job, result, attempts);
   const unitsCharged = ended?.unitsCharged ?? 0;
-  const durationMs = clock.now() - startedAt - pausedMs;
+  const durationMs = clock.now() - attempts.startedAt - pausedMs;
   const completion = completionMessage({ callId, pool, unitsCharged, error }, durationMs);
   const { state } = completion;
   events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });

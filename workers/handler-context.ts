@@ -118,7 +118,7 @@ async function obtain<Raw>(
   gathered: Gathered,
   wanted: { sources: readonly Source[]; fetch: Fetch<Raw>; atOnce: number | undefined },
 ): Promise<ReadonlyMap<string, Raw>> {
-  const { operation, input, payload, run, startedAt, again, deadline, onProgress } = job;
+  const { operation, input, payload, run, startedAt, sourceTimes, again, deadline, onProgress } = job;
   const count = wanted.sources.length;
   const spentBefore = gathered.tokensSpent;
   let fetched = 0;
@@ -140,7 +140,9 @@ async function obtain<Raw>(
       gathered.storing.push(storing);
     },
     async fetch(missing) {
+      sourceTimes.askedAt ??= deps.clock.now();
       const values = await wanted.fetch(missing);
+      sourceTimes.answeredAt = deps.clock.now();
       gathered.hasFetched = true;
       fetched += missing.length;
       // A job that fetches everything in one request has no progress to report.

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
+import { ERROR_ADVICE } from '../../src/platform/error-advice.ts';
 import { ERRORS, type ErrorKind } from '../../src/platform/errors.ts';
-import { ERROR_ADVICE } from './error-advice.ts';
 
 /** What happens to the units of a call: short, and as a sentence. */
 const UNITS = {

@@ -11,7 +11,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { ERRORS, SoukError } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Redis } from '../platform/redis.ts';
-import { POLL_LIFETIME_MS } from '../results/cache.ts';
+import { JOB_LIFETIME_MS } from '../results/cache.ts';
 import { ACCEPTED, sendEnvelope } from './envelope.ts';
 import { type Account, requireUse } from './plugins/authentication.ts';
 
@@ -34,6 +34,7 @@ export const jobSchema = z
   .object({
     jobId: z.uuid(),
     operation: z.string(),
+    keyId: z.int().nullable().describe('Id of the key that made the call; null for a call of the pages'),
     params: z
       .record(z.string(), z.unknown())
       .nullable()
@@ -60,6 +61,8 @@ export const jobSchema = z
     unitsCharged: z.int(),
     createdAt: moment,
     startedAt: moment.nullable(),
+    askedAt: moment.nullable().describe('When the data provider was first asked; null if it was not'),
+    answeredAt: moment.nullable().describe('When the last answer of the data provider arrived'),
     finishedAt: moment.nullable(),
     deadlineAt: moment,
     attempts: z.int(),
@@ -93,6 +96,7 @@ export async function jobView(deps: JobViewDeps, call: Call): Promise<JobView> {
   return {
     jobId: call.callId,
     operation: call.operation,
+    keyId: call.keyId,
     params: call.input as Record<string, unknown> | null,
     state,
     progress,
@@ -101,13 +105,19 @@ export async function jobView(deps: JobViewDeps, call: Call): Promise<JobView> {
     unitsReserved: call.unitsReserved,
     unitsCharged: call.unitsCharged,
     createdAt: iso(call.acceptedAt),
-    startedAt: startedAt === null ? null : iso(startedAt),
-    finishedAt: call.finishedAt === null ? null : iso(call.finishedAt),
+    startedAt: isoOf(startedAt),
+    askedAt: isoOf(call.askedAt),
+    answeredAt: isoOf(call.answeredAt),
+    finishedAt: isoOf(call.finishedAt),
     deadlineAt: iso(call.deadlineAt),
     attempts,
     error: call.error && { code: ERRORS[call.error.kind].code, msg: call.error.message },
     links: jobLinks(call.callId),
   };
+}
+
+function isoOf(unixMs: number | null): string | null {
+  return unixMs === null ? null : iso(unixMs);
 }
 
 /** Returns a call as a job of a list. */
@@ -161,7 +171,7 @@ function ended({ state, error, startedAt, attempts }: Call): Progress {
   return { ...finished, progress: 0, state: error?.kind === 'CANCELLED' ? 'cancelled' : 'failed' };
 }
 
-/** Dependencies for reading an account's jobs. Jobs of other accounts, and jobs older than stored results, are not found. */
+/** Dependencies for reading an account's jobs. Jobs of other accounts, and older jobs, are not found. */
 export interface OwnJobDeps {
   database: Database;
   clock: Clock;
@@ -177,7 +187,7 @@ export async function ownJob(
   use: 'read' | 'change' = 'read',
 ): Promise<Call> {
   const call = await findCall(database, account.accountId, id);
-  if (!call || clock.now() - call.acceptedAt > POLL_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
+  if (!call || clock.now() - call.acceptedAt > JOB_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
   requireUse(account, call.operation, use);
   return call;
 }

@@ -4,7 +4,7 @@ import { findCall } from '../billing/calls.ts';
 import { TABLE_FORMAT_NAMES, type TableFormat } from '../operations/tables/formats.ts';
 import { fromRecord, SoukError } from '../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../results/answer-store.ts';
-import { POLL_LIFETIME_MS } from '../results/cache.ts';
+import { JOB_LIFETIME_MS, POLL_LIFETIME_MS } from '../results/cache.ts';
 import { findFile } from '../results/files.ts';
 import type { LinkTarget } from '../results/result-links.ts';
 import {
@@ -60,10 +60,11 @@ async function jobResult(
   callId: string,
 ): Promise<LinkedResult> {
   const call = await findCall(database, accountId, callId);
-  const endsAt = (call?.acceptedAt ?? 0) + POLL_LIFETIME_MS;
-  if (!call || endsAt <= clock.now()) throw new SoukError('JOB_NOT_FOUND');
+  if (!call || clock.now() - call.acceptedAt > JOB_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
+  const endsAt = call.acceptedAt + POLL_LIFETIME_MS;
   if (call.error) throw fromRecord(call.error);
   if (call.state === 'reserved') throw new SoukError('RESULT_NOT_READY');
+  if (endsAt <= clock.now()) throw new SoukError('RESULT_EXPIRED');
   // The answer of a call that was not made as a job may be kept for some minutes only.
   await answers.keepGiven({ accountId, callId }, call.answer);
   const stored = await answers.load(callId, call.answer ?? OWN_ANSWER);

@@ -12,12 +12,15 @@ export interface Call {
   state: 'reserved' | 'settled' | 'released';
   pool: PoolName;
   unitsReserved: number;
-  /** What the account has paid for the partial answer that an open call continues. */
+  /** What the account has paid for the partial answer that the call continues. */
   unitsPaid: number;
   unitsCharged: number;
   acceptedAt: number;
   deadlineAt: number;
   startedAt: number | null;
+  /** When the job first asked the source of its data, and when the last answer arrived. */
+  askedAt: number | null;
+  answeredAt: number | null;
   finishedAt: number | null;
   attempts: number;
   /** Where the answer of a settled call is stored. */
@@ -25,6 +28,8 @@ export interface Call {
   error: ErrorRecord | null;
   /** The canonical input of a call that became a job. */
   input: unknown;
+  /** The key of the call; null: a key of the pages, or unknown. */
+  keyId: number | null;
   /** True for a call of a batch. */
   background: boolean;
   /** True if a caller received the job of the call instead of its answer, because it had waited long enough or joined the call. */
@@ -72,7 +77,10 @@ interface CallFilter {
   operation: string | null;
   /** Only calls whose stored input contains this text, in either case. */
   contains: string | null;
-  acceptedAfter: number;
+  keyId: number | null;
+  /** [acceptedFrom, acceptedTo] in Unix milliseconds. */
+  acceptedFrom: number;
+  acceptedTo: number | null;
   /** The `next` of the previous page. */
   before: string | null;
   limit: number;
@@ -87,24 +95,27 @@ export async function listCalls(
   accountId: number,
   filter: CallFilter,
 ): Promise<{ calls: Call[]; next: string | null }> {
-  const { states, cancelled, operation, contains, acceptedAfter, before, limit } = filter;
-  // Ids are UUIDs of version 7 and sort by time, so a bound on the id skips older calls.
+  const { states, cancelled, operation, contains, keyId, acceptedFrom, acceptedTo, before, limit } = filter;
+  // Ids are UUIDs of version 7 and sort by time, so bounds on the id skip other calls.
+  const last = acceptedTo === null ? null : firstIdAt(acceptedTo + CLOCKS_APART_MS);
   const range = [
     accountId,
-    before,
-    firstIdAt(acceptedAfter - CLOCKS_APART_MS),
+    last === null || (before !== null && before.toLowerCase() < last) ? before : last,
+    firstIdAt(acceptedFrom - CLOCKS_APART_MS),
     contains === null ? MOST_CALLS_READ : MOST_INPUTS_READ,
   ];
   const { rows } = await database.query<(Call | { callId: null }) & { lastRead: string | null }>({
     name: 'list-calls',
     text: `with read as materialized (
-        select id, background, accepted_at, state, operation, error ->> 'kind' as error_kind
+        select id, background, accepted_at, state, operation, key_id, error ->> 'kind' as error_kind
         from (${CALLS_READ} limit $4) as newest
       ), listed as (
         select id from read
         where not background and accepted_at >= $5 and state = any($6::call_state[])
           and ($7::boolean is null or coalesce(error_kind = 'CANCELLED', false) = $7)
           and ($8::text is null or operation = $8)
+          and ($11::bigint is null or key_id = $11)
+          and ($12::timestamptz is null or accepted_at <= $12)
           and ($10::text is null or exists (select from calls c where c.account_id = $1 and c.id = read.id
             and position(lower($10) in lower(c.input::text)) > 0))
         order by id desc limit $9
@@ -112,7 +123,11 @@ export async function listCalls(
       select (select id from read order by id desc offset $4 - 1 limit 1) as "lastRead", ${CALL}
       from (select) as one left join (listed join calls c on c.account_id = $1 and c.id = listed.id) on true
       order by c.id desc`,
-    values: [...range, new Date(acceptedAfter), states, cancelled, operation, limit + 1, contains],
+    values: [
+      ...range,
+      ...[new Date(acceptedFrom), states, cancelled, operation, limit + 1, contains, keyId],
+      acceptedTo === null ? null : new Date(acceptedTo),
+    ],
   });
   const calls = rows.flatMap(({ lastRead: _, ...call }) => (call.callId === null ? [] : [call]));
   if (calls.length > limit) return { calls: calls.slice(0, limit), next: calls[limit - 1]?.callId ?? null };
@@ -227,4 +242,5 @@ const CALL = `c.account_id as "accountId", c.id as "callId", c.operation, c.stat
   c.units_reserved as "unitsReserved", c.units_paid as "unitsPaid",
   c.units_charged as "unitsCharged", ${unixMs('c.accepted_at')} as "acceptedAt",
   ${unixMs('c.deadline_at')} as "deadlineAt", ${unixMs('c.started_at')} as "startedAt",
-  ${unixMs('c.finished_at')} as "finishedAt", c.attempts, c.answer, c.error, c.input, c.background, c.polled`;
+  ${unixMs('c.finished_at')} as "finishedAt", ${unixMs('c.asked_at')} as "askedAt", ${unixMs('c.answered_at')} as "answeredAt",
+  c.attempts, c.answer, c.error, c.input, c.key_id as "keyId", c.background, c.polled`;

@@ -12,6 +12,9 @@ interface Ending {
   answer: string | null;
   error: ErrorRecord | null;
   startedAt: number | null;
+  /** When the job first asked the source of its data, and when the last answer arrived. */
+  askedAt: number | null;
+  answeredAt: number | null;
   attempts: number;
 }
 
@@ -46,7 +49,7 @@ export function createSettlements(
       const { rows } = await database.query<Ended & { idx: number; state: Ended['state'] | null }>({
         name: 'finish',
         text: `select idx, ended_now as "endedNow", state, units_charged as "unitsCharged"
-          from souk_finish($1, $2, $3, $4, $5, $6, $7, $8)`,
+          from souk_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
         values: [
           new Date(now()),
           batch.map((ending) => ending.accountId),
@@ -54,8 +57,10 @@ export function createSettlements(
           batch.map((ending) => ending.units),
           batch.map((ending) => ending.answer),
           batch.map((ending) => (ending.error ? JSON.stringify(ending.error) : null)),
-          batch.map((ending) => (ending.startedAt === null ? null : new Date(ending.startedAt))),
+          batch.map((ending) => dateOf(ending.startedAt)),
           batch.map((ending) => ending.attempts),
+          batch.map((ending) => dateOf(ending.askedAt)),
+          batch.map((ending) => dateOf(ending.answeredAt)),
         ],
       });
       const results: (Ended | null | typeof LOCKED)[] = batch.map(() => null);
@@ -68,6 +73,10 @@ export function createSettlements(
     end: (ending) => batcher.submit(ending),
     refund: (call, error) => refundCall(database, call, error, now()),
   };
+}
+
+function dateOf(unixMs: number | null): Date | null {
+  return unixMs === null ? null : new Date(unixMs);
 }
 
 /**

@@ -56,7 +56,7 @@ export const ERRORS = {
     status: 404,
     code: 'JOB_NOT_FOUND',
     units: 'none',
-    text: 'This account has no job with this id, or the job is older than 24 hours.',
+    text: 'This account has no job with this id, or the job is older than 7 days.',
   },
   RESULT_EXPIRED: {
     status: 410,

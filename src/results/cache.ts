@@ -77,6 +77,9 @@ export function decodeAnswer(bytes: Buffer): StoredAnswer {
 /** How long a caller may fetch the result of a job. */
 export const POLL_LIFETIME_MS = DAY_MS;
 
+/** How long a job is listed, and its state can be read. */
+export const JOB_LIFETIME_MS = 7 * DAY_MS;
+
 /** The counts of stored bytes are kept by the hour, so the oldest hour is counted in full. */
 const COUNTED_HOURS = POLL_LIFETIME_MS / HOUR_MS;
 const COUNTS_LIFETIME_MS = POLL_LIFETIME_MS + HOUR_MS;

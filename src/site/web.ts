@@ -9,11 +9,13 @@ import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
 import { registerAccountAudit } from './customer/audit.tsx';
 import { registerBatchList, registerBatchPage } from './customer/batches.tsx';
+import { registerCallErrors } from './customer/call-errors.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
 import { registerConsent } from './customer/consent.tsx';
 import { registerChartLinks, registerSharedChart } from './customer/explore/chart-links.tsx';
 import { registerExplore } from './customer/explore/explore-page.tsx';
-import { registerJobList, registerJobPage } from './customer/jobs.tsx';
+import { registerJobPage } from './customer/job-page.tsx';
+import { registerJobList } from './customer/jobs.tsx';
 import { registerKeys, registerTestMode } from './customer/keys.tsx';
 import { registerLedger } from './customer/ledger.tsx';
 import { registerLinks } from './customer/links.tsx';
@@ -95,6 +97,7 @@ const ACCOUNT_PAGES: readonly (readonly [register: RegisterPages, ability: Abili
   [registerUsage, 'work'],
   [registerLedger, 'work'],
   [registerJobList, 'work'],
+  [registerCallErrors, 'work'],
   [registerJobPage, 'work'],
   [registerBatchList, 'work'],
   [registerNewBatch, 'work'],

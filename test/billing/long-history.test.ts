@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { errorGroups } from '../../src/billing/call-facts.ts';
 import { listCalls, MOST_CALLS_READ } from '../../src/billing/calls.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { failedCalls, failedCallsOf } from '../../src/operator/failure-search.ts';
@@ -88,6 +89,7 @@ test.for<[string, number, (database: Database) => Promise<unknown[]>]>([
   ],
   ['the newest lines', 5, (db) => ledgerLines(db, account.accountId, { limit: 5 })],
   ['the calls of an error', 1, (db) => failedCallsOf(db, 'error 120', 50)],
+  ['the errors of the last day', 0, (db) => errorGroups(db, account.accountId, Date.now() - DAY_MS)],
   [
     'the failures of the last day',
     0,
@@ -110,7 +112,9 @@ test.for<[string | null, number]>([
       cancelled: null,
       operation,
       contains: null,
-      acceptedAfter: Date.now() - 6 * DAY_MS,
+      keyId: null,
+      acceptedFrom: Date.now() - 6 * DAY_MS,
+      acceptedTo: null,
     } as const;
     const page = (before: string | null) =>
       listCalls(billing.database, account.accountId, { ...filter, before, limit });

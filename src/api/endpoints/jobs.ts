@@ -8,10 +8,10 @@ import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { type Call, listCalls } from '../../billing/calls.ts';
 import { inputOn, type QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
-import { integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { instant, integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
-import { POLL_LIFETIME_MS } from '../../results/cache.ts';
+import { JOB_LIFETIME_MS } from '../../results/cache.ts';
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
 import {
@@ -160,9 +160,9 @@ const listJobs = endpoint({
   method: 'get',
   path: '/api/jobs',
   tool: 'jobs_list',
-  summary: 'Lists the jobs of the last 24 hours, newest first.',
+  summary: 'Lists the jobs of the last 7 days, newest first.',
   description:
-    'Lists the jobs of the last 24 hours, newest first. A page may hold fewer jobs than `limit`, or none; on the last page `nextCursor` is null.',
+    'Lists the jobs of the last 7 days, newest first. A page may hold fewer jobs than `limit`, or none; on the last page `nextCursor` is null.',
   query: z.object({
     state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
@@ -172,19 +172,25 @@ const listJobs = endpoint({
         description: 'Only jobs whose parameters contain this text, such as an ASIN, in either case',
         examples: ['B08N5WRWNX'],
       }),
+    keyId: integer({ min: 1 }).optional().describe('Only jobs of this key'),
+    from: instant().optional().describe('Only jobs accepted at this time or later'),
+    to: instant().optional().describe('Only jobs accepted at this time or earlier'),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
     cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
   }),
   answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
 
   async handle(deps: OwnJobDeps & JobViewDeps, { account, query, reply }) {
-    const { state, operation, contains, limit, cursor } = query;
+    const { state, operation, contains, keyId, from, to, limit, cursor } = query;
+    const oldest = deps.clock.now() - JOB_LIFETIME_MS;
     const { calls, next } = await listCalls(deps.database, account.accountId, {
       states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],
       cancelled: state === 'cancelled' || (state === 'failed' ? false : null),
       operation: operation ?? null,
       contains: contains ?? null,
-      acceptedAfter: deps.clock.now() - POLL_LIFETIME_MS,
+      keyId: keyId ?? null,
+      acceptedFrom: from === undefined ? oldest : Math.max(from, oldest),
+      acceptedTo: to ?? null,
       before: cursor ?? null,
       limit,
     });

@@ -230,9 +230,9 @@ begin
   if has_answered then
     with finished as (
       insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
-        accepted_at, deadline_at, finished_at, attempts, answer, background, key_id)
+        accepted_at, deadline_at, finished_at, attempts, answer, background, key_id, units_paid)
       select c.account_id, c.id, c.operation, c.claim_key, 'settled', c.pool, c.units, c.units, at, c.deadline_at, at, 0,
-        c.answer, c.background, c.key_id
+        c.answer, c.background, c.key_id, nullif(c.units_paid, 0)
       from unnest(new_calls) as c where c.answer is not null
     ),
     claims as (

@@ -11,7 +11,8 @@
 create or replace function souk_finish(
   at timestamptz,
   account_ids bigint[], call_ids uuid[], final_units integer[], answers text[], errors jsonb[],
-  started timestamptz[], tries integer[]
+  started timestamptz[], tries integer[],
+  asked timestamptz[] default null, answered timestamptz[] default null
 )
 returns table (idx integer, ended_now boolean, state call_state, units_charged integer)
 language plpgsql
@@ -38,9 +39,9 @@ begin
 
   for r in
     select q.*, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
-      c.draws, c.background, c.polled, c.key_id
-    from unnest(account_ids, call_ids, final_units, answers, errors, started, tries)
-      with ordinality as q(account_id, call_id, final_units, answer, error, started_at, attempts, idx)
+      c.draws, c.background, c.polled, c.key_id, c.units_paid
+    from unnest(account_ids, call_ids, final_units, answers, errors, started, tries, asked, answered)
+      with ordinality as q(account_id, call_id, final_units, answer, error, started_at, attempts, asked_at, answered_at, idx)
     left join open_calls c on c.account_id = q.account_id and c.id = q.call_id
     order by q.account_id, q.call_id, q.idx
   loop
@@ -60,7 +61,7 @@ begin
     return next;
     ended := ended || row(r.account_id, r.call_id, r.operation, r.claim_key, state, r.pool, r.units_reserved, keep,
       r.accepted_at, r.deadline_at, r.started_at, at, r.attempts, r.answer, r.error, r.input, r.background,
-      r.polled, r.key_id)::finished_calls;
+      r.polled, r.key_id, r.asked_at, r.answered_at, nullif(r.units_paid, 0))::finished_calls;
 
     -- Charges the sources in the order in which they were drawn on. The remaining units return to the later ones.
     keep := units_charged;

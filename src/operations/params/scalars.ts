@@ -192,6 +192,18 @@ function fromSwitch(value: unknown): unknown {
 
 const FAULT = problem('must be a date such as 2026-01-31');
 
+/** An instant as ISO 8601 with a zone, read as Unix milliseconds. */
+export function instant() {
+  const fault = problem('must be a time such as 2026-01-31T09:00:00Z');
+  const schema = { type: 'string', format: 'date-time', maxLength: 40, examples: ['2026-01-31T09:00:00Z'] };
+  return z
+    .string(fault)
+    .trim()
+    .pipe(z.iso.datetime({ offset: true, ...fault }))
+    .transform((text) => Date.parse(text))
+    .meta(schema);
+}
+
 /** A calendar date, YYYY-MM-DD. */
 export function date() {
   const schema = { type: 'string', format: 'date', maxLength: 10, examples: ['2026-01-31'] };

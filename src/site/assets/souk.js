@@ -65,6 +65,21 @@ function enhance(part) {
 
 enhance(document);
 
+// Times of filters are UTC in the address, and those of the reader's zone in the fields.
+const zoneName = localTime.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName').value;
+for (const field of document.querySelectorAll('input[type="datetime-local"]')) {
+  const [label] = field.labels;
+  label.textContent = label.textContent.replace('UTC', zoneName);
+  // The Swedish form of a time is that of the field, with a space.
+  if (field.value) {
+    const at = new Date(`${field.value}Z`);
+    field.value = at.toLocaleString('sv', { dateStyle: 'short', timeStyle: 'short' }).replace(' ', 'T');
+  }
+  field.form.addEventListener('formdata', ({ formData }) => {
+    if (field.value) formData.set(field.name, new Date(field.value).toISOString());
+  });
+}
+
 // Refreshes a part of the page every two seconds: <section id="x" data-refresh="2">.
 for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
 

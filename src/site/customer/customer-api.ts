@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type GatewayAnswer, type GatewayRequest, readAtMost, requestsTo } from '../../api/self-client.ts';
 import { mediaTypeOf, TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { ERRORS, type ErrorKind, type ParameterFault, SoukError } from '../../platform/errors.ts';
-import { FormRefused, readValues } from '../kit/form-request.ts';
+import { FormRefused, type FormValues, readValues } from '../kit/form-request.ts';
 import { addressOf, type Listed } from '../kit/list-page.tsx';
 import { customerOf } from '../session.ts';
 
@@ -110,14 +110,18 @@ function faultsIn({ metadata }: ApiEnvelope): readonly (ParameterFault & { index
   return Array.isArray(metadata?.errors) ? metadata.errors : [];
 }
 
-/** Reads a page of one of the API's lists. The query of the site's page has filters and cursor under the same names. */
+/**
+ * Reads a page of one of the API's lists. The query of the site's page has filters and cursor under the same names; `sent`
+ * has values that the API receives instead.
+ */
 export async function apiList<Item>(
   request: FastifyRequest,
-  { url, name, filters = [], limit = 25 }: { url: string; name: string; filters?: string[]; limit?: number },
+  about: { url: string; name: string; filters?: string[]; sent?: FormValues; limit?: number },
 ): Promise<Listed<Item>> {
+  const { url, name, filters = [], sent = {}, limit = 25 } = about;
   const asked = readValues(request.query);
   const query = Object.fromEntries([...filters, 'cursor'].map((filter) => [filter, asked[filter]]));
-  const address = addressOf(url, { ...query, limit: String(limit) });
+  const address = addressOf(url, { ...query, ...sent, limit: String(limit) });
   const { nextCursor, ...data } = await apiData<{ nextCursor: string | null }>(request, 'GET', address);
   return { items: (data as Record<string, Item[]>)[name] ?? [], query, next: nextCursor };
 }

@@ -9,7 +9,7 @@ import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { refusedForm } from './customer-api.ts';
-import { AnswerViewer } from './jobs.tsx';
+import { AnswerViewer } from './job-page.tsx';
 import { type Answered, tryCall } from './try-request.ts';
 
 const PATH = '/account/try/picture';

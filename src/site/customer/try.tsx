@@ -13,7 +13,7 @@ import { baseUrlOf, type Pages } from '../pages.ts';
 import { ChooseOperation } from './batch-items.tsx';
 import { CallExamples } from './call-examples.tsx';
 import { type ApiAnswer, callApi, dataOf, refusedForm } from './customer-api.ts';
-import { AnswerViewer } from './jobs.tsx';
+import { AnswerViewer } from './job-page.tsx';
 import { ParameterFields } from './parameter-fields.tsx';
 import { PictureForm } from './try-picture.tsx';
 import {

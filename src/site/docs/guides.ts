@@ -83,6 +83,16 @@ export function renderGuide(guide: Guide): Rendered {
   return content;
 }
 
+/** Renders a line of Markdown of this repository, such as the advice for an error, as HTML. */
+export function renderLine(text: string): string {
+  const marked = new Marked({
+    walkTokens(token) {
+      if (token.type === 'link') token.href = addressOf(token.href);
+    },
+  });
+  return marked.parseInline(text, { async: false });
+}
+
 /** In the repository guides link to each other as files; on the site, by their addresses. */
 function addressOf(href: string): string {
   return href.replace(/^([\w-]+)\.md(?=#|$)/, '/docs/$1');

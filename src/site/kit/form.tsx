@@ -171,7 +171,7 @@ function Labelled({
 }
 
 interface FieldProps extends Labelling {
-  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'time' | 'file';
+  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'time' | 'datetime-local' | 'file';
   /** Endings of files. */
   accept?: string;
   /** Whether files can be dropped on the page. */

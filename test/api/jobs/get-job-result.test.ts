@@ -139,10 +139,10 @@ test('names the call and its price if its result has expired, and the call can b
   expect(unknown.json.metadata).toMatchObject({ operation: 'market.product', params: null, units: null });
 });
 
-test('keeps the error of a failed job for a day', async ({ souk, client, upstream }) => {
+test('keeps the error of a failed job for a week', async ({ souk, client, upstream }) => {
   upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const { address, first } = await resultOf(client, `/api/market/product?domain=1&asins=${newAsin()}`);
-  souk.clock.advance(DAY_MS);
+  souk.clock.advance(7 * DAY_MS);
   const later = await client.get(address);
   expect([later.status, later.json]).toEqual([502, first.json]);
   souk.clock.advance(1);

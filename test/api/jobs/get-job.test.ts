@@ -158,12 +158,14 @@ test('an asynchronous call with a cached answer makes a job that is done immedia
   expect(result.json.data).toMatchObject({ fromCache: true, count: 1 });
 });
 
-test('keeps a job and its result for a day, then returns 404', async ({ souk, client, release }) => {
+test('keeps the result of a job for a day, and the job for a week, then returns 404', async ({ souk, client, release }) => {
   release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   await client.get(`${headers.location}?wait=30`);
   souk.clock.advance(DAY_MS);
   expect((await client.get(`${headers.location}/result`)).status).toBe(200);
+  souk.clock.advance(6 * DAY_MS);
+  expect((await client.get(headers.location ?? '')).json.data).toMatchObject({ state: 'done' });
   souk.clock.advance(1);
   for (const place of [headers.location, `${headers.location}/result`]) {
     expect((await client.get(place ?? '')).json.code).toBe('JOB_NOT_FOUND');

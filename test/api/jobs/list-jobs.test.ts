@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
+import { addKey } from '../../../src/accounts/account-keys.ts';
 import { createKey } from '../../../src/accounts/authentication.ts';
+import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { DAY_MS } from '../../../src/platform/durations.ts';
-import { holdProducts, newAsin } from '../../support/answers.ts';
+import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
 import { test } from '../../support/souk-test.ts';
@@ -111,9 +113,60 @@ test('finds calls by a part of their parameters, in either case, which it shows 
     expect(await client.get(`/api/jobs?contains=${wrong}`)).toMatchObject({ status: 400 });
 });
 
-test('lists a job for a day', async ({ souk, client }) => {
+test('filters by key and by the time of acceptance', async ({ souk, client: _ }) => {
+  const { accountId, key } = await souk.account();
+  const first = souk.clientOf(key);
+  const other = await addKey(souk.database, accountId, {
+    settings: { ...WITHOUT_LIMITS, name: 'Other' },
+    createdBy: null,
+    now: souk.clock.now(),
+  });
+  const early = await doneJob(first);
+  const { createdAt, keyId } = (await first.get(`/api/jobs/${early}`)).json.data;
+  souk.clock.advance(60_000);
+  const late = await doneJob(souk.clientOf(other.key));
+  const after = new Date(Date.parse(createdAt) + 1).toISOString();
+  for (const [query, expected] of [
+    [`?keyId=${keyId}`, [early]],
+    [`?keyId=${other.id}`, [late]],
+    [`?keyId=${other.id + 1000}`, []],
+    [`?to=${createdAt}`, [early]],
+    [`?from=${after}`, [late]],
+    [`?from=${createdAt}&to=${new Date(souk.clock.now()).toISOString()}`, [late, early]],
+    [`?from=${createdAt.replace('Z', '%2B00:00')}&keyId=${keyId}`, [early]],
+    ['?to=0001-01-01T00:00:00Z', []],
+    ['?from=9999-12-31T23:59:59Z&to=9999-12-31T23:59:59Z', []],
+  ] as const)
+    expect({ query, found: ids(await list(first, query)) }).toEqual({ query, found: expected });
+});
+
+test('a job has the times at which its source was asked and answered, one from the cache has none', async ({
+  souk,
+  client,
+}) => {
+  souk.upstream.on('product', knowsEveryProduct);
+  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
+  const fetched = (await client.get(`/api/jobs/${await doneJob(client, path)}`)).json.data;
+  const times = [
+    fetched.createdAt,
+    ...[fetched.startedAt, fetched.askedAt, fetched.answeredAt, fetched.finishedAt],
+  ];
+  expect(times).toEqual([...times].sort());
+  expect(times).not.toContain(null);
+  const other = await souk.client();
+  const { headers } = await other.get(path);
+  expect((await other.get(`/api/jobs/${headers['x-job-id']}`)).json.data).toMatchObject({
+    ...{ state: 'done', startedAt: null, askedAt: null, answeredAt: null },
+  });
+  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  const failed = (await client.get(`/api/jobs/${await doneJob(client)}`)).json.data;
+  expect(failed).toMatchObject({ state: 'failed', askedAt: expect.any(String), answeredAt: null });
+  souk.upstream.on('product', knowsEveryProduct);
+});
+
+test('lists a job for a week', async ({ souk, client }) => {
   const job = await doneJob(client);
-  souk.clock.advance(DAY_MS);
+  souk.clock.advance(7 * DAY_MS);
   expect(ids(await list(client))).toEqual([job]);
   souk.clock.advance(1);
   expect(ids(await list(client))).toEqual([]);
@@ -134,6 +187,9 @@ test('leaves out the calls of batches', async ({ souk, client }) => {
 test.for([
   ['state=waiting', 'state'],
   ['operation=market.nothing', 'operation'],
+  ['keyId=x', 'keyId'],
+  ['from=yesterday', 'from'],
+  ['to=2026-01-31T09:00', 'to'],
 ] as const)('refuses ?%s, and names the parameter', async ([query, parameter], { client }) => {
   const reply = await client.get(`/api/jobs?${query}`);
   expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { beforeEach, expect } from 'vitest';
+import { ERROR_ADVICE } from '../../../src/platform/error-advice.ts';
 import type { Redis } from '../../../src/platform/redis.ts';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
@@ -166,7 +167,9 @@ test('says that an answer has expired, and fetches it again for the stated price
   const job = await called(`/api/market/product?domain=1&asins=${asins.join()}`);
   await expireAnswers();
   const page = await customer.visitor.get(`/account/jobs/${job}`);
-  expect(page.text).toContain('Expired. Fetch again (2 units)');
+  expect(page.text).toContain('This answer has expired.');
+  expect(page.text).toContain('Fetch again (2 units)');
+  expect(page.text).not.toContain('Run again');
   expect(page.html).not.toContain('data-answer');
   expect((await customer.visitor.get(`/account/jobs/${job}/result`)).status).toBe(410);
   const again = await customer.visitor.post(`/account/jobs/${job}/again`, {});
@@ -191,13 +194,61 @@ test('shows the parameters of a call, how other programs make it, and makes it a
   expect([again.path.startsWith('/account/jobs/'), again.path.endsWith(job)]).toEqual([true, false]);
 });
 
+test('filters the list by key and by the time of acceptance', async () => {
+  const early = await called();
+  souk.clock.advance(2 * 3_600_000);
+  const late = await called();
+  const found = async (query: string) => {
+    const { html } = await customer.visitor.get(`/account/jobs?${query}`);
+    return [early, late].map((job) => html.includes(`/account/jobs/${job}"`));
+  };
+  expect(await found('within=hour')).toEqual([false, true]);
+  expect(await found('within=day')).toEqual([true, true]);
+  const between = new Date(souk.clock.now() - 3_600_000).toISOString();
+  // A browser without scripts sends the minute, without a zone.
+  for (const time of [between, between.slice(0, 16)]) {
+    expect(await found(`to=${time}`)).toEqual([true, false]);
+    expect(await found(`from=${time}`)).toEqual([false, true]);
+  }
+  expect(await found('keyId=1')).toEqual([false, false]);
+  expect((await customer.visitor.get('/account/jobs?from=yesterday')).status).toBe(400);
+});
+
+test('says where the answer of a call came from, what it cost, and when its moments were', async () => {
+  const asin = newAsin();
+  const page = async (job: string) => (await customer.visitor.get(`/account/jobs/${job}`)).text;
+  const fetched = await page(await called(`/api/market/product?domain=1&asins=${asin}`));
+  for (const part of [
+    ...['Answered from The data provider.', '1 unit from the plan', 'Accepted and queued', 'Data provider asked'],
+    ...['Data provider answered', 'Settled', 'The waiting request received the answer'],
+  ])
+    expect(fetched).toContain(part);
+  const other = await signedIn(souk);
+  const { headers } = await other.client.get(`/api/market/product?domain=1&asins=${asin}`);
+  const cached = (await other.visitor.get(`/account/jobs/${headers['x-job-id']}`)).text;
+  expect(cached).toContain('Answered from The cache');
+  expect(cached).not.toContain('Data provider asked');
+});
+
+test('groups errors by code and operation, with what to do', async () => {
+  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  for (let i = 0; i < 2; i += 1)
+    expect((await customer.client.get(`/api/market/product?domain=1&asins=${newAsin()}`)).status).toBe(502);
+  const errors = async (days: number) => (await customer.visitor.get(`/account/jobs/errors?days=${days}`)).text;
+  expect(await errors(1)).toMatch(/UPSTREAM_ERROR ?market\.product ?2 ?0/);
+  expect(await errors(1)).toContain(ERROR_ADVICE.UPSTREAM_ERROR.solution.slice(0, 20));
+  souk.clock.advance(25 * 3_600_000);
+  expect(await errors(1)).toContain('No call has failed in the last 24 hours.');
+  expect(await errors(7)).toContain('UPSTREAM_ERROR');
+});
+
 test('says that an answer from the cache has expired, and makes no call without its parameters', async () => {
   const path = `/api/market/product?domain=1&asins=${newAsin()}`;
   await (await souk.client()).get(path);
   const job = await called(path);
   await expireAnswers();
   const { text, html } = await customer.visitor.get(`/account/jobs/${job}`);
-  expect(text).toContain('Expired. The call was answered from the cache');
+  expect(text).toContain('This answer has expired. The call was answered from the cache');
   expect(html).toContain('href="/account/try?operation=market.product"');
   expect((await customer.visitor.post(`/account/jobs/${job}/again`, {})).path).toBe(`/account/jobs/${job}`);
 });

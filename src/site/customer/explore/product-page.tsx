@@ -4,7 +4,7 @@ import { fromKeepaMinutes } from '../../../operations/products/history.ts';
 import type { Product } from '../../../operations/products/product.ts';
 import type { ResearchProductData } from '../../../operations/research/product.ts';
 import { type ChartSeries, MONTHS, TimeChart } from '../../kit/time-chart.tsx';
-import { resultPath } from '../jobs.tsx';
+import { resultPath } from '../job-page.tsx';
 import { type ExplorePage, PRODUCT_PATH, SITE_FIELD, siteOf, type View, viewOf } from './explore-view.tsx';
 import { withAsins } from './product-address.ts';
 import { OffersTable, VARIATIONS_SHOWN, type VariationsData, VariationsGrid } from './product-parts.tsx';

@@ -8,7 +8,7 @@ import { TableLinks } from '../../kit/table-links.tsx';
 import { counted } from '../../kit/words.tsx';
 import { CallExamples, RepeatLink } from '../call-examples.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
-import { resultPath } from '../jobs.tsx';
+import { resultPath } from '../job-page.tsx';
 import { ShareForm } from './chart-links.tsx';
 import { tablesOf, type View } from './explore-view.tsx';
 import { requestOf, type ViewState } from './view-state.ts';

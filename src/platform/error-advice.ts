@@ -1,6 +1,6 @@
-import type { ErrorKind } from '../../src/platform/errors.ts';
+import type { ErrorKind } from './errors.ts';
 
-/** Cause and solution of an error for the documentation, in Markdown. */
+/** Cause and solution of an error for the documentation and pages, in Markdown. */
 interface ErrorAdvice {
   /** When the error occurs. */
   cause: string;
@@ -56,12 +56,12 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   JOB_NOT_FOUND: {
     cause:
-      'The id does not exist, the job belongs to another account, or the job is older than 24 hours: jobs are kept for that long.',
+      'The id does not exist, the job belongs to another account, or the job is older than 7 days: jobs are kept for that long.',
     solution: 'List your jobs with `/api/jobs`, or repeat the call.',
   },
   RESULT_EXPIRED: {
     cause:
-      'The call was answered directly while the account had [no room](limits.md#how-long-data-is-kept) for another result, or it is a call of a batch: then its result is kept for 15 minutes. Or the service has lost a cached result.',
+      'The call is older than 24 hours, or it was answered directly while the account had [no room](limits.md#how-long-data-is-kept) for another result, or it is a call of a batch: then its result is kept for 15 minutes. Or the service has lost a cached result.',
     solution:
       'Make the call again: `metadata` has its `operation`, its `params` and its price in `units`, and `POST /api/jobs` takes the first two. `params` and `units` are `null` for a call that was answered from the cache. Results of calls with `Prefer: respond-async` are kept for 24 hours. The results of a batch are at `/api/batches/{id}/results`.',
   },

@@ -1,0 +1,280 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import type { JobView } from '../../api/job-view.ts';
+import { type Draw, drawsOf } from '../../billing/call-facts.ts';
+import { type Call, findCall } from '../../billing/calls.ts';
+import { queuedOperation } from '../../operations/index.ts';
+import { ERRORS, SoukError } from '../../platform/errors.ts';
+import { stringifyJson } from '../../platform/json.ts';
+import { ButtonLink, Card, Facts, StateTag } from '../kit/elements.tsx';
+import { PostButton } from '../kit/form.tsx';
+import { Page } from '../kit/layout.tsx';
+import { addressOf } from '../kit/list-page.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { count, counted, Time } from '../kit/words.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+import { Advice, ErrorCode } from './call-errors.tsx';
+import { CallExamples, RepeatLink } from './call-examples.tsx';
+import { TimeLine, UnitsWhy, waysOf } from './call-story.tsx';
+import { apiData, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
+import { CALLS_PATH, durationText, type KeyNames, keyName, keyNamesOf, unitsText } from './jobs.tsx';
+import { linksTo, ResultLinks } from './links.tsx';
+import { tryRequest } from './try-request.ts';
+
+/** Registers the page of a job: its request, its state, its answer, its price, and buttons that cancel it or run it again. */
+export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
+  scope.get(`${CALLS_PATH}/:id`, (request, reply) => showJob(pages, request, reply));
+  scope.get(`${CALLS_PATH}/:id/result`, sendResult);
+  scope.post(`${CALLS_PATH}/:id/cancel`, cancelJob);
+  scope.post(`${CALLS_PATH}/:id/again`, runAgain);
+}
+
+async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
+}
+
+async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { jobId } = await apiData<JobView>(request, 'DELETE', `/api/jobs/${idIn(request)}`);
+  return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
+}
+
+async function runAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  const { operation, params } = await apiData<JobView>(request, 'GET', `/api/jobs/${id}`);
+  const found = queuedOperation(operation);
+  if (!found || params === null) return reply.redirect(`${CALLS_PATH}/${id}`, 303);
+  const call = { operation, params, maxUnits: found.price.quote(params) };
+  const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
+  return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
+}
+
+/** The call of an expired result. Its parameters are unknown if it was answered from the cache. */
+interface ExpiredCall {
+  operation: string;
+  params: Record<string, unknown> | null;
+  units: number | null;
+}
+
+/** The answer of a call that is done: expired, or with the time at which its data was fetched. */
+type StoredAnswer = { expired: ExpiredCall } | { expired: null; fetchedAt: string | undefined };
+
+async function storedAnswerOf(request: FastifyRequest, id: string): Promise<StoredAnswer> {
+  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${id}/result` });
+  if (answer.status === ERRORS.RESULT_EXPIRED.status)
+    return { expired: (await envelopeOf(answer)).metadata as unknown as ExpiredCall };
+  answer.body.destroy();
+  return { expired: null, fetchedAt: answer.header('last-modified') };
+}
+
+/** Everything that the page of a call shows. */
+interface Shown {
+  job: JobView;
+  call: Call;
+  draws: readonly Draw[];
+  keyNames: KeyNames;
+  /** null: the call is not done. */
+  answer: StoredAnswer | null;
+}
+
+async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { database, clock } = pages;
+  const { accountId } = customerOf(request);
+  const job = await apiData<JobView>(request, 'GET', `/api/jobs/${idIn(request)}`);
+  const { jobId, operation, state } = job;
+  const call = await findCall(database, accountId, jobId);
+  if (!call) throw new SoukError('JOB_NOT_FOUND');
+  const answer = state === 'done' ? await storedAnswerOf(request, jobId) : null;
+  const hasAnswer = answer !== null && !answer.expired;
+  const [draws, keyNames, links] = await Promise.all([
+    drawsOf(database, accountId, call),
+    keyNamesOf(database, accountId, clock.now()),
+    hasAnswer ? linksTo(request, jobId) : [],
+  ]);
+  const isOpen = job.finishedAt === null;
+  return sendPage(
+    reply,
+    <Page
+      title={`Call ${operation}`}
+      back={[CALLS_PATH, 'All calls']}
+      heading={operation}
+      styles={['account.css']}
+      scripts={['answer.js']}
+    >
+      <div id="job" data-refresh={isOpen ? '1' : undefined}>
+        <JobCard shown={{ job, call, draws, keyNames, answer }} />
+        <RequestCard job={job} baseUrl={baseUrlOf(pages, request)} isRepeatable={!isOpen && !answer?.expired} />
+        {answer && (
+          <Card id="answer" title="Answer">
+            {answer.expired ? (
+              <Expired jobId={jobId} call={answer.expired} />
+            ) : (
+              <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
+            )}
+            {hasAnswer && <ResultLinks target="job" id={jobId} links={links} />}
+          </Card>
+        )}
+        <Card id="time-line" title="Time line">
+          <TimeLine call={call} />
+        </Card>
+      </div>
+    </Page>,
+  );
+}
+
+/** State, price and origin of a call. */
+function JobCard({ shown }: { shown: Shown }): VNode {
+  const { job, call, draws, keyNames, answer } = shown;
+  const { jobId, finishedAt } = job;
+  const { error } = call;
+  const fetchedAt = answer && !answer.expired ? answer.fetchedAt : undefined;
+  return (
+    <section class="card" aria-label="State">
+      <Facts
+        facts={[
+          ['State', <State job={job} />],
+          error && [
+            'Error',
+            <>
+              <ErrorCode kind={error.kind} /> {error.message}
+            </>,
+          ],
+          error && error.kind !== 'CANCELLED' && ['What to do', <Advice kind={error.kind} />],
+          [
+            'Units',
+            <>
+              {unitsText(job)}
+              <UnitsWhy call={call} draws={draws} />
+            </>,
+          ],
+          job.state === 'done' && [
+            'Answered from',
+            <>
+              {waysOf(call)}
+              {fetchedAt !== undefined && (
+                <>
+                  {' '}
+                  Its oldest data was fetched at <Time at={fetchedAt} />.
+                </>
+              )}
+            </>,
+          ],
+          ['Key', keyName(job.keyId, keyNames)],
+          [
+            'Accepted',
+            <>
+              <Time at={job.createdAt} />
+              {finishedAt !== null && `, ended after ${durationText(job)}`}
+            </>,
+          ],
+          ['Job', <code>{jobId}</code>],
+        ]}
+      />
+      {finishedAt === null && (
+        <>
+          <PostButton
+            action={`${CALLS_PATH}/${jobId}/cancel`}
+            confirm="Cancel this job? Its units are released."
+            class="danger"
+          >
+            Cancel
+          </PostButton>
+          <noscript>Reload the page to see the progress.</noscript>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The parameters of a call, and the same call once more, in another program, or on a schedule. */
+function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boolean }): VNode {
+  const { job, baseUrl, isRepeatable } = props;
+  const { params } = job;
+  const operation = queuedOperation(job.operation);
+  if (params === null)
+    return (
+      <Card id="request" title="Request">
+        <p>The parameters of calls that are answered from the cache are not stored.</p>
+      </Card>
+    );
+  return (
+    <Card id="request" title="Request">
+      <Facts
+        facts={Object.entries(params).map(([name, value]) => [
+          <code>{name}</code>,
+          typeof value === 'string' ? value : stringifyJson(value),
+        ])}
+      />
+      {operation && (
+        <>
+          <div class="row">
+            {isRepeatable && (
+              <PostButton action={`${CALLS_PATH}/${job.jobId}/again`}>
+                Run again ({counted(operation.price.quote(params), 'unit')})
+              </PostButton>
+            )}
+            <RepeatLink title={operation.summary} operation={job.operation} parameters={params} />
+          </div>
+          <CallExamples name="call" request={tryRequest(operation, params)} baseUrl={baseUrl} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Expired({ jobId, call: { operation, units } }: { jobId: string; call: ExpiredCall }): VNode {
+  if (units === null)
+    return (
+      <p>
+        This answer has expired. The call was answered from the cache, so its parameters are not stored.{' '}
+        <a href={addressOf('/account/try', { operation })}>Make another call</a>
+      </p>
+    );
+  return (
+    <>
+      <p>This answer has expired. Answers are kept for at most 24 hours.</p>
+      <PostButton action={`${CALLS_PATH}/${jobId}/again`} class="primary">
+        Fetch again ({counted(units, 'unit')})
+      </PostButton>
+    </>
+  );
+}
+
+function State({ job: { state, progress, position, finishedAt, etaMs } }: { job: JobView }): VNode {
+  return (
+    <>
+      <StateTag state={state} />
+      {state === 'running' && <progress max={100} value={progress} aria-label={`${progress} percent`} />}
+      {position !== null && <span> {count(position)} ahead in the queue</span>}
+      {finishedAt === null && etaMs !== null && <span>, about {count(Math.ceil(etaMs / 1000))} s left</span>}
+    </>
+  );
+}
+
+export function resultPath(jobId: string): string {
+  return `/account/jobs/${jobId}/result`;
+}
+
+/** The answer of a finished job: a picture, or JSON that a script formats. Without scripts only the download is shown. */
+export function AnswerViewer({ jobId, isPicture }: { jobId: string; isPicture: boolean }): VNode {
+  const path = resultPath(jobId);
+  return (
+    <>
+      {isPicture ? (
+        <p>
+          <img class="picture" src={path} alt="The answer of this call" />
+        </p>
+      ) : (
+        <pre class="answer" data-answer={path} hidden>
+          <code />
+        </pre>
+      )}
+      <p>
+        <ButtonLink to={path} download>
+          Download the answer
+        </ButtonLink>
+      </p>
+    </>
+  );
+}
