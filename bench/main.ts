@@ -13,6 +13,7 @@ import { formatRows } from './rows/formats.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { latencyRows } from './rows/latency.ts';
+import { pagesRows } from './rows/pages.ts';
 import { screenRows } from './rows/screen.ts';
 import { uncachedRows } from './rows/uncached.ts';
 import { openServices, type Services } from './services.ts';
@@ -34,6 +35,7 @@ const LONG_GROUPS: Record<string, Group> = {
   batch: batchRows,
   accounts: accountsRows,
   cluster: clusterRows,
+  pages: pagesRows,
   aba: brandAnalyticsRows,
   screen: screenRows,
   export: exportRows,

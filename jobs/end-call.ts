@@ -160,11 +160,10 @@ export async function endCall(
   { settlements, events }: EndDeps,
   { accountId, callId, operation }: CallToEnd,
   outcome: CallOutcome,
-  { startedAt, attempts, askedAt = null, answeredAt = null }: Attempts = NOT_STARTED,
+  attempts: Attempts = NOT_STARTED,
 ): Promise<Ended | null> {
   const nothing = { units: 0, answer: null, error: null };
-  const times = { startedAt, attempts, askedAt, answeredAt };
-  const ended = await settlements.end({ accountId, callId, ...times, ...nothing, ...outcome });
+  const ended = await settlements.end({ accountId, callId, ...attempts, ...nothing, ...outcome });
   if (!ended?.endedNow) return ended;
   const call = { operation, accountId, callId };
   if ('error' in outcome) events.emit({ type: 'call.released', ...call, error: outcome.error.kind });

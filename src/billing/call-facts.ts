@@ -53,7 +53,11 @@ export interface ErrorGroup {
 export const MOST_ERRORS_READ = 10_000;
 
 /** Groups the errors of an account since a time, the newest group first. Cancelled calls are none. */
-export async function errorGroups(database: Database, accountId: number, since: number): Promise<ErrorGroup[]> {
+export async function errorGroups(
+  database: Database,
+  accountId: number,
+  since: number,
+): Promise<ErrorGroup[]> {
   const { rows } = await database.query<ErrorGroup>(
     `select kind, operation, count(*) as calls, count(*) filter (where background) as "inBatches",
        ${unixMs('max(finished_at)')} as "lastAt", (array_agg(id order by finished_at desc))[1] as "lastCallId",

@@ -13,8 +13,8 @@ interface Ending {
   error: ErrorRecord | null;
   startedAt: number | null;
   /** When the job first asked the source of its data, and when the last answer arrived. */
-  askedAt: number | null;
-  answeredAt: number | null;
+  askedAt?: number | null;
+  answeredAt?: number | null;
   attempts: number;
 }
 
@@ -75,8 +75,8 @@ export function createSettlements(
   };
 }
 
-function dateOf(unixMs: number | null): Date | null {
-  return unixMs === null ? null : new Date(unixMs);
+function dateOf(unixMs: number | null | undefined): Date | null {
+  return unixMs == null ? null : new Date(unixMs);
 }
 
 /**

@@ -50,9 +50,9 @@ export function registerCallErrors(scope: FastifyInstance, { database, clock }: 
         </div>
         <ErrorTable groups={groups} empty={`No call has failed in the last ${text}.`} />
         <p class="hint">
-          A refused request, such as one with an invalid parameter or without enough units, makes no call and is
-          not listed here: its answer has the reason. At most the newest {count(MOST_ERRORS_READ)} failed calls are
-          grouped. Cancelled calls are not errors.
+          A refused request, such as one with an invalid parameter or without enough units, makes no call and
+          is not listed here: its answer has the reason. At most the newest {count(MOST_ERRORS_READ)} failed
+          calls are grouped. Cancelled calls are not errors.
         </p>
       </Page>,
     );

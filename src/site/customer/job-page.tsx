@@ -104,7 +104,11 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
     >
       <div id="job" data-refresh={isOpen ? '1' : undefined}>
         <JobCard shown={{ job, call, draws, keyNames, answer }} />
-        <RequestCard job={job} baseUrl={baseUrlOf(pages, request)} isRepeatable={!isOpen && !answer?.expired} />
+        <RequestCard
+          job={job}
+          baseUrl={baseUrlOf(pages, request)}
+          isRepeatable={!isOpen && !answer?.expired}
+        />
         {answer && (
           <Card id="answer" title="Answer">
             {answer.expired ? (

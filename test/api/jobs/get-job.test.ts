@@ -158,7 +158,11 @@ test('an asynchronous call with a cached answer makes a job that is done immedia
   expect(result.json.data).toMatchObject({ fromCache: true, count: 1 });
 });
 
-test('keeps the result of a job for a day, and the job for a week, then returns 404', async ({ souk, client, release }) => {
+test('keeps the result of a job for a day, and the job for a week, then returns 404', async ({
+  souk,
+  client,
+  release,
+}) => {
   release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   await client.get(`${headers.location}?wait=30`);

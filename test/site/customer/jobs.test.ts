@@ -219,7 +219,12 @@ test('says where the answer of a call came from, what it cost, and when its mome
   const page = async (job: string) => (await customer.visitor.get(`/account/jobs/${job}`)).text;
   const fetched = await page(await called(`/api/market/product?domain=1&asins=${asin}`));
   for (const part of [
-    ...['Answered from The data provider.', '1 unit from the plan', 'Accepted and queued', 'Data provider asked'],
+    ...[
+      'Answered from The data provider.',
+      '1 unit from the plan',
+      'Accepted and queued',
+      'Data provider asked',
+    ],
     ...['Data provider answered', 'Settled', 'The waiting request received the answer'],
   ])
     expect(fetched).toContain(part);
@@ -234,7 +239,8 @@ test('groups errors by code and operation, with what to do', async () => {
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   for (let i = 0; i < 2; i += 1)
     expect((await customer.client.get(`/api/market/product?domain=1&asins=${newAsin()}`)).status).toBe(502);
-  const errors = async (days: number) => (await customer.visitor.get(`/account/jobs/errors?days=${days}`)).text;
+  const errors = async (days: number) =>
+    (await customer.visitor.get(`/account/jobs/errors?days=${days}`)).text;
   expect(await errors(1)).toMatch(/UPSTREAM_ERROR ?market\.product ?2 ?0/);
   expect(await errors(1)).toContain(ERROR_ADVICE.UPSTREAM_ERROR.solution.slice(0, 20));
   souk.clock.advance(25 * 3_600_000);

@@ -213,7 +213,7 @@ export interface Methods {
   jobs: {
     /** Makes a call as a job, and returns the job immediately. */
     create: Free<Schemas['JobsCreateParams'], Schemas['AcceptedJob']>;
-    /** Lists the jobs of the last 24 hours, newest first. */
+    /** Lists the jobs of the last 7 days, newest first. */
     list: List<[], Schemas['JobsListParams'], Schemas['JobsPage'], Schemas['JobsPage']['jobs'][number]>;
     /** Returns the price of a call, and whether it would be accepted, without making the call. */
     quote: Free<Schemas['JobsQuoteParams'], Schemas['Quote']>;

@@ -41,7 +41,7 @@ class KeyNotFoundError(NotFoundError):
 
 
 class JobNotFoundError(NotFoundError):
-    """JOB_NOT_FOUND: This account has no job with this id, or the job is older than 24 hours."""
+    """JOB_NOT_FOUND: This account has no job with this id, or the job is older than 7 days."""
 
 
 class ResultExpiredError(NotFoundError):

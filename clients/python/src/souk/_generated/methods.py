@@ -1566,11 +1566,14 @@ class Jobs(Group):
         state: Optional[Literal["queued", "running", "done", "failed", "cancelled"]] = None,
         operation: Optional[Literal["market.product", "market.variations", "market.productfinder", "market.productsearch", "market.categorysearch", "market.category", "market.bestseller", "market.seller", "market.topseller", "market.deal", "market.lightningdeal", "market.graphimage", "trends.interest-over-time", "trends.interest-by-region", "trends.related-queries", "trends.related-topics", "trends.daily-trends", "trends.real-time-trends", "aba.reportdates", "aba.rank", "aba.search", "aba.word", "aba.wordhistory", "aba.wordgoods", "aba.asinreverse", "aba.export", "research.keyword", "research.product", "research.compare", "research.screen"]] = None,
         contains: Optional[str] = None,
+        keyId: Optional[int] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Pages[types.JobsPage, types.Job]:
-        """Lists the jobs of the last 24 hours, newest first.
+        """Lists the jobs of the last 7 days, newest first.
 
         state: Only jobs in this state
 
@@ -1578,13 +1581,19 @@ class Jobs(Group):
 
         contains: Only jobs whose parameters contain this text, such as an ASIN, in either case
 
+        keyId: Only jobs of this key
+
+        from_: Only jobs accepted at this time or later
+
+        to: Only jobs accepted at this time or earlier
+
         limit: Jobs per page
 
         cursor: Id of the last job that the previous page looked at, its `nextCursor`
         """
         return self._calls.pages(
             ("GET", "/api/jobs", 30, "always", "params", "jobs", "jobs.list"),
-            {"state": state, "operation": operation, "contains": contains, "limit": limit, "cursor": cursor},
+            {"state": state, "operation": operation, "contains": contains, "keyId": keyId, "from": from_, "to": to, "limit": limit, "cursor": cursor},
             timeout=timeout,
         )
 

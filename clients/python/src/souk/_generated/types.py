@@ -497,6 +497,8 @@ class JobLinks(TypedDict):
 class Job(TypedDict):
     jobId: str
     operation: str
+    # Id of the key that made the call; null for a call of the pages
+    keyId: Optional[int]
     # Parameters of the call; null if it was answered from the cache, where they are not stored, and in a list if they are longer than 2000 characters
     params: Optional[Dict[str, Any]]
     state: Literal["queued", "running", "done", "failed", "cancelled"]
@@ -510,6 +512,10 @@ class Job(TypedDict):
     unitsCharged: int
     createdAt: str
     startedAt: Optional[str]
+    # When the data provider was first asked; null if it was not
+    askedAt: Optional[str]
+    # When the last answer of the data provider arrived
+    answeredAt: Optional[str]
     finishedAt: Optional[str]
     deadlineAt: str
     attempts: int
