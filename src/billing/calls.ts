@@ -96,11 +96,10 @@ export async function listCalls(
   filter: CallFilter,
 ): Promise<{ calls: Call[]; next: string | null }> {
   const { states, cancelled, operation, contains, keyId, acceptedFrom, acceptedTo, before, limit } = filter;
-  // Ids are UUIDs of version 7 and sort by time, so bounds on the id skip other calls.
-  const last = acceptedTo === null ? null : firstIdAt(acceptedTo + CLOCKS_APART_MS);
+  // Ids are UUIDs of version 7 and sort by time, so a bound on the id skips older calls.
   const range = [
     accountId,
-    last === null || (before !== null && before.toLowerCase() < last) ? before : last,
+    before,
     firstIdAt(acceptedFrom - CLOCKS_APART_MS),
     contains === null ? MOST_CALLS_READ : MOST_INPUTS_READ,
   ];

@@ -37,7 +37,7 @@ describe('a new customer', () => {
     expect(bought.text).toContain('Purchase complete');
     expect(bought.text).toContain('Basic × 2, 3 months');
     const key = /km_[A-Za-z0-9]{32}/.exec(bought.text)?.[0] ?? '';
-    for (const example of ['curl -H "X-API-Key: KEY"', "'X-API-Key': 'KEY'", '{"X-API-Key": "KEY"}'])
+    for (const example of ["curl -H 'X-API-Key: KEY'", "'X-API-Key': 'KEY'", '{"X-API-Key": "KEY"}'])
       expect(bought.text).toContain(example.replace('KEY', key));
     const quota = (await souk.clientOf(key).get('/api/quota')).json.data;
     expect(quota.general).toMatchObject({ subscribed: true, quantity: 2, plan: { name: 'Basic' } });

@@ -30,7 +30,6 @@ export function UnitsWhy({ call, draws }: { call: Call; draws: readonly Draw[] }
     isSettled ? kind === 'charge' || kind === 'settle' : kind === 'reserve',
   );
   const reasons = [
-    ...taken.map((draw) => `${counted(draw.units, 'unit')} from ${sourceText(draw)}.`),
     state === 'released' && 'The reserved units were released, because the call has no answer.',
     isSettled &&
       unitsCharged < unitsReserved &&
@@ -39,7 +38,14 @@ export function UnitsWhy({ call, draws }: { call: Call; draws: readonly Draw[] }
       `${counted(unitsPaid, 'unit')} ${unitsPaid === 1 ? 'was' : 'were'} paid for the partial answer that this call continues.`,
     state !== 'released' && 'Identical calls join this one for five minutes, and cost nothing.',
   ].filter((reason) => reason !== false);
-  return <small class="muted"> {reasons.join(' ')}</small>;
+  const sources = taken.map(
+    (draw) => `${taken.length > 1 ? `${count(draw.units)} ` : ''}from ${sourceText(draw)}`,
+  );
+  return (
+    <>
+      {sources.length > 0 && `, ${sources.join(', ')}`}. <small class="muted">{reasons.join(' ')}</small>
+    </>
+  );
 }
 
 function sourceText({ source, sourceId, planName, wallet }: Draw): string {
@@ -55,6 +61,7 @@ export function TimeLine({ call }: { call: Call }): VNode {
   return (
     <Table
       name="Time line"
+      stacks
       rows={momentsOf(call)}
       columns={[
         ['Moment', ([name]) => name, 'row'],

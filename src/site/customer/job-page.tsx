@@ -15,7 +15,7 @@ import { count, counted, Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { Advice, ErrorCode } from './call-errors.tsx';
-import { CallExamples, RepeatLink } from './call-examples.tsx';
+import { InOtherPrograms, RepeatLink } from './call-examples.tsx';
 import { TimeLine, UnitsWhy, waysOf } from './call-story.tsx';
 import { apiData, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
 import { CALLS_PATH, durationText, type KeyNames, keyName, keyNamesOf, unitsText } from './jobs.tsx';
@@ -220,7 +220,7 @@ function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boole
             )}
             <RepeatLink title={operation.summary} operation={job.operation} parameters={params} />
           </div>
-          <CallExamples name="call" request={tryRequest(operation, params)} baseUrl={baseUrl} />
+          <InOtherPrograms name="call" request={tryRequest(operation, params)} baseUrl={baseUrl} />
         </>
       )}
     </Card>

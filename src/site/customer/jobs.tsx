@@ -209,7 +209,8 @@ export function durationText({ createdAt, finishedAt }: JobView): string {
 
 /** 840 -> 840 ms, 12340 -> 12 s. */
 export function msText(ms: number): string {
-  return ms < 10_000 ? `${count(ms)} ms` : `${count(Math.round(ms / 1000))} s`;
+  // With a space at which no line breaks.
+  return ms < 10_000 ? `${count(ms)}\u00a0ms` : `${count(Math.round(ms / 1000))}\u00a0s`;
 }
 
 /** The address of the calls that failed with an operation. */

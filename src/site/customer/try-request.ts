@@ -56,19 +56,6 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/** The call as a curl command, with a placeholder for the key. */
-export function curlLine({ method, url, body }: TryRequest, baseUrl: string): string {
-  const parts = ['curl', '-H', quoted('X-API-Key: YOUR_KEY')];
-  if (method !== 'GET') parts.push('-X', method);
-  if (body) parts.push('-H', quoted('Content-Type: application/json'), '-d', quoted(stringifyJson(body)));
-  return [...parts, quoted(`${baseUrl}${url}`)].join(' ');
-}
-
-/** In single quotes a shell interprets only the quote itself. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 /** A field of the form, and how its text becomes a value. */
 export interface TryField {
   /** Name of the parameter. */

@@ -11,7 +11,7 @@ import { sendPage } from '../kit/render.tsx';
 import { counted } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { ChooseOperation } from './batch-items.tsx';
-import { CallExamples } from './call-examples.tsx';
+import { InOtherPrograms } from './call-examples.tsx';
 import { type ApiAnswer, callApi, dataOf, refusedForm } from './customer-api.ts';
 import { AnswerViewer } from './job-page.tsx';
 import { ParameterFields } from './parameter-fields.tsx';
@@ -112,7 +112,7 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
         <TryForm operation={operation} fields={fields} form={form} />
       </section>
       <div id="outcome">{result}</div>
-      {call && <CallExamples name="call" request={call} baseUrl={baseUrlOf(pages, reply.request)} />}
+      {call && <InOtherPrograms name="call" request={call} baseUrl={baseUrlOf(pages, reply.request)} />}
       {!call && <PictureForm form={NO_INPUT} />}
     </Page>,
     status,

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { assetUrl } from '../kit/assets.ts';
 import { Card } from '../kit/elements.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -11,6 +10,7 @@ import { VISITOR, type Viewer } from '../kit/viewer.ts';
 import type { Pages } from '../pages.ts';
 import { returningViewer } from '../session.ts';
 import { GUIDES, type Guide, guideText, type Heading, type Rendered, renderGuide } from './guides.ts';
+import { CHAPTERS, chapterHeadings, ReferenceChapter, ReferenceIndex } from './reference.tsx';
 import { type Hit, LONGEST_QUERY, searchGuides } from './search.ts';
 
 const CUSTOMER: Viewer = { kind: 'returning' };
@@ -21,7 +21,14 @@ const PAGES = new Map<string, VNode>([
   ...GUIDES.map(
     (guide) => [`/docs/${guide.slug}`, <GuidePage guide={guide} content={renderGuide(guide)} />] as const,
   ),
-  ['/docs/api', <ReferencePage />],
+  ['/docs/api', <ReferencePage title="API reference" path="/docs/api" content={<ReferenceIndex />} />],
+  ...CHAPTERS.map((chapter) => {
+    const path = `/docs/api/${chapter.tag}`;
+    const content = <ReferenceChapter chapter={chapter} />;
+    const headings = chapterHeadings(chapter);
+    const page = <ReferencePage title={chapter.title} path={path} content={content} headings={headings} />;
+    return [path, page] as const;
+  }),
 ]);
 
 /** Registers the guides and the API reference, which need no key. */
@@ -44,6 +51,9 @@ export function registerDocs(app: FastifyInstance, { limits }: Pick<Pages, 'limi
       pages.get('/docs', async (request, reply) => sendGuide(request, reply, '/docs'));
       pages.get<{ Params: { slug: string } }>('/docs/:slug', async (request, reply) =>
         sendGuide(request, reply, `/docs/${request.params.slug}`),
+      );
+      pages.get<{ Params: { tag: string } }>('/docs/api/:tag', async (request, reply) =>
+        sendGuide(request, reply, `/docs/api/${request.params.tag}`),
       );
     });
   });
@@ -130,7 +140,7 @@ function DocsIndex(): VNode {
         <GuideCard
           href="/docs/api"
           title="API reference"
-          summary="Every address with its parameters, answers and errors. Try calls with your key."
+          summary="Every address with its parameters, answers, errors and examples."
         />
         <GuideCard
           href="/openapi.json"
@@ -172,24 +182,13 @@ function GuidePage({ guide, content }: { guide: Guide; content: Rendered }): VNo
   );
 }
 
-/** The API reference: Swagger UI reads /openapi.json and fills the page. */
-function ReferencePage(): VNode {
+/** A page of the API reference. */
+function ReferencePage(props: DocsFrameProps & { content: VNode }): VNode {
+  const { content, ...frame } = props;
   return (
-    <Page title="API reference" path="/docs/api" styles={['swagger-ui.css', 'docs.css']} wide>
-      <p class="lead">
-        Every address with its parameters, answers and errors. Enter your key under <b>Authorize</b>;{' '}
-        <b>Try it out</b> then makes real calls, which cost units. The key is discarded when you leave the
-        page. See also the <a href="/docs">guides</a>.
-      </p>
-      <div id="api-reference" class="api-reference">
-        <noscript>
-          This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.
-        </noscript>
-      </div>
-      {/* A classic script, which must precede the module that uses it. */}
-      <script src={assetUrl('swagger-ui-bundle.js')} defer />
-      <script src={assetUrl('api-reference.js')} type="module" />
-    </Page>
+    <DocsFrame {...frame} styles={['account.css']}>
+      {content}
+    </DocsFrame>
   );
 }
 
@@ -200,13 +199,21 @@ interface DocsFrameProps {
   headings?: readonly Heading[];
   /** What is searched for. */
   query?: string;
-  children: ComponentChildren;
+  styles?: readonly string[];
+  children?: ComponentChildren;
 }
 
 /** The frame of a guide: the list of guides, the content, and a table of contents. */
-function DocsFrame({ title, path, headings = [], query, children }: DocsFrameProps): VNode {
+function DocsFrame({ title, path, headings = [], query, styles = [], children }: DocsFrameProps): VNode {
   return (
-    <Page title={title} heading={null} path={path} styles={['docs.css']} scripts={['docs.js']} wide>
+    <Page
+      title={title}
+      heading={null}
+      path={path}
+      styles={['docs.css', ...styles]}
+      scripts={['docs.js']}
+      wide
+    >
       <div class="docs">
         <nav class="docs-guides" aria-label="Guides">
           <search>
@@ -226,9 +233,23 @@ function DocsFrame({ title, path, headings = [], query, children }: DocsFramePro
               <GuideLink key={slug} href={`/docs/${slug}`} name={name} path={path} />
             ))}
             <GuideLink href="/docs/api" name="API reference" path={path} />
+            {path.startsWith('/docs/api') &&
+              CHAPTERS.map(({ tag, title: name }) => (
+                <GuideLink key={tag} href={`/docs/api/${tag}`} name={name} path={path} />
+              ))}
           </ul>
         </nav>
-        <article class="prose">{children}</article>
+        <article class="prose">
+          <p class="row" data-test-key hidden>
+            <button type="button" class="small">
+              Put a test key into the examples
+            </button>
+            <span class="muted" role="status">
+              Creates a test key, whose calls are free. The key is kept in this tab only.
+            </span>
+          </p>
+          {children}
+        </article>
         {headings.length > 0 && <Headings headings={headings} />}
       </div>
     </Page>

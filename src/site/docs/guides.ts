@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Marked, type Tokens } from 'marked';
 import { getHeadingList, gfmHeadingId } from 'marked-gfm-heading-id';
+import { h } from 'preact';
+import { renderToString } from 'preact-render-to-string';
 import { projectFile } from '../../platform/project.ts';
+import { CallExamples, EXAMPLE_ADDRESS } from '../kit/call-examples.tsx';
+import { requestOfCurl } from './curl-line.ts';
 
 /** A guide: its text is `docs/guides/SLUG.md`, its address `/docs/SLUG`. */
 export interface Guide {
@@ -126,6 +130,8 @@ function renderMarkdown(text: string, addressOf: (href: string) => string): Rend
       code({ text, lang = '' }: Tokens.Code) {
         examples += 1;
         const id = `example-${examples}`;
+        const request = lang === 'sh' ? requestOfCurl(text) : null;
+        if (request) return renderToString(h(CallExamples, { id, request, baseUrl: EXAMPLE_ADDRESS }));
         const copy = `<button type="button" class="small copy" data-copy="${id}" hidden>Copy</button>`;
         const code = `<pre tabindex="0"><code id="${id}" class="language-${lang}">${escapeHtml(text)}</code></pre>`;
         return `<div class="example">${lang === 'sh' || lang === 'js' ? copy : ''}${code}</div>\n`;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,11 +10,6 @@ import { SoukError } from '../../platform/errors.ts';
 import { projectFile } from '../../platform/project.ts';
 
 const FOLDER = fileURLToPath(projectFile('src/site/assets'));
-
-/** The files of the API reference. */
-const OF_REFERENCE = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'].map((name) =>
-  createRequire(import.meta.url).resolve(name),
-);
 
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -44,12 +38,7 @@ type Encoding = keyof typeof ENCODINGS;
 
 /** All assets, read once when the process starts. */
 const ASSETS = new Map<string, Asset>(
-  [
-    ...readdirSync(FOLDER).map((name) => join(FOLDER, name)),
-    ...OF_REFERENCE,
-    ...Object.values(CHART_PATHS),
-    SALE,
-  ]
+  [...readdirSync(FOLDER).map((name) => join(FOLDER, name)), ...Object.values(CHART_PATHS), SALE]
     .filter((path) => extname(path) in CONTENT_TYPES)
     .map((path) => {
       const bytes = readFileSync(path);

@@ -187,7 +187,7 @@ test('shows the parameters of a call, how other programs make it, and makes it a
   expect((await customer.visitor.get(`/account/jobs?contains=${asin}`)).text).toContain(`asins=["${asin}"]`);
   const page = await customer.visitor.get(`/account/jobs/${job}`);
   expect(page.text).toContain('Run again (1 unit)');
-  for (const part of ['urllib.request', 'await fetch(', 'curl -H', 'Repeat on a schedule'])
+  for (const part of ['import requests', 'await fetch(', 'curl -H', 'Repeat on a schedule'])
     expect(page.text).toContain(part);
   souk.clock.advance(6 * 60_000);
   const again = await customer.visitor.post(`/account/jobs/${job}/again`, {});
@@ -219,12 +219,7 @@ test('says where the answer of a call came from, what it cost, and when its mome
   const page = async (job: string) => (await customer.visitor.get(`/account/jobs/${job}`)).text;
   const fetched = await page(await called(`/api/market/product?domain=1&asins=${asin}`));
   for (const part of [
-    ...[
-      'Answered from The data provider.',
-      '1 unit from the plan',
-      'Accepted and queued',
-      'Data provider asked',
-    ],
+    ...['Answered from The data provider.', '1, from the plan', 'Accepted and queued', 'Data provider asked'],
     ...['Data provider answered', 'Settled', 'The waiting request received the answer'],
   ])
     expect(fetched).toContain(part);

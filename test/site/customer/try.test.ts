@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect } from 'vitest';
 import type { Operation } from '../../../src/operations/define.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import { curlLine, readFields, tryFields, tryRequest } from '../../../src/site/customer/try-request.ts';
+import { readFields, tryFields, tryRequest } from '../../../src/site/customer/try-request.ts';
+import { curlExample } from '../../../src/site/kit/call-examples.tsx';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { sampleOf } from '../../support/operation-samples.ts';
@@ -204,7 +205,8 @@ describe('the price history of a product', () => {
 
 test('quotes every value of the curl command', () => {
   const hostile = `it's "$HOME" \`id\` \\ $(id)`;
-  const line = curlLine({ method: 'POST', url: '/api/x', body: { term: hostile } }, 'http://127.0.0.1');
+  const request = { method: 'POST', url: '/api/x', body: { term: hostile } };
+  const line = curlExample({ request, baseUrl: 'http://127.0.0.1' });
   const printed = execFileSync('sh', ['-c', line.replace(/^curl/, "printf '%s\\n'")])
     .toString()
     .split('\n');

@@ -6,7 +6,7 @@ import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/list-page.tsx';
 import { TableLinks } from '../../kit/table-links.tsx';
 import { counted } from '../../kit/words.tsx';
-import { CallExamples, RepeatLink } from '../call-examples.tsx';
+import { InOtherPrograms, RepeatLink } from '../call-examples.tsx';
 import type { ApiAnswer } from '../customer-api.ts';
 import { resultPath } from '../job-page.tsx';
 import { ShareForm } from './chart-links.tsx';
@@ -167,7 +167,7 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
       </p>
       {first && <TableLinks tables={tables.map(({ name }) => name)} address={tableAddress} />}
       {view.snapshot && <ShareForm name={view.name} place={place} />}
-      <CallExamples name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
+      <InOtherPrograms name={view.name} request={requestOf(view)} baseUrl={baseUrl} />
     </footer>
   );
 }
