@@ -283,7 +283,7 @@ export function exampleRequestOf({ method, path, operation }: Endpoint): Example
 
 function exampleText(example: unknown): string {
   if (Array.isArray(example)) return example.join(',');
-  return typeof example === 'object' ? stringifyJson(example) : String(example);
+  return typeof example === 'string' ? example : stringifyJson(example);
 }
 
 /** Commas need no encoding in a query. */

@@ -11,7 +11,7 @@ import { test } from '../../support/demo-souk-test.ts';
 
 const ENDPOINTS = CHAPTERS.flatMap(({ endpoints }) => endpoints);
 
-test('the reference has every address of the OpenAPI document that is no alias, once', () => {
+test('the reference has every address of the OpenAPI document once, without aliases', () => {
   const described = Object.entries(openApiDocument().paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { deprecated }]) => (deprecated ? [] : `${method} ${path}`)),
   );
