@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { JobView } from '../../api/job-view.ts';
 import { type Draw, drawsOf } from '../../billing/call-facts.ts';
 import { type Call, findCall } from '../../billing/calls.ts';
+import { type ExportAnswer, exportWeek } from '../../operations/brand-analytics/export.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
@@ -26,6 +27,7 @@ import { tryRequest } from './try-request.ts';
 export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
   scope.get(`${CALLS_PATH}/:id`, (request, reply) => showJob(pages, request, reply));
   scope.get(`${CALLS_PATH}/:id/result`, sendResult);
+  scope.get(`${CALLS_PATH}/:id/file`, sendExport);
   scope.post(`${CALLS_PATH}/:id/cancel`, cancelJob);
   scope.post(`${CALLS_PATH}/:id/again`, runAgain);
 }
@@ -33,6 +35,13 @@ export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
 async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const id = idIn(request);
   return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
+}
+
+async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const id = idIn(request);
+  const { file } = await apiData<ExportAnswer>(request, 'GET', `/api/jobs/${id}/result`);
+  if (!file) throw new SoukError('FILE_NOT_FOUND');
+  return sendDownload(request, reply, { url: file.url, name: `souk-${id.slice(-12)}` });
 }
 
 async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -58,14 +67,24 @@ interface ExpiredCall {
 }
 
 /** The answer of a call that is done: expired, or with the time at which its data was fetched. */
-type StoredAnswer = { expired: ExpiredCall } | { expired: null; fetchedAt: string | undefined };
+type StoredAnswer =
+  | { expired: ExpiredCall }
+  | {
+      expired: null;
+      fetchedAt: string | undefined;
+      /** The answer, if it names a file. */
+      exported: ExportAnswer | null;
+    };
 
-async function storedAnswerOf(request: FastifyRequest, id: string): Promise<StoredAnswer> {
-  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${id}/result` });
+async function storedAnswerOf(request: FastifyRequest, { jobId, operation }: JobView): Promise<StoredAnswer> {
+  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${jobId}/result` });
   if (answer.status === ERRORS.RESULT_EXPIRED.status)
     return { expired: (await envelopeOf(answer)).metadata as unknown as ExpiredCall };
+  const fetchedAt = answer.header('last-modified');
+  if (operation === exportWeek.name && answer.status === 200)
+    return { expired: null, fetchedAt, exported: (await envelopeOf(answer)).data as ExportAnswer };
   answer.body.destroy();
-  return { expired: null, fetchedAt: answer.header('last-modified') };
+  return { expired: null, fetchedAt, exported: null };
 }
 
 /** Everything that the page of a call shows. */
@@ -85,12 +104,17 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
   const { jobId, operation, state } = job;
   const call = await findCall(database, accountId, jobId);
   if (!call) throw new SoukError('JOB_NOT_FOUND');
-  const answer = state === 'done' ? await storedAnswerOf(request, jobId) : null;
+  const answer = state === 'done' ? await storedAnswerOf(request, job) : null;
+  const exported = answer && !answer.expired ? answer.exported : null;
+  // A link to an answer that names a file would open the name.
+  const linked = exported
+    ? ({ target: 'file', id: exported.file.fileId, back: jobId } as const)
+    : ({ target: 'job', id: jobId } as const);
   const hasAnswer = answer !== null && !answer.expired;
   const [draws, keyNames, links] = await Promise.all([
     drawsOf(database, accountId, call),
     keyNamesOf(database, accountId, clock.now()),
-    hasAnswer ? linksTo(request, jobId) : [],
+    hasAnswer ? linksTo(request, linked.id) : [],
   ]);
   const isOpen = job.finishedAt === null;
   return sendPage(
@@ -111,12 +135,12 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
         />
         {answer && (
           <Card id="answer" title="Answer">
-            {answer.expired ? (
-              <Expired jobId={jobId} call={answer.expired} />
-            ) : (
+            {answer.expired && <Expired jobId={jobId} call={answer.expired} />}
+            {exported && <Exported jobId={jobId} answer={exported} />}
+            {hasAnswer && !exported && (
               <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
             )}
-            {hasAnswer && <ResultLinks target="job" id={jobId} links={links} />}
+            {hasAnswer && <ResultLinks {...linked} links={links} />}
           </Card>
         )}
         <Card id="time-line" title="Time line">
@@ -241,6 +265,27 @@ function Expired({ jobId, call: { operation, units } }: { jobId: string; call: E
       <PostButton action={`${CALLS_PATH}/${jobId}/again`} class="primary">
         Fetch again ({counted(units, 'unit')})
       </PostButton>
+    </>
+  );
+}
+
+/** The file that a job has written. */
+function Exported({ jobId, answer: { rows, file } }: { jobId: string; answer: ExportAnswer }): VNode {
+  return (
+    <>
+      <Facts
+        facts={[
+          ['File', file.name],
+          ['Rows', count(rows)],
+          ['Size', `${count(Math.ceil(file.size / 1000))} KB`],
+          ['Kept until', <Time at={file.expiresAt} />],
+        ]}
+      />
+      <p>
+        <ButtonLink to={`${CALLS_PATH}/${jobId}/file`} download>
+          Download the file
+        </ButtonLink>
+      </p>
     </>
   );
 }
