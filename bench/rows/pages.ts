@@ -82,14 +82,10 @@ async function customerOf({ database, keys }: Services) {
 async function dataPages(context: BrowserContext, url: string): Promise<string[]> {
   const page = await context.newPage();
   const paths: string[] = [];
-  for (const address of [
-    '/explore?domain=1&asin=B08N5WRWNX',
-    '/explore/search?domain=1&term=pump',
-    '/explore/trends?keyword=coffee',
-  ]) {
+  for (const address of ['/explore/product?domain=1&asin=B08N5WRWNX', '/explore/search?domain=1&term=pump']) {
     await page.goto(`${url}${address}`);
-    await page.locator('main form[method=post] button[type=submit]').first().click();
-    await page.waitForURL(/job=|jobs=/);
+    await page.getByRole('button', { name: /unit/ }).first().click();
+    await page.waitForURL(/=[0-9a-f]{8}-/);
     paths.push(pathOf(page));
   }
   await page.goto(`${url}/account/jobs`);
