@@ -91,8 +91,8 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
           {left === 1 ? 'unit' : 'units'} left: the sum of the changes of all lines of packs.
         </p>
       </Card>
-      <Card id="on-meters" title="On subscriptions">
-        {subscriptions.length === 0 && <p class="muted">No active subscription.</p>}
+      <Card id="on-meters" title="On plans">
+        {subscriptions.length === 0 && <p class="muted">No active plan.</p>}
         {subscriptions.map(
           ({ id, wallet, planName, dayUsed, dailyLimit, monthUsed, monthlyLimit, monthEnd }) => (
             <p key={id}>
@@ -103,14 +103,14 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
           ),
         )}
         <p class="hint">
-          A subscription has no balance. Its lines count towards a daily and a monthly limit, which reset.
+          A plan has no balance. Its lines count towards a daily and a monthly limit, which reset.
         </p>
       </Card>
     </div>
   );
 }
 
-const SOURCE_NAMES = { pack: 'Pack', subscription: 'Subscription' } as const;
+const SOURCE_NAMES = { pack: 'Pack', subscription: 'Plan' } as const;
 
 function LineTable(props: {
   lines: readonly LineView[];
@@ -129,7 +129,7 @@ function LineTable(props: {
         ['Date', ({ at }) => <Time at={at} />],
         ['Kind', ({ kind }) => KIND_NAMES[kind]],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-        ['Pack or subscription', ({ source, sourceId }) => `${SOURCE_NAMES[source]} ${sourceId}`],
+        ['Pack or plan', ({ source, sourceId }) => `${SOURCE_NAMES[source]} ${sourceId}`],
         [
           'Call',
           ({ callId, operation }) =>

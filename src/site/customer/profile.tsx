@@ -136,7 +136,7 @@ async function showProfile(pages: Pages, reply: FastifyReply, forms: ShownForms,
       {password && (
         <Card title="Two-factor sign-in">
           <p>
-            <a href={`${PATH}/two-factor`}>A code of an app, after the password</a>
+            <a href={`${PATH}/two-factor`}>Second factor: a code from an app</a>
           </p>
         </Card>
       )}

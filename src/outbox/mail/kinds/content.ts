@@ -14,7 +14,7 @@ export type Block =
 
 /** What customers can switch off, with its name on the settings page. */
 export const TOPICS = {
-  units: 'Units: 20 % are left, and none are left',
+  units: 'Units: when 20 % are left, and when none are left',
   plan: 'Plan: it ends in 7 days, and in 1 day',
   payment: 'Payments: a payment has failed',
   key: 'Keys: a key was unused for 90 days',
