@@ -60,13 +60,9 @@ export async function openBacklog(deps: {
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const [first, capacity] = await Promise.all([
-          redis.llen(queues.of(pool).toKey('wait')),
-          capacityOf(redis, keys, pool, clock.now()),
-        ]);
+        const { first, capacity, meanDurationMs } = await readPool({ redis, keys, queues }, pool, clock.now());
         Object.assign(pools[pool], { first, capacity });
-        const reportedMs = await readMeanDuration(redis, keys, pool);
-        if (reportedMs !== null) pools[pool].meanDurationMs = reportedMs;
+        if (meanDurationMs !== null) pools[pool].meanDurationMs = meanDurationMs;
       }),
     );
   }
@@ -76,10 +72,7 @@ export async function openBacklog(deps: {
     sample().catch((error) => log.warn({ err: error }, 'failed to sample the queues')),
   );
 
-  function waitBehindMs(pool: PoolName, ahead: number): number {
-    const { capacity, meanDurationMs } = pools[pool];
-    return capacity === 0 ? Number.POSITIVE_INFINITY : (ahead * meanDurationMs) / capacity;
-  }
+  const waitBehindMs = (pool: PoolName, ahead: number) => waitOf(pools[pool], ahead);
 
   return {
     async estimateWaitMs(pool, priority) {
@@ -95,6 +88,32 @@ export async function openBacklog(deps: {
     sample,
     close: stop,
   };
+}
+
+interface QueueStores {
+  redis: Redis;
+  keys: RedisKeys;
+  queues: Queues;
+}
+
+/** Reads a pool. @property meanDurationMs null: no worker has reported it. */
+async function readPool({ redis, keys, queues }: QueueStores, pool: PoolName, now: number) {
+  const [first, capacity, meanDurationMs] = await Promise.all([
+    redis.llen(queues.of(pool).toKey('wait')),
+    capacityOf(redis, keys, pool, now),
+    readMeanDuration(redis, keys, pool),
+  ]);
+  return { first, capacity, meanDurationMs };
+}
+
+function waitOf({ capacity, meanDurationMs }: Omit<PoolState, 'first'>, ahead: number): number {
+  return capacity === 0 ? Number.POSITIVE_INFINITY : (ahead * meanDurationMs) / capacity;
+}
+
+/** Returns the milliseconds that a new job of the highest priority would wait; Infinity if the pool has no worker. */
+export async function expectedWaitMs(stores: QueueStores, pool: PoolName, now: number): Promise<number> {
+  const { first, capacity, meanDurationMs } = await readPool(stores, pool, now);
+  return waitOf({ capacity, meanDurationMs: meanDurationMs ?? 0 }, first);
 }
 
 /** Returns how many jobs of a pool its live workers run at the same time. */

@@ -1,145 +1,29 @@
 import { stringify } from 'yaml';
+import { ALERT_NAMES, ALERTS, type Alert } from '../src/operator/alerts/alerts.ts';
+import { MEASURES } from '../src/operator/alerts/measures.ts';
+import { pageOf } from '../src/operator/alerts/messages.ts';
 
-/** A condition about which Prometheus alerts the operator. */
-interface Alert {
+/** An alert with its rule: its own one, or that Souk has the alert. */
+interface RuledAlert extends Omit<Alert, 'afterMinutes'>, NonNullable<Alert['rule']> {
   name: string;
-  /** PromQL of what the dashboard shows. */
-  shown: string;
-  /** The condition on `shown`, such as `> 30`. */
-  condition: string;
-  /** How long the condition holds before the alert fires. */
   after: string;
-  severity: 'critical' | 'warning';
-  summary: string;
-  /** The page in docs/operating/runbooks, and the title of the panel. */
-  runbook: string;
-  title: string;
-  unit: 'short' | 's' | 'percentunit' | 'ops';
 }
 
 /** Everything that is alerted on. The rules, the dashboard and the list of runbooks are made from it. */
-export const ALERTS: readonly Alert[] = [
-  {
-    name: 'SoukProcessDown',
-    shown: 'up{job=~"souk.*"}',
-    condition: '== 0',
-    after: '2m',
-    severity: 'critical',
-    summary: 'The process {{ $labels.instance }} does not answer.',
-    runbook: 'process-down',
-    title: 'Processes that answer',
-    unit: 'short',
-  },
-  {
-    name: 'SoukServerErrors',
-    shown:
-      'sum(rate(souk_http_requests_total{status=~"5.."}[10m])) / sum(rate(souk_http_requests_total[10m]))',
-    condition: '> 0.05',
-    after: '10m',
-    severity: 'critical',
-    summary: '{{ $value | humanizePercentage }} of the requests are answered with a server error.',
-    runbook: 'server-errors',
-    title: 'Share of server errors',
-    unit: 'percentunit',
-  },
-  {
-    name: 'SoukQueueWait',
-    shown: 'max by (pool) (souk_queue_expected_wait_seconds)',
-    condition: '> 30',
-    after: '5m',
-    severity: 'warning',
-    summary: 'A new job of the pool {{ $labels.pool }} waits for {{ $value }} seconds.',
-    runbook: 'queue-wait',
-    title: 'Expected wait by pool',
-    unit: 's',
-  },
-  {
-    name: 'SoukNoWorker',
-    shown: 'max by (pool) (souk_workers)',
-    condition: '== 0',
-    after: '2m',
-    severity: 'critical',
-    summary: 'No worker serves the pool {{ $labels.pool }}: its calls are refused.',
-    runbook: 'queue-wait',
-    title: 'Workers by pool',
-    unit: 'short',
-  },
-  {
-    name: 'SoukTokensLow',
-    shown:
-      'max by (provider_account) (souk_upstream_tokens_left) / max by (provider_account) (souk_upstream_tokens_per_minute * 60)',
-    condition: '< 0.05',
-    after: '15m',
-    severity: 'warning',
-    summary: 'The account {{ $labels.provider_account }} has used more than half of its reserve.',
-    runbook: 'provider-tokens',
-    title: "Share of an hour's tokens that is left, by account",
-    unit: 'percentunit',
-  },
-  {
-    name: 'SoukProviderAccountSetAside',
-    shown: 'min by (provider_account) (souk_upstream_account_available)',
-    condition: '== 0',
-    after: '5m',
-    severity: 'critical',
-    summary:
-      'The account {{ $labels.provider_account }} is set aside: its key is refused, or its requests fail.',
-    runbook: 'provider-account',
-    title: 'Accounts that are used',
-    unit: 'short',
-  },
-  {
-    name: 'SoukProviderFailing',
-    shown:
-      'sum by (provider_account) (rate(souk_upstream_requests_total{outcome=~"failed|timeout"}[10m])) / sum by (provider_account) (rate(souk_upstream_requests_total[10m]))',
-    condition: '> 0.2',
-    after: '10m',
-    severity: 'warning',
-    summary: '{{ $value | humanizePercentage }} of the requests with {{ $labels.provider_account }} fail.',
-    runbook: 'provider-account',
-    title: 'Share of requests to the provider that fail, by account',
-    unit: 'percentunit',
-  },
-  {
-    name: 'SoukStoreSlow',
-    shown: 'sum by (store) (rate(souk_store_time_limits_total[5m]))',
-    condition: '> 0.1',
-    after: '10m',
-    severity: 'critical',
-    summary: 'Time limits end statements of {{ $labels.store }}.',
-    runbook: 'stores',
-    title: 'Time limits of stores',
-    unit: 'ops',
-  },
-  {
-    name: 'SoukCacheFailing',
-    shown: 'sum by (reason) (rate(souk_cache_failures_total[5m]))',
-    condition: '> 0.1',
-    after: '10m',
-    severity: 'warning',
-    summary: 'The Redis of cached data fails ({{ $labels.reason }}), so data is fetched and paid for again.',
-    runbook: 'stores',
-    title: 'Failures of the Redis of cached data',
-    unit: 'ops',
-  },
-  {
-    name: 'SoukMailsFailing',
-    shown: 'sum(increase(souk_mails_total{outcome=~"failed|pending"}[1h]))',
-    condition: '> 5',
-    after: '15m',
-    severity: 'warning',
-    summary: '{{ $value }} attempts to send mails have failed within an hour.',
-    runbook: 'mails',
-    title: 'Failed attempts to send mails in an hour',
-    unit: 'short',
-  },
-];
+export const RULES: readonly RuledAlert[] = ALERT_NAMES.map((name) => {
+  const alert: Alert = ALERTS[name];
+  const { rule, afterMinutes } = alert;
+  if (rule) return { ...alert, ...rule, name, after: `${afterMinutes}m` };
+  const shown = `max(souk_alert{alert="${name}"})`;
+  const summary = `${alert.says}: see ${pageOf(name)} in the console.`;
+  return { ...alert, shown, summary, name, condition: '> 0', after: '0m', title: alert.says, unit: 'short' };
+});
 
-const NOTE = 'Made by `npm run generate` from scripts/monitoring.ts.';
+const NOTE = 'Made by `npm run generate` from src/operator/alerts/alerts.ts.';
 
 /** Returns the rules of Prometheus. */
 export function prometheusRules(): string {
-  const rules = ALERTS.map(({ name, shown, condition, after, severity, summary, runbook }) => ({
+  const rules = RULES.map(({ name, shown, condition, after, severity, summary, runbook }) => ({
     alert: name,
     expr: `${shown} ${condition}`,
     for: after,
@@ -152,7 +36,7 @@ export function prometheusRules(): string {
 /** Returns the dashboard of Grafana: a panel for each alert, two in a row. */
 export function grafanaDashboard(): string {
   const datasource = { type: 'prometheus', uid: `\${datasource}` };
-  const panels = ALERTS.map(({ shown, title, unit, summary: _, ...alert }, i) => ({
+  const panels = RULES.map(({ shown, title, unit, ...alert }, i) => ({
     id: i + 1,
     type: 'timeseries',
     title,
@@ -177,11 +61,17 @@ export function grafanaDashboard(): string {
 
 /** The table of alerts for docs/operating/monitoring.md. */
 export function alertTable(): string {
-  const rows = ALERTS.map(
-    ({ name, condition, after, severity, title, runbook }) =>
-      `| \`${name}\` | ${title} ${condition} for ${after} | ${severity} | [${runbook}](runbooks/${runbook}.md) |`,
-  );
-  return ['| Alert | Condition | Severity | Runbook |', '|---|---|---|---|', ...rows].join('\n');
+  const rows = ALERT_NAMES.map((name) => {
+    const { says, when, afterMinutes, severity, runbook }: Alert = ALERTS[name];
+    const held = afterMinutes > 0 ? `, for ${afterMinutes} minutes` : '';
+    const by = MEASURES[name] === null ? 'Prometheus' : 'both';
+    return `| \`${name}\` | ${says} | ${when}${held} | ${severity} | ${by} | [${runbook}](runbooks/${runbook}.md) |`;
+  });
+  return [
+    '| Alert | Says | Fires when | Severity | Measured by | Runbook |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 /** The generated files of deploy/monitoring. */

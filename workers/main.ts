@@ -1,5 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
+import { alertReceiversOf } from '../src/config/alerts.ts';
 import { readConfig, requireSettings, stripeSettings, testModeOf } from '../src/config/config.ts';
 import { accountLimits, retentionSettings, webhookLimits } from '../src/config/limits.ts';
 import { mailSenderOf } from '../src/config/mail.ts';
@@ -23,6 +24,7 @@ await runProcess('worker', async (env) => {
   );
   const clock = databaseClock();
   const { ABA_FETCH_COUNTRIES: sites } = config;
+  const mail = mailSenderOf(config);
   const worker = await openWorker(
     {
       databaseUrl: config.DATABASE_URL,
@@ -43,7 +45,8 @@ await runProcess('worker', async (env) => {
       secretKeys: config.SECRET_KEY,
       accountLimits: accountLimits(config),
       retention: retentionSettings(config),
-      mail: mailSenderOf(config),
+      mail,
+      alerts: alertReceiversOf(config, mail),
       stripe: stripeSettings(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },

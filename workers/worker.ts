@@ -13,6 +13,7 @@ import {
   createUsageStatistics,
   ofLiveCalls,
 } from '../src/operator/call-records.ts';
+import { type AlertReceivers, NO_RECEIVERS } from '../src/operator/alerts/messages.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { RETENTION, type RetentionSettings } from '../src/operator/retention.ts';
 import { createStatusMinutes } from '../src/operator/status/incidents.ts';
@@ -58,6 +59,8 @@ export interface WorkerSettings extends BackgroundSettings, JobSettings {
   testReports?: TestReportsSize | undefined;
   /** Default: `RETENTION`. */
   retention?: RetentionSettings;
+  /** Default: alerts are only shown. */
+  alerts?: AlertReceivers;
 }
 
 /** A worker with everything that a process needs to run the jobs of some pools. */
@@ -130,8 +133,8 @@ export async function openWorker(
     test && size && settings.pools.includes(TEST_POOL)
       ? openTestReports({ databaseUrl, database: upkeep, reports: reports.test, size, clock, log })
       : null;
-  const { retention = RETENTION } = settings;
-  const maintained = { database: upkeep, redis, keys, providers, clock, log, retention };
+  const { retention = RETENTION, alerts: receivers = NO_RECEIVERS } = settings;
+  const maintained = { database: upkeep, redis, keys, queues, providers, clock, log, retention, receivers };
   const stopMaintenance = startMaintenance(maintained);
   const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);

@@ -141,7 +141,7 @@ const CALLS_READ = `select * from calls
 const CLOCKS_APART_MS = HOUR_MS;
 
 /** Returns a lower bound of the ids of version 7 that are created at this time or later. */
-function firstIdAt(unixMs: number): string {
+export function firstIdAt(unixMs: number): string {
   const hex = Math.max(0, unixMs).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

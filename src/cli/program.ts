@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { maskSecrets } from '../platform/log.ts';
 import { registerAba } from './commands/aba.ts';
 import { registerAccount } from './commands/account.ts';
+import { registerAlerts } from './commands/alerts.ts';
 import { registerAnnounce } from './commands/announce.ts';
 import { registerAudit } from './commands/audit.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -51,6 +52,7 @@ export function registerCommands(program: Command): void {
   registerMargin(program);
   registerProviderAccounts(program);
   registerAba(program);
+  registerAlerts(program);
   registerAnnounce(program);
   registerAudit(program);
   registerRecovery(program);

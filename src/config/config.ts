@@ -8,6 +8,7 @@ import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
 import { operatorLinks, postgresAddress, redisAddress, webAddress } from './addresses.ts';
+import { ALERTING } from './alerts.ts';
 import { limitsSetting } from './limits.ts';
 import { MAIL } from './mail.ts';
 import { onOrOff } from './on-or-off.ts';
@@ -139,6 +140,7 @@ const settings = {
       'Links at the foot of all pages, separated by commas, each a name and an address, such as `Terms https://example.com/terms, Privacy https://example.com/privacy, Contact mailto:help@example.com`. Default: none',
     ),
   ...MAIL,
+  ...ALERTING,
   ...SINGLE_SIGN_ON,
   TRIALS: z
     .enum(TRIAL_RULES, `must be ${TRIAL_RULES.join(', ')}`)

@@ -30,6 +30,7 @@ import {
   createUsageStatistics,
   ofLiveCalls,
 } from '../operator/call-records.ts';
+import { registerAlertGauge } from '../operator/alerts/alert-gauge.ts';
 import { createStatusMinutes } from '../operator/status/incidents.ts';
 import type { MailSettings } from '../outbox/mail/mails.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -363,6 +364,7 @@ export async function openGateway(
     log,
   });
   const tables = createTableWriters(clock);
+  registerAlertGauge(registry, { database, clock, log });
   const parts = { ...stores, ...engine, ...observers, registry, queueGauges, tables, tracing, clock, log };
   const app = buildApp(appDepsOf(settings, parts));
   const stopReconciling = startReconciling({

@@ -71,6 +71,7 @@ export const ACCOUNT_ACTIONS = {
 const INSTALLATION_ACTIONS = {
   'plan.saved': 'Plan saved',
   'offer.saved': 'Pack for sale saved',
+  'alert.silenced': 'Alert silenced or not',
   'announcement.created': 'Announcement created',
   'announcement.ended': 'Announcement ended',
   'incident.noted': 'Note to an incident added',
@@ -80,6 +81,7 @@ const INSTALLATION_ACTIONS = {
   'provider-account.added': 'Account at the data provider added',
   'provider-account.changed': 'Account at the data provider changed',
   'provider-account.removed': 'Account at the data provider removed',
+  'backup.made': 'Backup made',
   'queue.changed': 'Queue changed',
   'session.refused': 'Operator token refused',
   'staff.changed': 'Role in the installation changed',

@@ -3,11 +3,15 @@ import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
 import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
 import type { Providers } from '../operations/pools.ts';
 import { everyWithLease } from '../platform/db/lease.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { Stores } from '../platform/stores.ts';
 import { purgeFiles } from '../results/files.ts';
 import { purgeLinks } from '../results/result-links.ts';
 import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
 import { sumUnits } from './margin/unit-sums.ts';
+import type { Queues } from '../../jobs/queues.ts';
+import type { AlertReceivers } from './alerts/messages.ts';
+import { watchAlerts } from './alerts/watch.ts';
 import { eraseDueAccounts } from './personal-data/erasure.ts';
 import { DAY_MS, type RetentionSettings, retain } from './retention.ts';
 import { recordIncidents, STATUS_LEASE } from './status/incidents.ts';
@@ -26,6 +30,8 @@ const KEPT_DAYS = {
   status_minutes: 3,
   incidents: 120,
   announcements: 90,
+  wrong_clocks: 1,
+  daily_figures: 400,
   aba_imports: 400,
   product_labels: 400,
 } as const;
@@ -39,6 +45,9 @@ const MAX_PRODUCT_LABELS = 2_000_000;
 interface MaintenanceDeps extends Stores {
   providers: Providers;
   retention: RetentionSettings;
+  queues: Queues;
+  /** Where alerts are sent. */
+  receivers: AlertReceivers;
 }
 
 /**
@@ -57,6 +66,7 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     units: { pauseMs, task: () => sumUnits(database, clock.now()) },
     // One week a minute, so that imports find no long queue before them.
     screens: { pauseMs, task: () => renewScreen(deps) },
+    alerts: { pauseMs, task: () => watchAlerts(deps) },
     erasure: { pauseMs, task: () => eraseAndNote(deps) },
     [STATUS_LEASE]: { pauseMs, task: () => recordIncidents(database, clock.now()) },
   });
@@ -100,6 +110,9 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
   await database.query('delete from status_minutes where minute < $1', before(KEPT_DAYS.status_minutes));
   await database.query('delete from incidents where ended_at < $1', before(KEPT_DAYS.incidents));
   await database.query('delete from announcements where ends_at < $1', before(KEPT_DAYS.announcements));
+  await database.query('delete from wrong_clocks where noted_at < $1', before(KEPT_DAYS.wrong_clocks));
+  await noteSize(database, now);
+  await database.query('delete from daily_figures where day < $1::date', before(KEPT_DAYS.daily_figures));
   await database.query('delete from aba_imports where started_at < $1', before(KEPT_DAYS.aba_imports));
   await database.query('delete from product_labels where learned_at < $1', before(KEPT_DAYS.product_labels));
   // The count is an estimate, because counting takes long. A tenth is deleted at once, so that this is rare.
@@ -116,4 +129,14 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
     [...before(KEPT_DAYS.failures), MAX_FAILURES],
   );
   await deleteDemoReports(database, providers.reports);
+}
+
+/** Notes the size of the database once a UTC day. */
+async function noteSize(database: Database, now: number): Promise<void> {
+  await database.query(
+    `insert into daily_figures (day, name, value) select $1::date, 'database.bytes', pg_database_size(current_database())
+     where not exists (select from daily_figures where day = $1::date and name = 'database.bytes')
+     on conflict do nothing`,
+    [new Date(now)],
+  );
 }

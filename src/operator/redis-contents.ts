@@ -38,38 +38,42 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** Returns the memory of Redis, and what its keys of this installation take by kind, the largest first. */
 export async function redisContents(redis: Redis, namespace: string): Promise<RedisContents> {
-  const servers = await Promise.all(mastersOf(redis).map((server) => serverContents(server, namespace)));
+  const [memory, ...servers] = await Promise.all([
+    memoryOf(redis),
+    ...mastersOf(redis).map((server) => kindsOf(server, namespace)),
+  ]);
   const kinds = new Map<string, RedisKind>();
-  for (const { kind, keys, bytes } of servers.flatMap((server) => server.kinds)) {
+  for (const { kind, keys, bytes } of servers.flat()) {
     const known = kinds.get(kind) ?? { kind, keys: 0, bytes: 0 };
     kinds.set(kind, { kind, keys: known.keys + keys, bytes: known.bytes + bytes });
   }
   return {
-    usedBytes: sum(servers, ({ usedBytes }) => usedBytes),
-    // Without a limit on each server there is none.
-    limitBytes: servers.every(({ limitBytes }) => limitBytes > 0)
-      ? sum(servers, ({ limitBytes }) => limitBytes)
-      : 0,
+    ...memory,
     kinds: [...kinds.values()]
       .map(({ kind, keys, bytes }) => ({ kind, keys: Math.round(keys), bytes: Math.round(bytes) }))
       .sort((a, b) => b.bytes - a.bytes),
   };
 }
 
-async function serverContents(server: Server, namespace: string): Promise<RedisContents> {
-  const [info, total] = await Promise.all([server.info('memory'), server.dbsize()]);
+/** Returns the memory of all servers together. */
+export async function memoryOf(redis: Redis): Promise<Pick<RedisContents, 'usedBytes' | 'limitBytes'>> {
+  const infos = await Promise.all(mastersOf(redis).map((server) => server.info('memory')));
+  const figures = (name: string) =>
+    infos.map((info) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0));
+  const limits = figures('maxmemory');
+  // Without a limit on each server there is none.
+  return { usedBytes: sum(figures('used_memory')), limitBytes: limits.every(Boolean) ? sum(limits) : 0 };
+}
+
+async function kindsOf(server: Server, namespace: string): Promise<RedisKind[]> {
+  const total = await server.dbsize();
   const sample = await sampleKeys(server);
   const sizes = await sizesOf(server, sample);
   const scale = sample.length === 0 ? 0 : total / sample.length;
-  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  return {
-    usedBytes: figure('used_memory'),
-    limitBytes: figure('maxmemory'),
-    kinds: sample.flatMap((key, i) => {
-      const kind = kindOf(key, namespace);
-      return kind === null ? [] : [{ kind, keys: scale, bytes: (sizes[i] ?? 0) * scale }];
-    }),
-  };
+  return sample.flatMap((key, i) => {
+    const kind = kindOf(key, namespace);
+    return kind === null ? [] : [{ kind, keys: scale, bytes: (sizes[i] ?? 0) * scale }];
+  });
 }
 
 async function sampleKeys(server: Server): Promise<string[]> {

@@ -36,6 +36,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   accounts: 'One row for each account',
   admission_state: 'One row',
+  alerts: 'One row for each alert',
   announcements: '90 days after their end',
   api_keys:
     'One row for each key, at most 5,000 of an account; keys of the pages are deleted with their session',
@@ -50,6 +51,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
   chart_links: 'Until they expire, at most 365 days; 100 of an account, at most 256 KB each',
   connections: 'Deleted with their key',
+  daily_figures: '400 days',
   email_confirmations: 'Until they expire',
   failures: '30 days, at most 100,000 rows',
   file_contents: 'As long as a file has them; 10 minutes of a writer that has ended',
@@ -108,6 +110,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   usage_days: '3,650 days',
   web_sessions: 'Until they expire',
   webhook_secrets: 'Until they expire; one current of each account',
+  wrong_clocks: '1 day',
 };
 
 /** Partitions are created for this month and this many further months. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ALERTS, MONITORING_FILES } from '../../scripts/monitoring.ts';
+import { MONITORING_FILES, RULES } from '../../scripts/monitoring.ts';
 
 /** The metrics of docs/operating/monitoring.md, which another test compares with the code, and their labels. */
 const documented = new Map(
@@ -20,13 +20,13 @@ test('the files of deploy/monitoring are those of the list', () => {
     expect(readFileSync(path, 'utf8')).toBe(make());
   const { groups } = parse(readFileSync('deploy/monitoring/rules.yml', 'utf8'));
   expect(groups[0].rules.map(({ alert }: { alert: string }) => alert)).toEqual(
-    ALERTS.map(({ name }) => name),
+    RULES.map(({ name }) => name),
   );
   const { panels } = JSON.parse(readFileSync('deploy/monitoring/dashboard.json', 'utf8'));
-  expect(panels).toHaveLength(ALERTS.length);
+  expect(panels).toHaveLength(RULES.length);
 });
 
-test.for(ALERTS)('$name reads metrics that exist, by labels that they have', ({ shown, summary }) => {
+test.for(RULES)('$name reads metrics that exist, by labels that they have', ({ shown, summary }) => {
   const metrics = [...shown.matchAll(/\bsouk_\w+/g)].map(([name]) => name);
   expect(metrics.length + Number(shown.startsWith('up{'))).toBeGreaterThan(0);
   const labels = metrics.flatMap((name) => documented.get(name) ?? [`${name} does not exist`]);
@@ -42,5 +42,5 @@ test.for(ALERTS)('$name reads metrics that exist, by labels that they have', ({ 
 
 test('each runbook belongs to an alert', () => {
   const written = readdirSync('docs/operating/runbooks').map((name) => name.replace('.md', ''));
-  expect(written.sort()).toEqual([...new Set(ALERTS.map(({ runbook }) => runbook))].sort());
+  expect(written.sort()).toEqual([...new Set(RULES.map(({ runbook }) => runbook))].sort());
 });

@@ -19,6 +19,7 @@ import {
   type RunningGateway,
 } from '../../src/gateway/open-gateway.ts';
 import { type Providers, WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
+import type { AlertReceivers } from '../../src/operator/alerts/messages.ts';
 import type { MailSettings } from '../../src/outbox/mail/mails.ts';
 import type { WebhookLimits } from '../../src/outbox/webhooks/webhook-limits.ts';
 import {
@@ -117,6 +118,8 @@ export interface SoukOptions {
   mcp?: McpSettings;
   /** Default: no mails are sent. */
   mail?: MailSettings;
+  /** Where alerts are sent. Default: nowhere. */
+  alerts?: AlertReceivers;
   tracing?: Tracing;
   /** Further settings of the gateways. */
   gateway?: Partial<GatewaySettings>;
@@ -235,6 +238,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         webhooks,
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
         mail: options.mail ?? null,
+        ...(options.alerts && { alerts: options.alerts }),
         startTestProvider: options.startTestProvider ?? testProviderOf(options),
         testReports: options.testReports,
         stripe: stripeOf(options),

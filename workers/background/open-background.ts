@@ -9,9 +9,11 @@ import { createAdmissions } from '../../src/billing/admission.ts';
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import { ALERT_KIND, type AlertReceivers, alertTargets, NO_RECEIVERS } from '../../src/operator/alerts/messages.ts';
 import { createChatSender } from '../../src/outbox/chat-sender.ts';
 import { createMailSender } from '../../src/outbox/mail/mail-sender.ts';
 import { type MailSettings, mailWayOf, queuePaymentFailed } from '../../src/outbox/mail/mails.ts';
+import type { ClaimedMessage } from '../../src/outbox/queue.ts';
 import { sealSecrets } from '../../src/outbox/webhooks/secrets.ts';
 import { WEBHOOK_LIMITS } from '../../src/outbox/webhooks/webhook-limits.ts';
 import { createWebhookSender } from '../../src/outbox/webhooks/webhook-sender.ts';
@@ -40,6 +42,8 @@ export interface BackgroundSettings {
   reportFetches?: ReportFetchSettings | undefined;
   /** Default: no mails are sent. */
   mail?: MailSettings | null | undefined;
+  /** Default: no chat messages about alerts are sent. */
+  alerts?: AlertReceivers;
   /** Absent: customers do not pay through Stripe. */
   stripe?: StripeSettings | undefined;
 }
@@ -64,6 +68,7 @@ export async function openBackground(
   },
 ): Promise<{ close(): Promise<void> }> {
   const { databaseUrl, offPeak, webhooks, accountLimits, secretKeys, reportFetches, mail, stripe } = settings;
+  const { alerts = NO_RECEIVERS } = settings;
   const { database, money, registry, providers, clock, log } = deps;
   const batches = await openBatchWorker({
     ...deps,
@@ -84,8 +89,15 @@ export async function openBackground(
     createChatSender({
       clock,
       allowPrivate,
-      targetsOf: (messages) =>
-        chatTargets(database, { secretBox, publicUrl: mail?.publicUrl ?? null }, messages),
+      async targetsOf(messages) {
+        const { publicUrl = null } = mail ?? {};
+        const isAlert = ({ kind }: ClaimedMessage) => kind === ALERT_KIND;
+        const ofTrackers = messages.filter((message) => !isAlert(message));
+        return new Map([
+          ...(await chatTargets(database, { secretBox, publicUrl }, ofTrackers)),
+          ...alertTargets(alerts, publicUrl, messages.filter(isAlert)),
+        ]);
+      },
     }),
     createMailSender({
       database,

@@ -71,7 +71,15 @@ export type PaymentStep =
   | { kind: 'redirect'; url: string; ref: string };
 
 /** The payment provider cannot be reached, or rejects the request. */
-export class PaymentUnavailable extends Error {}
+export class PaymentUnavailable extends Error {
+  /** Whether the bank of the customer has declined the payment, which is no failure of the provider. */
+  readonly isDeclined: boolean;
+
+  constructor(message: string, options: { cause: unknown; isDeclined: boolean }) {
+    super(message, options);
+    this.isDeclined = options.isDeclined;
+  }
+}
 
 /** Grants every purchase immediately, without payment. For trials of the service with the demo provider. */
 export const demoPayments: PaymentProvider = {
@@ -140,5 +148,5 @@ function unavailable(error: unknown): never {
   const message = isDeclined
     ? 'The payment was declined. Change your card and try again.'
     : 'Stripe cannot be reached or has rejected the request.';
-  throw new PaymentUnavailable(message, { cause: error });
+  throw new PaymentUnavailable(message, { cause: error, isDeclined });
 }

@@ -271,7 +271,7 @@ const EXAMINED_MS = 86_400_000;
 const LATE_MS = 5 * MINUTE_MS;
 
 /** A weekly report counts as failed after this many attempts, because the provider often is late by some hours. */
-const FAILED_ATTEMPTS = 12;
+export const FAILED_ATTEMPTS = 12;
 
 interface ComponentMinute extends Minute {
   component: ComponentId;

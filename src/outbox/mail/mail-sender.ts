@@ -133,7 +133,7 @@ async function attempt(
       ? null
       : `${settings.publicUrl}${unsubscribePath(await unsubscribeToken(database, { accountId, personId }, topic))}`;
   const content = linkedTo(accountId, kind.content(JSON.parse(mail.payload) as object, path));
-  const frame = { publicUrl: settings.publicUrl, unsubscribeUrl };
+  const frame = { publicUrl: settings.publicUrl, unsubscribeUrl, footer: kind.footer };
   const text = renderText(content, frame);
   if (!send) {
     const shownText = secretBox.seal(`${content.subject}\n\n${text}`, SHOWN_TEXT);

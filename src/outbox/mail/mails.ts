@@ -55,7 +55,7 @@ type AddressNotice = {
   [Name in AddressMail]: { accountId: number | null; kind: Name; to: string; facts: FactsOf<Name> };
 }[AddressMail];
 
-type AddressMail = 'reset_password' | 'account_erased' | 'invitation';
+type AddressMail = 'reset_password' | 'account_erased' | 'invitation' | 'operator_alert';
 
 export type Notice = AccountNotice | PersonNotice | AddressNotice;
 
@@ -149,5 +149,5 @@ export function mailText(
   const kind = kindNamed(name);
   if (!kind || kind.token) return null;
   const content = linkedTo(accountId ?? 0, kind.content(JSON.parse(payload) as object, ''));
-  return `${content.subject}\n\n${renderText(content, { publicUrl, unsubscribeUrl: null })}`;
+  return `${content.subject}\n\n${renderText(content, { publicUrl, unsubscribeUrl: null, footer: kind.footer })}`;
 }

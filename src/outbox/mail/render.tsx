@@ -8,13 +8,18 @@ interface Frame {
   publicUrl: string;
   /** The address that switches off mails of this topic; null: they cannot be switched off. */
   unsubscribeUrl: string | null;
+  /** The last line of a mail that cannot be switched off. Default: `ALWAYS_SENT`. */
+  footer?: string | undefined;
 }
 
 /** Renders a mail as plain text. */
-export function renderText({ blocks }: Content, { publicUrl, unsubscribeUrl }: Frame): string {
+export function renderText(
+  { blocks }: Content,
+  { publicUrl, unsubscribeUrl, footer = ALWAYS_SENT }: Frame,
+): string {
   const parts = blocks.map((block) => blockText(block, publicUrl));
-  const footer = unsubscribeUrl === null ? ALWAYS_SENT : `${SWITCH_OFF}: ${unsubscribeUrl}`;
-  return `${[...parts, `-- \nSouk, ${publicUrl}\n${footer}`].join('\n\n')}\n`;
+  const last = unsubscribeUrl === null ? footer : `${SWITCH_OFF}: ${unsubscribeUrl}`;
+  return `${[...parts, `-- \nSouk, ${publicUrl}\n${last}`].join('\n\n')}\n`;
 }
 
 function blockText(block: Block, publicUrl: string): string {
@@ -32,7 +37,10 @@ const ALWAYS_SENT = 'Mails about the security of your account cannot be switched
 const SWITCH_OFF = 'Switch off mails of this kind';
 
 /** Renders a mail as HTML. Styles are attributes, because mail programs ignore style sheets; all text is escaped. */
-export function renderHtml(content: Content, { publicUrl, unsubscribeUrl }: Frame): string {
+export function renderHtml(
+  content: Content,
+  { publicUrl, unsubscribeUrl, footer = ALWAYS_SENT }: Frame,
+): string {
   const { subject, blocks } = content;
   return `<!doctype html>${renderToString(
     <html lang="en">
@@ -48,7 +56,7 @@ export function renderHtml(content: Content, { publicUrl, unsubscribeUrl }: Fram
         <p style={FOOTER}>
           Souk, <a href={publicUrl}>{publicUrl}</a>
           <br />
-          {unsubscribeUrl === null ? ALWAYS_SENT : <a href={unsubscribeUrl}>{SWITCH_OFF}</a>}
+          {unsubscribeUrl === null ? footer : <a href={unsubscribeUrl}>{SWITCH_OFF}</a>}
         </p>
       </body>
     </html>,

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import pg from 'pg';
 import { type Clock, every, type ServiceClock, systemClock } from '../clock.ts';
 import { SoukError } from '../errors.ts';
@@ -9,6 +10,9 @@ import { unixMs } from './rows.ts';
 const MOST_DIFFERENCE_MS = 5_000;
 
 const READ_EVERY_MS = 1_000;
+
+/** How often a process with a wrong clock notes it in PostgreSQL. */
+const NOTED_EVERY_MS = 30_000;
 
 /** A reading that took longer is too inaccurate and is discarded. */
 const SLOWEST_READING_MS = 1_000;
@@ -40,6 +44,7 @@ export function databaseClock(machine: Clock = systemClock): DatabaseClock {
     machineAheadMs,
     async follow(database, log) {
       let wasRight = true;
+      let notedAt = Number.NEGATIVE_INFINITY;
       const readAndLog = async () => {
         await read(database).catch((error) =>
           log.debug({ err: error }, 'failed to read the time of PostgreSQL'),
@@ -51,11 +56,25 @@ export function databaseClock(machine: Clock = systemClock): DatabaseClock {
         if (!wasRight && isRight)
           log.info(fields, 'the clock of this machine agrees with that of PostgreSQL');
         wasRight = isRight;
+        if (isRight || now() - notedAt < NOTED_EVERY_MS) return;
+        notedAt = now();
+        await noteWrongClock(database, machineAheadMs() ?? 0).catch((error) =>
+          log.debug({ err: error }, 'failed to note that the clock of this machine is wrong'),
+        );
       };
       await readAndLog();
       return every(machine, READ_EVERY_MS, readAndLog);
     },
   };
+}
+
+/** Notes for the alerts of the operator that the clock of this machine is wrong. */
+async function noteWrongClock(database: Queryable, aheadMs: number): Promise<void> {
+  await database.query(
+    `insert into wrong_clocks as w (process, ahead_ms, noted_at) values ($1, $2, clock_timestamp())
+     on conflict (process) do update set ahead_ms = excluded.ahead_ms, noted_at = excluded.noted_at`,
+    [`${hostname()}, process ${process.pid}`, aheadMs],
+  );
 }
 
 /** Returns PostgreSQL's time in Unix milliseconds. */

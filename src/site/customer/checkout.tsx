@@ -8,7 +8,7 @@ import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { createPurchase, type ProviderName, PurchaseRefused } from '../../billing/payments/purchases.ts';
 import { trialRefusal } from '../../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
-import { SoukError } from '../../platform/errors.ts';
+import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { Card, Facts } from '../kit/elements.tsx';
 import { Choice, Field, HiddenFields, PostForm, Submit } from '../kit/form.tsx';
 import {
@@ -45,7 +45,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string | FastifyReply> {
-    const { database, clock, payments, currency, log, trials } = pages;
+    const { database, clock, payments, currency, trials } = pages;
     const offer = await offerOnSale(pages, { kind, code });
     if (priceCents !== undefined && priceCents !== String(offer.priceCents))
       throw new FormRefused(409, {
@@ -68,10 +68,24 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     } catch (error) {
       if (error instanceof PurchaseRefused) throw new FormRefused(409, { '': error.message });
       if (!(error instanceof PaymentUnavailable)) throw error;
-      log.warn({ err: error }, 'failed to start a payment');
+      noteFailure(pages, request, error);
       throw new FormRefused(502, { '': `${error.message} Nothing was bought.` });
     }
   }
+}
+
+/** Logs a payment that could not be started. Unless the customer's bank declined it, it is in the failure log. */
+function noteFailure({ log, events }: Pages, request: FastifyRequest, error: PaymentUnavailable): void {
+  log.warn({ err: error }, 'failed to start a payment');
+  if (error.isDeclined) return;
+  events.emit({
+    type: 'failure',
+    code: ERRORS.UPSTREAM_ERROR.code,
+    place: request.routeOptions.url ?? '',
+    requestId: request.id,
+    accountId: customerOf(request).liveAccountId,
+    cause: error,
+  });
 }
 
 async function offerIn({ database }: Pages, asked: unknown): Promise<Offer | null> {

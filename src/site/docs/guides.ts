@@ -102,6 +102,13 @@ function addressOf(href: string): string {
   return href.replace(/^([\w-]+)\.md(?=#|$)/, '/docs/$1');
 }
 
+/** Renders docs/operating/runbooks/NAME.md. The site does not have the pages to which it links. */
+export function renderRunbook(name: string): { title: string; html: string } {
+  const text = readFileSync(projectFile(`docs/operating/runbooks/${name}.md`), 'utf8');
+  const [, title = '', body = ''] = /^# (.*)\n([^]*)$/.exec(text) ?? [];
+  return { title, html: renderMarkdown(body, () => null).html };
+}
+
 export interface Heading {
   /** 1 to 6. */
   level: number;
@@ -117,15 +124,17 @@ export interface Rendered {
 
 /**
  * Renders a document of this repository as HTML. The text is trusted and not sanitised.
- * @param addressOf the address on the site for a link of the document.
+ * @param addressOf the address on the site for a link of the document; null: the site has no such page.
  */
-function renderMarkdown(text: string, addressOf: (href: string) => string): Rendered {
+function renderMarkdown(text: string, addressOf: (href: string) => string | null): Rendered {
   let examples = 0;
   const marked = new Marked(gfmHeadingId(), {
-    walkTokens(token) {
-      if (token.type === 'link') token.href = addressOf(token.href);
-    },
     renderer: {
+      link({ href, tokens }: Tokens.Link) {
+        const address = addressOf(href);
+        const text = this.parser.parseInline(tokens);
+        return address === null ? text : `<a href="${escapeHtml(address)}">${text}</a>`;
+      },
       // Elements that scroll must be reachable with the keyboard.
       code({ text, lang = '' }: Tokens.Code) {
         examples += 1;

@@ -81,6 +81,7 @@ const OPERATOR_GROUPS: readonly LinkGroup[] = [
   {
     name: 'Service',
     links: [
+      ['/admin/alerts', 'Alerts'],
       ['/admin/upstream', 'Upstream'],
       ['/admin/queues', 'Queues'],
       ['/admin/reports', 'Reports'],

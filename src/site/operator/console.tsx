@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
+import { listAlerts } from '../../operator/alerts/watch.ts';
 import { OUR_FAILURES, readOpenWork } from '../../operator/account-facts.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
 import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
@@ -11,6 +12,7 @@ import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
 import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
+import { AlertNotice } from './alerts.tsx';
 import { FailedCallTable } from './errors.tsx';
 import { TokenGauge } from './upstream.tsx';
 
@@ -22,16 +24,18 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
 
   scope.get('/admin', async (_request, reply) => {
     const now = clock.now();
-    const [reading, work, usage, failed] = await Promise.all([
+    const [reading, work, usage, failed, alerts] = await Promise.all([
       readQueues(pages),
       readOpenWork(database, now),
       usageByOperation(database, { from: now - DAY_MS, to: now }),
       failedCalls(database, { kinds: OUR_FAILURES, since: now - DAY_MS, limit: 8 }),
+      listAlerts(database, now),
     ]);
     return sendPage(
       reply,
       <Page title="Operator console" wide>
         <div id="console" data-refresh="10">
+          <AlertNotice alerts={alerts} now={now} />
           <PendingPurchases pending={work.pendingPurchases} />
           <div class="grid tiles">
             <Card title="Upstream tokens">

@@ -49,6 +49,8 @@ export interface Kind<Facts> {
    * `result`: opens the results of a run.
    */
   token?: TokenUse;
+  /** The last line; absent: a link that switches its topic off, or that mails about security are always sent. */
+  footer?: string;
   /** Its row is deleted after the last attempt, because its recipient must not be stored any longer. */
   isForgotten?: true;
   /** Distinguishes the causes of one account or person: equal facts of one cause make one mail. */

@@ -1,8 +1,9 @@
 import { ACCOUNT_MAILS } from './account-mails.ts';
 import type { Kind } from './content.ts';
 import { NOTICE_MAILS } from './notice-mails.ts';
+import { OPERATOR_MAILS } from './operator-mails.ts';
 
-const MAIL_KINDS = { ...ACCOUNT_MAILS, ...NOTICE_MAILS } as const;
+const MAIL_KINDS = { ...ACCOUNT_MAILS, ...NOTICE_MAILS, ...OPERATOR_MAILS } as const;
 
 export type MailKind = keyof typeof MAIL_KINDS;
 

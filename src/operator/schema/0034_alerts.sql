@@ -1,0 +1,38 @@
+-- The alerts of the operator: a row for each that was ever pending, told or silenced.
+create table alerts (
+  name text primary key,
+  -- Since when its condition holds, and when it held last. null: all is well.
+  since timestamptz,
+  seen_at timestamptz,
+  -- What fulfils the condition: a list of {name, text}.
+  lines jsonb not null default '[]',
+  -- The names of the lines in the last message of this period. null: nothing was told.
+  told text[],
+  -- The last message that said that it has begun or goes on.
+  told_at timestamptz,
+  silenced_until timestamptz,
+  check ((since is null) = (seen_at is null)),
+  check (told is null or since is not null)
+);
+
+-- Processes whose clock differs from PostgreSQL's, which they write themselves.
+create table wrong_clocks (
+  process text primary key,
+  -- Of the machine, compared with PostgreSQL.
+  ahead_ms double precision not null,
+  noted_at timestamptz not null
+);
+
+-- Sums of a UTC day that are kept for longer than the rows they are made of.
+create table daily_figures (
+  day date not null,
+  name text not null,
+  value double precision not null,
+  primary key (day, name)
+);
+
+create index audit_log_backups on audit_log (at) where action = 'backup.made';
+
+-- Messages to the chat of the operator belong to no account.
+alter table outbox drop constraint outbox_check;
+alter table outbox add constraint outbox_account check (channel <> 'webhook' or account_id is not null);
