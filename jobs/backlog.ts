@@ -60,7 +60,11 @@ export async function openBacklog(deps: {
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const { first, capacity, meanDurationMs } = await readPool({ redis, keys, queues }, pool, clock.now());
+        const { first, capacity, meanDurationMs } = await readPool(
+          { redis, keys, queues },
+          pool,
+          clock.now(),
+        );
         Object.assign(pools[pool], { first, capacity });
         if (meanDurationMs !== null) pools[pool].meanDurationMs = meanDurationMs;
       }),

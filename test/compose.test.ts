@@ -150,6 +150,7 @@ test.each([
   ['STRIPE_SECRET_KEY', /^(gateway|worker-batch)$/],
   ['ADMIN_TOKEN', /^gateway$/],
   ['SMTP_URL', /^worker-batch$/],
+  ['ALERT_WEBHOOK', /^worker-batch$/],
   ['SECRET_KEY', /^(gateway|worker-.*)$/],
 ])('only services that need the secret %s have it', (name, needed) => {
   const having = Object.entries(services).filter(([, { environment }]) => environment && name in environment);

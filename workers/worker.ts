@@ -6,6 +6,7 @@ import { openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { TEST_REPORTS } from '../src/brand-analytics/weeks.ts';
 import { BATCH_POOL, TEST_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
+import { type AlertReceivers, NO_RECEIVERS } from '../src/operator/alerts/messages.ts';
 import {
   createAccountStatistics,
   createFailureLog,
@@ -13,7 +14,6 @@ import {
   createUsageStatistics,
   ofLiveCalls,
 } from '../src/operator/call-records.ts';
-import { type AlertReceivers, NO_RECEIVERS } from '../src/operator/alerts/messages.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { RETENTION, type RetentionSettings } from '../src/operator/retention.ts';
 import { createStatusMinutes } from '../src/operator/status/incidents.ts';
@@ -133,7 +133,9 @@ export async function openWorker(
     test && size && settings.pools.includes(TEST_POOL)
       ? openTestReports({ databaseUrl, database: upkeep, reports: reports.test, size, clock, log })
       : null;
-  const { retention = RETENTION, alerts: receivers = NO_RECEIVERS } = settings;
+  const { retention = RETENTION, alerts = NO_RECEIVERS } = settings;
+  // They send the messages, too.
+  const receivers = settings.pools.includes(BATCH_POOL) ? alerts : null;
   const maintained = { database: upkeep, redis, keys, queues, providers, clock, log, retention, receivers };
   const stopMaintenance = startMaintenance(maintained);
   const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { AlertReceivers } from '../operator/alerts/messages.ts';
+import { BATCH_POOL } from '../operations/pools.ts';
+import { type AlertReceivers, NO_RECEIVERS } from '../operator/alerts/messages.ts';
 import type { MailSettings } from '../outbox/mail/mails.ts';
 import { webhookUrl } from '../outbox/webhooks/webhook-limits.ts';
 import { ConfigError } from '../platform/settings.ts';
@@ -19,21 +20,22 @@ export const ALERTING = {
     )
     .optional()
     .describe(
-      'E-mail addresses, separated by commas, that get the [alerts](monitoring.md#alerts) of the operator; requires MAIL_FROM, and is needed by all workers. Default: no mails',
+      'E-mail addresses, separated by commas, that get the [alerts](monitoring.md#alerts) of the operator; needed by workers of the pool `batch`, with SMTP_URL and MAIL_FROM. Default: no mails',
     ),
   ALERT_WEBHOOK: webhookUrl(true)
     .optional()
     .describe(
-      'Address of an incoming webhook of Slack, Discord or Teams that gets the [alerts](monitoring.md#alerts) of the operator; needed by all workers. Default: no chat messages',
+      'Address of an incoming webhook of Slack, Discord or Teams that gets the [alerts](monitoring.md#alerts) of the operator; needed by workers of the pool `batch`. Default: no chat messages',
     ),
 } as const;
 
 /** Returns where a worker sends alerts. @throws ConfigError if it has no mail server for them, or may not send to the webhook. */
 export function alertReceiversOf(
-  config: Pick<Config, 'ALERT_MAIL' | 'ALERT_WEBHOOK' | 'WEBHOOK_ALLOW_PRIVATE'>,
+  config: Pick<Config, 'ALERT_MAIL' | 'ALERT_WEBHOOK' | 'WEBHOOK_ALLOW_PRIVATE' | 'WORKER_POOLS'>,
   mail: MailSettings | null,
 ): AlertReceivers {
   const { ALERT_MAIL, ALERT_WEBHOOK } = config;
+  if (!config.WORKER_POOLS.includes(BATCH_POOL)) return NO_RECEIVERS;
   if (ALERT_MAIL && mail === null)
     throw new ConfigError('ALERT_MAIL is set: set MAIL_FROM and SMTP_URL as well.');
   const refused = webhookUrl(config.WEBHOOK_ALLOW_PRIVATE).optional().safeParse(ALERT_WEBHOOK).error;

@@ -23,6 +23,7 @@ import { setTestUnits } from '../billing/test-wallet.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import { TEST_REPORTS } from '../brand-analytics/weeks.ts';
 import type { Providers } from '../operations/pools.ts';
+import { registerAlertGauge } from '../operator/alerts/alert-gauge.ts';
 import {
   createFailureLog,
   createKeyUse,
@@ -30,7 +31,6 @@ import {
   createUsageStatistics,
   ofLiveCalls,
 } from '../operator/call-records.ts';
-import { registerAlertGauge } from '../operator/alerts/alert-gauge.ts';
 import { createStatusMinutes } from '../operator/status/incidents.ts';
 import type { MailSettings } from '../outbox/mail/mails.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -81,7 +81,6 @@ const INSTALLATION_ACTIONS = {
   'provider-account.added': 'Account at the data provider added',
   'provider-account.changed': 'Account at the data provider changed',
   'provider-account.removed': 'Account at the data provider removed',
-  'backup.made': 'Backup made',
   'queue.changed': 'Queue changed',
   'session.refused': 'Operator token refused',
   'staff.changed': 'Role in the installation changed',

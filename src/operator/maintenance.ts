@@ -1,3 +1,4 @@
+import type { Queues } from '../../jobs/queues.ts';
 import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
 import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
@@ -46,8 +47,8 @@ interface MaintenanceDeps extends Stores {
   providers: Providers;
   retention: RetentionSettings;
   queues: Queues;
-  /** Where alerts are sent. */
-  receivers: AlertReceivers;
+  /** Where alerts are sent; null: this process does not measure them. */
+  receivers: AlertReceivers | null;
 }
 
 /**
@@ -55,7 +56,7 @@ interface MaintenanceDeps extends Stores {
  * process stops. Workers take part, and one process at a time does each task.
  */
 export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
-  const { database, clock, log, retention } = deps;
+  const { database, clock, log, retention, receivers } = deps;
   const pauseMs = EVERY_MS - 5_000;
   return everyWithLease(deps, EVERY_MS, 'failed to maintain the tables', {
     maintenance: { pauseMs, task: () => keepRecords(deps) },
@@ -66,7 +67,7 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     units: { pauseMs, task: () => sumUnits(database, clock.now()) },
     // One week a minute, so that imports find no long queue before them.
     screens: { pauseMs, task: () => renewScreen(deps) },
-    alerts: { pauseMs, task: () => watchAlerts(deps) },
+    ...(receivers && { alerts: { pauseMs, task: () => watchAlerts({ ...deps, receivers }) } }),
     erasure: { pauseMs, task: () => eraseAndNote(deps) },
     [STATUS_LEASE]: { pauseMs, task: () => recordIncidents(database, clock.now()) },
   });

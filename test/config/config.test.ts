@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { alertReceiversOf } from '../../src/config/alerts.ts';
 import { readConfig, requireSettings } from '../../src/config/config.ts';
 import { retentionSettings } from '../../src/config/limits.ts';
 import { mailSenderOf } from '../../src/config/mail.ts';
@@ -82,6 +83,35 @@ describe('refuses a bad setting with a message that names it:', () => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^Bad setting: ${name} [^;]+\\.$`));
+  });
+});
+
+describe('the settings of alerts', () => {
+  const MAIL = {
+    SMTP_URL: 'smtps://mail.example',
+    MAIL_FROM: 'a@b.example',
+    PUBLIC_URL: 'https://souk.example',
+  };
+  const receivers = (env: Record<string, string>) => {
+    const config = readConfig({ WORKER_POOLS: 'batch', ...env });
+    return alertReceiversOf(config, mailSenderOf(config));
+  };
+
+  test('are addresses, and a webhook that may be reached', () => {
+    const ALERT_MAIL = 'ann@souk.example, ben@souk.example';
+    const ALERT_WEBHOOK = 'https://hooks.slack.com/services/T0/B0/x';
+    expect(receivers({})).toEqual({ mail: [], webhook: null });
+    expect(receivers({ ...MAIL, ALERT_MAIL, ALERT_WEBHOOK })).toEqual({
+      mail: ['ann@souk.example', 'ben@souk.example'],
+      webhook: ALERT_WEBHOOK,
+    });
+    expect(receivers({ ALERT_MAIL, WORKER_POOLS: 'market' })).toEqual({ mail: [], webhook: null });
+    expect(() => receivers({ ALERT_MAIL })).toThrow('ALERT_MAIL is set: set MAIL_FROM and SMTP_URL as well.');
+    expect(() => receivers({ ...MAIL, ALERT_MAIL: 'ann' })).toThrow('ALERT_MAIL must be e-mail addresses');
+    expect(() => receivers({ ALERT_WEBHOOK: 'http://10.0.0.1/x' })).toThrow(/^ALERT_WEBHOOK must not/);
+    expect(
+      receivers({ ALERT_WEBHOOK: 'http://10.0.0.1/x', WEBHOOK_ALLOW_PRIVATE: 'true' }).webhook,
+    ).not.toBeNull();
   });
 });
 

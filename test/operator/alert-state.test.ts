@@ -25,11 +25,11 @@ function newsOf(letters: string, silencedUntil: number | null = null): [number, 
 }
 
 test.each<[string, string, [number, string][]]>([
-  ['that always is well tells nothing', '.{200}', []],
-  ['whose condition holds for four minutes tells nothing', 'a{5}.{20}', []],
-  ['is told when its condition has held for five minutes', 'a{6}', [[5, 'begun']]],
+  ['that always is well sends nothing', '.{200}', []],
+  ['whose condition holds for four minutes sends nothing', 'a{5}.{20}', []],
+  ['is notified when its condition has held for five minutes', 'a{6}', [[5, 'begun']]],
   [
-    'is told once, and when it has been over for five minutes',
+    'is notified once, and when it has been over for five minutes',
     'a{20}.{20}',
     [
       [5, 'begun'],
@@ -45,7 +45,7 @@ test.each<[string, string, [number, string][]]>([
     ],
   ],
   [
-    'that returns within an hour is told again after an hour',
+    'that returns within an hour is notified again after an hour',
     'a{10}.{10}a{60}',
     [
       [5, 'begun'],
@@ -54,7 +54,7 @@ test.each<[string, string, [number, string][]]>([
     ],
   ],
   [
-    'that returns for less than an hour is not told again',
+    'that returns for less than an hour is not notified again',
     'a{10}.{10}a{20}.{60}',
     [
       [5, 'begun'],
@@ -62,7 +62,7 @@ test.each<[string, string, [number, string][]]>([
     ],
   ],
   [
-    'about something else as well is told again after an hour',
+    'about something else as well is notified again after an hour',
     'a{30}c{60}',
     [
       [5, 'begun'],
@@ -70,7 +70,7 @@ test.each<[string, string, [number, string][]]>([
     ],
   ],
   [
-    'that goes on is told again after a day',
+    'that goes on is notified again after a day',
     'a{1500}',
     [
       [5, 'begun'],
@@ -89,22 +89,22 @@ test.each<[string, string, [number, string][]]>([
   expect(newsOf(letters)).toEqual(news);
 });
 
-test('a silenced alert tells nothing, and is told when the silence ends if it still fires', () => {
+test('a silenced alert sends nothing, and is notified when the silence ends if it still fires', () => {
   expect(newsOf('a{100}', 60)).toEqual([[60, 'begun']]);
   expect(newsOf('a{50}.{50}', 60)).toEqual([]);
 });
 
-test('the end of an alert that was told before its silence is not told', () => {
+test('the end of an alert that was sent before its silence is not sent', () => {
   let state = nextState(
     { ...WELL, since: 0, seenAt: 0 },
     ALERT,
     [{ name: 'a', text: 'bad' }],
     6 * MINUTE_MS,
   ).state;
-  expect(state.told).toEqual(['a']);
+  expect(state.notified).toEqual(['a']);
   state = { ...state, silencedUntil: 60 * MINUTE_MS };
   expect(nextState(state, ALERT, [], 20 * MINUTE_MS)).toEqual({
-    state: { ...WELL, toldAt: 6 * MINUTE_MS, silencedUntil: 60 * MINUTE_MS },
+    state: { ...WELL, notifiedAt: 6 * MINUTE_MS, silencedUntil: 60 * MINUTE_MS },
     news: null,
   });
 });

@@ -181,6 +181,12 @@ const FORMS: Record<string, Form> = {
     },
     action: 'announcement.created',
   },
+  '/admin/alerts/:name/silence': {
+    prepare: async () => ({}),
+    address: '/admin/alerts/SoukQueueWait/silence',
+    fields: { for: '1d' },
+    action: 'alert.silenced',
+  },
   '/admin/announcements/:id/end': { id: announcement, action: 'announcement.ended' },
   '/admin/incidents': { fields: { id: '1', text: 'Slow' }, action: 'incident.noted' },
   '/admin/staff': {
@@ -223,6 +229,7 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'provider-accounts add': ['second', 'provider-account.added'],
   'provider-accounts set': ['{providerAccount} draining', 'provider-account.changed'],
   'provider-accounts remove': ['{providerAccount}', 'provider-account.removed'],
+  alerts: ['--silence SoukQueueWait --for 1d', 'alert.silenced'],
   announce: ['--text News --until 2099-01-01', 'announcement.created'],
   'announcements end': ['{announcement}', 'announcement.ended'],
   'aba import': ['{report} --country us', 'report.import-started'],

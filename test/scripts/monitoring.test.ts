@@ -19,9 +19,7 @@ test('the files of deploy/monitoring are those of the list', () => {
   for (const [path, make] of Object.entries(MONITORING_FILES))
     expect(readFileSync(path, 'utf8')).toBe(make());
   const { groups } = parse(readFileSync('deploy/monitoring/rules.yml', 'utf8'));
-  expect(groups[0].rules.map(({ alert }: { alert: string }) => alert)).toEqual(
-    RULES.map(({ name }) => name),
-  );
+  expect(groups[0].rules.map(({ alert }: { alert: string }) => alert)).toEqual(RULES.map(({ name }) => name));
   const { panels } = JSON.parse(readFileSync('deploy/monitoring/dashboard.json', 'utf8'));
   expect(panels).toHaveLength(RULES.length);
 });

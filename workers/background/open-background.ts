@@ -9,7 +9,12 @@ import { createAdmissions } from '../../src/billing/admission.ts';
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
-import { ALERT_KIND, type AlertReceivers, alertTargets, NO_RECEIVERS } from '../../src/operator/alerts/messages.ts';
+import {
+  ALERT_KIND,
+  type AlertReceivers,
+  alertTargets,
+  NO_RECEIVERS,
+} from '../../src/operator/alerts/messages.ts';
 import { createChatSender } from '../../src/outbox/chat-sender.ts';
 import { createMailSender } from '../../src/outbox/mail/mail-sender.ts';
 import { type MailSettings, mailWayOf, queuePaymentFailed } from '../../src/outbox/mail/mails.ts';

@@ -72,7 +72,7 @@ export type PaymentStep =
 
 /** The payment provider cannot be reached, or rejects the request. */
 export class PaymentUnavailable extends Error {
-  /** Whether the bank of the customer has declined the payment, which is no failure of the provider. */
+  /** Whether the bank of the customer has declined the payment. Then the provider has not failed. */
   readonly isDeclined: boolean;
 
   constructor(message: string, options: { cause: unknown; isDeclined: boolean }) {

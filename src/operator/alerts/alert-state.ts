@@ -9,10 +9,10 @@ export interface AlertState {
   /** When the condition held last. */
   seenAt: number | null;
   lines: readonly AlertLine[];
-  /** The names of the lines in the last message of this period; null: nothing was told. */
-  told: readonly string[] | null;
+  /** The names of the lines in the last message of this period; null: nothing was notified. */
+  notified: readonly string[] | null;
   /** The last message that said that it has begun or goes on. */
-  toldAt: number | null;
+  notifiedAt: number | null;
   silencedUntil: number | null;
 }
 
@@ -20,8 +20,8 @@ export const WELL: AlertState = {
   since: null,
   seenAt: null,
   lines: [],
-  told: null,
-  toldAt: null,
+  notified: null,
+  notifiedAt: null,
   silencedUntil: null,
 };
 
@@ -29,9 +29,9 @@ export const WELL: AlertState = {
 export type AlertNews = 'begun' | 'goes on' | 'over';
 
 /** A cause has at most one message in this time, besides the one that says that it is over. */
-const TOLD_AGAIN_AFTER_MS = HOUR_MS;
+const REPEATED_AFTER_MS = HOUR_MS;
 
-/** An alert that goes on is told again after this time. */
+/** An alert that goes on is notified again after this time. */
 const REMINDED_AFTER_MS = DAY_MS;
 
 /** An alert ends when its condition has not held for this long, so that one near its limit is one alert and not many. */
@@ -47,8 +47,8 @@ export function isFiring({ since }: AlertState, { afterMinutes }: Pick<Alert, 'a
 }
 
 /**
- * Returns the state of an alert after it was measured, and what the operator is told. A silenced alert tells nothing; if it still
- * fires when the silence ends, it is told then.
+ * Returns the state of an alert after it was measured, and what its message says. A silenced alert sends none; if it still
+ * fires when the silence ends, that is sent then.
  * @param lines what fulfils its condition; none: all is well.
  */
 export function nextState(
@@ -60,19 +60,19 @@ export function nextState(
   if (lines.length === 0) {
     const ends = state.seenAt !== null && now - state.seenAt >= ENDS_AFTER_MS;
     if (!ends) return { state, news: null };
-    const { toldAt, silencedUntil } = state;
-    const news = state.told !== null && !isSilenced(state, now) ? 'over' : null;
-    return { state: { ...WELL, toldAt, silencedUntil }, news };
+    const { notifiedAt, silencedUntil } = state;
+    const news = state.notified !== null && !isSilenced(state, now) ? 'over' : null;
+    return { state: { ...WELL, notifiedAt, silencedUntil }, news };
   }
   const present = { ...state, since: state.since ?? now, seenAt: now, lines };
-  const { told, toldAt } = state;
-  const sinceTold = now - (toldAt ?? Number.NEGATIVE_INFINITY);
-  if (!isFiring(present, alert, now) || isSilenced(state, now) || sinceTold < TOLD_AGAIN_AFTER_MS)
+  const { notified, notifiedAt } = state;
+  const sinceMessage = now - (notifiedAt ?? Number.NEGATIVE_INFINITY);
+  if (!isFiring(present, alert, now) || isSilenced(state, now) || sinceMessage < REPEATED_AFTER_MS)
     return { state: present, news: null };
-  const isMore = told !== null && lines.some(({ name }) => !told.includes(name));
-  if (told !== null && !isMore && sinceTold < REMINDED_AFTER_MS) return { state: present, news: null };
+  const isMore = notified !== null && lines.some(({ name }) => !notified.includes(name));
+  if (notified !== null && !isMore && sinceMessage < REMINDED_AFTER_MS) return { state: present, news: null };
   return {
-    state: { ...present, told: lines.map(({ name }) => name), toldAt: now },
-    news: told === null ? 'begun' : 'goes on',
+    state: { ...present, notified: lines.map(({ name }) => name), notifiedAt: now },
+    news: notified === null ? 'begun' : 'goes on',
   };
 }

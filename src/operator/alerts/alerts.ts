@@ -1,4 +1,4 @@
-/** A condition about which the operator is told. */
+/** A condition about which the operator is notified. */
 export interface Alert {
   /** The title of messages. */
   says: string;
@@ -252,7 +252,7 @@ export const ALERTS = {
     says: 'The last backup is old',
     when: 'the last backup by `npm run souk -- backup` is older than a day; never before the first one',
     cause: 'The job that makes backups does not run, or fails.',
-    page: '/admin/audit?action=backup.made',
+    page: '/admin/audit',
     runbook: 'backup',
     severity: 'critical',
     afterMinutes: 60,

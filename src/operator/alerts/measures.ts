@@ -3,14 +3,14 @@ import type { Queues } from '../../../jobs/queues.ts';
 import { firstIdAt } from '../../billing/calls.ts';
 import { siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import { POOL_NAMES, type Providers, TEST_POOL, WORKER_POOL_NAMES } from '../../operations/pools.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/durations.ts';
-import type { Database } from '../../platform/db/pool.ts';
-import type { Stores } from '../../platform/stores.ts';
 import type { Channel } from '../../outbox/queue.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/durations.ts';
+import type { Stores } from '../../platform/stores.ts';
 import { type AccountReading, readAccounts } from '../../upstream/stored-accounts.ts';
+import type { AccountTrouble } from '../../upstream/token-bucket.ts';
 import { memoryOf } from '../redis-contents.ts';
 import { COMPONENTS, type ComponentId, FAILED_ATTEMPTS } from '../status/incidents.ts';
-import type { AccountTrouble } from '../../upstream/token-bucket.ts';
 import type { AlertName } from './alerts.ts';
 
 /** What an alert is about: an account, a pool, a site; and what is wrong with it. */
@@ -90,7 +90,8 @@ export const MEASURES: Readonly<Record<AlertName, Measure | null>> = {
 
   async SoukProviderKeyRefused(deps) {
     return (await activeAccounts(deps)).flatMap(({ name, trouble }) =>
-      trouble?.reason === 'refused'
+      // An account whose key is accepted again is no longer set aside.
+      trouble?.until && trouble.reason === 'refused'
         ? [{ name, text: `refused at ${trouble.at.toISOString().slice(0, 16)}Z` }]
         : [],
     );
@@ -192,7 +193,7 @@ export const MEASURES: Readonly<Record<AlertName, Measure | null>> = {
 
   async SoukBackupOld({ database }, now) {
     const { rows } = await database.query<{ at: Date | null }>(
-      `select max(at) as at from audit_log where action = 'backup.made'`,
+      `select max(at) as at from audit_log where action = 'backup'`,
     );
     const at = rows[0]?.at;
     if (!at || now - at.getTime() <= DAY_MS) return [];

@@ -18,7 +18,7 @@ export interface AlertReceivers {
 
 export const NO_RECEIVERS: AlertReceivers = { mail: [], webhook: null };
 
-interface Told {
+interface Announced {
   name: AlertName;
   news: AlertNews;
   state: AlertState;
@@ -29,7 +29,7 @@ interface AlertFacts {
   alert: AlertName;
   news: AlertNews;
   title: string;
-  /** When it was told, and since when it holds, as ISO 8601. */
+  /** When it was notified, and since when it holds, as ISO 8601. */
   at: string;
   since: string;
   lines: readonly AlertLine[];
@@ -44,7 +44,7 @@ export const ALERT_KIND = 'operator_alert';
 export async function queueMessages(
   client: ClientBase,
   { mail, webhook }: AlertReceivers,
-  { name, news, state }: Told,
+  { name, news, state }: Announced,
   now: number,
 ): Promise<void> {
   const facts: AlertFacts = {

@@ -41,9 +41,9 @@ export async function watchAlerts(deps: WatchDeps): Promise<void> {
       await storeState(client, name, state);
       if (news === null) continue;
       // The lines of an alert that is over are those it had.
-      const told = { name, news, state: news === 'over' ? before : state };
-      log.warn({ alert: name, news, lines: told.state.lines }, 'alert of the operator');
-      await queueMessages(client, receivers, told, now);
+      const notified = { name, news, state: news === 'over' ? before : state };
+      log.warn({ alert: name, news, lines: notified.state.lines }, 'alert of the operator');
+      await queueMessages(client, receivers, notified, now);
     }
   });
 }
@@ -75,14 +75,14 @@ async function withinLimit<Value>(clock: Clock, work: Promise<Value>): Promise<V
   }
 }
 
-const STATE = `name, ${unixMs('since')} as since, ${unixMs('seen_at')} as "seenAt", lines, told, ${unixMs('told_at')} as "toldAt",
+const STATE = `name, ${unixMs('since')} as since, ${unixMs('seen_at')} as "seenAt", lines, notified, ${unixMs('notified_at')} as "notifiedAt",
   ${unixMs('silenced_until')} as "silencedUntil"`;
 
 type StateRow = AlertState & { name: string };
 
 /** Returns the states of all alerts that have one. They stay locked until the end of the transaction. */
 async function lockStates(client: ClientBase): Promise<Map<string, AlertState>> {
-  // All rows exist, so that two processes cannot both tell the first one.
+  // All rows exist, so that two processes cannot both send the first message.
   await client.query(
     'insert into alerts (name) select * from unnest($1::text[]) order by 1 on conflict do nothing',
     [ALERT_NAMES],
@@ -92,11 +92,11 @@ async function lockStates(client: ClientBase): Promise<Map<string, AlertState>> 
 }
 
 async function storeState(client: ClientBase, name: AlertName, state: AlertState): Promise<void> {
-  const { since, seenAt, lines, told, toldAt } = state;
+  const { since, seenAt, lines, notified, notifiedAt } = state;
   const at = (time: number | null) => (time === null ? null : new Date(time));
   await client.query(
-    'update alerts set since = $2, seen_at = $3, lines = $4, told = $5, told_at = $6 where name = $1',
-    [name, at(since), at(seenAt), JSON.stringify(lines), told, at(toldAt)],
+    'update alerts set since = $2, seen_at = $3, lines = $4, notified = $5, notified_at = $6 where name = $1',
+    [name, at(since), at(seenAt), JSON.stringify(lines), notified, at(notifiedAt)],
   );
 }
 

@@ -1,4 +1,4 @@
--- The alerts of the operator: a row for each that was ever pending, told or silenced.
+-- The alerts of the operator: a row for each that was ever pending, sent or silenced.
 create table alerts (
   name text primary key,
   -- Since when its condition holds, and when it held last. null: all is well.
@@ -6,13 +6,13 @@ create table alerts (
   seen_at timestamptz,
   -- What fulfils the condition: a list of {name, text}.
   lines jsonb not null default '[]',
-  -- The names of the lines in the last message of this period. null: nothing was told.
-  told text[],
+  -- The names of the lines in the last message of this period. null: there was none.
+  notified text[],
   -- The last message that said that it has begun or goes on.
-  told_at timestamptz,
+  notified_at timestamptz,
   silenced_until timestamptz,
   check ((since is null) = (seen_at is null)),
-  check (told is null or since is not null)
+  check (notified is null or since is not null)
 );
 
 -- Processes whose clock differs from PostgreSQL's, which they write themselves.
@@ -31,7 +31,7 @@ create table daily_figures (
   primary key (day, name)
 );
 
-create index audit_log_backups on audit_log (at) where action = 'backup.made';
+create index audit_log_backups on audit_log (at) where action = 'backup';
 
 -- Messages to the chat of the operator belong to no account.
 alter table outbox drop constraint outbox_check;

@@ -105,7 +105,7 @@ function addressOf(href: string): string {
 /** Renders docs/operating/runbooks/NAME.md. The site does not have the pages to which it links. */
 export function renderRunbook(name: string): { title: string; html: string } {
   const text = readFileSync(projectFile(`docs/operating/runbooks/${name}.md`), 'utf8');
-  const [, title = '', body = ''] = /^# (.*)\n([^]*)$/.exec(text) ?? [];
+  const [, title = '', body = ''] = /^# ([^\n]*)\n(.*)$/s.exec(text) ?? [];
   return { title, html: renderMarkdown(body, () => null).html };
 }
 

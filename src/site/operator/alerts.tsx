@@ -33,8 +33,8 @@ export function registerAlerts(scope: FastifyInstance, pages: Pages): void {
       reply,
       <Page title="Alerts" wide>
         <p class="lead">
-          Souk measures them once a minute, and tells the addresses of <code>ALERT_MAIL</code> and the chat of{' '}
-          <code>ALERT_WEBHOOK</code>, at most once an hour for each.
+          Souk measures them once a minute, and sends them to the addresses of <code>ALERT_MAIL</code> and to
+          the chat of <code>ALERT_WEBHOOK</code>, at most once an hour for each.
         </p>
         <div id="alerts" data-refresh="30">
           <h2>Now</h2>
@@ -170,7 +170,10 @@ function AlertFacts({ shown, now }: { shown: ShownAlert; now: number }): VNode {
         ['Fires when', `${alert.when}${alert.afterMinutes > 0 ? `, for ${alert.afterMinutes} minutes` : ''}`],
         ['Usual cause', alert.cause],
         ['Severity', alert.severity],
-        ['Last message', state.toldAt === null ? <Dash key="told" /> : <Time key="told" at={state.toldAt} />],
+        [
+          'Last message',
+          state.notifiedAt === null ? <Dash key="message" /> : <Time key="message" at={state.notifiedAt} />,
+        ],
         isSilenced(state, now) && ['Silenced until', <Time key="until" at={state.silencedUntil} />],
         ['Measured by', level === 'prometheus' ? 'Prometheus' : 'Souk and Prometheus'],
         ['Name', <code key="name">{name}</code>],

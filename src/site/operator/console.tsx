@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
-import { listAlerts } from '../../operator/alerts/watch.ts';
 import { OUR_FAILURES, readOpenWork } from '../../operator/account-facts.ts';
+import { listAlerts } from '../../operator/alerts/watch.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
 import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { tokensOf } from '../../upstream/stored-accounts.ts';

@@ -6,7 +6,7 @@ export const OPERATOR_MAILS = {
     alert: string;
     news: 'begun' | 'goes on' | 'over';
     title: string;
-    /** When it was told, and since when it holds. */
+    /** When the mail was queued, and since when it holds. */
     at: string;
     since: string;
     lines: readonly { name: string; text: string }[];
