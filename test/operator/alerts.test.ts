@@ -68,6 +68,7 @@ test.beforeAll(async ({ souk: opened, mailServer, redis }) => {
       secretBox: createSecretBox(),
       registry: new Registry(),
       settings: mailBy(mailServer),
+      createResultLink: async () => null,
     }),
   ]);
   return async () => {
@@ -244,15 +245,13 @@ const CAUSES: Record<string, { cause(): Promise<unknown>; end(): Promise<unknown
   },
   SoukBackupOld: {
     cause: () =>
-      ask(
-        `insert into audit_log (at, channel, operator, action) values ($1, 'command', 'cron', 'backup')`,
-        [before(26 * HOUR_MS)],
-      ),
+      ask(`insert into audit_log (at, channel, operator, action) values ($1, 'command', 'cron', 'backup')`, [
+        before(26 * HOUR_MS),
+      ]),
     end: () =>
-      ask(
-        `insert into audit_log (at, channel, operator, action) values ($1, 'command', 'cron', 'backup')`,
-        [before(-HOUR_MS)],
-      ),
+      ask(`insert into audit_log (at, channel, operator, action) values ($1, 'command', 'cron', 'backup')`, [
+        before(-HOUR_MS),
+      ]),
     line: 'at 2026-',
   },
   SoukReportMissing: {

@@ -182,8 +182,7 @@ const FORMS: Record<string, Form> = {
     action: 'announcement.created',
   },
   '/admin/alerts/:name/silence': {
-    prepare: async () => ({}),
-    address: '/admin/alerts/SoukQueueWait/silence',
+    id: async () => 'SoukQueueWait',
     fields: { for: '1d' },
     action: 'alert.silenced',
   },
