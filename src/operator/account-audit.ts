@@ -91,7 +91,7 @@ export interface AccountFilter {
   to?: Date | undefined;
 }
 
-/** The lines of a condition that the filter selects. Who acted for the operator is left out. */
+/** The lines of a condition that the filter selects. Notes of the operator, and who acted for the operator, are left out. */
 const lines = (where: string) => `
   select * from (
     select l.id, l.at, l.action, l.account_id,
@@ -104,7 +104,7 @@ const lines = (where: string) => `
     left join api_keys k on k.id = l.key_id
     left join connections c on c.key_id = k.id
     left join people t on t.id = substring(l.target from '^person (\\d{1,15})')::bigint
-    where ${where}) as line
+    where ${where} and not starts_with(l.action, 'note.')) as line
   where ($3::text is null or action = $3) and ($4::timestamptz is null or at >= $4)
     and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
     and ($7::text is null or strpos(lower(actor), lower($7)) > 0)

@@ -74,6 +74,8 @@ const INSTALLATION_ACTIONS = {
   'alert.silenced': 'Alert silenced or not',
   'announcement.created': 'Announcement created',
   'announcement.ended': 'Announcement ended',
+  'note.added': 'Note to an account added',
+  'note.deleted': 'Note to an account deleted',
   'incident.noted': 'Note to an incident added',
   'report.import-started': 'Import of a report started',
   'report.fetch-started': 'Fetch of a report started',

@@ -34,6 +34,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_terms: 'One row for each search term in a report',
   aba_words: 'One row for each word in a search term',
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
+  account_notes: 'Until the account is erased; 200 of an account',
   accounts: 'One row for each account',
   admission_state: 'One row',
   alerts: 'One row for each alert',
@@ -110,6 +111,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   usage_days: '3,650 days',
   web_sessions: 'Until they expire',
   webhook_secrets: 'Until they expire; one current of each account',
+  work_times: '3 days by hour, 400 days by day',
   wrong_clocks: '1 day',
 };
 

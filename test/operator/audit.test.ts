@@ -100,6 +100,14 @@ async function announcement(): Promise<string> {
   return String(rows[0]?.id);
 }
 
+async function accountNote(): Promise<string> {
+  const { rows } = await souk.database.query<{ id: number }>(
+    `insert into account_notes (account_id, at, author, text) values ($1, now(), 'person 1', 'Pays late') returning id`,
+    [account.accountId],
+  );
+  return String(rows[0]?.id);
+}
+
 /** Adds a paused account at a provider. @returns its name. */
 async function providerAccount(provider = souk.providers.products): Promise<string> {
   const name = `account-${crypto.randomUUID().slice(0, 8)}`;
@@ -148,6 +156,8 @@ const FORMS: Record<string, Form> = {
   '/admin/accounts/:id/enable': { action: 'account.enabled' },
   '/admin/accounts/:id/confirm-email': { action: 'account.email-confirmed' },
   '/admin/accounts/:id/password': { action: 'password-reset.created' },
+  '/admin/accounts/:id/notes': { fields: { text: 'Pays by invoice' }, action: 'note.added' },
+  '/admin/accounts/:id/notes/:note/delete': { id: accountNote, action: 'note.deleted' },
   '/admin/accounts/:id/export': { action: 'account.exported' },
   '/admin/accounts/:id/erase': { action: 'account.erasure-requested' },
   '/admin/accounts/:id/keep': { action: 'account.erasure-cancelled' },
@@ -293,7 +303,7 @@ test.for(Object.entries(FORMS))(
   'the form %s writes one line',
   async ([path, { fields = {}, id, prepare, action }]) => {
     const address = path
-      .replace(/:orderId|:name|:id(?=\/end)/, (await id?.()) ?? '')
+      .replace(/:orderId|:name|:note|:id(?=\/end)/, (await id?.()) ?? '')
       .replace(':id', String(account.accountId));
     if (action === 'account.erasure-cancelled')
       await command().text(`account erase --account ${account.accountId}`);

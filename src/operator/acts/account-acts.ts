@@ -29,6 +29,7 @@ import {
 import { endOtherSessions } from '../../accounts/sessions.ts';
 import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { openTestAccount } from '../../billing/test-wallet.ts';
+import { addAccountNote, deleteAccountNote } from '../account-notes.ts';
 import { audited, type Operating } from '../audit.ts';
 import { cancelErasure, requestErasure, requireNotErased } from '../personal-data/erasure.ts';
 import { exportAccount } from '../personal-data/export-account.ts';
@@ -57,6 +58,25 @@ export const accountActs = {
       const action = state === 'active' ? 'account.enabled' : 'account.disabled';
       const change = { before: { state: before?.state }, after: { state } };
       return { result: account, line: account && { action, accountId, ...change } };
+    });
+  },
+
+  /** Adds a note for other operators. Its text is not in the audit log, whose lines stay. @returns false if there are too many. */
+  addNote(by: Operating, accountId: number, text: string): Promise<boolean> {
+    return audited(by, async (client) => {
+      const note = { accountId, author: by.operator.name, text, now: by.now };
+      const id = await addAccountNote(client, note);
+      const line = { action: 'note.added', accountId, target: `note ${id}` } as const;
+      return { result: id !== null, line: id === null ? null : line };
+    });
+  },
+
+  /** @returns false if the account has no such note. */
+  deleteNote(by: Operating, accountId: number, id: number): Promise<boolean> {
+    return audited(by, async (client) => {
+      const isDeleted = await deleteAccountNote(client, accountId, id);
+      const line = { action: 'note.deleted', accountId, target: `note ${id}` } as const;
+      return { result: isDeleted, line: isDeleted ? line : null };
     });
   },
 

@@ -130,6 +130,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'deleted',
     key: UUID,
   },
+  account_notes: { exported: { not: 'notes of the operator' }, erasure: 'deleted', key: ID },
   files: { exported: { section: 'files', omit: ['content_id'] }, erasure: 'deleted', key: UUID },
   batch_calls: {
     exported: { not: 'the API returns items and results' },

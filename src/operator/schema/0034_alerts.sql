@@ -23,13 +23,38 @@ create table wrong_clocks (
   noted_at timestamptz not null
 );
 
--- Sums of a UTC day that are kept for longer than the rows they are made of.
+-- Figures of a UTC day.
 create table daily_figures (
   day date not null,
   name text not null,
   value double precision not null,
   primary key (day, name)
 );
+
+-- How long the jobs of live calls ran, by operation, and waited in their queue, by pool; and how many calls failed through the fault of
+-- the service or of a provider. Processes add to them every few seconds, by the hour for three days, and by the day for longer.
+create table work_times (
+  span text not null check (span in ('hour', 'day')),
+  at timestamptz not null,
+  kind text not null check (kind in ('run', 'wait')),
+  -- An operation or a pool.
+  name text not null,
+  failed bigint not null default 0,
+  -- How many took at most 10 ms, 14 ms and so on: each limit is the one before times the square root of two.
+  counts bigint[] not null,
+  primary key (span, at, kind, name)
+);
+
+-- What operators have written about an account, for each other.
+create table account_notes (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts,
+  at timestamptz not null,
+  -- As in the audit log.
+  author text not null,
+  text text not null check (length(text) between 1 and 1000)
+);
+create index account_notes_account on account_notes (account_id, id);
 
 create index audit_log_backups on audit_log (at) where action = 'backup';
 

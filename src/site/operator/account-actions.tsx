@@ -1,15 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { resetPath } from '../../accounts/passwords.ts';
 import { findPerson } from '../../accounts/people.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
+import { noteText } from '../../operator/account-notes.ts';
 import { accountActs, personalDataActs } from '../../operator/acts/account-acts.ts';
 import { grantActs, packFields, subscriptionFields } from '../../operator/acts/sale-acts.ts';
 import type { Operating } from '../../operator/audit.ts';
 import { ErasureRefused } from '../../operator/personal-data/erasure.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Secret } from '../kit/elements.tsx';
-import { FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
+import { digits, FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { sendFile } from '../kit/render.tsx';
 import { baseUrlOf, operatingOf, type Pages } from '../pages.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
@@ -26,6 +28,23 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     return reply.redirect(`/admin/accounts/${id}`, 303);
   });
   scope.post(`${path}/password`, createResetLink);
+  scope.post(`${path}/notes`, async (request, reply) => {
+    const account = await accountIn(pages, request);
+    const form = readForm(noteForm, oneParagraph(request.body));
+    const isAdded =
+      form.ok && (await accountActs.addNote(operatingOf(pages, request), account.id, form.input.text));
+    if (isAdded) return reply.redirect(`/admin/accounts/${account.id}#notes`, 303);
+    const faults = form.ok ? { text: 'The account has 200 notes. Delete one first.' } : form.faults;
+    const refused = { kind: 'note' as const, form: { values: form.values, faults } };
+    return sendAccountPage(pages, reply, account, { refused, status: form.ok ? 409 : 400 });
+  });
+  scope.post(`${path}/notes/:note/delete`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    const { data } = noteParams.safeParse(request.params);
+    if (!data || !(await accountActs.deleteNote(operatingOf(pages, request), id, data.note)))
+      throw new SoukError('NOT_FOUND', { message: 'This account has no such note.' });
+    return reply.redirect(`/admin/accounts/${id}#notes`, 303);
+  });
 
   async function setState(request: FastifyRequest, reply: FastifyReply, state: 'active' | 'disabled') {
     const { id } = await accountIn(pages, request);
@@ -60,6 +79,15 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     );
     return sendAccountPage(pages, reply, account, { shown });
   }
+}
+
+const noteForm = z.object({ text: noteText });
+const noteParams = z.object({ note: digits() });
+
+/** Text areas send line breaks. */
+function oneParagraph(body: unknown): Record<string, unknown> {
+  const { text, ...others } = (body ?? {}) as Record<string, unknown>;
+  return { ...others, text: typeof text === 'string' ? text.replace(/\s+/g, ' ').trim() : text };
 }
 
 /** Registers the export and the erasure of the data of an account. */

@@ -15,15 +15,17 @@ import { listPurchases } from '../../billing/payments/purchases.ts';
 import { renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
 import { walletBalances } from '../../billing/statement.ts';
 import { recentCalls, subscriptionsOf } from '../../operator/account-facts.ts';
+import { type AccountNote, accountNotes } from '../../operator/account-notes.ts';
 import { type Erasure, erasureOf } from '../../operator/personal-data/erasure.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { isConnection } from '../customer/connections.tsx';
 import { ButtonLink, Card, Facts } from '../kit/elements.tsx';
-import { PostButton } from '../kit/form.tsx';
+import { PostButton, PostForm, Submit, TextArea } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
 import { accountPath } from '../kit/viewer.ts';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
@@ -54,7 +56,7 @@ export interface AccountExtras {
   /** Shown at the top. */
   shown?: VNode;
   /** A form that was refused. */
-  refused?: { kind: 'subscription' | 'pack'; form: FormState };
+  refused?: { kind: 'subscription' | 'pack' | 'note'; form: FormState };
   status?: number;
 }
 
@@ -81,11 +83,12 @@ export async function sendAccountPage(
 ): Promise<FastifyReply> {
   const { id, email } = account;
   const now = clock.now();
-  const [plans, records, hasTest, erasure] = await Promise.all([
+  const [plans, records, hasTest, erasure, notes] = await Promise.all([
     listPlans(database),
     recordsOf(database, id, now),
     hasTestAccount(database, id),
     erasureOf(database, id),
+    accountNotes(database, id),
   ]);
   return sendPage(
     reply,
@@ -105,9 +108,54 @@ export async function sendAccountPage(
           <GrantForms path={`/admin/accounts/${id}`} plans={plans} refused={refused} />
         </Card>
       </div>
+      <Notes accountId={id} notes={notes} form={refused?.kind === 'note' ? refused.form : undefined} />
       <Records records={records} now={now} />
     </Page>,
     status,
+  );
+}
+
+/** What operators have written about the account, and the form for another note. */
+function Notes(props: {
+  accountId: number;
+  notes: readonly AccountNote[];
+  form: FormState | undefined;
+}): VNode {
+  const { accountId, notes, form } = props;
+  const path = `/admin/accounts/${accountId}/notes`;
+  return (
+    <section id="notes">
+      <h2>Notes</h2>
+      {notes.length > 0 && (
+        <Table
+          name="Notes"
+          stacks
+          rows={notes}
+          columns={[
+            ['Date', ({ at }) => <Time at={at} />],
+            ['By', ({ email, author }) => email ?? author],
+            ['Note', ({ text }) => <span class="long-text">{text}</span>],
+            [
+              'Action',
+              ({ id }) => (
+                <PostButton action={`${path}/${id}/delete`} class="small" confirm="Delete this note?">
+                  Delete
+                </PostButton>
+              ),
+            ],
+          ]}
+        />
+      )}
+      <PostForm action={path} form={form}>
+        <TextArea
+          name="text"
+          label="New note"
+          rows={2}
+          hint="For operators only, at most 1,000 characters."
+        />
+        <Submit>Add note</Submit>
+      </PostForm>
+    </section>
   );
 }
 
