@@ -252,7 +252,7 @@ export const ALERTS = {
     says: 'The last backup is old',
     when: 'the last backup by `npm run souk -- backup` is older than a day; never before the first one',
     cause: 'The job that makes backups does not run, or fails.',
-    page: '/admin/audit',
+    page: '/admin/audit?action=backup',
     runbook: 'backup',
     severity: 'critical',
     afterMinutes: 60,
