@@ -16,6 +16,9 @@ const FOLDED_UNTIL = `(select coalesce(max(to_date(right(c.relname, 7), 'YYYY_MM
   from pg_inherits i join pg_class c on c.oid = i.inhrelid
   where i.inhparent = 'ledger'::regclass and obj_description(c.oid, 'pg_class') = 'folded')`;
 
+/** Limits a query to the account that is audited, $2; null: all of them. */
+const of = (accountId: string) => `($2::bigint is null or ${accountId} = $2)`;
+
 /**
  * What holds at every moment of an installation, also after grants, refunds, erasures and folding. Each query returns the rows
  * that violate a promise. README.md explains the promises.
@@ -24,49 +27,53 @@ export const BOOKS: Readonly<Record<string, string>> = {
   'a claim is charged once within five minutes': `
     select a.account_id, a.id as first, b.id as second, a.accepted_at, b.accepted_at as again_at, a.units_charged
     from finished_calls a
-    join finished_calls b on b.claim_key = a.claim_key and (b.accepted_at, b.id) > (a.accepted_at, a.id)
-    where a.state = 'settled' and b.state = 'settled' and b.accepted_at < a.accepted_at + interval '300 seconds'
+    join finished_calls b on b.account_id = a.account_id and b.claim_key = a.claim_key
+      and (b.accepted_at, b.id) > (a.accepted_at, a.id)
+    where ${of('a.account_id')} and a.state = 'settled' and b.state = 'settled' and b.accepted_at < a.accepted_at + interval '300 seconds'
       and a.units_charged > 0 and b.units_charged > 0 and coalesce(a.answer, '') not like 'partial:%'
       -- An erased account has calls without claims.
       and a.claim_key <> ''`,
   'a call that continues a partial answer reserves at most the rest': `
     select a.account_id, a.id as first, b.id as second, a.units_reserved, a.units_charged, b.units_reserved as again
     from finished_calls a
-    join finished_calls b on b.claim_key = a.claim_key and (b.accepted_at, b.id) > (a.accepted_at, a.id)
-    where a.state = 'settled' and b.state = 'settled' and b.accepted_at < a.accepted_at + interval '300 seconds'
+    join finished_calls b on b.account_id = a.account_id and b.claim_key = a.claim_key
+      and (b.accepted_at, b.id) > (a.accepted_at, a.id)
+    where ${of('a.account_id')} and a.state = 'settled' and b.state = 'settled' and b.accepted_at < a.accepted_at + interval '300 seconds'
       and a.answer like 'partial:%' and b.units_reserved > a.units_reserved - a.units_charged and a.claim_key <> ''`,
   'the ledger lines of a call add up to its charge': `
     select c.account_id, c.id, c.state, c.units_charged, e.held, e.used
     from finished_calls c left join (
       select account_id, call_id, sum(units) filter (where place = 'held') as held,
         sum(units) filter (where place = 'used') as used
-      from ledger_entries group by account_id, call_id
+      from ledger_entries where ${of('account_id')} group by account_id, call_id
     ) as e on e.account_id = c.account_id and e.call_id = c.id
-    where coalesce(e.held, 0) <> 0 or coalesce(e.used, 0) <> c.units_charged or c.units_charged > c.units_reserved`,
+    where ${of('c.account_id')}
+      and (coalesce(e.held, 0) <> 0 or coalesce(e.used, 0) <> c.units_charged or c.units_charged > c.units_reserved)`,
   'the ledger lines of an open call add up to its reservation': `
     select c.account_id, c.id, c.units_reserved, e.held
     from open_calls c left join (
       select account_id, call_id, sum(units) as held from ledger_entries
-      where place = 'held' and at >= (select min(accepted_at) from open_calls) group by account_id, call_id
+      where place = 'held' and at >= (select min(accepted_at) from open_calls) and ${of('account_id')} group by account_id, call_id
     ) as e on e.account_id = c.account_id and e.call_id = c.id
-    where coalesce(e.held, 0) <> c.units_reserved`,
+    where ${of('c.account_id')} and coalesce(e.held, 0) <> c.units_reserved`,
   'the usage of a day equals the sum of its calls': `
     select * from (
       select account_id, (accepted_at at time zone 'UTC')::date as day, operation, coalesce(key_id, 0) as key_id,
         count(*) as calls, sum(units_charged) as units
-      from finished_calls group by 1, 2, 3, 4
-    ) as c full join usage_days d using (account_id, day, operation, key_id)
+      from finished_calls where ${of('account_id')} group by 1, 2, 3, 4
+    ) as c full join (select * from usage_days where ${of('account_id')}) as d using (account_id, day, operation, key_id)
     where (c.calls is distinct from d.calls or c.units is distinct from d.units)
       and (day >= ${KNOWN_SINCE} or c.calls is not null and day <> ${KNOWN_SINCE} - 1)`,
   'a released call costs nothing': `
-    select account_id, id, units_charged from finished_calls where state = 'released' and units_charged <> 0`,
+    select account_id, id, units_charged from finished_calls
+    where state = 'released' and units_charged <> 0 and ${of('account_id')}`,
   // Meters count a call in the windows in which it was admitted, at any time of its end. Units that were taken back count in the
   // month; those of a month that has not begun, in the first one.
   'the meters of a subscription equal the sums of its ledger lines': `
     with lines as (
       select e.source_id, e.kind in ('revoke', 'restore') as is_reversal, -e.units as units,
         case when e.call_id is null then e.at else min(e.at) over (partition by e.source_id, e.call_id) end as at
-      from ledger_entries e where e.source = 'subscription' and e.place = 'available'
+      from ledger_entries e where e.source = 'subscription' and e.place = 'available' and ${of('e.account_id')}
     )
     select * from (
       select s.account_id, s.id, s.day_used, coalesce(sum(l.units) filter (
@@ -75,42 +82,48 @@ export const BOOKS: Readonly<Record<string, string>> = {
           where l.at >= s.month_start and l.at < s.month_end or l.is_reversal and l.at < s.starts_at and s.month_start = s.starts_at
         ), 0) as month_lines
       from subscriptions s left join lines l on l.source_id = s.id
-      where s.month_start >= ${FOLDED_UNTIL} group by s.id
+      where s.month_start >= ${FOLDED_UNTIL} and ${of('s.account_id')} group by s.id
     ) as m where day_used <> day_lines or month_used <> month_lines`,
   'the units left in a pack equal the sum of its ledger lines': `
     select k.account_id, k.id, k.total_units, k.remaining_units, e.units as lines
     from packs k left join (
       select source_id, sum(units) as units from ledger_entries
-      where source = 'pack' and place = 'available' group by source_id
+      where source = 'pack' and place = 'available' and ${of('account_id')} group by source_id
     ) as e on e.source_id = k.id
-    where k.remaining_units <> coalesce(e.units, 0)`,
+    where ${of('k.account_id')} and k.remaining_units <> coalesce(e.units, 0)`,
   'no pack is ever overdrawn': `
     select * from (
       select account_id, source_id, id, sum(units) over (partition by source_id order by id) as left_over
-      from ledger_entries where source = 'pack' and place = 'available'
+      from ledger_entries where source = 'pack' and place = 'available' and ${of('account_id')}
     ) as r where left_over < 0`,
 };
 
 /** Milliseconds that a query may take: a ledger of a year has hundreds of millions of lines. */
 const LONGEST_MS = 6 * 3_600_000;
 
+interface AuditOptions {
+  /** The faults of each promise that are returned. */
+  most?: number | null;
+  /** Default: all accounts. */
+  accountId?: number | null;
+  /** Default: those that always hold. */
+  promises?: Readonly<Record<string, string>>;
+}
+
 /**
  * Recomputes balances, meters, charges and usage from the ledger and the calls. In a transaction of its own isolation, the tables
  * are those of one moment, even while calls are made.
- * @param most the faults of each promise that are returned. @param promises default: those that always hold.
  */
 export async function auditBooks(
   database: Queryable,
-  {
-    most = null,
-    promises = BOOKS,
-  }: { most?: number | null; promises?: Readonly<Record<string, string>> } = {},
+  { most = null, accountId = null, promises = BOOKS }: AuditOptions = {},
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
   for (const [promise, query] of Object.entries(promises)) {
     const { rows } = await database.query<Record<string, unknown>>({
-      text: `select * from (${query}) as fault limit $1`,
-      values: [most],
+      // A query that concerns all accounts has no $2.
+      text: `with account as (select $2::bigint) select * from (${query}) as fault limit $1`,
+      values: [most, accountId],
       // pg has this field, which its types lack.
       ...{ query_timeout: LONGEST_MS },
     });

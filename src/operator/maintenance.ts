@@ -1,4 +1,5 @@
 import type { Queues } from '../../jobs/queues.ts';
+import { guardBooks } from '../billing/book-guard.ts';
 import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
 import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
@@ -69,6 +70,7 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     // One week a minute, so that imports find no long queue before them.
     screens: { pauseMs, task: () => renewScreen(deps) },
     ...(receivers && { alerts: { pauseMs, task: () => watchAlerts({ ...deps, receivers }) } }),
+    books: { pauseMs, task: () => guardBooks(deps) },
     erasure: { pauseMs, task: () => eraseAndNote(deps) },
     [STATUS_LEASE]: { pauseMs, task: () => recordIncidents(database, clock.now()) },
   });

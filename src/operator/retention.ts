@@ -47,6 +47,8 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   batch_calls: 'Deleted with their batch',
   batches:
     '7 days after their end, those of test accounts 1 day, with the newest 100 of an account that cost nothing; OPEN_BATCHES_PER_ACCOUNT that are not finished',
+  book_faults: 'Until an audit of the account finds the promise kept; one row for each promise',
+  book_guard: 'One row',
   call_claims: '10 minutes',
   call_webhook_counts: '1 day',
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
