@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { startCacheRedis } from '../support/cache-redis.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -49,6 +50,7 @@ const WELL = {
   settings: 'ok',
   PostgreSQL: 'ok',
   migrations: 'ok',
+  books: 'ok',
   Redis: 'ok',
   'Redis memory': 'ok',
   // The Redis of the tests has no persistence.
@@ -102,6 +104,20 @@ test('names the provider of single sign-on that cannot be reached', async () => 
   expect(JSON.stringify(messages)).not.toContain('pa55word');
 });
 
+test('names promises that an audit of the books has found broken', async () => {
+  const books = new pg.Pool({ connectionString: database.url, max: 1 });
+  onTestFinished(() => books.end());
+  const accountId = await ensureAccount(books, 'books@test.example', 'Books', Date.now());
+  await books.query(
+    `insert into book_faults (account_id, promise, faults, row, found_at, seen_at) values ($1, 'units add up', 1, '{}', now(), now())`,
+    [accountId],
+  );
+  const { code, states, messages } = await diagnosis();
+  await books.query('delete from book_faults');
+  expect([code, states]).toEqual([1, { ...WELL, books: 'failed' }]);
+  expect(messages.books).toMatch(`not kept: units add up (account ${accountId})`);
+});
+
 test('names each setting that is missing', async () => {
   const { code, messages } = await diagnosis({ DATABASE_URL: '', REDIS_URL: '', KEEPA_API_KEY: '' });
   expect(code).toBe(1);
@@ -146,9 +162,10 @@ test('names the migrations that are missing', async () => {
   const client = new pg.Client({ connectionString: behind.url });
   await client.connect();
   await client.query("delete from migrations where name like '0003%'");
+  const { books: _, ...others } = WELL;
   expect(await diagnosis({ DATABASE_URL: behind.url })).toMatchObject({
     code: 1,
-    states: { ...WELL, migrations: 'failed' },
+    states: { ...others, migrations: 'failed' },
     messages: { migrations: '0003_calls not applied. Run `npm run migrate`.' },
   });
   await client.query('drop table migrations');

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { createOpenId, OpenIdFailed, type OpenIdSettings } from '../../accounts/openid.ts';
+import { listBookFaults, readGuard } from '../../billing/book-guard.ts';
 import { type Config, readConfig } from '../../config/config.ts';
 import { openIdOf } from '../../config/single-sign-on.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -10,7 +11,7 @@ import { createLogger } from '../../platform/log.ts';
 import { closeRedis, connectRedis, mastersOf } from '../../platform/redis.ts';
 import { checkAccounts, checkKeepa, checkPostgres, checkRedis } from '../../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../../start/data-dir.ts';
-import { databaseUrlOf, type Given, type Report, reporting } from '../terminal.ts';
+import { databaseUrlOf, type Given, moment, type Report, reporting } from '../terminal.ts';
 
 export function registerDoctor(program: Command): void {
   reporting(
@@ -36,6 +37,7 @@ interface Check {
     | 'settings'
     | 'PostgreSQL'
     | 'migrations'
+    | 'books'
     | 'Redis'
     | 'Redis memory'
     | 'Redis persistence'
@@ -81,7 +83,8 @@ async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
     await checkPostgres(databaseUrl);
     return { message: `reachable${settings.DATABASE_URL ? '' : ', run by npm start'}` };
   });
-  if (hasPostgres) await check('migrations', () => migrations(databaseUrl));
+  if (hasPostgres && (await check('migrations', () => migrations(databaseUrl))))
+    await check('books', () => books(databaseUrl));
 
   const redisUrl = settings.REDIS_URL ?? own.redisUrl;
   const hasRedis = await check('Redis', async () => {
@@ -139,6 +142,30 @@ async function migrations(databaseUrl: string): Promise<{ message: string }> {
     const missing = names.filter((name) => !done.has(name));
     if (missing.length === 0) return { message: `all ${names.length} applied` };
     throw new Error(`${missing.join(', ')} not applied. Run \`npm run migrate\`.`);
+  } finally {
+    await database.end();
+  }
+}
+
+const MOST_FAULTS = 100;
+
+/** What the audit that goes on all the time has found. `verify` audits everything at one moment. */
+async function books(databaseUrl: string): Promise<Result> {
+  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
+  try {
+    const [{ roundStartedAt, audited, unaudited }, faults] = [
+      await readGuard(database),
+      await listBookFaults(database, MOST_FAULTS),
+    ];
+    if (faults.length > 0) {
+      const of = faults.map(({ accountId, promise }) => `${promise} (account ${accountId})`);
+      throw new Error(`not kept: ${of.join('; ')}. Run \`npm run souk -- verify\`.`);
+    }
+    if (roundStartedAt === null) return { message: 'no account was audited yet' };
+    const since = moment(new Date(roundStartedAt));
+    const message = `right for ${audited} accounts audited since ${since}`;
+    if (unaudited === 0) return { message };
+    return { state: 'warning', message: `${message}; the audit of ${unaudited} took too long` };
   } finally {
     await database.end();
   }

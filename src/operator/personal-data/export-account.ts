@@ -114,6 +114,11 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     erasure: 'pseudonym',
     key: UUID,
   },
+  book_faults: {
+    exported: { not: 'what an audit has found, for the operator' },
+    erasure: 'deleted',
+    key: { promise: 'text' },
+  },
   call_webhooks: {
     exported: { section: 'callWebhooks' },
     erasure: 'deleted',
