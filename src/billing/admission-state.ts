@@ -61,6 +61,8 @@ export async function auditNow(database: Database): Promise<Audit> {
   try {
     await client.query('begin isolation level repeatable read read only');
     await client.query('set local statement_timeout = 0');
+    // It reads whole tables. Without statistics, as after a restore, PostgreSQL would look up each row.
+    await client.query('set local enable_nestloop = off');
     const { rows } = await client.query<{ count: number }>('select count(*) as count from open_calls');
     const faults = await auditBooks(client, { most: MOST_FAULTS });
     await client.query('commit');

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { Readable, type Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { only } from '../../platform/db/rows.ts';
 import { isSealed, openSealed, UnreadableFile } from '../../platform/sealed-stream.ts';
@@ -33,8 +33,11 @@ export async function restore({ databaseUrl, file, keys, replace }: Restore): Pr
   psql.child.stdout?.resume();
   const reader = startTool(tools.pg_restore, null, ['--file=-', '--no-owner', '--no-privileges']);
   try {
-    await write(psql.child.stdin, BEGIN + (replace ? EMPTY : ''));
-    await Promise.all([feed(reader, bytesOf(file, keys)), passOn(reader, psql)]);
+    psql.child.stdin.write(BEGIN + (replace ? EMPTY : ''));
+    await Promise.all([
+      pipeline(await bytesOf(file, keys), reader.child.stdin),
+      pipeline(reader.child.stdout as Readable, psql.child.stdin, { end: false }),
+    ]);
     await reader.ended;
     psql.child.stdin.end(COMMIT);
   } catch (error) {
@@ -64,11 +67,12 @@ drop schema public cascade;
 create schema public;
 `;
 
-/** What is restored has set an empty path. */
+/** What is restored has set an empty path, and has no statistics, without which an audit takes hours. */
 const COMMIT = `
 set local search_path to public;
 select souk_close_admission('restored') \\g /dev/null
 commit;
+analyze;
 `;
 
 /** Checks the database before anything is written. @returns the version of the server. @throws BackupError */
@@ -122,22 +126,6 @@ async function checkFile(file: string, keys: readonly string[], reader: string):
 
 async function bytesOf(file: string, keys: readonly string[]): Promise<Readable> {
   return (await isSealed(file)) ? Readable.from(openSealed(file, keys)) : createReadStream(file);
-}
-
-async function feed(reader: Tool, source: Promise<Readable>): Promise<void> {
-  for await (const piece of await source) await write(reader.child.stdin, piece);
-  reader.child.stdin.end();
-}
-
-async function passOn(reader: Tool, psql: Tool): Promise<void> {
-  for await (const piece of reader.child.stdout as Readable) await write(psql.child.stdin, piece);
-}
-
-async function write(stream: Writable, piece: Buffer | string): Promise<void> {
-  if (stream.destroyed || stream.writableEnded)
-    throw new BackupError('A tool of PostgreSQL has ended too early.');
-  if (stream.write(piece)) return;
-  await Promise.race([new Promise((resume) => stream.once('drain', resume)), finished(stream)]);
 }
 
 /** What the tools say: psql first, because the other one only loses its reader if psql fails. */
