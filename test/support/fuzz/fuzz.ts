@@ -25,7 +25,9 @@ export interface FuzzOptions {
   pages: number;
   /** Requests under way at the same time. */
   clients: number;
-  /** An answer of a gateway may take a second plus this many times the baseline: 1, or more on a busy machine. */
+  /** An answer may take this much longer than the slowest request of a baseline at the same moment. */
+  slowMs: number;
+  /** An answer of a gateway may take that plus this many times the baseline: 1, or more on a busy machine. */
   timesBaseline: number;
   say(line: string): void;
 }
@@ -37,7 +39,7 @@ type Send = (request: FuzzRequest) => Promise<FuzzAnswer>;
 
 /** Sends mutated requests to a service, and checks its answers, charges and processes. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzReport> {
-  const { seeds, count, clients, say } = options;
+  const { seeds, count, clients, slowMs, timesBaseline, say } = options;
   const sender = createSender();
   const callers = await openCallers(target, `of-${seeds[0]}`);
   const calls = createNamedCalls();
@@ -58,7 +60,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
   const provider = createProviderRefusals(target);
   const starvation = startStarvationWatch(target.gatewayPid);
   const report: FuzzReport = { answers: {}, slowestMs: 0, faults: [] };
-  const judge = createJudge(report, { baseline, starvation, provider, timesBaseline: options.timesBaseline });
+  const judge = createJudge(report, { baseline, starvation, provider, slowMs, timesBaseline });
   const total = seeds.length * count;
   const drawGroup = (seed: number, index: number) => fc.sample(shots, { seed: seed + index, numRuns: GROUP });
   let next = 0;

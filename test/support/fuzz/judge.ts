@@ -32,9 +32,6 @@ export interface Judge {
   raw(index: number, raw: RawFuzz, statuses: readonly number[]): void;
 }
 
-/** An answer may take this much longer than the slowest request of the baseline at the same moment. */
-const SLOW_MS = 1_000;
-
 /** The provider takes this many times as long for a search or a list as for a request of the baseline. */
 const TIMES_BASELINE_OF_WORK = 5;
 
@@ -50,17 +47,21 @@ const HASHES = /^\/+(sign-|reset-password|account\/settings)/i;
 /** JSON-RPC's code of an internal error. */
 const INTERNAL = /"code":-32603/;
 
-/** @param timesBaseline an answer of a gateway may take a second plus this many times the baseline. */
+/**
+ * @param slowMs an answer may take this much longer than the slowest request of the baseline at the same moment.
+ * @param timesBaseline an answer of a gateway may take that plus this many times the baseline.
+ */
 export function createJudge(
   report: FuzzReport,
   deps: {
     baseline: Baseline;
     starvation: StarvationWatch;
     provider: ProviderRefusals;
+    slowMs: number;
     timesBaseline: number;
   },
 ): Judge {
-  const { baseline, starvation, provider, timesBaseline } = deps;
+  const { baseline, starvation, provider, slowMs, timesBaseline } = deps;
 
   /** How long an answer may take. */
   function allowedMs(shot: Exclude<Shot, { kind: 'raw' }>, answer: FuzzAnswer): number {
@@ -75,7 +76,7 @@ export function createJudge(
     const machineMs = isWork
       ? TIMES_BASELINE_OF_WORK * baseline.longestMs('worker', from, until)
       : timesBaseline * baseline.longestMs('gateway', from, until);
-    return SLOW_MS + machineMs + starvation.waitedMs(from, until);
+    return slowMs + machineMs + starvation.waitedMs(from, until);
   }
 
   return {
@@ -95,11 +96,11 @@ export function createJudge(
       const isRefused =
         status === 503 &&
         BUSY.test(text) &&
-        baseline.longestMs('gateway', startedAt, startedAt + tookMs) > SLOW_MS / 2;
+        baseline.longestMs('gateway', startedAt, startedAt + tookMs) > slowMs / 2;
       if (status === 502 && UPSTREAM_ERROR.test(text)) provider.note(text, faultOf('answers no 5xx'));
       else if (status >= 500 && !isRefused) broken('answers no 5xx');
       if (shot.kind === 'mcp' && INTERNAL.test(text)) broken('answers no internal error to an agent');
-      if (tookMs > allowedMs(shot, answer)) broken('answers within a second');
+      if (tookMs > allowedMs(shot, answer)) broken('answers in time');
     },
 
     raw(index, { kind, bytes, hidesRequest }, statuses) {
