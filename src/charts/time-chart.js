@@ -66,6 +66,8 @@ class TimeChart {
   #pointed = null;
   /** The values at the pointer. */
   #tip = document.createElement('div');
+  /** The view in the address of the page; null: not there. */
+  #address;
 
   constructor(figure, chart) {
     this.#figure = figure;
@@ -74,23 +76,51 @@ class TimeChart {
     this.#boxes = [...figure.querySelectorAll('[data-series]')];
     this.#buttons = [...figure.querySelectorAll('[data-days]')];
     this.#view = [chart.from, chart.to];
+    this.#address = addressOf(figure);
   }
 
   draw() {
     const started = performance.now();
+    const lines = this.#address?.read('lines')?.split('.');
+    if (lines) for (const box of this.#boxes) box.checked = lines.includes(box.dataset.series);
     this.#plot.replaceChildren();
     const options = optionsFor(this.#figure, this.#plot, this.#chart, (i) => this.#boxes[i].checked, {
       point: (minute) => this.#point(minute),
-      select: (from, to) => this.#show(from, to, null),
+      select: (from, to) => {
+        this.#show(from, to, null);
+        this.#keep();
+      },
     });
     this.#u = new window.uPlot(options, within(this.#chart, ...this.#view), this.#plot);
     this.#tip.className = 'time-chart-tip';
     this.#tip.setAttribute('aria-hidden', 'true');
     this.#u.over.append(this.#tip);
-    this.#choose(this.#buttons.find((one) => one.getAttribute('aria-pressed') === 'true'));
+    this.#open();
     this.#figure.dataset.drawnMs = String(Math.round(performance.now() - started));
     this.#figure.querySelector('[data-picture]')?.removeAttribute('hidden');
     this.#listen();
+  }
+
+  /** Shows the period that the address names, or that of the pressed button. */
+  #open() {
+    const range = this.#address?.read('range');
+    const [from, to] = (range ?? '').split('~').map((day) => Date.parse(day) / 60_000);
+    if (from < to) return this.#show(from, to, null);
+    const isChosen = (one) =>
+      range ? range === (one.dataset.days || 'all') : one.getAttribute('aria-pressed') === 'true';
+    this.#choose(this.#buttons.find(isChosen));
+  }
+
+  /** Keeps the view in the address. */
+  #keep() {
+    if (!this.#address) return;
+    const button = this.#buttons.find((one) => one.getAttribute('aria-pressed') === 'true');
+    const [from, to] = this.#view.map((minute) => new Date(minute * 60_000).toISOString().slice(0, 16));
+    const lines = this.#boxes.filter((box) => box.checked).map((box) => box.dataset.series);
+    this.#address.write({
+      range: button ? button.dataset.days || 'all' : `${from}Z~${to}Z`,
+      lines: lines.join('.'),
+    });
   }
 
   /** Shows the period of a button up to the end; without one, everything. */
@@ -107,17 +137,26 @@ class TimeChart {
       box.addEventListener('change', () => {
         this.#u.setSeries(number, { show: box.checked });
         this.#write();
+        this.#keep();
       });
     }
     for (const button of this.#buttons) {
       button.disabled = false;
-      button.addEventListener('click', () => this.#choose(button));
+      button.addEventListener('click', () => {
+        this.#choose(button);
+        this.#keep();
+      });
     }
     this.#plot.addEventListener('keydown', (event) => {
-      if (this.#press(event.key)) event.preventDefault();
+      if (!this.#press(event.key)) return;
+      event.preventDefault();
+      if ('+=-'.includes(event.key)) this.#keep();
     });
     this.#plot.addEventListener('blur', () => this.#point(null));
-    this.#plot.addEventListener('dblclick', () => this.#choose(this.#buttons.at(-1)));
+    this.#plot.addEventListener('dblclick', () => {
+      this.#choose(this.#buttons.at(-1));
+      this.#keep();
+    });
     dark.addEventListener('change', () => this.#u.redraw());
     new ResizeObserver(() => this.#u.setSize(sizeOf(this.#plot))).observe(this.#plot);
   }
@@ -205,6 +244,21 @@ class TimeChart {
       maxWidth: `${Math.max(left, width - left) - 16}px`,
     });
   }
+}
+
+/** The places of a chart's view in the address of its page, so that others see the same; null for a chart without an address. */
+function addressOf(figure) {
+  if (!('addressed' in figure.dataset)) return null;
+  const place = [...document.querySelectorAll('[data-addressed]')].indexOf(figure);
+  const named = (name) => (place === 0 ? name : `${name}${place + 1}`);
+  return {
+    read: (name) => new URL(window.location.href).searchParams.get(named(name)),
+    write(values) {
+      const url = new URL(window.location.href);
+      for (const [name, value] of Object.entries(values)) url.searchParams.set(named(name), value);
+      window.history.replaceState(window.history.state, '', url);
+    },
+  };
 }
 
 function optionsFor(figure, plot, chart, isShown, { point, select }) {

@@ -7,6 +7,7 @@ import { SITES } from '../../operations/params/domain.ts';
 import { currencyDigits } from '../../operations/products/history.ts';
 import {
   CheckAndSaveButtons,
+  CheckBox,
   Choice,
   Field,
   Fields,
@@ -50,16 +51,6 @@ const TYPES = [
 const SUBJECTS = [
   ['products', 'Products, by ASIN'],
   ['keywords', 'Keywords, one on each line'],
-] as const;
-
-const E_MAIL = [
-  ['false', 'None'],
-  ['true', 'Alerts, at most one mail an hour'],
-] as const;
-
-const AT_START = [
-  ['false', 'When they become true'],
-  ['true', 'Even if they are true at the first check'],
 ] as const;
 
 /** The form shows one condition more than there are, and at least three. */
@@ -134,7 +125,7 @@ export function DeliveryFields({ present = null }: { present?: TrackerView | nul
   const chat = present?.chat;
   return (
     <>
-      <Choice name="email" label="E-mail" options={E_MAIL} />
+      <CheckBox name="email" label="Mail alerts, at most one mail an hour" />
       <Field name="webhook" label="Webhook" type="url" hint="Receives the alerts, signed." />
       <Field
         name="chat"
@@ -177,10 +168,11 @@ function Conditions({ rows }: { rows: readonly number[] }): VNode {
         </div>
       ))}
       <div class="fields">
-        <Choice name="alertAtStart" label="Alert" options={AT_START} />
+        <CheckBox name="alertAtStart" label="Alert if a condition is met at the first check" />
         <Field
           name="hysteresisPercent"
-          label="Hysteresis in percent"
+          label="Hysteresis, %"
+          hint="After an alert, the value must return beyond the bound by this share before the same alert is repeated."
           type="number"
           min={0}
           max={50}
@@ -188,7 +180,8 @@ function Conditions({ rows }: { rows: readonly number[] }): VNode {
         />
         <Field
           name="quietHours"
-          label="Quiet hours after an alert"
+          label="Quiet hours"
+          hint="The same alert about the same product is repeated after this time at the earliest."
           type="number"
           min={0}
           max={720}

@@ -99,31 +99,46 @@ async function trackedValues(
       <Table
         name="Values"
         empty=""
+        stacks
         rows={values}
-        columns={tracker ? valueColumns(place) : [...valueColumns(place), ...OF_TRACKERS]}
+        columns={tracker ? valueColumns(place, values) : [...valueColumns(place, values), ...OF_TRACKERS]}
       />
     </>
   );
 }
 
-function valueColumns({ host, now }: { host: string; now: number }): Column<ListedValue>[] {
+function valueColumns(
+  { host, now }: { host: string; now: number },
+  values: readonly ListedValue[],
+): Column<ListedValue>[] {
+  const isFirst = (one: ListedValue) => {
+    const before = values[values.indexOf(one) - 1];
+    return before?.trackerId !== one.trackerId || before.asin !== one.asin;
+  };
   return [
-    ['Subject', (one) => <Tracked of={one} host={host} />, 'row'],
+    ['Tracked', (one) => <Tracked of={one} host={isFirst(one) ? host : null} />, 'row'],
     ['Condition', ({ condition, domain }) => conditionText(condition, domain), 'long'],
     ['Value', ({ condition, value, domain }) => valueText(condition, value, domain), 'number'],
     ['Changes', (one) => <Changes of={one} now={now} />],
-    ['To the bound', (one) => distanceText(one), 'number'],
+    ['Distance to the bound', (one) => <Distance of={one} />, 'number'],
     ['State', ({ isMet }) => (isMet ? <Tag tone="good">met</Tag> : <Tag>not met</Tag>)],
   ];
 }
 
 const OF_TRACKERS: Column<ListedValue>[] = [
-  ['Next check', ({ nextCheck }) => (nextCheck ? <Time at={nextCheck} /> : <Tag tone="warn">paused</Tag>)],
-  ['Tracker', ({ trackerId, trackerName }) => <a href={`/account/trackers/${trackerId}`}>{trackerName}</a>],
+  [
+    'Tracker, next check',
+    ({ trackerId, trackerName, nextCheck }) => (
+      <>
+        <a href={`/account/trackers/${trackerId}`}>{trackerName}</a>
+        <small class="under">{nextCheck ? <Time at={nextCheck} /> : 'paused'}</small>
+      </>
+    ),
+  ],
 ];
 
-/** A product with its picture, or a keyword. */
-function Tracked({ of, host }: { of: ListedValue; host: string }): VNode {
+/** A product with its picture, or a keyword. @param props.host of the picture; null: without it. */
+function Tracked({ of, host }: { of: ListedValue; host: string | null }): VNode {
   const { asin, wordId, title, image, domain } = of;
   const site = siteOfDomain(domain);
   if (asin === null)
@@ -132,6 +147,7 @@ function Tracked({ of, host }: { of: ListedValue; host: string }): VNode {
     ) : (
       <span>{title ?? `Keyword ${wordId}`}</span>
     );
+  if (host === null) return <ProductLink domain={domain} asin={asin} />;
   return (
     <div class="tracked">
       <Picture host={host} name={image} size={48} />
@@ -162,12 +178,17 @@ function Changes({ of, now }: { of: ListedValue; now: number }): VNode {
 }
 
 /** The distance in the unit of the value, and as a share of the bound. */
-function distanceText({ condition, distance, domain }: ListedValue): VNode | string {
+function Distance({ of: { condition, distance, domain } }: { of: ListedValue }): VNode {
   const { value: bound } = condition;
   if (distance === null || !bound) return <Dash />;
   const text = valueText(condition, Math.abs(distance), domain);
   const sign = distance === 0 ? '' : distance > 0 ? '+' : '-';
-  return `${sign}${text} (${sign}${count(Math.abs(Math.round((100 * distance) / bound)))} %)`;
+  return (
+    <>
+      {`${sign}${text}`}
+      <small class="under">{`${sign}${count(Math.abs(Math.round((100 * distance) / bound)))} %`}</small>
+    </>
+  );
 }
 
 function Settings({ of: tracker }: { of: TrackerView }): VNode {

@@ -1,4 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { accountNamed, addressFor, routeOf } from '../../accounts/account-address.ts';
+import { isTestAccount, testAccountOf } from '../../accounts/authentication.ts';
+import { membershipsOf } from '../../accounts/members.ts';
+import type { Queryable } from '../../platform/db/pool.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { isStoreDown } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
@@ -9,7 +13,7 @@ import { pageHeaders, sendPage } from './render.tsx';
 import { homeOf } from './viewer.ts';
 
 /** Sends every error of a page as an error page. */
-export function registerErrorPages(scope: FastifyInstance, { log, events }: Pages): void {
+export function registerErrorPages(scope: FastifyInstance, { log, events, database }: Pages): void {
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const { status, title, text, isOurs } = errorTextOf(error);
     if (isOurs) {
@@ -28,8 +32,35 @@ export function registerErrorPages(scope: FastifyInstance, { log, events }: Page
     reply.removeHeader('location');
     if (error instanceof SoukError && error.retryAfterSeconds !== undefined)
       reply.header('retry-after', error.retryAfterSeconds);
-    return sendErrorPage(request, reply, { status, title, text });
+    const elsewhere = status === 404 ? await otherAccounts(database, request) : [];
+    return sendErrorPage(request, reply, { status, title, text, elsewhere });
   });
+}
+
+/** The same page of another account. */
+interface Elsewhere {
+  href: string;
+  name: string;
+}
+
+/** The other accounts of the person whose page has not been found; none if no account has such a page. */
+async function otherAccounts(
+  database: Queryable,
+  { method, originalUrl, routeOptions, session, entered }: FastifyRequest,
+): Promise<Elsewhere[]> {
+  const isPage = method === 'GET' && routeOptions.url !== '/account/*';
+  const named = accountNamed(originalUrl);
+  if (!isPage || !session || named === null) return [];
+  const accounts = entered
+    ? entered.others
+    : (await membershipsOf(database, session.personId))
+        .filter(({ isActive }) => isActive)
+        .map(({ accountId: id, accountName: name }) => ({ id, name }));
+  const path = routeOf(originalUrl);
+  return accounts.map(({ id, name }) => ({
+    href: addressFor(isTestAccount(named) ? testAccountOf(id) : id, path),
+    name,
+  }));
 }
 
 /** Addresses whose clients are programs. */
@@ -51,14 +82,27 @@ export function sendNotFoundPage(request: FastifyRequest, reply: FastifyReply): 
 function sendErrorPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, title, text }: { status: number; title: string; text: string },
+  about: { status: number; title: string; text: string; elsewhere?: readonly Elsewhere[] },
 ): FastifyReply {
+  const { status, title, text, elsewhere = [] } = about;
   const viewer = returningViewer(request);
   return sendPage(
     reply,
     // A navigation without forms: the error may have occurred before their token was created.
     <Page title={title}>
       <p class="lead">{text}</p>
+      {elsewhere.length > 0 && (
+        <>
+          <p>If the address is of another of your accounts, open it there:</p>
+          <ul>
+            {elsewhere.map(({ href, name }) => (
+              <li key={href}>
+                <a href={href}>{name}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       <p class="row">
         <PrimaryLink to={homeOf(viewer)}>Back to the overview</PrimaryLink>
         <small>Request {request.id}</small>

@@ -75,7 +75,7 @@ export function CheckAndSaveButtons(): VNode {
   return (
     <div class="buttons">
       <button type="submit" name="intent" value="check">
-        Check
+        Check cost
       </button>
       <button type="submit" name="intent" value="save" class="primary">
         Save

@@ -56,7 +56,7 @@ export function TimeChart({ name, series, isStepped = false, ranges, initial, ro
   const data = { isStepped, series: series.map(compact) };
   return (
     <>
-      <figure class="time-chart" aria-label={name} data-chart={JSON.stringify(data)}>
+      <figure class="time-chart" aria-label={name} data-chart={JSON.stringify(data)} data-addressed>
         <div class="time-chart-bar">
           <fieldset class="segments" aria-label="Period">
             {ranges.map(([days, text]) => (

@@ -84,6 +84,7 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     const place: CardPlace = {
       path: page.path,
       query,
+      others: customerOf(reply.request).others,
       imageCdnUrl: imageHostOf(pages, reply.request),
       baseUrl: baseUrlOf(pages, reply.request),
     };

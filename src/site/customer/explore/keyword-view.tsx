@@ -98,7 +98,12 @@ export function KeywordView({ data, context }: { data: ResearchKeywordData; cont
       <MissingParts errors={errors} again={againAddress(context, 'term')} />
       <SnapshotFigures snapshot={keywordSnapshot(data)} />
       <Products data={data} />
-      {brands.length > 0 && <Table name="Brands" columns={BRANDS} rows={brands} />}
+      {brands.length > 0 && (
+        <>
+          <h3>Brands of these products</h3>
+          <Table name="Brands" columns={BRANDS} rows={brands} />
+        </>
+      )}
       <Moves data={data} />
       {seasonality && <Seasons months={seasonality.months} />}
       {trends && (
@@ -147,8 +152,16 @@ function Products({ data }: { data: ResearchKeywordData }): VNode {
   const { domain } = REPORT_SITES[data.country];
   const columns: Column<Clicked>[] = [
     ['Position', ({ position }) => position, 'number'],
-    ['Product', ({ asin, title }) => <ProductLink domain={domain} asin={asin} title={title} />, 'row'],
-    ['Brand', ({ brand }) => brand ?? '-'],
+    [
+      'Product',
+      ({ asin, title, brand }) => (
+        <>
+          <ProductLink domain={domain} asin={asin} title={title} />
+          {brand && <small class="under">{brand}</small>}
+        </>
+      ),
+      'row',
+    ],
     ['Clicks', ({ clickShare }) => percent(clickShare), 'number'],
     ['Purchases', ({ conversionShare }) => percent(conversionShare), 'number'],
     ['Price', ({ price }) => valueText(price, priceFormat(domain)), 'number'],

@@ -76,7 +76,12 @@ export function productSnapshot(data: ResearchProductData): Snapshot {
     about: `${country}, ${asin}`,
     tiles: [
       historyTiles(data, 'price', ['Price now', 'price', 'below the average of', 'above the average of']),
-      historyTiles(data, 'rank', ['Sales rank now', 'rank', 'better than', 'worse than']),
+      historyTiles(data, 'rank', [
+        'Sales rank now',
+        'rank',
+        'better than the average of',
+        'worse than the average of',
+      ]),
       [
         {
           name: 'Sales badge of the provider',
@@ -230,7 +235,7 @@ function Keywords({ data }: { data: ResearchProductData }): VNode {
     );
   const columns: Column<Keyword>[] = [
     ['Search term', ({ keyword }) => <a href={keywordAddress(country, keyword)}>{keyword}</a>, 'row'],
-    ['Week', ({ week }) => week],
+    ['Week', ({ week }) => week, 'number'],
     ['Rank', ({ rank }) => count(rank), 'number'],
     ['Position', ({ position }) => position, 'number'],
     ['Clicks', ({ clickShare }) => percent(clickShare), 'number'],

@@ -76,7 +76,7 @@ function Terms({ data, context }: { data: ScreenData; context: ShowContext }): V
     ['Clicks', ({ clickShare }) => percentText(clickShare), 'number'],
     ['Purchases', ({ conversionShare }) => percentText(conversionShare), 'number'],
     ['Most clicked', ({ top }) => <Products top={top} domain={domain} />, 'long'],
-    ['First seen', ({ firstSeen }) => firstSeen],
+    ['First seen', ({ firstSeen }) => firstSeen, 'number'],
   ];
   return (
     <>
@@ -188,7 +188,7 @@ async function savedScreens(request: FastifyRequest): Promise<VNode | null> {
 const SAVED: Column<TrackerView>[] = [
   ['Screen', ({ trackerId, name }) => <a href={`/account/trackers/${trackerId}`}>{name}</a>, 'row'],
   ['Filters', ({ screen: saved }) => screenText(saved), 'long'],
-  ['Week', ({ lastScreen }) => lastScreen?.week ?? <Dash />],
+  ['Week', ({ lastScreen }) => lastScreen?.week ?? <Dash />, 'number'],
   ['Terms', ({ lastScreen }) => (lastScreen ? count(lastScreen.total) : <Dash />), 'number'],
   [
     'Entered',

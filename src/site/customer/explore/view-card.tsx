@@ -1,4 +1,6 @@
 import type { VNode } from 'preact';
+import { addressFor } from '../../../accounts/account-address.ts';
+import type { Entered } from '../../../accounts/sessions.ts';
 import type { JobView } from '../../../api/job-view.ts';
 import { Notice, SmallLink } from '../../kit/elements.tsx';
 import { HiddenFields, PostForm, Submit } from '../../kit/form.tsx';
@@ -18,6 +20,8 @@ export interface CardPlace {
   path: string;
   query: FormValues;
   imageCdnUrl: string;
+  /** The other accounts of the person. */
+  others: Entered['others'];
   /** Address of this installation, for curl commands. */
   baseUrl: string;
 }
@@ -81,11 +85,15 @@ function contentOf(view: View, state: ViewState, place: CardPlace): VNode {
 function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; place: CardPlace }): VNode {
   const { view, state, place } = props;
   const { quote, failed, isExpired } = state;
+  const { path, query, others } = place;
+  const address = `${addressOf(path, query)}#${view.name}`;
   const { units, admitted, deduplicated, rejectMessage, rejectReason } = quote;
   const again = isExpired ? 'Fetch again' : failed ? 'Try again' : view.button;
   return (
     <>
-      {isExpired && <p>Expired.</p>}
+      {isExpired && (
+        <p>{others.length === 0 ? 'Expired.' : <ExpiredHere others={others} address={address} />}</p>
+      )}
       {failed?.error && (
         <Notice tone="bad" role="alert">
           The call failed: {failed.error.msg} <code>{failed.error.code}</code> Nothing was charged.
@@ -118,6 +126,21 @@ function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; plac
           )}
         </div>
       )}
+    </>
+  );
+}
+
+/** The data that an address names has expired, or the address is of another account of the person. */
+function ExpiredHere({ others, address }: { others: CardPlace['others']; address: string }): VNode {
+  return (
+    <>
+      Expired, or of another of your accounts:{' '}
+      {others.map(({ id, name }, i) => (
+        <span key={id}>
+          {i > 0 && ', '}
+          <a href={addressFor(id, address)}>{name}</a>
+        </span>
+      ))}
     </>
   );
 }
