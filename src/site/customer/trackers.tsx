@@ -101,15 +101,16 @@ async function trackedValues(
         empty=""
         stacks
         rows={values}
-        columns={tracker ? valueColumns(place, values) : [...valueColumns(place, values), ...OF_TRACKERS]}
+        columns={valueColumns(values, { ...place, hasTracker: tracker === null })}
       />
     </>
   );
 }
 
+/** @param place.hasTracker whether the values are of several trackers, which are named. */
 function valueColumns(
-  { host, now }: { host: string; now: number },
   values: readonly ListedValue[],
+  { host, now, hasTracker }: { host: string; now: number; hasTracker: boolean },
 ): Column<ListedValue>[] {
   const isFirst = (one: ListedValue) => {
     const before = values[values.indexOf(one) - 1];
@@ -117,25 +118,35 @@ function valueColumns(
   };
   return [
     ['Tracked', (one) => <Tracked of={one} host={isFirst(one) ? host : null} />, 'row'],
-    ['Condition', ({ condition, domain }) => conditionText(condition, domain), 'long'],
+    ['Condition', (one) => <ConditionOf of={one} hasTracker={hasTracker} />, 'long'],
     ['Value', ({ condition, value, domain }) => valueText(condition, value, domain), 'number'],
     ['Changes', (one) => <Changes of={one} now={now} />],
-    ['Distance to the bound', (one) => <Distance of={one} />, 'number'],
+    ['To the bound', (one) => <Distance of={one} />, 'number'],
     ['State', ({ isMet }) => (isMet ? <Tag tone="good">met</Tag> : <Tag>not met</Tag>)],
   ];
 }
 
-const OF_TRACKERS: Column<ListedValue>[] = [
-  [
-    'Tracker, next check',
-    ({ trackerId, trackerName, nextCheck }) => (
-      <>
-        <a href={`/account/trackers/${trackerId}`}>{trackerName}</a>
-        <small class="under">{nextCheck ? <Time at={nextCheck} /> : 'paused'}</small>
-      </>
-    ),
-  ],
-];
+/** A condition, and when which tracker checks it next. */
+function ConditionOf({ of, hasTracker }: { of: ListedValue; hasTracker: boolean }): VNode {
+  const { condition, domain, trackerId, trackerName, nextCheck } = of;
+  return (
+    <div>
+      {conditionText(condition, domain)}
+      {hasTracker && (
+        <small class="under">
+          <a href={`/account/trackers/${trackerId}`}>{trackerName}</a>
+          {nextCheck ? (
+            <>
+              , next check <Time at={nextCheck} />
+            </>
+          ) : (
+            ', paused'
+          )}
+        </small>
+      )}
+    </div>
+  );
+}
 
 /** A product with its picture, or a keyword. @param props.host of the picture; null: without it. */
 function Tracked({ of, host }: { of: ListedValue; host: string | null }): VNode {
@@ -184,10 +195,10 @@ function Distance({ of: { condition, distance, domain } }: { of: ListedValue }):
   const text = valueText(condition, Math.abs(distance), domain);
   const sign = distance === 0 ? '' : distance > 0 ? '+' : '-';
   return (
-    <>
+    <div>
       {`${sign}${text}`}
       <small class="under">{`${sign}${count(Math.abs(Math.round((100 * distance) / bound)))} %`}</small>
-    </>
+    </div>
   );
 }
 

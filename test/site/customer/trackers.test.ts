@@ -64,7 +64,7 @@ test('shows the price of a tracker, saves it, shows its alerts, pauses and delet
   expect(page.html).toContain('aria-label="From €18.50 on 2026-03-04 to €18.50, 0 changes"');
   expect(page.text).toMatch(/-€1.49\s*-7 %/);
   const all = await visitor.get('/account/trackers');
-  expect(all.text).toMatch(new RegExp(`Tracked products and keywords.*Thing ${asin}.*€18.50.*Cheap`, 's'));
+  expect(all.text).toMatch(new RegExp(`Tracked products and keywords.*Thing ${asin}.*Cheap.*€18.50`, 's'));
   expect(page.text).toMatch(/unknown\s*€18.50/);
   const [batch] = (await client.get(tracker.links.batches)).json.data.batches;
   expect(page.html).toContain(`/account/batches/${batch.batchId}`);
