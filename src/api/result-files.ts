@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { type Batch, batchFileName, batchView } from '../batches/batch.ts';
 import type { RequireStorage } from '../batches/limits.ts';
 import { resultsOf, sampleInput } from '../batches/results.ts';
 import type { ResultTable } from '../batches/tables/result-table.ts';
 import type { TableWriters } from '../batches/tables/table-writers.ts';
+import type { Call } from '../billing/calls.ts';
 import { queuedOperation } from '../operations/index.ts';
-import { parseStored } from '../operations/params/answer-form.ts';
+import { formOf, parseStored } from '../operations/params/answer-form.ts';
 import {
   mediaTypeOf,
   TABLE_FORMAT_NAMES,
@@ -17,9 +19,9 @@ import { chooseTable } from '../operations/tables/tables.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters } from '../platform/errors.ts';
-import { parseJson } from '../platform/json.ts';
+import { parseJson, stringifyJson } from '../platform/json.ts';
 import type { Answer } from '../results/answer-store.ts';
-import { decompress } from '../results/compression.ts';
+import { decompress, gzip } from '../results/compression.ts';
 import {
   addFile,
   type Content,
@@ -28,6 +30,7 @@ import {
   type StoredFile,
   writeContent,
 } from '../results/files.ts';
+import { fileNameOf } from '../results/tables/file-name.ts';
 import { type CallFacts, dispositionOf, sendAnswer } from './envelope.ts';
 import type { Parts, Sendable } from './send-file.ts';
 import { ndjson, sendPieces, withLines } from './send-results.ts';
@@ -61,6 +64,67 @@ export function answerFile(reply: FastifyReply, answer: Answer, facts: CallFacts
     }),
     sendAll: () => sendAnswer(reply, answer, facts),
   };
+}
+
+/** How a client wants the result of a job: as the call asked, or as a table. */
+export interface JobForm {
+  format?: 'json' | TableFormat | undefined;
+  table?: string | undefined;
+}
+
+/**
+ * Returns the table of the answer of a job that a client wants; null: the answer as it is stored.
+ * @throws SoukError VALIDATION_FAILED if the answer has no such form.
+ */
+export function jobTable(
+  { operation: name, input }: Call,
+  { contentType }: Answer['meta'],
+  form: JobForm,
+): ResultTable | null {
+  const { format = form.table === undefined ? undefined : 'json', table } = form;
+  const operation = queuedOperation(name);
+  const refused = (parameter: 'format' | 'table', problem: string) =>
+    invalidParameters([{ parameter, problem }]);
+  const stored = extensionOf(contentType);
+  if (format === undefined) return null;
+  if (stored !== 'json' || format === 'json') {
+    if (format !== stored)
+      throw refused('format', `must be ${stored}, the form of the answer, got ${format}`);
+    const made = formOf(input).table;
+    if (table !== undefined && table !== made)
+      throw refused(
+        'table',
+        made === undefined
+          ? 'must be sent with a format other than json'
+          : `must be ${made}, the table of the answer`,
+      );
+    return null;
+  }
+  if (!operation || input === null)
+    throw refused('format', 'must be json: the parameters of this call are not stored');
+  const chosen = chooseTable(operation, input, table, true);
+  if ('fault' in chosen) throw invalidParameters([chosen.fault]);
+  return { of: 'job', operation: name, table: chosen.name, format, input: stringifyJson(input) };
+}
+
+/** Sends a table of the answer of a job. @throws SoukError TOO_MANY_OPEN. */
+export async function sendJobTable(
+  reply: FastifyReply,
+  tables: TableWriters,
+  { accountId, input }: Call,
+  { meta, body }: Answer,
+  table: ResultTable,
+): Promise<FastifyReply> {
+  const { format, table: name } = table;
+  const lines = meta.encoding === 'gzip' ? body : await gzip(body);
+  const { contentType, isCompressible } = TABLE_FORMATS[format];
+  const fileName = fileNameOf({ table: name, parameters: input, format, now: meta.fetchedAt });
+  const pieces = tables.write(accountId, table, Readable.from([{ input: table.input, lines }]));
+  return sendPieces(
+    reply.headers({ 'content-type': contentType, 'content-disposition': dispositionOf(fileName) }),
+    pieces,
+    { isCompressible },
+  );
 }
 
 /** How a client wants the results of a batch. */
@@ -111,7 +175,7 @@ async function tableOf(
   const parsed = found ? parseStored(found, parseJson(input)) : {};
   const chosen = chooseTable(found ?? { name: operation }, parsed, table, true);
   if ('fault' in chosen) throw invalidParameters([chosen.fault]);
-  return { operation, table: chosen.name, format, input };
+  return { of: 'batch', operation, table: chosen.name, format, input };
 }
 
 export interface BatchFileDeps {

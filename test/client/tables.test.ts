@@ -56,6 +56,13 @@ test('a call that is accepted as a job returns the table of its result', async (
   expect(await parquetReadObjects({ file: await file.arrayBuffer() })).toMatchObject([{ asin }]);
 });
 
+test('the result of a job is data, or a table of it', async ({ api }) => {
+  const { jobId } = await api.jobs.create({ operation: 'market.product', params: ask(newAsin()) });
+  const { products } = await api.jobs.result<'market.product'>(jobId);
+  const file = await api.jobs.result<'market.product'>(jobId, { format: 'csv', table: 'products' });
+  expect((await file.text()).split('\n')[1]).toContain(products[0]?.asin);
+});
+
 test('changes of a batch are entries, or a table', async ({ api }) => {
   const { batchId } = await api.batches.create(callsOf(asinsFrom('BCHANGES', 1)) as never);
   await api.batches.wait(batchId);

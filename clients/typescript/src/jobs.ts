@@ -1,5 +1,6 @@
 import type { Answer } from './answer.ts';
 import type { Calls } from './calls.ts';
+import type { TableOptions } from './files.ts';
 import type { Methods, OperationData, OperationName, Schemas } from './generated/operations.ts';
 import { parseJson } from './json.ts';
 import type { RequestOptions } from './method-types.ts';
@@ -9,6 +10,8 @@ export type Job = Schemas['Job'];
 
 /** Methods for jobs. */
 export type Jobs = Methods['jobs'] & {
+  /** Waits for the end of a job, and returns a table of its answer. @throws SoukError the error of its call. */
+  result<Name extends OperationName = OperationName>(id: string, options: TableOptions<Name>): Answer<File>;
   /** Waits for the end of a job, and returns its result: the answer of its call. @throws SoukError the error of its call. */
   result<Name extends OperationName = OperationName>(
     id: string,
@@ -23,7 +26,7 @@ const OPEN_TIMEOUT_MS = 30_000;
 export function createJobs(calls: Calls, methods: Methods['jobs']): Jobs {
   return {
     ...methods,
-    result: (id, options) => calls.result(id, options) as Answer<never>,
+    result: (id: string, options?: RequestOptions) => calls.result(id, options) as Answer<never>,
     events: (id, options = {}) => events(calls, id, options),
   };
 }

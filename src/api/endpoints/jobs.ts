@@ -9,6 +9,7 @@ import { type Call, listCalls } from '../../billing/calls.ts';
 import { inputOn, type QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
 import { instant, integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
 import { JOB_LIFETIME_MS } from '../../results/cache.ts';
@@ -28,13 +29,13 @@ import {
   sendJob,
   waitQuery,
 } from '../job-view.ts';
-import { acceptedJob, enveloped, partialAnswers, QUOTA_ERRORS } from '../openapi/responses.ts';
+import { acceptedJob, enveloped, partialAnswers, QUOTA_ERRORS, TABLE_CONTENT } from '../openapi/responses.ts';
 import { dataOf, reference } from '../openapi/schemas.ts';
 import { callWebhookOf, parseAs } from '../operations/call-options.ts';
 import { answerCall, type QueuedDeps } from '../operations/serve-queued.ts';
 import { OWN_JOB_SCOPES } from '../plugins/authentication.ts';
 import { quoteSchema } from '../quote-view.ts';
-import { answerFile } from '../result-files.ts';
+import { answerFile, type BatchFileDeps, jobTable, sendJobTable } from '../result-files.ts';
 import { sendFile } from '../send-file.ts';
 import { endpoint } from './endpoint.ts';
 import { getJobEvents } from './job-events.ts';
@@ -223,7 +224,7 @@ const getJob = endpoint({
   },
 });
 
-interface ResultDeps extends OwnJobDeps, JobViewDeps {
+interface ResultDeps extends OwnJobDeps, JobViewDeps, Pick<BatchFileDeps, 'tables'> {
   completions: CompletionMap;
   answers: AnswerStore;
   queues: Queues;
@@ -249,13 +250,23 @@ const getJobResult = endpoint({
   summary: "Returns a job's result: the answer or the error of its call.",
   id: jobId,
   scopes: OWN_JOB_SCOPES,
-  query: waitQuery,
+  query: waitQuery.extend({
+    format: oneOf(['json', ...TABLE_FORMAT_NAMES])
+      .optional()
+      .describe('json, or a table of the answer; default: as the call asked'),
+    table: text({ maxLength: 50 })
+      .optional()
+      .meta({
+        description: 'A table of the operation, with a format other than json',
+        examples: ['products'],
+      }),
+  }),
   answers: {
     200: {
       ...answer,
       content: {
         ...answer.content,
-        'text/csv': { schema: { type: 'string' } },
+        ...TABLE_CONTENT,
         'image/png': { schema: { type: 'string', format: 'binary' } },
       },
     },
@@ -280,7 +291,9 @@ const getJobResult = endpoint({
     if (!stored) return makeAgain(deps, reply, call);
     const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
     const facts = { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache } as const;
-    setFacts(reply);
+    const table = jobTable(call, stored.meta, query);
+    setFacts(reply, table ? facts : undefined);
+    if (table) return sendJobTable(reply, deps.tables, call, stored, table);
     return sendFile(request, reply, answerFile(reply, stored, facts));
   },
 });

@@ -25,7 +25,11 @@ interface Parts {
   required: readonly string[];
 }
 
-/** Arguments of the tool for stored answers: a part, and its form. */
+/** The tool for stored answers, and parameters that it does not have: a program has no use for files. */
+const PARTS_TOOL = 'jobs_get_result';
+const FILE_FORMS = ['format', 'table'];
+
+/** Its own arguments: a part, and its form. */
 const PART_ARGUMENTS = {
   ...compactInput(bodySchemaOf(partSchema)).properties,
   ...SERIES_ARGUMENTS,
@@ -37,7 +41,7 @@ function toolOf(endpoint: EndpointDescription): Tool | null {
   const toolset = TOOLSETS.find((one) => one === tag);
   if (!name || !toolset) return null;
   const parts = partsOf(endpoint);
-  const hasParts = name === 'jobs_get_result';
+  const hasParts = name === PARTS_TOOL;
   const properties = {
     ...parts.id,
     ...parts.body,
@@ -88,8 +92,9 @@ function partsOf(endpoint: EndpointDescription): Parts {
   const { id, body: parsed = endpoint.document ?? endpoint.upload } = endpoint;
   const body = parsed && bodySchemaOf(parsed.schema);
   const bodyFields = compactInput(body ?? {}).properties ?? {};
+  const isPart = endpoint.tool === PARTS_TOOL;
   const query = (endpoint.query ? parametersOf(endpoint.query) : []).filter(
-    ({ name }) => !(name in bodyFields) && !(name in OPTIONS),
+    ({ name }) => !(name in bodyFields) && !(name in OPTIONS) && !(isPart && FILE_FORMS.includes(name)),
   );
   return {
     endpoint,

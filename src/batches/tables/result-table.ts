@@ -6,8 +6,9 @@ import type { TableFormat } from '../../operations/tables/formats.ts';
 import { parseJson } from '../../platform/json.ts';
 import { gunzip } from '../../results/compression.ts';
 
-/** A table of the results of a batch. */
+/** A table of the results of a batch, or of the answer of a job. */
 export interface ResultTable {
+  of: 'batch' | 'job';
   operation: string;
   /** The name of the table. */
   table: string;
@@ -16,7 +17,7 @@ export interface ResultTable {
   input: string;
 }
 
-/** The results of a call: its canonical input, and its lines (NDJSON, gzip). */
+/** The results of a call: its canonical input, and its lines (NDJSON, gzip): one for each item, or the envelope of the answer. */
 export interface CallLines {
   input: string;
   lines: Uint8Array;
@@ -24,11 +25,11 @@ export interface CallLines {
 
 export const INDEX = columnsFrom({ index: ['integer', 'Index of the item in the batch, from 0'] });
 
-/** Returns the table of a batch: its columns are those of the operation, after the index of the item. */
-export function shapeOf({ operation, table, input }: ResultTable): TableShape {
+/** Returns the table: its columns are those of the operation, in a batch after the index of the item. */
+export function shapeOf({ of: source, operation, table, input }: ResultTable): TableShape {
   const of = existingOperation(operation);
   const columns = of.tables?.[table]?.columns(parseStored(of, parseJson(input))) ?? [];
-  return { name: table, columns: [...INDEX, ...columns] };
+  return { name: table, columns: source === 'batch' ? [...INDEX, ...columns] : columns };
 }
 
 /** Yields the rows of results. Items that failed have none. */

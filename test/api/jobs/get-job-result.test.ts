@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { DAY_MS } from '../../../src/platform/durations.ts';
 import type { Redis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
@@ -159,4 +159,43 @@ test('a queued job survives a restart: the next worker runs it', async ({ souk, 
   await restart(souk);
   const job = await souk.clientOf(account.key).get(`${headers.location}?wait=30`);
   expect(job.json.data).toMatchObject({ state: 'done', unitsCharged: 1 });
+});
+
+describe('a table of the answer of a job', () => {
+  const CALL = () => `/api/market/product?domain=1&asins=${newAsin()},${newAsin()}&detailLevel=summary`;
+  const jobOf = ({ headers }: Reply) => `/api/jobs/${headers['x-job-id']}/result`;
+
+  test.for(['csv', 'ndjson', 'xlsx', 'parquet'])(
+    'is that of the call, as %s',
+    async (format, { client, upstream: _ }) => {
+      const call = CALL();
+      const job = jobOf(await client.get(call));
+      const form = `format=${format}&table=products`;
+      const table = await client.get(`${job}?${form}`);
+      const called = await client.get(`${call}&${form}`);
+      expect([table.status, called.status]).toEqual([200, 200]);
+      expect(table.body.equals(called.body)).toBe(true);
+      for (const name of ['content-type', 'content-disposition'])
+        expect(table.headers[name]).toBe(called.headers[name]);
+      expect(table.headers['x-units-consumed']).toBe('0');
+    },
+  );
+
+  test('is refused by name where there is none', async ({ client, upstream: _ }) => {
+    const faultsOf = async (path: string) => {
+      const { status, json } = await client.get(path);
+      const { errors } = json.metadata as { errors: { parameter: string }[] };
+      return [status, ...errors.map(({ parameter }) => parameter)];
+    };
+    const product = jobOf(await client.get(CALL()));
+    expect(await faultsOf(`${product}?format=csv&table=moons`)).toEqual([400, 'table']);
+    expect(await faultsOf(`${product}?format=pdf`)).toEqual([400, 'format']);
+    expect(await faultsOf(`${product}?table=products`)).toEqual([400, 'table']);
+    const picture = jobOf(await client.get(`/api/market/graphimage?domain=1&asin=${newAsin()}`));
+    expect(await faultsOf(`${picture}?format=csv`)).toEqual([400, 'format']);
+    const made = jobOf(await client.get(`${CALL()}&format=csv&table=products`));
+    expect(await faultsOf(`${made}?format=xlsx`)).toEqual([400, 'format']);
+    expect(await faultsOf(`${made}?format=csv&table=daily`)).toEqual([400, 'table']);
+    expect((await client.get(`${made}?format=csv&table=products`)).text).toBe((await client.get(made)).text);
+  });
 });

@@ -27,7 +27,7 @@ const input = stringifyJson(
     detailLevel: 'summary',
   }),
 );
-const TABLE = { operation: 'market.product', table: 'products', format: 'csv', input } as const;
+const TABLE = { of: 'batch', operation: 'market.product', table: 'products', format: 'csv', input } as const;
 
 /** The results of a call: one item with these products, as JSON. */
 function linesOf(products: string): CallLines {

@@ -10,7 +10,7 @@ from ._calls import Calls
 from ._errors import SoukError
 from ._generated import methods, types
 from ._retry import backoff, is_lost
-from ._tables import download, form_of, frame_of_csv
+from ._tables import download, form_of, frame_of_csv, save
 from ._transport import Request, in_path
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ class Jobs(methods.Jobs):
     def result(self, id: str) -> Answer[Any]:
         """Waits for the end of a job, and returns the answer of its call. Raises the error of its call."""
         return self._calls.result(id)
+
+    def save(self, id: str, path: str, *, format: Optional[str] = None, table: Optional[str] = None) -> Answer[str]:
+        """Waits for the end of a job, and writes a table of its answer to a file, which appears when it is complete.
+
+        format: "csv", "ndjson", "xlsx" or "parquet". Default: by the ending of the path.
+
+        table: the rows of the file, such as "products", "history" or "daily".
+        """
+        return self._calls.result(id, form_of(path, format, table), lambda reply: save(reply, path))
 
 
 class Batches(methods.Batches):
