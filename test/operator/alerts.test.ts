@@ -254,6 +254,16 @@ const CAUSES: Record<string, { cause(): Promise<unknown>; end(): Promise<unknown
       ]),
     line: 'at 2026-',
   },
+  SoukBooksWrong: {
+    cause: () =>
+      ask(
+        `insert into book_faults (account_id, promise, faults, row, found_at, seen_at)
+         select min(id), 'no pack is ever overdrawn', 1, '{}', $1, $1 from accounts`,
+        [before(0)],
+      ),
+    end: () => ask('delete from book_faults'),
+    line: 'no pack is ever overdrawn: not kept in 1 row',
+  },
   SoukReportMissing: {
     cause: () =>
       ask(

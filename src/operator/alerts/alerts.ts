@@ -257,6 +257,15 @@ export const ALERTS = {
     severity: 'critical',
     afterMinutes: 60,
   },
+  SoukBooksWrong: {
+    says: 'The books of an account are wrong',
+    when: 'the audit that goes on all the time has found a promise about units broken',
+    cause: 'A defect in Souk, a change by hand in PostgreSQL, or a damaged disk.',
+    page: '/admin',
+    runbook: 'books',
+    severity: 'critical',
+    afterMinutes: 0,
+  },
   SoukReportMissing: {
     says: 'A weekly report did not arrive',
     when: 'a weekly report could not be fetched twelve times',

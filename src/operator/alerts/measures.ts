@@ -1,5 +1,6 @@
 import { countAlive, expectedWaitMs } from '../../../jobs/backlog.ts';
 import type { Queues } from '../../../jobs/queues.ts';
+import { listBookFaults } from '../../billing/book-guard.ts';
 import { firstIdAt } from '../../billing/calls.ts';
 import { siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
 import { POOL_NAMES, type Providers, TEST_POOL, WORKER_POOL_NAMES } from '../../operations/pools.ts';
@@ -28,6 +29,9 @@ export interface MeasureDeps extends Pick<Stores, 'database' | 'redis' | 'keys' 
 type Measure = (deps: MeasureDeps, now: number) => Promise<AlertLine[]>;
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+/** The most broken promises that a message names. */
+const MOST_FAULTS = 20;
 
 const inGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
 
@@ -198,6 +202,14 @@ export const MEASURES: Readonly<Record<AlertName, Measure | null>> = {
     const at = rows[0]?.at;
     if (!at || now - at.getTime() <= DAY_MS) return [];
     return [{ name: 'Last backup', text: `at ${at.toISOString().slice(0, 16)}Z` }];
+  },
+
+  async SoukBooksWrong({ database }) {
+    const faults = await listBookFaults(database, MOST_FAULTS);
+    return faults.map(({ accountId, promise, faults: rows }) => ({
+      name: `Account ${accountId}`,
+      text: `${promise}: not kept in ${NUMBER.format(rows)} ${rows === 1 ? 'row' : 'rows'}`,
+    }));
   },
 
   async SoukReportMissing({ database }) {
