@@ -258,7 +258,7 @@ const CAUSES: Record<string, { cause(): Promise<unknown>; end(): Promise<unknown
     cause: () =>
       ask(
         `insert into book_faults (account_id, promise, faults, row, found_at, seen_at)
-         select min(id), 'no pack is ever overdrawn', 1, '{}', $1, $1 from accounts`,
+         select min(id), 'no pack is ever overdrawn', 1, '{}', $1, $1 from accounts on conflict do nothing`,
         [before(0)],
       ),
     end: () => ask('delete from book_faults'),
