@@ -13,6 +13,7 @@ import {
   timeoutTable,
   toolTable,
 } from './tables/operations.ts';
+import { plantedTable, soakRunsTable } from './tables/reliability.ts';
 import { limitsTable, settingsTable } from './tables/settings.ts';
 
 /**
@@ -33,6 +34,8 @@ export const PARTS: Record<string, () => string> = {
   alerts: alertTable,
   columns: columnSections,
   'product fields': productFieldSections,
+  'soak runs': soakRunsTable,
+  'planted defects': plantedTable,
 };
 
 /** Returns the paths of the documents with generated parts. */

@@ -5,18 +5,22 @@ import { EVEN_MIX, MOSTLY_CACHED_MIX } from '../test/support/soak/clients.ts';
 import { createDice } from '../test/support/soak/dice.ts';
 import { judgeFile } from '../test/support/soak/judge/judge.ts';
 import { type Amount, networkRoundOf, planStrikes, roundOf, type Strike } from '../test/support/soak/plan.ts';
+import { record, today } from '../test/support/soak/records.ts';
 import { shrink } from '../test/support/soak/shrink.ts';
 import { type SoakOptions, soak } from '../test/support/soak/soak.ts';
 import { buildPrograms } from './build.mjs';
 import { printReport } from './print-report.ts';
+import { soakPlanted } from './soak-planted.ts';
 
 const USAGE = `Usage: npm run soak -- [TOPOLOGY] [SEED] [SECONDS]
        npm run soak -- [TOPOLOGY] --calls N [--kills N] [--seed N] [--minutes N]
        npm run soak -- --schedule FILE
        npm run soak -- --judge HISTORY
+       npm run soak -- --planted [DEFECT ...]
 TOPOLOGY: [--standby] [--cluster | --sentinel] [--providers N]
 Others:   [--no-network] no faults of the network
           [--history FILE] keeps the history
+          [--record] adds the result to the tables of docs/operating/reliability.md
           [--shrink N] runs at most N times to find which strikes a failure needs; default: 0`;
 
 const number = { type: 'string' } as const;
@@ -35,6 +39,7 @@ function readArguments() {
       ...{ calls: number, kills: number, seed: number, minutes: { ...number, default: '90' } },
       ...{ standby: flag, cluster: flag, sentinel: flag, providers: number, 'no-network': flag },
       ...{ schedule: number, judge: number, history: number, shrink: { ...number, default: '0' } },
+      ...{ planted: flag, record: flag },
     },
   });
 }
@@ -80,11 +85,19 @@ function orExit<T>(read: () => T): T {
   }
 }
 
+// Processes that a run has started end with this one.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
+
 const given = orExit(readArguments);
 const { values } = given;
 if (values.judge !== undefined) {
   const { counts, faults } = await judgeFile(values.judge);
   process.exit(printReport({ counts, faults, strikes: {}, highest: {}, sent: 0, drainMs: 0 }) ? 0 : 1);
+}
+const programs = await buildPrograms();
+if (values.planted) {
+  const areFound = await soakPlanted(given.positionals, { programs, records: values.record === true });
+  process.exit(areFound ? 0 : 1);
 }
 const schedule: Schedule = values.schedule
   ? JSON.parse(await readFile(values.schedule, 'utf8'))
@@ -97,7 +110,6 @@ async function save(strikes: readonly Strike[], name: string): Promise<string> {
   return file;
 }
 
-const programs = await buildPrograms();
 const run = (strikes: readonly Strike[], historyFile?: string) =>
   soak({
     ...schedule,
@@ -111,6 +123,17 @@ for (const { at, action, server, forMs } of schedule.strikes)
   console.log(`${at}: ${action} ${server} for ${forMs} ms`);
 const report = await run(schedule.strikes, values.history);
 const isFine = printReport(report);
+if (values.record) {
+  const { topology, amount, seed } = schedule;
+  const { standby, redis } = topology;
+  const form = [redis ?? 'one machine', standby ? 'with a standby' : ''].join(' ').trim();
+  record({
+    ...{ kind: 'run', day: today(), form, seed, seconds: 'seconds' in amount ? amount.seconds : null },
+    ...{ requests: report.sent, charged: report.counts['calls charged'] ?? 0 },
+    strikes: Object.values(report.strikes).reduce((sum, one) => sum + one, 0),
+    faults: report.faults.length,
+  });
+}
 const mostRuns = Number(values.shrink);
 if (!isFine && mostRuns > 0) {
   const promises = new Set(report.faults.map(({ promise }) => promise));

@@ -36,6 +36,8 @@ const exchange = (seconds: number, more: Partial<Exchange>): Exchange => ({
   ...{ outcome: 'answered', jobId: null, units: 0, ...more },
 });
 
+const SIX = ['B01', 'B02', 'B11', 'B12', 'B13', 'B14'];
+
 /** A day of two accounts: one makes calls, the other one a batch. */
 function history(): HistoryEvent[] {
   lines = 0;
@@ -72,8 +74,8 @@ function history(): HistoryEvent[] {
       caps: [{ keyId: 2, capDay: 5 }],
     },
     { kind: 'ledger', account: 7, lines: ledger },
-    exchange(1, { jobId: 'a', units: 6, asked: asked('B01,B02'), got: ['1 B01', '1 B02'] }),
-    exchange(2, { jobId: 'a', said: '200 joined', asked: asked('B01,B02') }),
+    exchange(1, { jobId: 'a', units: 6, asked: asked(SIX.join(',')), got: SIX.map((asin) => `1 ${asin}`) }),
+    exchange(2, { jobId: 'a', said: '200 joined', asked: asked(SIX.join(',')) }),
     exchange(3, { jobId: 'b', outcome: 'failed', said: '502 3001', keyId: 2, asked: asked('B09') }),
     exchange(4, { jobId: 'c', outcome: 'accepted', said: '202', webhook: true, asked: asked('B03') }),
     exchange(6, { jobId: 'c', what: 'result', units: 3, asked: asked('B03') }),
@@ -218,9 +220,10 @@ test.each<[string, (events: HistoryEvent[]) => void]>([
   ['every accepted job has a result', (events) => (nth(events, 'exchange', 4).outcome = 'refused')],
   ['an answer has what was asked for', (events) => (nth(events, 'exchange').got = ['3 B01'])],
   ['an answer has what was asked for', (events) => (nth(events, 'exchange').got = ['1 B03'])],
+  ['an answer costs at most one unit for each product in it', (events) => nth(events, 'exchange').got.pop()],
   [
     'identical calls are charged once within five minutes',
-    (events) => (nth(events, 'exchange', 3).asked = asked('B01,B02')),
+    (events) => (nth(events, 'exchange', 3).asked = asked(SIX.join(','))),
   ],
   [
     'every charge belongs to a request that may have had its answer',

@@ -123,7 +123,7 @@ function carry(
       return;
     }
     pass(() => {
-      if (to.write(chunk)) return;
+      if (to.write(chunk) || from.isPaused()) return;
       from.pause();
       to.once('drain', () => from.resume());
     });

@@ -30,9 +30,9 @@ interface Profile {
 
 /** Accounts without limits, and accounts that soon reach each kind of limit. */
 const PROFILES: readonly Profile[] = [
-  { name: 'unlimited', subscriptions: [{}], capDay: 150 },
-  { name: 'unlimited-off-peak', subscriptions: [{ wallet: 'off_peak' }] },
-  { name: 'tight-minute', subscriptions: [{ minuteLimit: 25 }] },
+  { name: 'unlimited', subscriptions: [{}], capDay: 25 },
+  { name: 'unlimited-off-peak', subscriptions: [{ wallet: 'off_peak' }], capDay: 25 },
+  { name: 'tight-minute', subscriptions: [{ minuteLimit: 25 }], capDay: 25 },
   { name: 'tight-day', subscriptions: [{ dailyLimit: 120 }] },
   { name: 'month-then-packs', subscriptions: [{ monthlyLimit: 60 }], packs: [{ units: 400, rate: 1000 }] },
   { name: 'packs', packs: [30, 70, 500].map((units) => ({ units, rate: 1000 })) },

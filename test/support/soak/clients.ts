@@ -36,7 +36,7 @@ export const EVEN_MIX: Mix = {
   wait: 0.1,
   leaves: 0.05,
   webhook: 0.1,
-  revokes: 0.005,
+  revokes: 0.01,
 };
 
 /** For many calls: the calls that workers run are few. */
@@ -85,6 +85,9 @@ const MOST_JOBS = 3_000;
 
 /** Of the calls of an account with several keys: one of the others. */
 const OTHER_KEY = 0.3;
+
+/** Of these: the one with a cap. */
+const CAPPED_KEY = 0.5;
 
 /** A client keeps its connection to a gateway, and seldom changes to another. */
 const CHANGES_GATEWAY = 0.01;
@@ -185,7 +188,9 @@ function createSoakClient(
     const account = dice.pick(dice.fraction() < mix.unlimited ? unlimited : accounts);
     const isPopular = choice < mix.repeated + mix.popular;
     const isOther = account.others.length > 0 && dice.fraction() < OTHER_KEY;
-    const key = isOther ? dice.pick(account.others) : account;
+    const [capped = account, ...revocable] = account.others;
+    const other = dice.fraction() < CAPPED_KEY ? capped : dice.pick(revocable);
+    const key = isOther ? other : account;
     return { account, key, request: isPopular ? popularRequest(dice) : randomRequest(dice) };
   }
 

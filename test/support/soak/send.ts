@@ -26,7 +26,11 @@ const OUTCOMES = new Map<string, 'refused' | 'failed'>(
 
 interface Body {
   code: string;
-  data: { domainId?: number; products?: { asin: string }[] } | null;
+  data: {
+    domainId?: number;
+    products?: { asin: string }[];
+    errors?: { asin: string; errorId: string }[];
+  } | null;
 }
 
 /** Sends a request, and reads only what is judged. @returns null if no process listens at the address. */
@@ -65,7 +69,9 @@ function heard(
   // Fetching a result costs nothing; a second header has what its call cost.
   const units = Number(headers['x-units-charged'] ?? headers['x-units-consumed'] ?? -1);
   const said = headers['x-deduplicated'] === 'true' ? `${status} joined` : String(status);
-  const got = data?.products?.map(({ asin }) => `${data.domainId} ${asin}`);
+  // That there is no product is an answer, too.
+  const unknown = data?.errors?.filter(({ errorId }) => errorId.startsWith('PRODUCT_')) ?? [];
+  const got = data?.products && [...data.products, ...unknown].map(({ asin }) => `${data.domainId} ${asin}`);
   if (status === 200) return { outcome: 'answered', said, jobId, units, ...(got ? { got } : {}) };
   if (status === 202) return { outcome: 'accepted', said, jobId, units };
   return { outcome: OUTCOMES.get(code) ?? 'failed', said: `${status} ${code}`, jobId, units };

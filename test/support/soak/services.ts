@@ -1,21 +1,16 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../../../src/platform/db/pool.ts';
 import { run } from '../../../src/platform/embedded/binaries.ts';
-import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
-import { startRedis } from '../../../src/platform/embedded/redis.ts';
 import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { type PostgresPair, startPostgresPair } from '../postgres-pair.ts';
-import { copyMigratedPostgres } from '../postgres-template.ts';
 import { openProxy, type StoreProxy } from '../proxy.ts';
-import { startRedisCluster } from '../redis-cluster.ts';
-import { startSentinel } from '../redis-sentinel.ts';
 import { unlimited } from '../unlimited.ts';
 import type { Granted } from './judge/history.ts';
-import { redisServers, type Server, type Topology } from './plan.ts';
+import type { Server, Topology } from './plan.ts';
 import { type Program, startProgram } from './program.ts';
+import { openSoakStores } from './stores.ts';
 
 /** The whole service in separate processes, each of which can be killed and restarted at its address. */
 export interface SoakServices {
@@ -41,13 +36,6 @@ export interface SoakServices {
   close(): Promise<void>;
 }
 
-interface Store {
-  url: string;
-  pid: number;
-  readonly ended: Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Slow and faulty enough that jobs are running when a process is killed, and some calls are released. */
 const PROVIDER = {
   DEMO_LATENCY_MS: '150',
@@ -67,7 +55,6 @@ export async function openSoakServices(options: {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
   const { programs, topology, window } = options;
-  const { standby, providers = 1 } = topology;
   const links = new Map<Server, StoreProxy>();
   const surprises: string[] = [];
   const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
@@ -75,45 +62,17 @@ export async function openSoakServices(options: {
     // Stops in reverse order, because later processes depend on earlier ones.
     for (const step of undo.splice(0).reverse()) await step();
   };
+  const open = async (name: Server, url: string) => {
+    const link = await openProxy(url);
+    links.set(name, link);
+    undo.push(() => link.close());
+    return link.url;
+  };
   try {
-    const pair = standby ? await startPostgresPair(folder) : null;
-    if (pair) undo.push(() => pair.close());
-    else await copyMigratedPostgres(join(folder, 'postgres'));
-    const moving = pair ? await openProxy(pair.primaryUrl) : null;
-    if (moving) undo.push(() => moving.close());
-    const promote = async () => {
-      await pair?.promote();
-      if (pair) moving?.moveTo(pair.primaryUrl);
-      await pair?.rebuild();
-    };
-    const startPostgresAt = (url?: string) =>
-      startPostgres(join(folder, 'postgres'), { durable: true, ...(url ? { url } : {}) });
-    const startRedisAt = (url?: string) =>
-      startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true, ...(url ? { url } : {}) });
-    const stores: Record<Server, Store> = {
-      postgres: pair && moving ? storeOfPair(pair, moving.url) : await startPostgresAt(),
-    };
-    undo.push(() => stores.postgres?.stop() ?? Promise.resolve());
-    const open = async (name: Server, url: string) => {
-      const link = await openProxy(url);
-      links.set(name, link);
-      undo.push(() => link.close());
-      return link.url;
-    };
-    const nodes = await startNodes(topology, open);
-    if (nodes) undo.push(() => nodes.close());
-    else {
-      stores.redis = await startRedisAt();
-      undo.push(() => stores.redis?.stop() ?? Promise.resolve());
-    }
-    const storeOf = (server: Server): Store | undefined => nodes?.stores[server] ?? stores[server];
-    const urlOf = (server: Server) => storeOf(server)?.url ?? '';
-    // The audits sort and join whole tables.
-    const database = openDatabase(
-      `${urlOf('postgres')}?options=-c%20work_mem%3D64MB`,
-      createLogger('silent'),
-      { limits: STATEMENT_LIMITS.unlimited },
-    );
+    const stores = await openSoakStores({ folder, topology, open, undo });
+    const database = openDatabase(stores.databaseUrl, createLogger('silent'), {
+      limits: STATEMENT_LIMITS.unlimited,
+    });
     undo.push(() => database.end());
 
     const start = async (name: string, file: string, env: Record<string, string>) => {
@@ -124,26 +83,21 @@ export async function openSoakServices(options: {
       return program;
     };
     const provider = await start('provider', 'demo/main.js', PROVIDER);
-    const env = {
-      KEEPA_BASE_URL: provider.ready,
-      KEEPA_API_KEY: Array.from({ length: providers }, (_, i) => `soak-${i}:soak-soak-soak-${i}`).join(','),
-      LOG_LEVEL: 'warn',
-      // No client has a test key, and loading their reports takes time of the processors.
-      TEST_MODE: 'off',
-      // A few accounts send everything.
-      ...unlimited({ STORE_ANSWER_LIMIT_MS: 3_000 }),
-      OFF_PEAK_WINDOW: `${window.start}-${window.end}`,
-      OFF_PEAK_TIMEZONE: window.timezone,
-      // Webhooks go to a receiver on this machine.
-      WEBHOOK_ALLOW_PRIVATE: 'true',
-    };
+    const env = settingsOf(provider.ready, topology, window);
     /** Each process has networks of its own. Nodes of a cluster have one for all processes. */
     const envOf = async (name: string) => ({
       ...env,
-      DATABASE_URL: await open(`${name} to postgres`, urlOf('postgres')),
-      REDIS_URL: nodes?.url ?? (await open(`${name} to redis`, urlOf('redis'))),
+      DATABASE_URL: await open(`${name} to postgres`, stores.databaseUrl),
+      REDIS_URL: stores.nodesUrl ?? (await open(`${name} to redis`, stores.redisUrl ?? '')),
     });
     const running: Record<Server, Program> = {};
+    // An interrupted run leaves no process behind.
+    const killAll = () => {
+      const programs = [...Object.values(running), provider].map((program) => program.pid());
+      for (const pid of [...stores.pids(), ...programs]) kill(pid);
+    };
+    process.once('exit', killAll);
+    undo.push(async () => void process.off('exit', killAll));
     // Workers start first, because a gateway without workers refuses calls.
     const workers = [1, 2].map(async (nth) => {
       const name = `worker ${nth}`;
@@ -163,33 +117,10 @@ export async function openSoakServices(options: {
       links,
       surprises,
       folder,
-      async kill(server) {
-        const store = storeOf(server);
-        if (!store) return running[server]?.kill();
-        if (pair && store === stores.postgres) return pair.killPrimary();
-        process.kill(store.pid, 'SIGKILL');
-        await store.ended;
-      },
-      async restart(server, forgetting) {
-        if (server === 'postgres' && pair) {
-          await promote();
-        } else if (server === 'postgres') {
-          stores.postgres = await patiently(() => startPostgresAt(urlOf('postgres')));
-        } else if (server === 'redis') {
-          if (forgetting) await rm(join(folder, 'redis', 'data'), { recursive: true, force: true });
-          stores.redis = await patiently(() => startRedisAt(urlOf('redis')));
-        } else if (nodes?.stores[server]) {
-          await patiently(() => nodes.restart(server));
-        } else {
-          await running[server]?.restart();
-        }
-      },
-      async changeRoles() {
-        if (!pair) throw new Error('PostgreSQL has no standby.');
-        await pair.demote();
-        await promote();
-      },
-      freeze: (server) => freeze(storeOf(server)?.pid ?? running[server]?.pid() ?? 0),
+      kill: (server) => running[server]?.kill() ?? stores.kill(server),
+      restart: (server, forgetting) => running[server]?.restart() ?? stores.restart(server, forgetting),
+      changeRoles: () => stores.changeRoles(),
+      freeze: (server) => freeze(stores.pidOf(server) ?? running[server]?.pid() ?? 0),
       pids: () => Object.fromEntries(Object.entries(running).map(([name, program]) => [name, program.pid()])),
       close,
     };
@@ -199,48 +130,28 @@ export async function openSoakServices(options: {
   }
 }
 
-/** The nodes of a Redis that has several, each behind a network of its own; null: there is one server. */
-async function startNodes({ redis }: Topology, open: (name: Server, url: string) => Promise<string>) {
-  if (redis === undefined) return null;
-  const names = redisServers(redis);
-  let next = 0;
-  const through = (url: string) => {
-    next += 1;
-    return open(`all to ${names[next - 1]}`, url);
-  };
-  const started =
-    redis === 'cluster' ? await startRedisCluster({ replicas: true, through }) : await startSentinel(through);
-  const at = (i: number) => started.servers[i] as (typeof started.servers)[number];
+/** The settings that all processes share. */
+function settingsOf(providerUrl: string, { providers = 1 }: Topology, window: Granted['window']) {
   return {
-    url: started.url,
-    get stores(): Record<Server, Store> {
-      return Object.fromEntries(names.map((name, i) => [name, at(i)]));
-    },
-    restart: (server: Server) => started.restart(names.indexOf(server)),
-    close: () => started.close(),
+    KEEPA_BASE_URL: providerUrl,
+    KEEPA_API_KEY: Array.from({ length: providers }, (_, i) => `soak-${i}:soak-soak-soak-${i}`).join(','),
+    LOG_LEVEL: 'warn',
+    // No client has a test key, and loading their reports takes time of the processors.
+    TEST_MODE: 'off',
+    // A few accounts send everything.
+    ...unlimited({ STORE_ANSWER_LIMIT_MS: 3_000 }),
+    OFF_PEAK_WINDOW: `${window.start}-${window.end}`,
+    OFF_PEAK_TIMEZONE: window.timezone,
+    // Webhooks go to a receiver on this machine.
+    WEBHOOK_ALLOW_PRIVATE: 'true',
   };
 }
 
-function storeOfPair(pair: PostgresPair, url: string): Store {
-  return {
-    url,
-    get pid() {
-      return pair.primaryPid;
-    },
-    ended: Promise.resolve(),
-    stop: async () => {},
-  };
-}
-
-/** After a kill, PostgreSQL refuses to start until the last session of the old server has ended. */
-async function patiently<T>(start: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await start();
-    } catch (error) {
-      if (attempt === 20) throw error;
-      await new Promise((done) => setTimeout(done, 250));
-    }
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // The process has ended meanwhile.
   }
 }
 

@@ -22,6 +22,8 @@ export interface SoakOptions {
   /** Folder of the compiled programs. */
   programs: string;
   topology: Topology;
+  /** Statements that change the functions of the database first. */
+  sql?: readonly string[] | undefined;
   strikes: readonly Strike[];
   clients: number;
   mix: Mix;
@@ -60,6 +62,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const undo: (() => Promise<void>)[] = [() => services.close()];
   try {
     const { database, gateways } = services;
+    for (const text of options.sql ?? []) await database.query(text);
     const history = openHistory(options.historyFile ?? join(services.folder, 'history.jsonl'));
     const accounts = await createSoakAccounts(database, history, { rounds, window });
     say(`${accounts.length} accounts, ${count} clients, logs in ${services.folder}`);

@@ -42,6 +42,8 @@ function judgeExchange(calls: ReadonlyMap<string, BookedCall>, exchange: Exchang
     broken.push('every accepted job has a result');
   if (what === 'poll' && said.startsWith('404')) broken.push('a job whose id a client received exists');
   if (got && !isAnswerTo(asked, got)) broken.push('an answer has what was asked for');
+  if (got && asked.startsWith('market.product?') && units > got.length)
+    broken.push('an answer costs at most one unit for each product in it');
   return broken.map((promise) => ({ promise, row: { ...exchange, booked: call } }));
 }
 

@@ -63,7 +63,7 @@ export interface Exchange {
   jobId: string | null;
   /** As the headers state them. */
   units: number;
-  /** Products in an answer, with their site; absent for other answers. */
+  /** Products in an answer, with their site, and those that do not exist; absent for other answers. */
   got?: string[];
   /** Whether the call asked for a message about its end. */
   webhook?: boolean;
