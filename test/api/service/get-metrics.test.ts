@@ -216,7 +216,7 @@ test('no label contains data or the identity of a customer', async ({ souk }) =>
   const { samples } = await scrape(souk);
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
   const known = words(`
-    store route method status code operation outcome provider_account cache pool state reason channel le
+    store route method status code operation outcome provider_account cache pool state reason channel alert le
   `);
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
   // Numeric labels are excluded, because an account number could equal one of them.
