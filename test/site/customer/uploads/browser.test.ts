@@ -25,7 +25,7 @@ describeInBrowser('the page of a new batch', () => {
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'products.csv', mimeType: 'text/csv', buffer: Buffer.from(CSV) });
-    await page.getByRole('button', { name: 'Show the price' }).click();
+    await page.getByRole('button', { name: 'Check cost' }).click();
     await page.getByText('2 items of the column ASIN from products.csv').waitFor();
     await expectUsable(page, 'batch-from-file');
 
