@@ -185,6 +185,15 @@ export async function endFailedCall(
   const ended = await endCall(deps, call, { error }, attempts);
   if (ended?.state !== 'settled') return { ended, error };
   if (await deps.answers.load(call.callId, OWN_ANSWER)) return { ended, error: null };
+  return refundLost(deps, call, error);
+}
+
+/** Refunds a settled call whose answer is lost, or lacks what was charged. @returns how the call ended, and the error of its callers. */
+export async function refundLost(
+  deps: EndDeps,
+  call: CallToEnd,
+  error: ErrorRecord,
+): Promise<{ ended: Ended; error: ErrorRecord }> {
   const refund = refundError(error);
   const units = await deps.settlements.refund(call, refund);
   noteRefund(deps, call, units, error);

@@ -8,6 +8,7 @@ import {
   endCall,
   endFailedCall,
   publishCompletion,
+  refundLost,
   type SourceTimes,
 } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
@@ -357,7 +358,7 @@ async function complete(
   return completion;
 }
 
-/** A call that had already ended does not change, unless its answer was to be made again and cannot be. */
+/** A call that had already ended does not change, unless its answer was to be made again and cannot be, or only in part. */
 async function endJob(
   deps: ExecutorDeps,
   job: JobIds,
@@ -366,7 +367,9 @@ async function endJob(
 ): Promise<{ ended: Ended | null; error: ErrorRecord | null }> {
   if (result instanceof SoukError) return endFailedCall(deps, job, toRecord(result), attempts);
   const ended = await endCall(deps, job, { units: result.units, answer: result.ref }, attempts);
-  return { ended, error: null };
+  const [failure] = result.failures;
+  const lacksCharged = ended?.state === 'settled' && result.answer.meta.units < ended.unitsCharged;
+  return failure && lacksCharged ? refundLost(deps, job, toRecord(failure)) : { ended, error: null };
 }
 
 /** Reports a failure to the operator, unless another call has shared it or the customer has caused it. */

@@ -272,6 +272,9 @@ async function store(
   const facts = { version, ...times, units, tokens };
   const pack = await packed(content);
   const own = pack({ ...facts, fromCache });
+  // An earlier attempt may have stored, and charged, more than this one has found.
+  const before = gathered.failures.size > 0 ? await answers.load(callId, OWN_ANSWER) : null;
+  if (before && before.meta.units > units) return before;
   await Promise.all([
     answers.putOwn({ accountId, callId, background }, own),
     isShared &&

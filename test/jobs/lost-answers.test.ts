@@ -10,6 +10,7 @@ import { openBackground } from '../support/background.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { whileLocked } from '../support/locked-account.ts';
+import type { Script } from '../support/scripted-upstream.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { PATIENCE } from '../support/time.ts';
@@ -196,6 +197,33 @@ test('refunds a job whose lost answer cannot be made again, and its result is th
   expect(await unitsUsed(client)).toBe(0);
 });
 
+/** Rejects each request for this ASIN. */
+const knowsAllBut =
+  (unknown: string): Script =>
+  (call, response) =>
+    call.params.asin?.includes(unknown) ? refuses() : knowsEveryProduct(call, response);
+
+test('refunds a job whose lost answer is made again without all of its products', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const { headers } = await client.get(`${productOf('B0ANSWER11,B0ANSWER12')}&async=1`);
+  const callId = headers['x-job-id'] as string;
+  await client.get(`${headers.location}?wait=30`);
+  expect(await unitsUsed(client)).toBe(2);
+  await loseAnswers(souk);
+  await loseRedis(souk, `${souk.redisNamespace}:source:*`);
+  upstream.on('product', knowsAllBut('B0ANSWER12'));
+  expect((await client.get(`${headers.location}/result`)).status).toBe(202);
+  await souk.events.until('call.refunded', { callId });
+  const result = await client.get(`${headers.location}/result`);
+  expect([result.status, result.headers['x-units-consumed']]).toEqual([502, '0']);
+  expect(await unitsUsed(client)).toBe(0);
+  await expectBalancesOfLedger(souk, account.accountId);
+});
+
 test('keeps the answer and the charge of a call if a later attempt of its job fails', async ({
   souk,
   account,
@@ -212,6 +240,25 @@ test('keeps the answer and the charge of a call if a later attempt of its job fa
   const again = await client.get(productOf('B0ANSWER07'));
   expect([again.status, again.headers['x-units-consumed']]).toEqual([200, '0']);
   expect(await unitsUsed(client)).toBe(1);
+});
+
+test('keeps the answer and the charge of a call if a later attempt of its job finds fewer products', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const first = await client.get(productOf('B0ANSWER13,B0ANSWER14'));
+  const callId = first.headers['x-job-id'] as string;
+  await loseRedis(souk, `${souk.redisNamespace}:source:*`);
+  upstream.on('product', knowsAllBut('B0ANSWER14'));
+  const ended = souk.events.next('job.ended', { callId });
+  await runAgain(souk, account.accountId, callId);
+  expect(await ended).toMatchObject({ state: 'settled', error: null });
+  const again = await client.get(productOf('B0ANSWER13,B0ANSWER14'));
+  expect([again.status, again.headers['x-units-consumed']]).toEqual([200, '0']);
+  expect(again.json.data.products).toEqual(first.json.data.products);
+  expect(await unitsUsed(client)).toBe(2);
 });
 
 test('does not make the lost answer of a batch call again for a client that knows its job', async ({
