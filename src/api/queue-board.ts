@@ -17,9 +17,12 @@ import { requireToken } from './require-token.ts';
 
 const PATH = '/admin/queues';
 
-/** Allows scripts, styles and pictures from this host only. Fonts from other hosts are blocked. */
+/** Allows scripts, styles and pictures from this host only. */
 const CONTENT_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+
+/** The page of Bull Board links to fonts of another host, which the policy would block. */
+const OTHER_HOSTS = /<link href="https?:[^>]*>/g;
 
 export interface QueueBoardDeps {
   queues: Queues;
@@ -50,7 +53,13 @@ export function registerQueueBoard(
       createBullBoard({
         queues: boards.map((queue) => new BullMQAdapter(queue)),
         serverAdapter,
-        options: { uiConfig: { boardTitle: 'Souk' } },
+        options: {
+          uiConfig: {
+            boardTitle: 'Souk',
+            miscLinks: [{ text: 'Operator console', url: '/admin' }],
+            hideDocsLink: true,
+          },
+        },
       });
       serverAdapter.setBasePath(PATH);
       await registerCookies(scope, publicUrl);
@@ -76,9 +85,12 @@ export function registerQueueBoard(
           target,
         });
       });
-      scope.addHook('onSend', async (_request, reply) => {
+      scope.addHook('onSend', async (_request, reply, payload) => {
         reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');
         reply.header('referrer-policy', 'no-referrer');
+        const isPage =
+          typeof payload === 'string' && /^text\/html/.test(String(reply.getHeader('content-type')));
+        return isPage ? payload.replace(OTHER_HOSTS, '') : payload;
       });
       await scope.register(serverAdapter.registerPlugin());
     },

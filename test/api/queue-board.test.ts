@@ -47,10 +47,19 @@ test.for(PATHS)('%s opens with the token as bearer or password', async (path, { 
 test('the page loads files from the gateway only', async ({ souk }) => {
   const page = await ask(souk, '', { headers: bearer });
   expect(page.headers['content-security-policy']).toMatch(/^default-src 'self'; (?!.*https?:)/);
+  expect(page.text).not.toMatch(/<(?:link|script)[^>]*https?:/);
   const files = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => file);
   expect(files.length).toBeGreaterThan(3);
   for (const file of files)
     expect([file, (await ask(souk, `/${file}`, { headers: bearer })).status]).toEqual([file, 200]);
+});
+
+test('the page links to the console', async ({ souk }) => {
+  const page = await ask(souk, '', { headers: bearer });
+  const config = /<script id="__UI_CONFIG__"[^>]*>(.*?)<\/script>/s.exec(page.text)?.[1];
+  expect(JSON.parse(config ?? '')).toMatchObject({
+    miscLinks: [{ text: 'Operator console', url: '/admin' }],
+  });
 });
 
 test('shows all queues', async ({ souk }) => {
