@@ -32,8 +32,6 @@ const KEPT_DAYS = {
   incidents: 120,
   announcements: 90,
   wrong_clocks: 1,
-  work_hours: 3,
-  work_days: 400,
   daily_figures: 400,
   aba_imports: 400,
   product_labels: 400,
@@ -115,10 +113,6 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
   await database.query('delete from incidents where ended_at < $1', before(KEPT_DAYS.incidents));
   await database.query('delete from announcements where ends_at < $1', before(KEPT_DAYS.announcements));
   await database.query('delete from wrong_clocks where noted_at < $1', before(KEPT_DAYS.wrong_clocks));
-  await database.query(`delete from work_times where span = 'hour' and at < $1 or span = 'day' and at < $2`, [
-    ...before(KEPT_DAYS.work_hours),
-    ...before(KEPT_DAYS.work_days),
-  ]);
   await noteSize(database, now);
   await database.query('delete from daily_figures where day < $1::date', before(KEPT_DAYS.daily_figures));
   await database.query('delete from aba_imports where started_at < $1', before(KEPT_DAYS.aba_imports));

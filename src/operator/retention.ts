@@ -113,7 +113,6 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   usage_days: '3,650 days',
   web_sessions: 'Until they expire',
   webhook_secrets: 'Until they expire; one current of each account',
-  work_times: '3 days by hour, 400 days by day',
   wrong_clocks: '1 day',
 };
 

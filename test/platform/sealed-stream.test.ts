@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { test as base, expect } from 'vitest';
 import { isSealed, openSealed, sealStream } from '../../src/platform/sealed-stream.ts';
 
-const [KEY, OTHER] = ['the-key-of-an-installation-of-souk', 'another-key-of-an-installation-xxx'];
+const [KEY, OTHER] = ['the-key-of-an-installation-of-souk', 'the-key-of-some-other-installation'];
 const PIECE = 65_536;
 const [HEADER, STORED] = [44, PIECE + 16];
 

@@ -31,20 +31,6 @@ create table daily_figures (
   primary key (day, name)
 );
 
--- How long the jobs of live calls ran, by operation, and waited in their queue, by pool; and how many calls failed through the fault of
--- the service or of a provider. Processes add to them every few seconds, by the hour for three days, and by the day for longer.
-create table work_times (
-  span text not null check (span in ('hour', 'day')),
-  at timestamptz not null,
-  kind text not null check (kind in ('run', 'wait')),
-  -- An operation or a pool.
-  name text not null,
-  failed bigint not null default 0,
-  -- How many took at most 10 ms, 14 ms and so on: each limit is the one before times the square root of two.
-  counts bigint[] not null,
-  primary key (span, at, kind, name)
-);
-
 -- What operators have written about an account, for each other.
 create table account_notes (
   id bigint generated always as identity primary key,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
+import { z } from 'zod';
 import type { JobView } from '../../api/job-view.ts';
 import { type Draw, drawsOf } from '../../billing/call-facts.ts';
 import { type Call, findCall } from '../../billing/calls.ts';
@@ -59,12 +60,10 @@ async function runAgain(request: FastifyRequest, reply: FastifyReply): Promise<F
   return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
 }
 
-/** The call of an expired result. Its parameters are unknown if it was answered from the cache. */
-interface ExpiredCall {
-  operation: string;
-  params: Record<string, unknown> | null;
-  units: number | null;
-}
+/** The call of an expired result. */
+const expiredCall = z.object({ operation: z.string(), units: z.number().nullable() });
+
+type ExpiredCall = z.output<typeof expiredCall>;
 
 /** The answer of a call that is done: expired, or with the time at which its data was fetched. */
 type StoredAnswer =
@@ -79,7 +78,7 @@ type StoredAnswer =
 async function storedAnswerOf(request: FastifyRequest, { jobId, operation }: JobView): Promise<StoredAnswer> {
   const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${jobId}/result` });
   if (answer.status === ERRORS.RESULT_EXPIRED.status)
-    return { expired: (await envelopeOf(answer)).metadata as unknown as ExpiredCall };
+    return { expired: expiredCall.parse((await envelopeOf(answer)).metadata) };
   const fetchedAt = answer.header('last-modified');
   if (operation === exportWeek.name && answer.status === 200)
     return { expired: null, fetchedAt, exported: (await envelopeOf(answer)).data as ExportAnswer };

@@ -142,7 +142,7 @@ test.skipIf(!binaries)(
     await writeFile(join(folder, 'cut-plain'), (await readFile(plain)).subarray(0, -5_000));
     await writeFile(join(folder, 'none'), 'not a backup');
     expect(await refusal(file, {})).toMatch(/is encrypted; set SECRET_KEY/);
-    expect(await refusal(file, { SECRET_KEY: 'another-key-of-an-installation-xxx' })).toMatch(
+    expect(await refusal(file, { SECRET_KEY: 'the-key-of-some-other-installation' })).toMatch(
       /a key that SECRET_KEY does not have/,
     );
     for (const name of ['damaged', 'cut'])

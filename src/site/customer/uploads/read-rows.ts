@@ -29,8 +29,22 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-function rowsOfText(text: string): string[][] {
-  const { data } = Papa.parse<string[]>(text, { skipEmptyLines: 'greedy', preview: MOST_ROWS + 1 });
+/** At each quoted value the parser looks for the next end of a line, so the time of a line grows with the square of its length. */
+const LONGEST_LINE = 65_536;
+
+function rowsOfText(given: string): string[][] {
+  const text = given.replace(/\r\n?/g, '\n');
+  for (let start = 0, end = 0; end < text.length; start = end + 1) {
+    const found = text.indexOf('\n', start);
+    end = found === -1 ? text.length : found;
+    if (end - start > LONGEST_LINE)
+      throw new Unreadable(`has a line of more than ${LONGEST_LINE} characters`);
+  }
+  const { data } = Papa.parse<string[]>(text, {
+    newline: '\n',
+    skipEmptyLines: 'greedy',
+    preview: MOST_ROWS + 1,
+  });
   return data;
 }
 

@@ -151,6 +151,7 @@ describe('the rows of a file', () => {
     ['an archive of something else', bomb(100), 'save it as CSV'],
     ['a picture', Buffer.from([0x89, 0x50, 0, 0, 1]), 'must be a CSV'],
     ['more than 100,000 rows', text('B08N5WRWNX\n'.repeat(100_002)), '100000 rows'],
+    ['a line of quoted values that is long', text('"a",'.repeat(1_000_000)), 'a line of more than 65536'],
     ['a file without ASINs', text('title\nLamp\n'), 'has no column with ASINs'],
   ])('are refused for %s', async (_, bytes, problem) => {
     expect(await readFile(bytes, 'asins')).toEqual({ problem: expect.stringContaining(problem) });
