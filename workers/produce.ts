@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { type Payload, presentationIdOf } from '../jobs/payload.ts';
 import { type Mode, modeOf } from '../src/accounts/authentication.ts';
+import type { Settlements } from '../src/billing/settlement.ts';
 import { project } from '../src/operations/answer-fields.ts';
 import {
   CACHE_LIFETIME_MS,
@@ -145,6 +146,7 @@ function staleness(fetchedAt: number, now: number): Record<string, unknown> {
 
 export interface ProduceDeps extends HandlerContextDeps {
   answers: AnswerStore;
+  settlements: Pick<Settlements, 'chargeOf'>;
   tracing: Tracing | null;
 }
 
@@ -253,7 +255,7 @@ function ageOf({ updatedAt }: QueuedOperation, { obtained }: Gathered, now: numb
 
 /** Stores the answer for its call, and for later calls with the same input. @returns the answer of the call. */
 async function store(
-  { answers, clock }: ProduceDeps,
+  { answers, settlements, clock }: ProduceDeps,
   { accountId, callId, background }: Payload,
   presentationId: string,
   answer: Age & { content: Content; gathered: Gathered; isOwn: boolean },
@@ -272,9 +274,14 @@ async function store(
   const facts = { version, ...times, units, tokens };
   const pack = await packed(content);
   const own = pack({ ...facts, fromCache });
-  // An earlier attempt may have stored, and charged, more than this one has found.
-  const before = gathered.failures.size > 0 ? await answers.load(callId, OWN_ANSWER) : null;
-  if (before && before.meta.units > units) return before;
+  const [failure] = gathered.failures.values();
+  if (failure) {
+    // An earlier attempt may have stored, and charged, more than this one has found.
+    const before = await answers.load(callId, OWN_ANSWER);
+    if (before && before.meta.units > units) return before;
+    // Nobody receives less than was charged: the call fails, and is refunded.
+    if (units < (await settlements.chargeOf({ accountId, callId }))) throw failure;
+  }
   await Promise.all([
     answers.putOwn({ accountId, callId, background }, own),
     isShared &&

@@ -33,6 +33,8 @@ export interface Settlements {
   end(ending: Ending): Promise<Ended | null>;
   /** See `refundCall`. */
   refund(call: { accountId: number; callId: string }, error: ErrorRecord): Promise<number | null>;
+  /** Returns the units that a call was charged; 0: it has not been settled. */
+  chargeOf(call: { accountId: number; callId: string }): Promise<number>;
 }
 
 /** How long a request waits for its own account, which another transaction has locked. */
@@ -72,6 +74,14 @@ export function createSettlements(
   return {
     end: (ending) => batcher.submit(ending),
     refund: (call, error) => refundCall(database, call, error, now()),
+    async chargeOf({ accountId, callId }) {
+      const { rows } = await database.query<{ units: number }>({
+        name: 'charge-of',
+        text: `select units_charged as units from finished_calls where account_id = $1 and id = $2 and state = 'settled'`,
+        values: [accountId, callId],
+      });
+      return rows[0]?.units ?? 0;
+    },
   };
 }
 

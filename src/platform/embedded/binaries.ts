@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
@@ -154,8 +154,9 @@ async function ownCopy(root: string): Promise<RedisBinary | null> {
 async function download(root: string): Promise<RedisBinary> {
   if (!(await hasCommand('apt-get')) || !(await hasCommand('dpkg')))
     throw none('this is not a Debian system');
-  const work = `${root}.download`;
-  await rm(work, { recursive: true, force: true });
+  await mkdir(dirname(root), { recursive: true });
+  // Several processes may download at the same time.
+  const work = await mkdtemp(`${root}.download-`);
   await Promise.all(
     ['lists/partial', 'cache/archives/partial', 'debs', 'root'].map((name) =>
       mkdir(join(work, name), { recursive: true }),
@@ -180,8 +181,10 @@ async function download(root: string): Promise<RedisBinary> {
     for (const deb of await readdir(inDebs.cwd)) {
       await run('dpkg', ['-x', join(inDebs.cwd, deb), join(work, 'root')]);
     }
-    await rm(root, { recursive: true, force: true });
-    await run('mv', [join(work, 'root'), root]);
+    await rename(join(work, 'root'), root).catch(async (error: unknown) => {
+      // Another process was faster.
+      if (!(await ownCopy(root))) throw error;
+    });
   } catch (error) {
     throw none(`fetching Debian's package failed: ${(error as Error).message.trim()}`);
   } finally {
