@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { type Batch, batchFileName, batchView } from '../batches/batch.ts';
 import type { RequireStorage } from '../batches/limits.ts';
 import { resultsOf, sampleInput } from '../batches/results.ts';
-import type { ResultTable } from '../batches/tables/result-table.ts';
+import type { CallLines, ResultTable } from '../batches/tables/result-table.ts';
 import type { TableWriters } from '../batches/tables/table-writers.ts';
 import type { Call } from '../billing/calls.ts';
 import { queuedOperation } from '../operations/index.ts';
@@ -21,6 +20,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters } from '../platform/errors.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import type { Answer } from '../results/answer-store.ts';
+import { POLL_LIFETIME_MS } from '../results/cache.ts';
 import { decompress, gzip } from '../results/compression.ts';
 import {
   addFile,
@@ -107,24 +107,32 @@ export function jobTable(
   return { of: 'job', operation: name, table: chosen.name, format, input: stringifyJson(input) };
 }
 
-/** Sends a table of the answer of a job. @throws SoukError TOO_MANY_OPEN. */
-export async function sendJobTable(
-  reply: FastifyReply,
-  tables: TableWriters,
-  { accountId, input }: Call,
+/** A table of the answer of a job. It is written as a file when a client first reads a part of it. */
+export function jobTableFile(
+  deps: BatchFileDeps,
+  { callId, accountId, operation, acceptedAt, input }: Call,
   { meta, body }: Answer,
   table: ResultTable,
-): Promise<FastifyReply> {
-  const { format, table: name } = table;
-  const lines = meta.encoding === 'gzip' ? body : await gzip(body);
+): { name: string; fileOf(reply: FastifyReply): Sendable } {
+  const { format, table: tableName } = table;
   const { contentType, isCompressible } = TABLE_FORMATS[format];
-  const fileName = fileNameOf({ table: name, parameters: input, format, now: meta.fetchedAt });
-  const pieces = tables.write(accountId, table, Readable.from([{ input: table.input, lines }]));
-  return sendPieces(
-    reply.headers({ 'content-type': contentType, 'content-disposition': dispositionOf(fileName) }),
-    pieces,
-    { isCompressible },
-  );
+  const modifiedAt = meta.fetchedAt;
+  const name = fileNameOf({ table: tableName, parameters: input, format, now: modifiedAt });
+  async function* calls(): AsyncGenerator<CallLines> {
+    yield { input: table.input, lines: meta.encoding === 'gzip' ? body : await gzip(body) };
+  }
+  const disposition = { 'content-disposition': dispositionOf(name) };
+  const fileOf = (reply: FastifyReply) =>
+    writtenFile(deps, {
+      key: `job/${callId}/${meta.version}/${tableName}.${format}`,
+      modifiedAt,
+      contentType,
+      isCompressible,
+      pieces: () => deps.tables.write(accountId, table, calls()),
+      of: { accountId, operation, originId: callId, name, expiresAt: acceptedAt + POLL_LIFETIME_MS },
+      send: (pieces) => sendPieces(reply.headers(disposition), pieces, { isCompressible }),
+    });
+  return { name, fileOf };
 }
 
 /** How a client wants the results of a batch. */
@@ -195,12 +203,45 @@ export async function batchFile(
   batch: Batch & { finishedAt: number },
   form: ResultsForm,
 ): Promise<Sendable> {
-  const { database } = deps;
   const { contentType, isCompressible, disposition, pieces } = await batchResults(deps, batch, form);
-  const key = keyOf(batch, form);
+  const { accountId, batchId: originId, operation, finishedAt } = batch;
+  const expiresAt = resultsEnd(batch) ?? finishedAt;
+  return writtenFile(deps, {
+    key: keyOf(batch, form),
+    modifiedAt: finishedAt,
+    contentType,
+    isCompressible,
+    pieces,
+    of: { accountId, operation, originId, name: batchFileName(batch, form), expiresAt },
+    send: (all) =>
+      sendPieces(reply.headers({ ...disposition, 'x-batch-finished': 'true' }), all, { isCompressible }),
+  });
+}
+
+/** A retry of failed items changes the time of the end. */
+function keyOf({ batchId, finishedAt }: Batch, { format, table = '', order }: ResultsForm): string {
+  return `batch/${batchId}/${finishedAt}/${table}.${format}/${order}`;
+}
+
+/** Bytes that are made of a result whenever a client wants all of them. */
+interface Written extends Pick<Sendable, 'modifiedAt' | 'contentType' | 'isCompressible'> {
+  /** Identifies the bytes. */
+  key: string;
+  pieces(): AsyncIterable<Buffer>;
+  of: Pick<StoredFile, 'operation' | 'originId' | 'name' | 'expiresAt'> & { accountId: number };
+  send(pieces: AsyncIterable<Buffer>): FastifyReply;
+}
+
+/** Files that this process writes, by key: requests for ranges often come several at a time. */
+const writing = new Map<string, Promise<StoredFile>>();
+
+function writtenFile(
+  { database, clock, requireStorage }: BatchFileDeps,
+  { key, modifiedAt, contentType, isCompressible, pieces, of, send }: Written,
+): Sendable {
   return {
     tag: createHash('sha256').update(key).digest('base64url').slice(0, 24),
-    modifiedAt: batch.finishedAt,
+    modifiedAt,
     contentType,
     isCompressible,
     async parts() {
@@ -208,39 +249,18 @@ export async function batchFile(
       writing.set(key, started);
       return partsOf(database, await started);
     },
-    sendAll: () =>
-      sendPieces(reply.headers({ ...disposition, 'x-batch-finished': 'true' }), pieces(), { isCompressible }),
+    sendAll: () => send(pieces()),
   };
 
   async function write(): Promise<StoredFile> {
     const found = await findContent(database, key);
-    if (!found) await deps.requireStorage(batch.accountId);
-    const content = { key, contentType, isGzip: isCompressible, now: deps.clock.now };
+    if (!found) await requireStorage(of.accountId);
+    const content = { key, contentType, isGzip: isCompressible, now: clock.now };
     const { contentId } = found ?? (await writeContent(database, content, pieces()));
-    return fileOf(deps, batch, { contentId, name: batchFileName(batch, form) });
+    const file = await addFile(database, { ...of, contentId, createdAt: clock.now() });
+    if (!file) throw new Error(`the content ${contentId} was deleted`);
+    return file;
   }
-}
-
-/** Files that this process writes, by key: requests for ranges often come several at a time. */
-const writing = new Map<string, Promise<StoredFile>>();
-
-/** A retry of failed items changes the time of the end. */
-function keyOf({ batchId, finishedAt }: Batch, { format, table = '', order }: ResultsForm): string {
-  return `batch/${batchId}/${finishedAt}/${table}.${format}/${order}`;
-}
-
-async function fileOf(
-  { database, clock }: BatchFileDeps,
-  batch: Batch,
-  { contentId, name }: { contentId: string; name: string },
-): Promise<StoredFile> {
-  const { accountId, batchId: originId, operation } = batch;
-  const createdAt = clock.now();
-  const expiresAt = resultsEnd(batch) ?? createdAt;
-  const file = { accountId, contentId, operation, originId, name, createdAt, expiresAt };
-  const added = await addFile(database, file);
-  if (!added) throw new Error(`the content ${contentId} was deleted`);
-  return added;
 }
 
 /** Returns when the results of a batch are deleted, Unix milliseconds; null until it ends. */

@@ -13,6 +13,9 @@ import {
   batchFile,
   batchResults,
   extensionOf,
+  type JobForm,
+  jobTable,
+  jobTableFile,
   resultsEnd,
   storedFile,
 } from './result-files.ts';
@@ -43,9 +46,10 @@ export function linkedResult(
   account: { accountId: number },
   { target, id, format }: { target: LinkTarget; id: string; format?: string | null | undefined },
 ): Promise<LinkedResult> {
-  if (target === 'job') return jobResult(deps, account, id);
-  if (target === 'file') return fileResult(deps, account, id);
-  return batchResult(deps, account, id, formOf(format ?? 'ndjson'));
+  const form = format == null ? {} : formOf(format);
+  if (target === 'job') return jobResult(deps, account, id, form);
+  if (target === 'batch') return batchResult(deps, account, id, { format: 'ndjson', table: undefined, ...form });
+  return fileResult(deps, account, id);
 }
 
 /** Reads the form of results, such as `csv` or `history.csv`. */
@@ -55,10 +59,12 @@ function formOf(text: string): { format: TableFormat; table: string | undefined 
 }
 
 async function jobResult(
-  { database, clock, answers }: ResultDeps,
+  deps: ResultDeps,
   { accountId }: { accountId: number },
   callId: string,
+  form: JobForm,
 ): Promise<LinkedResult> {
+  const { database, clock, answers } = deps;
   const call = await findCall(database, accountId, callId);
   if (!call || clock.now() - call.acceptedAt > JOB_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
   const endsAt = call.acceptedAt + POLL_LIFETIME_MS;
@@ -71,6 +77,12 @@ async function jobResult(
   if (!stored) throw new SoukError('RESULT_EXPIRED');
   const { operation } = call;
   const { fileName, contentType } = stored.meta;
+  const table = jobTable(call, stored.meta, form);
+  if (table) {
+    const { name, fileOf } = jobTableFile(deps, call, stored, table);
+    const format = `${table.table}.${table.format}`;
+    return { operation, format, name, endsAt, sendable: async (reply) => fileOf(reply) };
+  }
   const name = fileName ?? `souk-${operation}-${callId.slice(-12)}.${extensionOf(contentType)}`;
   const facts = { unitsConsumed: 0 };
   return {

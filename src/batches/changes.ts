@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { QueuedOperation } from '../operations/define.ts';
 import { columnsFrom, type Row, type TableShape } from '../operations/tables/columns.ts';
-import { chooseTable, namedTable } from '../operations/tables/tables.ts';
+import { namedTable, tablesMade } from '../operations/tables/tables.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import { gunzip, gzip } from '../results/compression.ts';
@@ -58,8 +58,7 @@ export async function storeRows(
   changed: readonly ItemResult[],
   before: RowsOfItems,
 ): Promise<Buffer | null> {
-  const names = Object.keys(operation.tables ?? {});
-  const name = names.find((one) => 'name' in chooseTable(operation, input, one, true));
+  const [name] = tablesMade(operation, input);
   if (name === undefined) return null;
   const table = namedTable(operation, { ...(input as object), table: name });
   const columns = table.columns.map((column) => column.name).filter((one) => !VOLATILE_FIELDS.has(one));

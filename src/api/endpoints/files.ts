@@ -7,7 +7,7 @@ import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { iso } from '../../platform/clock.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { HOUR_MS } from '../../platform/durations.ts';
-import { SoukError } from '../../platform/errors.ts';
+import { invalidParameters, SoukError } from '../../platform/errors.ts';
 import { findFile, type StoredFile } from '../../results/files.ts';
 import {
   createLink,
@@ -80,11 +80,11 @@ const linkBody = z.strictObject(
     id: uuidParameter('the job, batch or file'),
     format: oneOf(TABLE_FORMAT_NAMES)
       .optional()
-      .describe('Format of the results of a batch; default: ndjson'),
+      .describe('Format of the results of a job or batch; default: as the call asked, or ndjson'),
     table: text({ maxLength: 50 })
       .optional()
       .meta({
-        description: 'Table of the results of a batch, such as history; default: that of the operation',
+        description: 'Table of the results of a job or batch, such as history; default: that of the operation',
         examples: ['products'],
       }),
     hours: integer({ min: 1, max: LONGEST_HOURS })
@@ -171,8 +171,12 @@ const createResultLink = endpoint({
   ],
 
   async handle(deps: LinkDeps, { account, body, request, reply }) {
-    const { hours, table, format: wantedFormat = 'ndjson', ...wanted } = body;
-    const form = table === undefined ? wantedFormat : `${table}.${wantedFormat}`;
+    const { hours, table, format: wantedFormat, ...wanted } = body;
+    const form = table === undefined ? wantedFormat : `${table}.${wantedFormat ?? 'ndjson'}`;
+    if (wanted.target === 'file' && form !== undefined) {
+      const parameter = table === undefined ? 'format' : 'table';
+      throw invalidParameters([{ parameter, problem: 'must be left out for a file, which has one form' }]);
+    }
     const result = await linkedResult(deps, account, { ...wanted, format: form });
     requireUse(account, result.operation, 'change');
     const { accountId, keyHash } = account;

@@ -31,11 +31,11 @@ import {
 } from '../job-view.ts';
 import { acceptedJob, enveloped, partialAnswers, QUOTA_ERRORS, TABLE_CONTENT } from '../openapi/responses.ts';
 import { dataOf, reference } from '../openapi/schemas.ts';
-import { callWebhookOf, parseAs } from '../operations/call-options.ts';
+import { callWebhookOf, formatOf, parseAs } from '../operations/call-options.ts';
 import { answerCall, type QueuedDeps } from '../operations/serve-queued.ts';
 import { OWN_JOB_SCOPES } from '../plugins/authentication.ts';
 import { quoteSchema } from '../quote-view.ts';
-import { answerFile, type BatchFileDeps, jobTable, sendJobTable } from '../result-files.ts';
+import { answerFile, type BatchFileDeps, jobTable, jobTableFile } from '../result-files.ts';
 import { sendFile } from '../send-file.ts';
 import { endpoint } from './endpoint.ts';
 import { getJobEvents } from './job-events.ts';
@@ -224,7 +224,7 @@ const getJob = endpoint({
   },
 });
 
-interface ResultDeps extends OwnJobDeps, JobViewDeps, Pick<BatchFileDeps, 'tables'> {
+interface ResultDeps extends OwnJobDeps, JobViewDeps, BatchFileDeps {
   completions: CompletionMap;
   answers: AnswerStore;
   queues: Queues;
@@ -253,7 +253,7 @@ const getJobResult = endpoint({
   query: waitQuery.extend({
     format: oneOf(['json', ...TABLE_FORMAT_NAMES])
       .optional()
-      .describe('json, or a table of the answer; default: as the call asked'),
+      .describe('json, or a table of the answer; default: that of the header Accept, or as the call asked'),
     table: text({ maxLength: 50 })
       .optional()
       .meta({
@@ -276,6 +276,7 @@ const getJobResult = endpoint({
   errors: [
     'RESULT_EXPIRED',
     'RANGE_NOT_SATISFIABLE',
+    'STORAGE_EXCEEDED',
     'PRODUCT_NOT_FOUND',
     'CANCELLED',
     'UPSTREAM_ERROR',
@@ -291,10 +292,12 @@ const getJobResult = endpoint({
     if (!stored) return makeAgain(deps, reply, call);
     const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
     const facts = { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache } as const;
-    const table = jobTable(call, stored.meta, query);
+    const table = jobTable(call, stored.meta, { ...query, format: query.format ?? formatOf(request)?.format });
     setFacts(reply, table ? facts : undefined);
-    if (table) return sendJobTable(reply, deps.tables, call, stored, table);
-    return sendFile(request, reply, answerFile(reply, stored, facts));
+    const file = table
+      ? jobTableFile(deps, call, stored, table).fileOf(reply)
+      : answerFile(reply, stored, facts);
+    return sendFile(request, reply, file);
   },
 });
 

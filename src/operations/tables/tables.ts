@@ -57,6 +57,12 @@ export function chooseTable(
   return fault('table', `must be sent with ${lacking}: ${listed(able)}. The table ${name} has no history`);
 }
 
+/** Returns the names of the tables of an answer that was made without a table. */
+export function tablesMade(operation: Pick<QueuedOperation, 'name' | 'tables'>, input: unknown): string[] {
+  const names = Object.keys(operation.tables ?? {});
+  return names.filter((name) => 'name' in chooseTable(operation, input, name, true));
+}
+
 function fault(parameter: string, problem: string): { fault: ParameterFault } {
   return { fault: { parameter, problem } };
 }

@@ -6,7 +6,7 @@ import { INDEX, rowsOfLine } from '../../batches/tables/result-table.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { Column, Row } from '../../operations/tables/columns.ts';
-import { chooseTable, namedTable } from '../../operations/tables/tables.ts';
+import { namedTable, tablesMade } from '../../operations/tables/tables.ts';
 import { parseJson } from '../../platform/json.ts';
 import { plainValue } from '../../results/tables/write-table.ts';
 import { ButtonLink } from '../kit/elements.tsx';
@@ -94,8 +94,7 @@ function firstRows(operation: QueuedOperation, lines: readonly string[]): FirstR
   if (first === undefined) return { tables: [], columns: INDEX, rows: [] };
   const inputOf = (line: string) => operation.params.parse((parseJson(line) as { params: unknown }).params);
   const input = inputOf(first);
-  const isMade = (name: string) => 'name' in chooseTable(operation, input, name, true);
-  const tables = Object.keys(operation.tables ?? {}).filter(isMade);
+  const tables = tablesMade(operation, input);
   const [table] = tables;
   if (table === undefined) return null;
   const rows: Row[] = [];

@@ -6,6 +6,8 @@ import { type Draw, drawsOf } from '../../billing/call-facts.ts';
 import { type Call, findCall } from '../../billing/calls.ts';
 import { type ExportAnswer, exportWeek } from '../../operations/brand-analytics/export.ts';
 import { queuedOperation } from '../../operations/index.ts';
+import { formOf } from '../../operations/params/answer-form.ts';
+import { tablesMade } from '../../operations/tables/tables.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import { ButtonLink, Card, Facts, StateTag } from '../kit/elements.tsx';
@@ -139,7 +141,7 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
             {hasAnswer && !exported && (
               <AnswerViewer jobId={jobId} isPicture={queuedOperation(operation)?.respond.type === 'png'} />
             )}
-            {hasAnswer && <ResultLinks {...linked} links={links} />}
+            {hasAnswer && <ResultLinks {...linked} links={links} tables={exported ? [] : tablesOf(call)} />}
           </Card>
         )}
         <Card id="time-line" title="Time line">
@@ -148,6 +150,13 @@ async function showJob(pages: Pages, request: FastifyRequest, reply: FastifyRepl
       </div>
     </Page>,
   );
+}
+
+/** The tables of an answer in JSON. */
+function tablesOf({ operation: name, input }: Call): string[] {
+  const operation = queuedOperation(name);
+  const isJson = operation?.respond.type === 'json' && formOf(input).format === undefined;
+  return isJson && input !== null ? tablesMade(operation, input) : [];
 }
 
 /** State, price and origin of a call. */

@@ -70,12 +70,14 @@ const DURATIONS = [
   ['168', 'a week'],
 ] as const;
 
-/** The forms of a link to results: each table as a file, and lines with whole answers. */
-function linkFormats(tables: readonly string[]): [value: string, text: string][] {
+/** The forms of a link to results: each table as a file, and whole answers, of a job as its call asked. */
+function linkFormats(target: LinkTarget, tables: readonly string[]): [value: string, text: string][] {
   const files = tables.flatMap((table) =>
     TABLE_FORMAT_NAMES.map((format): [string, string] => [`${table}.${format}`, `${table}, ${format}`]),
   );
-  return [...files, ['ndjson', 'whole answers, ndjson']];
+  return target === 'job'
+    ? [['', 'the whole answer'], ...files]
+    : [...files, ['ndjson', 'whole answers, ndjson']];
 }
 
 /** The links to a result, and the form that creates one. @param props.back the job on whose page a file is shown. */
@@ -83,7 +85,7 @@ export function ResultLinks(props: {
   target: LinkTarget;
   id: string;
   links: readonly LinkView[];
-  /** The tables of the results of a batch. */
+  /** The tables of the result. */
   tables?: readonly string[];
   back?: string;
 }): VNode {
@@ -116,7 +118,7 @@ export function ResultLinks(props: {
       <PostForm action={PATH} class="inline">
         <HiddenFields fields={{ target, id, back }} />
         <Choice name="hours" label="Works for" options={DURATIONS} preset="24" />
-        {tables.length > 0 && <Choice name="format" label="Format" options={linkFormats(tables)} />}
+        {tables.length > 0 && <Choice name="format" label="Format" options={linkFormats(target, tables)} />}
         <button type="submit">Create link</button>
       </PostForm>
     </>

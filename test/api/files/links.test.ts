@@ -72,6 +72,45 @@ test('a link opens the results of a batch in its format', async ({ client }) => 
   }
 });
 
+test('a link opens a table of the result of a job, whole and in parts', async ({ client }) => {
+  const id = await jobOf(client);
+  for (const form of [{ format: 'csv' }, { format: 'csv', table: 'history' }, { table: 'daily' }]) {
+    const { path, name } = await linkTo(client, id, form);
+    const { table = 'products', format = 'ndjson' } = form as Record<string, string>;
+    expect(name).toMatch(new RegExp(`^souk-${table}-us-\\w+-[\\d-]+\\.${format}$`));
+    const opened = await client.raw(path);
+    expect(opened.headers['content-disposition']).toBe(`attachment; filename="${name}"`);
+    const asked = await client.get(`/api/jobs/${id}/result?format=${format}&table=${table}`);
+    expect([opened.status, opened.text]).toEqual([200, asked.text]);
+    const part = await client.raw(path, { headers: { range: 'bytes=5-' } });
+    expect([part.status, part.text]).toEqual([206, opened.text.slice(5)]);
+  }
+});
+
+test.for([
+  [{ target: 'job', format: 'csv', table: 'offers' }, 'table', 'offers needs offers'],
+  [{ target: 'job', table: 'prices' }, 'table', 'must be products, history, daily or offers'],
+  [{ target: 'file', format: 'csv' }, 'format', 'must be left out for a file'],
+  [{ target: 'file', table: 'terms' }, 'table', 'must be left out for a file'],
+] as const)('a link to a form that its result lacks (%j) is refused', async ([form, parameter, problem], {
+  client,
+}) => {
+  const { status, json } = await client.post('/api/links', { id: await jobOf(client), ...form });
+  expect([status, json.metadata.errors]).toEqual([
+    400,
+    [{ parameter, problem: expect.stringContaining(problem) }],
+  ]);
+});
+
+test('the header Accept chooses the form of the result of a job', async ({ client }) => {
+  const path = `/api/jobs/${await jobOf(client)}/result`;
+  const { text, headers } = await client.get(path, { headers: { accept: 'text/csv' } });
+  expect([headers['content-type'], text]).toEqual([
+    'text/csv; charset=utf-8',
+    (await client.get(`${path}?format=csv`)).text,
+  ]);
+});
+
 test('a link ends with its time', async ({ souk, client }) => {
   const { path } = await linkTo(client, await jobOf(client), { hours: 1 });
   expect(await isOpen(client, path)).toBe(true);
