@@ -23,17 +23,19 @@ const LINES: Partial<Record<TableFormat, number>> = { csv: ITEMS + 1, ndjson: IT
 export async function formatRows(services: Services): Promise<Row[]> {
   const env = { TOKENS_PER_MINUTE: String(TOKENS_PER_MINUTE) };
   const upstream = await services.start('bench/metered-upstream.ts', { env });
+  // The provider refills from now on. A worker asks it at its start when that is.
+  upstream.child.send('reset');
   const { url, gateway } = await services.startSouk(upstream.ready);
   const [key = ''] = await services.keys(1);
   const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-  // Without it, the provider never refills.
-  upstream.child.send('reset');
   const startedAt = performance.now();
   const created = await request(`${url}/api/batches`, { method: 'POST', headers, body: bodyOfBatch() });
   const { data } = (await created.body.json()) as { data: { links: { self: string } } };
   const batch = await finished(`${url}${data.links.self}`, headers);
   const seconds = (performance.now() - startedAt) / 1000;
-  console.log(`The batch took ${seconds.toFixed(0)} s with its wait for the refill, ${Math.round(ITEMS / seconds)} items a second.`);
+  console.log(
+    `The batch took ${seconds.toFixed(0)} s with its wait for the refill, ${Math.round(ITEMS / seconds)} items a second.`,
+  );
 
   gateway.send('reset');
   const { highestMemoryMb: before } = await reportOf(gateway);

@@ -48,7 +48,8 @@ export function linkedResult(
 ): Promise<LinkedResult> {
   const form = format == null ? {} : formOf(format);
   if (target === 'job') return jobResult(deps, account, id, form);
-  if (target === 'batch') return batchResult(deps, account, id, { format: 'ndjson', table: undefined, ...form });
+  if (target === 'batch')
+    return batchResult(deps, account, id, { format: 'ndjson', table: undefined, ...form });
   return fileResult(deps, account, id);
 }
 

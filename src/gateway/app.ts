@@ -140,7 +140,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
       parsed: createParsedRequests(),
     },
     local: { database, reports, admissions, clock, offPeak, providers, links, quotaSnapshots },
-    jobs: { ...money, ...jobs, tables: parts.tables },
+    jobs: { ...money, ...jobs, ...results },
     batches: { ...uploads, ...results, accountLimits, log, onBatchFinished: createBatchNotifier(clock) },
     files: { ...results, publicUrl: settings.pages?.publicUrl ?? null },
     schedules,

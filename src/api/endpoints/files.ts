@@ -84,7 +84,8 @@ const linkBody = z.strictObject(
     table: text({ maxLength: 50 })
       .optional()
       .meta({
-        description: 'Table of the results of a job or batch, such as history; default: that of the operation',
+        description:
+          'Table of the results of a job or batch, such as history; default: that of the operation',
         examples: ['products'],
       }),
     hours: integer({ min: 1, max: LONGEST_HOURS })

@@ -292,7 +292,10 @@ const getJobResult = endpoint({
     if (!stored) return makeAgain(deps, reply, call);
     const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
     const facts = { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache } as const;
-    const table = jobTable(call, stored.meta, { ...query, format: query.format ?? formatOf(request)?.format });
+    const table = jobTable(call, stored.meta, {
+      ...query,
+      format: query.format ?? formatOf(request)?.format,
+    });
     setFacts(reply, table ? facts : undefined);
     const file = table
       ? jobTableFile(deps, call, stored, table).fileOf(reply)

@@ -92,15 +92,16 @@ test.for([
   [{ target: 'job', table: 'prices' }, 'table', 'must be products, history, daily or offers'],
   [{ target: 'file', format: 'csv' }, 'format', 'must be left out for a file'],
   [{ target: 'file', table: 'terms' }, 'table', 'must be left out for a file'],
-] as const)('a link to a form that its result lacks (%j) is refused', async ([form, parameter, problem], {
-  client,
-}) => {
-  const { status, json } = await client.post('/api/links', { id: await jobOf(client), ...form });
-  expect([status, json.metadata.errors]).toEqual([
-    400,
-    [{ parameter, problem: expect.stringContaining(problem) }],
-  ]);
-});
+] as const)(
+  'a link to a form that its result lacks (%j) is refused',
+  async ([form, parameter, problem], { client }) => {
+    const { status, json } = await client.post('/api/links', { id: await jobOf(client), ...form });
+    expect([status, json.metadata?.errors]).toEqual([
+      400,
+      [{ parameter, problem: expect.stringContaining(problem) }],
+    ]);
+  },
+);
 
 test('the header Accept chooses the form of the result of a job', async ({ client }) => {
   const path = `/api/jobs/${await jobOf(client)}/result`;

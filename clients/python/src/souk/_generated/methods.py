@@ -1827,9 +1827,9 @@ class Links(Group):
 
         id: Id of the job, batch or file
 
-        format: Format of the results of a batch; default: ndjson
+        format: Format of the results of a job or batch; default: as the call asked, or ndjson
 
-        table: Table of the results of a batch, such as history; default: that of the operation
+        table: Table of the results of a job or batch, such as history; default: that of the operation
 
         hours: Hours until it ends, at most until the result is deleted
         """
