@@ -15,8 +15,8 @@ test.override('soukOptions', { limits: { freePerSecond: 20 } });
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const HOUR_MS = 3_600_000;
 
-const jobOf = async (client: Client) =>
-  (await client.get(`/api/market/product?domain=1&asins=${newAsin()}`)).headers['x-job-id'] ?? '';
+const jobOf = async (client: Client, more = '') =>
+  (await client.get(`/api/market/product?domain=1&asins=${newAsin()}${more}`)).headers['x-job-id'] ?? '';
 
 async function linkTo(client: Client, id: string, more: object = {}) {
   const { status, json } = await client.post('/api/links', { target: 'job', id, ...more });
@@ -73,8 +73,8 @@ test('a link opens the results of a batch in its format', async ({ client }) => 
 });
 
 test('a link opens a table of the result of a job, whole and in parts', async ({ client }) => {
-  const id = await jobOf(client);
-  for (const form of [{ format: 'csv' }, { format: 'csv', table: 'history' }, { table: 'daily' }]) {
+  const id = await jobOf(client, '&detailLevel=full');
+  for (const form of [{ format: 'csv' }, { format: 'csv', table: 'history' }, { table: 'products' }]) {
     const { path, name } = await linkTo(client, id, form);
     const { table = 'products', format = 'ndjson' } = form as Record<string, string>;
     expect(name).toMatch(new RegExp(`^souk-${table}-us-\\w+-[\\d-]+\\.${format}$`));

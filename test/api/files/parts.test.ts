@@ -19,7 +19,7 @@ const BATCH = async (client: Client, format: string) => {
 
 const RESULTS = [
   { of: 'a job', make: JOB },
-  { of: 'a job as a table', make: async (client: Client) => `${await JOB(client)}?format=csv&table=daily` },
+  { of: 'a job as a table', make: async (client: Client) => `${await JOB(client)}?format=csv` },
   { of: 'a batch as lines', make: (client: Client) => BATCH(client, 'ndjson') },
   { of: 'a batch as a table', make: (client: Client) => BATCH(client, 'csv') },
 ];
