@@ -30,9 +30,18 @@ export function parseInput<Input>(
     body: unknown;
     params: Record<string, unknown>;
   };
+  if (route.method === 'POST' && !operation.invalidKind) refuseOptionsIn(body);
   const sent = route.decode ? route.decode({ query, body, params }) : route.method === 'GET' ? query : body;
   const raw = withFieldsOf(query, sent, operation.invalidKind);
   return inputOn(operation, parseAs(operation.params, raw, operation.invalidKind), now);
+}
+
+/** Refuses options that only a query may have. They would be ignored otherwise, and the call be charged. A selection refuses them itself. */
+function refuseOptionsIn(body: unknown): void {
+  const names = [...Object.keys(callOptionsSchema.shape), 'format', 'table', 'webhook'];
+  const problem = 'must be in the query: the body has the parameters of the operation only';
+  const found = isRecord(body) ? names.filter((name) => body[name] !== undefined) : [];
+  if (found.length > 0) throw invalidParameters(found.map((parameter) => ({ parameter, problem })));
 }
 
 /** Adds the fields in a query to parameters that come from a body or a selection. */

@@ -123,6 +123,22 @@ test.for<[string, string, string]>([
   expect(await unitsUsed(client)).toBe(0);
 });
 
+test.for(['format', 'table', 'dryRun', 'maxUnits', 'async', 'webhook'])(
+  'refuses the option %s in a body, where it would be ignored, and charges nothing',
+  async (option, { client }) => {
+    const { status, json } = await client.post('/api/market/product', {
+      domain: 1,
+      asins: ['B0REFUSED1'],
+      [option]: '1',
+    });
+    expect([status, json.metadata?.errors]).toEqual([
+      400,
+      [{ parameter: option, problem: expect.stringContaining('must be in the query') }],
+    ]);
+    expect(await unitsUsed(client)).toBe(0);
+  },
+);
+
 test('refuses a header Accept that names only tables, for an answer without rows', async ({ client }) => {
   const headers = { accept: mediaTypeOf('parquet') };
   const path = '/api/market/graphimage?domain=1&asin=B0REFUSED1';
