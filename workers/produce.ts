@@ -279,7 +279,7 @@ async function store(
     // An earlier attempt may have stored, and charged, more than this one has found.
     const before = await answers.load(callId, OWN_ANSWER);
     if (before && before.meta.units > units) return before;
-    // Nobody receives less than was charged: the call fails, and is refunded.
+    // No caller receives less than was charged: the call fails, and is refunded.
     if (units < (await settlements.chargeOf({ accountId, callId }))) throw failure;
   }
   await Promise.all([

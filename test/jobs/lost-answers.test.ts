@@ -218,7 +218,7 @@ test('refunds a job whose lost answer is made again without all of its products'
   upstream.on('product', knowsAllBut('B0ANSWER12'));
   expect((await client.get(`${headers.location}/result`)).status).toBe(202);
   await souk.events.until('call.refunded', { callId });
-  // Nobody could read an answer that lacks a charged product.
+  // No caller could read an answer that lacks a charged product.
   expect(await loseRedis(souk, `${souk.redisNamespace}:answer:{${callId}}`)).toBe(0);
   const result = await client.get(`${headers.location}/result`);
   expect([result.status, result.headers['x-units-consumed']]).toEqual([502, '0']);
