@@ -36,7 +36,8 @@ function lock(form, isLocked) {
 document.addEventListener('keydown', (event) => {
   const box = document.querySelector('[data-search-box]');
   const isTyping = event.target.matches?.('input, textarea, select, [contenteditable]');
-  const isCalled = event.key === 'k' ? event.ctrlKey || event.metaKey : event.key === '/' && !isTyping;
+  const isCalled =
+    event.key.toLowerCase() === 'k' ? event.ctrlKey || event.metaKey : event.key === '/' && !isTyping;
   if (!box || !isCalled) return;
   event.preventDefault();
   box.focus();
@@ -52,6 +53,26 @@ const localTime = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   timeZoneName: 'short',
 });
+const zoneName = localTime.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName').value;
+
+const clockTime = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+
+/** The next time at which the clock of a zone shows HH:MM, as that zone is now. */
+function nextAt(clock, timeZone) {
+  const now = new Date();
+  const wall = `${now.toLocaleString('sv', { timeZone }).replace(' ', 'T')}Z`;
+  const ahead = new Date(wall) - Math.floor(now / 1000) * 1000;
+  return new Date(new Date(`${now.toISOString().slice(0, 10)}T${clock}Z`) - ahead);
+}
+
+// Times of day in another zone: <span data-hours="22:00 06:00 Europe/Berlin">.
+function addOwnHours(part) {
+  const times = part.dataset.hours.split(' ');
+  const zone = times.pop();
+  const own = times.map((time) => clockTime.format(nextAt(time, zone)));
+  if (own.join() !== times.map((time) => clockTime.format(new Date(`2000-01-01T${time}`))).join())
+    part.append(`, which is ${own.join(' to ')} ${zoneName}`);
+}
 
 function enhance(part) {
   for (const time of part.querySelectorAll('time[datetime]')) {
@@ -60,13 +81,13 @@ function enhance(part) {
       time.textContent = localTime.format(new Date(time.dateTime));
     }
   }
+  for (const span of part.querySelectorAll('[data-hours]')) addOwnHours(span);
   for (const button of part.querySelectorAll('button[data-copy]')) button.hidden = false;
 }
 
 enhance(document);
 
-// Times of filters are UTC in the address, and those of the reader's zone in the fields.
-const zoneName = localTime.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName').value;
+// Times of fields are UTC in the address, and those of the reader's zone in the fields.
 for (const field of document.querySelectorAll('input[type="datetime-local"]')) {
   const [label] = field.labels;
   label.textContent = label.textContent.replace('UTC', zoneName);
@@ -90,14 +111,16 @@ function refresh(part) {
 
 async function renew(part) {
   let next = part;
-  // Skips hidden pages and parts that have the keyboard focus.
-  if (!document.hidden && !part.contains(document.activeElement)) {
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  // Skips hidden pages and parts in which the reader uses a control; a part that only has the focus keeps it.
+  if (!document.hidden && (focused === null || (focused.id && focused.tabIndex < 0))) {
     try {
       const response = await fetch(window.location.href, { headers: { accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await response.text(), 'text/html');
       next = page.getElementById(part.id) ?? part;
       if (next !== part) part.replaceWith(next);
       enhance(next);
+      if (focused) document.getElementById(focused.id)?.focus({ preventScroll: true });
     } catch {
       // Retried at the next refresh.
     }
@@ -110,4 +133,38 @@ for (const field of document.querySelectorAll('input[data-browser-zone]')) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const isOffered = [...(field.list?.options ?? [])].some(({ value }) => value === timeZone);
   if (isOffered && field.value === field.defaultValue) field.value = timeZone;
+}
+
+// A page that answers a form, or a choice of another view, begins with the focus on the same control, unless it has an answer that
+// takes it. This holds for the keyboard; otherwise the page begins at its top.
+const LEFT_AT = 'souk-left-at';
+const controls = () => [...document.querySelectorAll('main :is(button[type=submit], .segments a)')];
+const nameOf = ({ form, textContent }) => `${form?.getAttribute('action')} ${textContent}`;
+
+function leaveAt(control) {
+  const all = controls();
+  const place = all.indexOf(control);
+  if (place < 0 || !document.activeElement.matches(':focus-visible')) return;
+  const name = nameOf(control);
+  const same = all.filter((one) => nameOf(one) === name).indexOf(control);
+  sessionStorage.setItem(LEFT_AT, JSON.stringify({ path: window.location.pathname, place, name, same }));
+}
+
+document.addEventListener(
+  'submit',
+  ({ submitter, defaultPrevented }) => defaultPrevented || leaveAt(submitter),
+);
+document.addEventListener('click', ({ target }) => leaveAt(target.closest?.('.segments a')));
+
+const left = JSON.parse(sessionStorage.getItem(LEFT_AT));
+sessionStorage.removeItem(LEFT_AT);
+const hasOtherFocus = window.location.hash !== '' || document.querySelector('[autofocus]') !== null;
+// Other scripts may still add to the page.
+if (left?.path === window.location.pathname && !hasOtherFocus)
+  document.addEventListener('DOMContentLoaded', () => continueAt(left));
+
+function continueAt({ place, name, same }) {
+  const all = controls();
+  const control = all.filter((one) => nameOf(one) === name)[same] ?? all[place];
+  (control ?? document.querySelector('main')).focus();
 }

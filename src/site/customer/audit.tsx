@@ -83,8 +83,8 @@ async function showLines(database: Pages['database'], request: FastifyRequest, r
         <FilterForm path={PATH} values={filters} faults={form.faults} links={links}>
           <Choice name="action" label="Action" options={[['', 'All'], ...Object.entries(ACCOUNT_ACTIONS)]} />
           <Field name="actor" label="Person or key" maxLength={100} />
-          <Field name="from" label="From" type="date" />
-          <Field name="to" label="To" type="date" />
+          <Field name="from" label="From (UTC)" type="date" />
+          <Field name="to" label="To (UTC)" type="date" />
         </FilterForm>
       }
       path={PATH}

@@ -6,6 +6,7 @@ import { isLoopback } from '../../api/connect/resources.ts';
 import { Choice, Field, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
+import { Midnight } from '../kit/words.tsx';
 import { singleSignOnPath } from '../visitor/sign-in.tsx';
 
 /** The scopes behind each check box: those of a group that the program asks for; all, if it asks for none of the group. */
@@ -128,7 +129,9 @@ function DecisionForm({ accounts, asked, offered, hasTestData, form, path }: Con
           <Field name="capDay" label="Units a day" type="number" min={1} required />
           <Field name="capMonth" label="Units a month" type="number" min={1} required />
         </div>
-        <p class="hint">Calls beyond are refused until 00:00 UTC, or until the first of the next month.</p>
+        <p class="hint">
+          Calls beyond are refused until <Midnight />, or until the first of the next month.
+        </p>
       </fieldset>
       <Choice name="days" label="Ends after" options={ENDS} />
       <div class="buttons">

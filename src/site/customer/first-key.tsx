@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { keyPrefix } from '../../accounts/authentication.ts';
 import { CallExamples } from '../kit/call-examples.tsx';
-import { Secret } from '../kit/elements.tsx';
+import { ANSWER, Secret } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 
 /** A new key with a button that copies it. It is shown only once. */
@@ -33,7 +33,7 @@ export function firstKeyActs(apiKey: string | null) {
 /** The first key of an account, with an example of a call. */
 export function FirstKey({ apiKey, baseUrl }: { apiKey: string; baseUrl: string }): VNode {
   return (
-    <section class="notice good" aria-labelledby="first-key">
+    <section class="notice good" aria-labelledby="first-key" {...ANSWER}>
       <h2 id="first-key">Your API key</h2>
       <KeyShown apiKey={apiKey} />
       <p>Your first call, which costs one unit:</p>

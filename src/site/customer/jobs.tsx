@@ -7,7 +7,7 @@ import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import { ButtonLink, StateTag } from '../kit/elements.tsx';
-import { Choice, Field, FilterForm } from '../kit/form.tsx';
+import { Choice, Field, FilterForm, withZone } from '../kit/form.tsx';
 import { type FormValues, readValues } from '../kit/form-request.ts';
 import { addressOf, type Listed, ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -83,12 +83,11 @@ function CallFilter(props: {
   keys: readonly (readonly [id: number, name: string])[];
 }): VNode {
   const { values, keys } = props;
-  const { from, to } = values;
   const isFiltered = FILTERS.some((name) => values[name]);
   return (
     <FilterForm
       path={CALLS_PATH}
-      values={{ ...values, from: from?.slice(0, MINUTE_LENGTH), to: to?.slice(0, MINUTE_LENGTH) }}
+      values={values}
       links={isFiltered && <ButtonLink to={CALLS_PATH}>All calls</ButtonLink>}
     >
       <StateChoice states={JOB_STATES} />
@@ -115,18 +114,11 @@ function CallFilter(props: {
   );
 }
 
-/** Characters of a time up to its minute. */
-const MINUTE_LENGTH = 'YYYY-MM-DDTHH:MM'.length;
-
-/** The period of a list for the API. Without scripts, a browser sends its times without their zone, which is UTC then. */
+/** The period of a list for the API. */
 function periodOf({ within = '', from, to }: FormValues, now: number): FormValues {
   const [, ms] = PERIODS[within] ?? [];
   const earliest = ms === undefined ? undefined : new Date(now - ms).toISOString();
   return { from: withZone(from) || earliest, to: withZone(to) };
-}
-
-function withZone(time: string | undefined): string | undefined {
-  return time?.length === MINUTE_LENGTH ? `${time}:00Z` : time;
 }
 
 function JobTable({ list, names }: { list: Listed<JobView>; names: KeyNames }): VNode {

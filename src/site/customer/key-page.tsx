@@ -13,13 +13,13 @@ import {
 import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { type ParameterFault, SoukError } from '../../platform/errors.ts';
-import { Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
-import { Field, PostButton, PostForm, Submit, TextArea } from '../kit/form.tsx';
+import { ANSWER, Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
+import { Field, PostButton, PostForm, Submit, TextArea, withZone } from '../kit/form.tsx';
 import { type Form, type FormState, type FormValues, NO_INPUT, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
-import { Time } from '../kit/words.tsx';
+import { Midnight, Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
@@ -139,7 +139,7 @@ function KeyPage(props: {
   return (
     <Page title={clientName ?? name ?? `Key ${prefix}…`} path={KEYS_PATH} back={[KEYS_PATH, 'All keys']}>
       {shown && (
-        <section class="notice good">
+        <section class="notice good" {...ANSWER}>
           <h2>Your new API key</h2>
           <KeyShown apiKey={shown} />
         </section>
@@ -206,7 +206,8 @@ function readKeyForm(
   const values = readValues(request.body);
   if (present.connection) values[fieldOf('read')] = '1';
   const scopes = SCOPES.filter((scope) => values[fieldOf(scope)] === '1').join(' ');
-  const { name = '', capDay = '', capMonth = '', expiresAt = '', networks = '' } = values;
+  const { name = '', capDay = '', capMonth = '', networks = '' } = values;
+  const expiresAt = withZone(values.expiresAt) ?? '';
   const read = readKeySettings(present, { name, scopes, capDay, capMonth, expiresAt, networks }, now);
   if (
     'settings' in read &&
@@ -232,21 +233,33 @@ function KeyForm(props: { action: string; form: FormState; button: string; isCon
     <PostForm action={action} form={form}>
       <Field name="name" label="Name" maxLength={60} hint="For lists, such as “Dashboard”" />
       <ScopeBoxes form={form} ofConnection={ofConnection} />
-      <Field name="capDay" label="Units a day" hint={`Resets at 00:00 UTC.${none('no cap')}`} />
+      <Field
+        name="capDay"
+        label="Units a day"
+        hint={
+          <>
+            Resets at <Midnight />.{none('no cap')}
+          </>
+        }
+      />
       <Field
         name="capMonth"
         label="Units a month"
-        hint={`Resets on the first, at 00:00 UTC.${none('no cap')}`}
+        hint={
+          <>
+            Resets on the first, at <Midnight />.{none('no cap')}
+          </>
+        }
       />
       <Field
         name="expiresAt"
-        label="Expires at"
-        placeholder="2027-01-31"
-        hint={`A day (00:00 UTC) or a time such as 2027-01-31T12:00:00Z.${
+        label="Expires at (UTC)"
+        type="datetime-local"
+        hint={
           ofConnection
-            ? ` At most ${LONGEST_CONNECTION_DAYS} days after the program was connected`
-            : none('never')
-        }`}
+            ? `At most ${LONGEST_CONNECTION_DAYS} days after the program was connected`
+            : none('never').trim()
+        }
       />
       <TextArea
         name="networks"

@@ -18,7 +18,7 @@ import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { createTestKey, openTestAccount } from '../../billing/test-wallet.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
+import { ANSWER, ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { readForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -111,7 +111,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
 
 function NewKey({ apiKey, olderKeysUntil }: { apiKey: string; olderKeysUntil: Date | string | null }): VNode {
   return (
-    <section class="notice good">
+    <section class="notice good" {...ANSWER}>
       <h2>Your new API key</h2>
       <KeyShown apiKey={apiKey} />
       <p>
@@ -212,7 +212,7 @@ function sendTestKey(reply: FastifyReply, key: string, baseUrl: string): Fastify
   return sendPage(
     reply,
     <Page title="Test key" heading="Your test key" path="/account/keys">
-      <section class="notice good">
+      <section class="notice good" {...ANSWER}>
         <h2>Copy the key</h2>
         <KeyShown apiKey={key} />
         <p>Your first call, which is free:</p>

@@ -178,8 +178,8 @@ function LedgerFilterForm({ values, faults }: FormState): VNode {
       <Choice name="kind" label="Kind" options={[['', 'All'], ...Object.entries(KIND_NAMES)]} />
       <Choice name="wallet" label="Wallet" options={[['', 'Both'], ...Object.entries(WALLET_NAMES)]} />
       <OperationChoice operations={QUEUED} none="All" />
-      <Field name="from" label="From" type="date" />
-      <Field name="to" label="To" type="date" />
+      <Field name="from" label="From (UTC)" type="date" />
+      <Field name="to" label="To (UTC)" type="date" />
     </FilterForm>
   );
 }

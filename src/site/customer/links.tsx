@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import type { LinkView, NewLinkView } from '../../api/endpoints/files.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import type { LinkTarget } from '../../results/result-links.ts';
-import { Card, Secret } from '../kit/elements.tsx';
+import { ANSWER, Card, Secret } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -44,7 +44,7 @@ function sendLink(reply: FastifyReply, link: NewLinkView, back: string): Fastify
     reply,
     <Page title="Link created" back={[back, 'Back to the result']} styles={['account.css']}>
       <Card>
-        <div class="notice good">
+        <div class="notice good" {...ANSWER}>
           <Secret id="new-link" text={link.url} />
           <p>
             <strong>Copy it now. It is shown only once.</strong>

@@ -4,7 +4,8 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { BatchView } from '../../batches/batch.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
-import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import { ANSWER } from '../kit/elements.tsx';
+import { Choice, Field, HiddenFields, PostForm, withZone } from '../kit/form.tsx';
 import { type FormState, type FormValues, jsonOf, onSubmit, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { optional } from '../kit/list-page.tsx';
@@ -98,8 +99,7 @@ const batchForm = z.object({
   name: optional(z.string()),
   maxUnits: optionalNumber,
   window: optional(z.string()),
-  // The deadline is the end of the chosen day.
-  deadline: optional(z.iso.date('must be a date such as 2026-05-01').transform((day) => `${day}T23:59:59Z`)),
+  deadline: optional(z.string().transform(withZone)),
   webhook: optional(z.string().trim()),
 });
 
@@ -113,19 +113,19 @@ interface BatchQuote {
 function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null }): VNode {
   return (
     <PostForm action={NEW} form={form} hasFile>
+      {form.values.preview && <FilePreview preview={jsonOf(form.values.preview) as Preview} />}
+      {/* With the key, a form that is sent twice creates one batch. */}
+      <HiddenFields fields={{ idempotencyKey: uuid() }} />
+      <BatchItemsFields operation={batchOperation(form.values)} form={form} file={<FileField />} />
+      <BatchOptions />
       {quote && (
-        <output class="notice good">
+        <output class="notice good" {...ANSWER}>
           <p>
             <strong>At most {counted(quote.units, 'unit')}</strong> for {counted(quote.items, 'item')} in{' '}
             {counted(quote.calls, 'call')}. The batch has not been started.
           </p>
         </output>
       )}
-      {form.values.preview && <FilePreview preview={jsonOf(form.values.preview) as Preview} />}
-      {/* With the key, a form that is sent twice creates one batch. */}
-      <HiddenFields fields={{ idempotencyKey: uuid() }} />
-      <BatchItemsFields operation={batchOperation(form.values)} form={form} file={<FileField />} />
-      <BatchOptions />
       <div class="buttons">
         <button type="submit" name="intent" value="price">
           Check cost
@@ -196,9 +196,9 @@ function BatchOptions(): VNode {
         <Choice name="window" label="Hours" options={WINDOWS} />
         <Field
           name="deadline"
-          label="Deadline"
-          type="date"
-          hint="Items that have not finished by the end of this day (UTC) fail. Default: one week."
+          label="Deadline (UTC)"
+          type="datetime-local"
+          hint="Items that have not finished by then fail. Default: one week."
         />
         <Field name="webhook" label="Webhook" type="url" hint={webhookHint} />
       </div>

@@ -9,7 +9,7 @@ import { ButtonLink, Card, Notice, PrimaryLink, SmallLink } from '../kit/element
 import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { count, hoursText, Time, WALLET_NAMES } from '../kit/words.tsx';
+import { count, Hours, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
@@ -70,7 +70,7 @@ export function registerOverview(scope: FastifyInstance, pages: Pages): void {
             {!isTest && <Packs packs={quota.packs} />}
           </div>
           <p class="hint">
-            Off-peak hours are {hoursText(quota.offPeakWindow)} and are {quota.offPeakActive ? '' : 'not '}
+            Off-peak hours are <Hours {...quota.offPeakWindow} /> and are {quota.offPeakActive ? '' : 'not '}
             active now. Last updated: <Time at={quota.serverTime} />.
           </p>
         </div>
@@ -226,7 +226,11 @@ function Packs({ packs }: { packs: PacksSnapshot }): VNode {
             aria-label={`Pack ${id}: ${count(remainingUnits)} of ${count(totalUnits)} units left`}
           />
           <small>
-            {window && `Usable daily ${hoursText(window)}. `}
+            {window && (
+              <>
+                Usable daily <Hours {...window} />.{' '}
+              </>
+            )}
             Valid until <Time at={validUntil} />
           </small>
         </div>

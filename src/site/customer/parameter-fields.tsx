@@ -7,9 +7,10 @@ import { FIELD_PREFIX, type TryField } from './try-request.ts';
 /** The fields of an operation's parameters: required ones first, the others collapsed unless they are used. */
 export function ParameterFields({ fields, form }: { fields: readonly TryField[]; form: FormState }): VNode {
   const optional = fields.filter(({ required }) => !required);
-  const isUsed = optional.some(
-    ({ name }) => form.values[FIELD_PREFIX + name] || form.faults[FIELD_PREFIX + name],
-  );
+  const isUsed = optional.some(({ name, schema }) => {
+    const value = form.values[FIELD_PREFIX + name];
+    return (value && value !== asText(schema.default)) || form.faults[FIELD_PREFIX + name];
+  });
   return (
     <>
       <Fields fields={fields.filter(({ required }) => required)} />

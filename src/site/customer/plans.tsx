@@ -20,7 +20,7 @@ import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table, tableOf } from '../kit/table.tsx';
-import { count, hoursText, money, Time, WALLET_NAMES } from '../kit/words.tsx';
+import { count, Hours, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { confirmBanner } from './profile.tsx';
@@ -49,8 +49,8 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
       <Page title="Plans" heading="Plans and packs">
         <p class="lead">
           A plan renews its units every month. A pack is a fixed number of units. Off-peak units can be spent
-          only from {offPeak.start} to {offPeak.end} ({offPeak.timezone}); an off-peak plan costs{' '}
-          {OFF_PEAK_PRICE_SHARE * 100} % of the full price.
+          only <Hours {...offPeak} />; an off-peak plan costs {OFF_PEAK_PRICE_SHARE * 100} % of the full
+          price.
         </p>
         {banner}
         {payments.renewals && <RenewalCards plans={renewing} offers={plans} />}
@@ -264,7 +264,7 @@ export function planFacts({ minuteLimit, dailyLimit, monthlyLimit }: PlanOffer) 
 export function packFacts({ wallet, window, rateLimitPerMinute, validDays }: PackOffer) {
   return [
     ['Wallet', WALLET_NAMES[wallet]],
-    ...(window ? [['Usable daily', hoursText(window)] as const] : []),
+    ...(window ? [['Usable daily', <Hours {...window} />] as const] : []),
     ['Calls per minute', count(rateLimitPerMinute)],
     ['Valid for', `${count(validDays)} days`],
   ] as const;

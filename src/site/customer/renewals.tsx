@@ -145,7 +145,7 @@ export function RenewalCards(props: {
 
 function PastDue({ plan: { graceUntil } }: { plan: RenewingPlan }): VNode {
   return (
-    <Notice tone="bad" role="alert">
+    <Notice tone="bad">
       The last payment failed. Change your card before <Time at={graceUntil} />; after that the plan ends.
     </Notice>
   );

@@ -6,7 +6,7 @@ import type { RunView } from '../../batches/schedules/run.ts';
 import type { ScheduleView } from '../../batches/schedules/schedule.ts';
 import { QUEUED } from '../../operations/index.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
-import { Facts, StateTag, Tag } from '../kit/elements.tsx';
+import { ANSWER, Facts, StateTag, Tag } from '../kit/elements.tsx';
 import { CheckAndSaveButtons, CheckBox, Choice, Field, PostForm } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
@@ -153,7 +153,6 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
     <>
       {!present && <ChooseOperation path={action} operation={operation} operations={QUEUED} />}
       <PostForm action={action} form={form}>
-        {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
         <fieldset>
           <legend>Timing</legend>
           <div class="fields">
@@ -187,6 +186,7 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
             <Field name="webhook" label="Webhook" type="url" hint="Called when a run finishes." />
           </div>
         </fieldset>
+        {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
         <CheckAndSaveButtons />
       </PostForm>
       {present && (
@@ -207,7 +207,7 @@ function keepsText({ items, operation }: ScheduleView): string {
 function Check(props: { runs: readonly number[]; checked: ScheduleView | null; timezone: string }): VNode {
   const { runs, checked: price, timezone } = props;
   return (
-    <section class={`notice ${price ? 'good' : 'warn'}`} aria-labelledby="check">
+    <section class={`notice ${price ? 'good' : 'warn'}`} aria-labelledby="check" {...ANSWER}>
       <h2 id="check">Next runs</h2>
       <ol class="steps">
         {runs.map((at) => (
@@ -219,7 +219,7 @@ function Check(props: { runs: readonly number[]; checked: ScheduleView | null; t
       <p>
         {price
           ? `Each run costs at most ${counted(price.units, 'unit')} for ${counted(price.items, 'item')}. The schedule has not been saved.`
-          : 'Correct the errors below. The schedule has not been saved.'}
+          : 'Correct the errors above. The schedule has not been saved.'}
       </p>
     </section>
   );

@@ -146,7 +146,11 @@ async function showTeam({ database, clock }: Pages, reply: FastifyReply, form: F
           The invitation is on its way. Its link works once, within seven days.
         </Notice>
       )}
-      {fault && <Notice tone="bad">{fault}</Notice>}
+      {fault && (
+        <Notice tone="bad" role="alert">
+          {fault}
+        </Notice>
+      )}
       <Members members={members} self={personId} given={mayChange ? given : []} />
       {invitations.length > 0 && (
         <>

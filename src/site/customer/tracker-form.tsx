@@ -5,6 +5,7 @@ import { type Condition, MOST_CONDITIONS, PRICE_OPTIONS } from '../../batches/tr
 import type { TrackerView } from '../../batches/trackers/tracker.ts';
 import { SITES } from '../../operations/params/domain.ts';
 import { currencyDigits } from '../../operations/products/history.ts';
+import { ANSWER } from '../kit/elements.tsx';
 import {
   CheckAndSaveButtons,
   CheckBox,
@@ -17,7 +18,7 @@ import {
 } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
-import { amount, counted } from '../kit/words.tsx';
+import { amount, counted, Time } from '../kit/words.tsx';
 import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
 import { asinsIn } from './explore/product-address.ts';
@@ -62,7 +63,6 @@ export function TrackerForm(props: WorkForm<TrackerView>): VNode {
   if (isScreen(form.values, present)) return <ScreenForm {...props} />;
   return (
     <PostForm action={action} form={form}>
-      {checked && <Quote quote={checked} />}
       <fieldset>
         <legend>What to track</legend>
         {present && <p class="hint">{keepsText(present)}</p>}
@@ -75,6 +75,7 @@ export function TrackerForm(props: WorkForm<TrackerView>): VNode {
       </fieldset>
       <Conditions rows={CONDITION_ROWS.slice(0, Math.max(FEWEST_ROWS, filled + 1))} />
       <When present={present} />
+      {checked && <Quote quote={checked} />}
       <CheckAndSaveButtons />
     </PostForm>
   );
@@ -89,7 +90,6 @@ function isScreen({ subject }: FormValues, present: TrackerView | null): boolean
 function ScreenForm({ action, form, checked, present }: WorkForm<TrackerView>): VNode {
   return (
     <PostForm action={action} form={form}>
-      {checked && <Quote quote={checked} />}
       <fieldset>
         <legend>Filters</legend>
         <p class="hint">
@@ -110,6 +110,7 @@ function ScreenForm({ action, form, checked, present }: WorkForm<TrackerView>): 
           <DeliveryFields present={present} />
         </div>
       </fieldset>
+      {checked && <Quote quote={checked} />}
       <CheckAndSaveButtons />
     </PostForm>
   );
@@ -211,11 +212,17 @@ function Quote({ quote }: { quote: TrackerView }): VNode {
   const { nextRuns, timezone, units, unitsPerDay, items, screen } = quote;
   const [next] = nextRuns;
   return (
-    <section class="notice good" aria-labelledby="check">
+    <section class="notice good" aria-labelledby="check" {...ANSWER}>
       <h2 id="check">Price</h2>
       <p>
         At most {counted(units, 'unit')} per check of {counted(items, 'item')}, at most {amount(unitsPerDay)}{' '}
-        per day on average. {next && `The next check is on ${wallClock(Date.parse(next), timezone)}. `}
+        per day on average.{' '}
+        {next && (
+          <>
+            The next check is on {wallClock(Date.parse(next), timezone)} (<Time at={next} />
+            ).{' '}
+          </>
+        )}
         {screen && 'The first run begins as soon as the screen is saved. '}The tracker has not been saved.
       </p>
     </section>

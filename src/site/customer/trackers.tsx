@@ -222,7 +222,12 @@ function Settings({ of: tracker }: { of: TrackerView }): VNode {
         ],
         !screen && ['Tracks', counted(items, subject === 'products' ? 'product' : 'keyword')],
         ['Times', cron === null ? 'When a week is imported' : `${timesText(cron)}, ${timezone}`],
-        next && ['Next check', wallClock(Date.parse(next), timezone)],
+        next && [
+          'Next check',
+          <>
+            {wallClock(Date.parse(next), timezone)} (<Time at={next} />)
+          </>,
+        ],
         lastRun && ['Last check', <LastCheck run={lastRun} />],
         ['Price', `At most ${counted(units, 'unit')} per check, ${amount(unitsPerDay)} per day on average`],
         !screen && ['Hysteresis', `${tracker.hysteresisPercent} %`],

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { SITES } from '../../operations/params/domain.ts';
-import { Card } from '../kit/elements.tsx';
+import { ANSWER, Card } from '../kit/elements.tsx';
 import { Choice, Field, PostForm, Submit } from '../kit/form.tsx';
 import { type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -51,7 +51,9 @@ function showPicture(reply: FastifyReply, form: FormState, status?: number, answ
       scripts={['answer.js']}
     >
       {answer !== null && answer.jobId !== null && (
-        <AnswerViewer jobId={answer.jobId} isPicture={answer.isPicture} />
+        <div {...ANSWER}>
+          <AnswerViewer jobId={answer.jobId} isPicture={answer.isPicture} />
+        </div>
       )}
       <PictureForm form={form} />
     </Page>,

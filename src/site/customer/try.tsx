@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import type { QuoteView } from '../../api/quote-view.ts';
 import type { Operation } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
-import { Card, Facts, Notice } from '../kit/elements.tsx';
+import { ANSWER, Card, Facts, Notice } from '../kit/elements.tsx';
 import { HiddenFields, PostForm } from '../kit/form.tsx';
 import { type FormState, NO_INPUT, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -111,7 +111,7 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
         </p>
         <TryForm operation={operation} fields={fields} form={form} />
       </section>
-      <div id="outcome">{result}</div>
+      {result && <div {...ANSWER}>{result}</div>}
       {call && <InOtherPrograms name="call" request={call} baseUrl={baseUrlOf(pages, reply.request)} />}
       {!call && <PictureForm form={NO_INPUT} />}
     </Page>,
@@ -137,7 +137,7 @@ function faultsOf(answer: ApiAnswer, fields: readonly TryField[]): FormState['fa
 function TryForm(props: { operation: Operation; fields: readonly TryField[]; form: FormState }): VNode {
   const { operation, fields, form } = props;
   return (
-    <PostForm action="/account/try#outcome" form={form}>
+    <PostForm action={PATH} form={form}>
       <HiddenFields fields={{ operation: operation.name }} />
       <ParameterFields fields={fields} form={form} />
       <div class="buttons">

@@ -9,7 +9,7 @@ import {
 } from '../../outbox/webhooks/deliveries.ts';
 import type { secretSchema } from '../../outbox/webhooks/secrets.ts';
 import { indentJson } from '../../platform/json.ts';
-import { Card, Facts, Secret, StateTag } from '../kit/elements.tsx';
+import { ANSWER, Card, Facts, Secret, StateTag } from '../kit/elements.tsx';
 import { Field, FilterForm, PostButton, PostForm } from '../kit/form.tsx';
 import { type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -138,7 +138,7 @@ function WebhookSecret({ secret, shown }: { secret: SecretView | null; shown: st
   return (
     <Card id="secret" title="Signing secret">
       {shown !== null && (
-        <div class="notice good">
+        <div class="notice good" {...ANSWER}>
           <Secret id="new-secret" text={shown} />
           <p>
             <strong>Copy it now. It is shown only once.</strong>

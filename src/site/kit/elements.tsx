@@ -71,14 +71,17 @@ export function Card(props: { title?: string; id?: string; children: ComponentCh
   );
 }
 
-/** A notice of one paragraph. */
+/** Attributes of the part that answers a form: the page opens with the focus on it, so that the keyboard continues there. */
+export const ANSWER = { tabIndex: -1, autofocus: true } as const;
+
+/** A notice of one paragraph. With a role it answers a form. */
 export function Notice(props: {
   tone: 'good' | 'warn' | 'bad';
   role?: 'alert' | 'status';
   children: ComponentChildren;
 }): VNode {
   return (
-    <div class={`notice ${props.tone}`} role={props.role}>
+    <div class={`notice ${props.tone}`} role={props.role} {...(props.role && ANSWER)}>
       <p>{props.children}</p>
     </div>
   );

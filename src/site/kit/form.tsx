@@ -2,6 +2,7 @@ import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { z } from 'zod';
 import { PASSWORD_LENGTH } from '../../accounts/passwords.ts';
+import { ANSWER } from './elements.tsx';
 import { type FormFaults, type FormState, type FormValues, NO_INPUT } from './form-request.ts';
 import { CurrentPage } from './page-context.ts';
 
@@ -32,7 +33,7 @@ export function PostForm(props: {
     >
       <input type="hidden" name="_csrf" value={useContext(CurrentPage).formToken()} />
       {fault && (
-        <div class="notice bad" role="alert">
+        <div class="notice bad" role="alert" {...ANSWER}>
           <p>{fault}</p>
         </div>
       )}
@@ -124,12 +125,13 @@ interface Labelling {
   hint?: ComponentChildren;
 }
 
-/** Attributes that connect an input with its label, hint and fault for screen readers. */
+/** Attributes that connect an input with its label, hint and fault for screen readers. The first fault of a page has the focus. */
 interface Labelled {
   id: string;
   name: string;
   'aria-invalid': 'true' | undefined;
   'aria-describedby': string | undefined;
+  autofocus: boolean;
 }
 
 function Labelled({
@@ -151,6 +153,7 @@ function Labelled({
     name,
     'aria-invalid': fault ? ('true' as const) : undefined,
     'aria-describedby': notes || undefined,
+    autofocus: fault !== undefined,
   };
   return (
     <div class="field">
@@ -215,7 +218,7 @@ export function Field(props: FieldProps): VNode {
             {...attributes}
             // The types would allow only the attributes of one input type.
             type={type as 'text'}
-            value={type === 'password' || type === 'file' ? undefined : value}
+            value={inputValue(type, value)}
             {...(suggestions ? { list: `${attributes.id}-suggestions` } : {})}
             {...rest}
           />
@@ -247,6 +250,19 @@ export function Field(props: FieldProps): VNode {
 }
 
 type Option = readonly [value: string, text: string];
+
+/** Characters of a time up to its minute. */
+const MINUTE_LENGTH = 'YYYY-MM-DDTHH:MM'.length;
+
+function inputValue(type: FieldProps['type'], value: string | undefined): string | undefined {
+  if (type === 'password' || type === 'file') return undefined;
+  return type === 'datetime-local' ? value?.slice(0, MINUTE_LENGTH) : value;
+}
+
+/** Completes a time of a field `datetime-local`. Without scripts, a browser sends it without its zone, which is UTC then. */
+export function withZone(time: string | undefined): string | undefined {
+  return time?.length === MINUTE_LENGTH ? `${time}:00Z` : time;
+}
 
 interface ChoiceProps extends Labelling {
   options?: readonly Option[];

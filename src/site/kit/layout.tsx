@@ -24,6 +24,8 @@ interface PageProps {
   libraries?: readonly string[];
   /** Names of further style sheets there. */
   styles?: readonly string[];
+  /** Id of the element to which the link at the start of the page leads. Default: all of the content. */
+  start?: string;
   /** Uses the full width, for charts and tables. */
   wide?: boolean;
   /** Leaves out the navigation: the page asks for a decision, after which the browser returns to another site. */
@@ -36,6 +38,7 @@ export function Page(props: PageProps): VNode {
   const page = useContext(CurrentPage);
   const { title, viewer = page.viewer, path = page.path } = props;
   const { heading = title, back, scripts = [], libraries = [], styles = [], wide = false } = props;
+  const { start = 'main' } = props;
   const { isDecision = false, children } = props;
   return (
     <html lang="en">
@@ -56,7 +59,7 @@ export function Page(props: PageProps): VNode {
         ))}
       </head>
       <body class={`${kindOf(viewer)}${isDecision || kindOf(viewer) === 'visitor' ? '' : ' has-side'}`}>
-        <a class="skip" href="#main">
+        <a class="skip" href={`#${start}`}>
           Skip to content
         </a>
         <header class="top">

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { create } from 'qrcode';
 import { z } from 'zod';
-import { Secret } from './elements.tsx';
+import { ANSWER, Secret } from './elements.tsx';
 import { Field } from './form.tsx';
 import { Page } from './layout.tsx';
 
@@ -35,7 +35,7 @@ export function RecoveryCodes(props: {
   const [path, text] = props.back;
   return (
     <Page title="Recovery codes" heading="Two-factor sign-in is on">
-      <section class="notice good">
+      <section class="notice good" {...ANSWER}>
         <h2>Recovery codes</h2>
         <p>
           Each of these codes replaces a code of the app once. <strong>Keep them now.</strong> They are shown

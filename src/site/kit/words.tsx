@@ -42,9 +42,18 @@ export function formatterOf(options: Intl.NumberFormatOptions): Intl.NumberForma
   return formatter;
 }
 
-/** Formats a daily window: from 22:00 to 06:00 (Europe/Berlin). */
-export function hoursText({ start, end, timezone }: OffPeakWindow): string {
-  return `from ${start} to ${end} (${timezone})`;
+/** A daily window: from 22:00 to 06:00 (Europe/Berlin). A script adds the hours in the zone of the reader. */
+export function Hours({ start, end, timezone }: OffPeakWindow): VNode {
+  return (
+    <span data-hours={`${start} ${end} ${timezone}`}>
+      from {start} to {end} ({timezone})
+    </span>
+  );
+}
+
+/** When a day begins for limits. */
+export function Midnight(): VNode {
+  return <span data-hours="00:00 UTC">00:00 UTC</span>;
 }
 
 export const WALLET_NAMES: Record<Wallet, string> = { general: 'General', off_peak: 'Off-peak' };

@@ -10,7 +10,7 @@ import { grantActs, packFields, subscriptionFields } from '../../operator/acts/s
 import type { Operating } from '../../operator/audit.ts';
 import { ErasureRefused } from '../../operator/personal-data/erasure.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { Secret } from '../kit/elements.tsx';
+import { ANSWER, Secret } from '../kit/elements.tsx';
 import { digits, FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { sendFile } from '../kit/render.tsx';
 import { baseUrlOf, operatingOf, type Pages } from '../pages.ts';
@@ -68,7 +68,7 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     const token = await accountActs.createReset(operatingOf(pages, request), account.id);
     if (token === null) throw new SoukError('NOT_FOUND', { message: 'This account has no owner.' });
     const shown = (
-      <section class="notice good">
+      <section class="notice good" {...ANSWER}>
         <h2>Password reset link</h2>
         <Secret id="reset-link" text={`${baseUrlOf(pages, request)}${resetPath(token)}`} />
         <p>

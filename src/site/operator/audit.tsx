@@ -87,8 +87,8 @@ function AuditFilterForm({ values, faults }: FormState): VNode {
       <Choice name="action" label="Action" options={[['', 'All'], ...Object.entries(AUDIT_ACTIONS)]} />
       <Field name="accountId" label="Account number" />
       <Field name="operator" label="Operator" maxLength={100} />
-      <Field name="from" label="From" type="date" />
-      <Field name="to" label="To" type="date" />
+      <Field name="from" label="From (UTC)" type="date" />
+      <Field name="to" label="To (UTC)" type="date" />
     </FilterForm>
   );
 }

@@ -17,7 +17,7 @@ import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
-import { count, hoursText, money, Time } from '../kit/words.tsx';
+import { count, Hours, money, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 
 const DAYS_PER_MONTH = 30;
@@ -144,7 +144,7 @@ function OffPeakHours({ window, now }: { window: OffPeakWindow; now: number }): 
       <h2>Off-peak hours</h2>
       <p>
         Off-peak plans cost {OFF_PEAK_PRICE_SHARE * 100} % of the full price. Their units can be spent daily{' '}
-        {hoursText(window)}: the next time from <Time at={next(window.start, window, now)} /> to{' '}
+        <Hours {...window} />: the next time from <Time at={next(window.start, window, now)} /> to{' '}
         <Time at={next(window.end, window, next(window.start, window, now))} />.
       </p>
     </>

@@ -100,5 +100,5 @@ test.each([
 test('shows the next runs of a pattern although another field is invalid', async () => {
   const page = await sendForm({ intent: 'check', items: '' });
   expect(page.text).toContain('Monday');
-  expect(page.text).toContain('Correct the errors below.');
+  expect(page.text).toContain('Correct the errors above.');
 });

@@ -9,7 +9,7 @@ import {
   MOST_CHART_LINKS,
   revokeChartLink,
 } from '../../../results/chart-links.ts';
-import { Card, Secret } from '../../kit/elements.tsx';
+import { ANSWER, Card, Secret } from '../../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm } from '../../kit/form.tsx';
 import { Page } from '../../kit/layout.tsx';
 import { sendPage } from '../../kit/render.tsx';
@@ -76,7 +76,7 @@ export async function shareChart(
     reply,
     <Page title="Link created" back={[back, 'Back to the chart']} styles={['account.css']}>
       <Card>
-        <div class="notice good">
+        <div class="notice good" {...ANSWER}>
           <Secret
             id="new-link"
             text={`${baseUrlOf(pages, request).replace(/\/$/, '')}${PUBLIC_PATH}/${link.token}`}

@@ -182,6 +182,7 @@ async function sendExplore(
       styles={['account.css', ...CHART_FILES.styles, 'explore.css']}
       libraries={CHART_FILES.libraries}
       scripts={[...CHART_FILES.scripts, ...scripts]}
+      start="title"
       wide
     >
       <nav class="segments views" aria-label="Explore">
@@ -192,7 +193,9 @@ async function sendExplore(
         ))}
         <a href="/account/charts">Shared charts</a>
       </nav>
-      <h1>{title}</h1>
+      <h1 id="title" tabIndex={-1}>
+        {title}
+      </h1>
       <p class="lead">{lead}</p>
       <ExploreForm
         page={page}

@@ -40,6 +40,7 @@ export function ViewCard(props: {
     <section
       class="card view"
       id={view.name}
+      tabIndex={-1}
       aria-labelledby={`${view.name}-title`}
       aria-busy={isOpen}
       data-refresh={isOpen && isRefreshed ? '1' : undefined}
