@@ -55,7 +55,7 @@ const localTime = new Intl.DateTimeFormat(undefined, {
 });
 const zoneName = localTime.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName').value;
 
-const clockTime = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 /** The next time at which the clock of a zone shows HH:MM, as that zone is now. */
 function nextAt(clock, timeZone) {
