@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Attempts } from '../accounts/attempts.ts';
 import { createOperatorGuard } from '../accounts/operator-token.ts';
+import { activityFields } from '../operator/activity/activity.ts';
+import { readActivity } from '../operator/activity/read-activity.ts';
 import { writeRefusal } from '../operator/audit.ts';
 import { MARGIN_COLUMNS, marginFields } from '../operator/margin/margin.ts';
 import { readMargin } from '../operator/margin/read-margin.ts';
@@ -40,12 +42,26 @@ const getMargin = publicEndpoint({
   },
 });
 
+const getActivity = publicEndpoint({
+  tag: 'operator',
+  method: 'get',
+  path: '/api/operator/activity',
+  summary: 'Returns figures of the business and the service over time.',
+  answers: {},
+  isHidden: true,
+
+  async handle({ database, clock, currency }: OperatorApiDeps, request, reply) {
+    const { range } = parseAs(activityFields, request.query);
+    return sendEnvelope(reply, 200, await readActivity(database, range, { currency, now: clock.now() }));
+  },
+});
+
 /** Registers what programs of the operator read, with the token of ADMIN_TOKEN. */
 export function registerOperatorApi(app: FastifyInstance, deps: OperatorApiDeps, token: string): void {
   const guard = createOperatorGuard(deps.attempts, (address) => writeRefusal(deps.database, address));
   const judge = ({ ip }: FastifyRequest, isRight: boolean) => guard(ip, isRight);
   app.register(async (scope) => {
     scope.addHook('onRequest', requireToken(token, { judge }));
-    registerEndpoints(scope, [getMargin], deps);
+    registerEndpoints(scope, [getActivity, getMargin], deps);
   });
 }

@@ -1,7 +1,7 @@
 import { priceFormat } from '../operations/products/provider-fields.ts';
 
 /** Series of one scale share an axis. A scale `rank` has its lowest value at the top. */
-export type ChartScale = 'price' | 'money' | 'rank' | 'stars' | 'count' | 'percent' | 'index';
+export type ChartScale = 'price' | 'money' | 'rank' | 'stars' | 'count' | 'percent' | 'index' | 'seconds';
 
 interface ProductSeries {
   /** Name in `history` and `statistics` of a decoded product. */

@@ -5,7 +5,7 @@
 const DAY = 1440;
 const SHORTEST = DAY / 4;
 /** Series with more values have no dots. */
-const MOST_DOTS = 30;
+const MOST_DOTS = 60;
 /** Pixels. A narrower chart has no names of axes. */
 const NARROW = 480;
 /** Distances between the marks of an axis of whole numbers. */
@@ -27,6 +27,7 @@ const NAMES = {
   count: 'Count',
   percent: 'Percent',
   index: 'Interest',
+  seconds: 'Seconds',
 };
 
 function drawNew() {
@@ -337,7 +338,10 @@ function rangeOf(scale, min, max) {
   if (min === null) return [null, null];
   if (scale === 'stars') return [0, 5];
   if (scale === 'percent' || scale === 'index') return [0, Math.max(max * 1.05, 1)];
+  if (scale === 'seconds') return [0, max * 1.05];
   const room = (max - min || Math.abs(max) || 1) * 0.06;
+  // Losses are below zero.
+  if (scale === 'money') return [Math.min(0, min - room), max + room];
   return [Math.max(0, min - room), max + room];
 }
 

@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { maskSecrets } from '../platform/log.ts';
 import { registerAba } from './commands/aba.ts';
 import { registerAccount } from './commands/account.ts';
+import { registerActivity } from './commands/activity.ts';
 import { registerAlerts } from './commands/alerts.ts';
 import { registerAnnounce } from './commands/announce.ts';
 import { registerAudit } from './commands/audit.ts';
@@ -49,6 +50,7 @@ export function registerCommands(program: Command): void {
   registerPlan(program);
   registerGrant(program);
   registerStatement(program);
+  registerActivity(program);
   registerMargin(program);
   registerProviderAccounts(program);
   registerAba(program);

@@ -11,6 +11,7 @@ import {
   type StoringSink,
 } from '../platform/telemetry/call-events.ts';
 import { writeBehind } from '../platform/write-behind.ts';
+import { OUR_FAILURES } from './account-facts.ts';
 
 /**
  * Passes only events that are not about a test account. Metrics, and the usage statistics that the operator compares with
@@ -155,72 +156,99 @@ function dayFieldOf(event: CallEvent): (typeof DAY_FIELDS)[number] | null {
   }
 }
 
-interface Sums {
-  calls: number;
-  units: number;
-  spent: number;
-  saved: number;
-}
+/** The upper bounds of run times, in milliseconds, by which the usage statistics count jobs. Each has a column. */
+export const RUN_TIME_BOUNDS_MS = [
+  ...[50, 100, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500],
+  ...[10_000, 15_000, 20_000, 30_000, 60_000, 120_000, 300_000, 900_000],
+] as const;
+
+type BoundColumn = `ms_${(typeof RUN_TIME_BOUNDS_MS)[number]}`;
+
+export const BOUND_COLUMNS = RUN_TIME_BOUNDS_MS.map((bound): BoundColumn => `ms_${bound}`);
+
+/** The columns that are null in hours which an earlier version has counted. */
+export const LATER_COLUMNS = ['cache_hits', 'failed', 'jobs', ...BOUND_COLUMNS] as const;
+
+export const HOUR_COLUMNS = [
+  'calls',
+  'units_sold',
+  'tokens_spent',
+  'tokens_saved',
+  ...LATER_COLUMNS,
+] as const;
+
+/** Sums of an operation. A field that is absent is zero. */
+type HourSums = { [Column in (typeof HOUR_COLUMNS)[number]]?: number };
 
 /**
- * Sums, by operation and hour, the calls and units that were charged and the tokens that were spent and saved. Each process
- * adds its own sums every few seconds, so a process that dies loses its last seconds; only the ledger is exact.
+ * Sums by operation and hour: the calls and units that were charged, the tokens that were spent and saved, cache hits, failures, and
+ * the run times of jobs. Each process adds its own sums every few seconds, so a process that dies loses its last seconds; only the
+ * ledger is exact.
  */
 export function createUsageStatistics(database: Database, clock: Clock, log: Logger): StoringSink {
-  const sums = writeBehind<string, Sums>(clock, log, {
+  const sums = writeBehind<string, HourSums>(clock, log, {
     what: 'usage statistics',
     everyMs: 5_000,
     // Operations are few.
     most: Number.POSITIVE_INFINITY,
-    merge: (a, b) => ({
-      calls: a.calls + b.calls,
-      units: a.units + b.units,
-      spent: a.spent + b.spent,
-      saved: a.saved + b.saved,
-    }),
+    merge: addTo,
     write: (written) => addSums(database, written, clock.now()),
   });
-  const add = (operation: string, more: Partial<Sums>) => sums.add(operation, { ...NOTHING, ...more });
   return {
     onEvent(event) {
-      switch (event.type) {
-        case 'call.cached':
-        case 'call.settled':
-          add(event.operation, { calls: 1, units: event.units });
-          break;
-        case 'call.refunded':
-          add(event.operation, { units: -event.units });
-          break;
-        case 'tokens.spent':
-          add(event.operation, { spent: event.tokens });
-          break;
-        case 'answer.hit':
-        case 'source.hit':
-          if (event.tokens > 0) add(event.operation, { saved: event.tokens });
-          break;
-        default:
-      }
+      if (!('operation' in event)) return;
+      const more = hourSumsOf(event);
+      if (more !== null) sums.add(event.operation, more);
     },
     close: sums.close,
   };
 }
 
-const NOTHING: Sums = { calls: 0, units: 0, spent: 0, saved: 0 };
+function hourSumsOf(event: CallEvent): HourSums | null {
+  switch (event.type) {
+    case 'call.cached':
+      return { calls: 1, units_sold: event.units, cache_hits: 1 };
+    case 'call.settled':
+      return { calls: 1, units_sold: event.units };
+    case 'call.refunded':
+      return { units_sold: -event.units };
+    case 'call.released':
+      return OUR_FAILURES.includes(event.error) ? { failed: 1 } : null;
+    case 'job.ended': {
+      const column = BOUND_COLUMNS[RUN_TIME_BOUNDS_MS.findIndex((bound) => event.durationMs <= bound)];
+      return column ? { jobs: 1, [column]: 1 } : { jobs: 1 };
+    }
+    case 'tokens.spent':
+      return { tokens_spent: event.tokens };
+    case 'answer.hit':
+    case 'source.hit':
+      return event.tokens > 0 ? { tokens_saved: event.tokens } : null;
+    default:
+      return null;
+  }
+}
 
-async function addSums(database: Database, sums: ReadonlyMap<string, Sums>, now: number): Promise<void> {
+/** Adds to the earlier sums, which nothing else has, so that a call makes no new object. */
+function addTo(earlier: HourSums, later: HourSums): HourSums {
+  for (const column in later) {
+    const name = column as keyof HourSums;
+    earlier[name] = (earlier[name] ?? 0) + (later[name] ?? 0);
+  }
+  return earlier;
+}
+
+async function addSums(database: Database, sums: ReadonlyMap<string, HourSums>, now: number): Promise<void> {
   // All processes write in the same order, so that they cannot deadlock.
   const lines = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
   await database.query(
-    `insert into operation_hours as h (hour, operation, calls, units_sold, tokens_spent, tokens_saved)
-     select date_trunc('hour', $1::timestamptz, 'UTC'), * from unnest($2::text[], $3::bigint[], $4::bigint[],
-       $5::double precision[], $6::double precision[])
-     on conflict (hour, operation) do update set calls = h.calls + excluded.calls,
-       units_sold = h.units_sold + excluded.units_sold, tokens_spent = h.tokens_spent + excluded.tokens_spent,
-       tokens_saved = h.tokens_saved + excluded.tokens_saved`,
+    `insert into operation_hours as h (hour, operation, ${HOUR_COLUMNS.join(', ')})
+     select date_trunc('hour', $1::timestamptz, 'UTC'), * from unnest($2::text[],
+       ${HOUR_COLUMNS.map((_, i) => `$${i + 3}::double precision[]`).join(', ')})
+     on conflict (hour, operation) do update set ${HOUR_COLUMNS.map((column) => `${column} = h.${column} + excluded.${column}`).join(', ')}`,
     [
       new Date(now),
       lines.map(([operation]) => operation),
-      ...(['calls', 'units', 'spent', 'saved'] as const).map((field) => lines.map(([, sum]) => sum[field])),
+      ...HOUR_COLUMNS.map((column) => lines.map(([, sum]) => sum[column] ?? 0)),
     ],
   );
 }

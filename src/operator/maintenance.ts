@@ -10,6 +10,7 @@ import type { Stores } from '../platform/stores.ts';
 import { purgeFiles } from '../results/files.ts';
 import { purgeLinks } from '../results/result-links.ts';
 import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
+import { foldHours, recordQueues } from './activity/keep-activity.ts';
 import type { AlertReceivers } from './alerts/messages.ts';
 import { watchAlerts } from './alerts/watch.ts';
 import { sumUnits } from './margin/unit-sums.ts';
@@ -28,6 +29,7 @@ const KEPT_DAYS = {
   provider_account_hours: 400,
   token_readings: 7,
   operation_hours: 400,
+  queue_hours: 400,
   status_minutes: 3,
   incidents: 120,
   announcements: 90,
@@ -62,8 +64,12 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     maintenance: { pauseMs, task: () => keepRecords(deps) },
     retention: {
       pauseMs: RETAIN_EVERY_MS - 5_000,
-      task: () => retain({ database, log, settings: retention }, clock.now()),
+      async task() {
+        await retain({ database, log, settings: retention }, clock.now());
+        await foldHours(database, clock.now());
+      },
     },
+    queues: { pauseMs, task: () => recordQueues(database, deps.queues, clock.now()) },
     units: { pauseMs, task: () => sumUnits(database, clock.now()) },
     // One week a minute, so that imports find no long queue before them.
     screens: { pauseMs, task: () => renewScreen(deps) },
@@ -109,6 +115,7 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
   const hours = before(KEPT_DAYS.provider_account_hours);
   await database.query('delete from provider_account_hours where hour < $1', hours);
   await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));
+  await database.query('delete from queue_hours where hour < $1', before(KEPT_DAYS.queue_hours));
   await database.query('delete from status_minutes where minute < $1', before(KEPT_DAYS.status_minutes));
   await database.query('delete from incidents where ended_at < $1', before(KEPT_DAYS.incidents));
   await database.query('delete from announcements where ends_at < $1', before(KEPT_DAYS.announcements));

@@ -73,7 +73,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   oauth_records:
     'Until they expire: a minute for codes, 30 minutes for requests that wait for a person, an hour for access tokens, the end of the connection for its grant and refresh tokens, 30 days for refresh tokens that were used; registered clients 1 day, or 30 days after the end of their last connection',
   open_calls: 'Until the call ends',
-  operation_hours: '400 days',
+  operation_hours: '400 days: 32 days by hour, older ones by day',
   orders: 'For ever: purchases that were paid; 30 days: others, at most 100 of an account',
   outbox:
     'Webhooks: 30 days, or until they have ended, with the newest 100 tests and 100,000 deliveries of an account; PENDING_WEBHOOKS_PER_ACCOUNT that are not delivered. Mails: 400 days after their end; 30 days for mails about security and addresses, alerts of trackers, and results of schedules; the last mail to the owner of a deleted account until it is sent, at most 3 days. Chats: 7 days after the end, the last one of a tracker',
@@ -90,6 +90,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
     'One row for each account at the provider of product data; those of KEEPA_API_KEY until a day after no worker has it',
   product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
   renewing_plans: 'For ever: plans that Stripe renews',
+  queue_hours: '400 days',
   recovery_codes: 'Ten for each person with a second factor',
   result_links: 'Until they expire, at most 7 days; 200 of an account',
   retention_notes: '400 days',

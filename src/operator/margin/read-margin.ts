@@ -2,8 +2,7 @@ import type { ClientBase } from 'pg';
 import { addDays } from '../../platform/calendar.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { unixMs } from '../../platform/db/rows.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
-import { SoukError } from '../../platform/errors.ts';
+import { readSnapshot } from '../report-snapshot.ts';
 import { earningsOf, type PaidGrant, type UnitMove } from './earnings.ts';
 import {
   daysBetween,
@@ -33,39 +32,14 @@ export interface MarginSettings {
   now: number;
 }
 
-/** The reports that a process makes at the same time. */
-const AT_ONCE = 2;
-
-let running = 0;
-
-/**
- * Returns what was earned and what it cost, by group. All figures are of one snapshot of the database.
- * @throws SoukError BUSY if others are being made, or if it takes longer than a statement may.
- */
-export async function readMargin(
+/** Returns what was earned and what it cost, by group. All figures are of one snapshot of the database. */
+export function readMargin(
   database: Database,
   query: MarginQuery,
   settings: MarginSettings,
 ): Promise<MarginReport> {
-  if (running >= AT_ONCE)
-    throw new SoukError('BUSY', { message: 'Other reports are being made.', retryAfterSeconds: 5 });
-  running += 1;
-  try {
-    return await inTransaction(database, async (client) => {
-      await client.query('set transaction isolation level repeatable read, read only');
-      return read(client, query, settings);
-    });
-  } catch (error) {
-    if ((error as { code?: string }).code !== CANCELLED) throw error;
-    const message = 'The report takes too long. Choose fewer days.';
-    throw new SoukError('BUSY', { message, retryAfterSeconds: 60, cause: error });
-  } finally {
-    running -= 1;
-  }
+  return readSnapshot(database, (client) => read(client, query, settings));
 }
-
-/** PostgreSQL's code of a statement that ran into its limit. */
-const CANCELLED = '57014';
 
 async function read(client: ClientBase, query: MarginQuery, settings: MarginSettings): Promise<MarginReport> {
   const { now, currency, tokenPrice } = settings;

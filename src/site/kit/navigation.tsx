@@ -66,7 +66,13 @@ const CUSTOMER_GROUPS: readonly LinkGroup[] = [
 ];
 
 const OPERATOR_GROUPS: readonly LinkGroup[] = [
-  { name: null, links: [['/admin', 'Overview']] },
+  {
+    name: null,
+    links: [
+      ['/admin', 'Overview'],
+      ['/admin/activity', 'Activity'],
+    ],
+  },
   {
     name: 'Customers',
     links: [

@@ -24,8 +24,10 @@ export interface TimeChartProps {
   ranges: readonly (readonly [days: number, name: string])[];
   /** The length that is shown first. Default: all. */
   initial?: number;
-  /** The rows of the table: the values at the end of each month, or one row for each time. */
-  rows: 'months' | 'times';
+  /** The rows of the table: the values at the end of each month, or one row for each day or hour. */
+  rows: 'months' | 'times' | 'hours';
+  /** Whether it is one of several charts of a page: lower, and without periods, the way to zoom and a place in the address. */
+  isSmall?: boolean;
 }
 
 /** Names of the files that a page with charts loads. */
@@ -52,22 +54,30 @@ const MINUTE_MS = 60_000;
 const COLOURS = 6;
 
 /** A chart that `time-chart.js` draws, with its controls and a table of the values. */
-export function TimeChart({ name, series, isStepped = false, ranges, initial, rows }: TimeChartProps): VNode {
+export function TimeChart(props: TimeChartProps): VNode {
+  const { name, series, isStepped = false, ranges, initial, rows, isSmall = false } = props;
   const data = { isStepped, series: series.map(compact) };
   return (
     <>
-      <figure class="time-chart" aria-label={name} data-chart={JSON.stringify(data)} data-addressed>
+      <figure
+        class={isSmall ? 'time-chart small' : 'time-chart'}
+        aria-label={name}
+        data-chart={JSON.stringify(data)}
+        data-addressed={isSmall ? undefined : true}
+      >
         <div class="time-chart-bar">
-          <fieldset class="segments" aria-label="Period">
-            {ranges.map(([days, text]) => (
-              <button key={days} type="button" data-days={days} aria-pressed={days === initial} disabled>
-                {text}
+          {!isSmall && (
+            <fieldset class="segments" aria-label="Period">
+              {ranges.map(([days, text]) => (
+                <button key={days} type="button" data-days={days} aria-pressed={days === initial} disabled>
+                  {text}
+                </button>
+              ))}
+              <button type="button" data-days="" aria-pressed={initial === undefined} disabled>
+                All
               </button>
-            ))}
-            <button type="button" data-days="" aria-pressed={initial === undefined} disabled>
-              All
-            </button>
-          </fieldset>
+            </fieldset>
+          )}
           <span class="time-chart-at" aria-hidden="true" />
           <button type="button" class="small" data-picture hidden>
             Save as PNG
@@ -96,10 +106,12 @@ export function TimeChart({ name, series, isStepped = false, ranges, initial, ro
             </li>
           ))}
         </ul>
-        <p class="hint">
-          Drag across the chart to zoom in, double-click to zoom out. With the keyboard: arrows move through
-          time, + and - zoom.
-        </p>
+        {!isSmall && (
+          <p class="hint">
+            Drag across the chart to zoom in, double-click to zoom out. With the keyboard: arrows move through
+            time, + and - zoom.
+          </p>
+        )}
       </figure>
       <details>
         <summary>Show as a table</summary>
@@ -125,10 +137,12 @@ function compact({ scale, format = {}, points }: ChartSeries) {
   return { scale, format, times, values: points.map(([, value]) => value) };
 }
 
+const ROW_NAMES = { months: 'Month', times: 'Date', hours: 'Hour' } as const;
+
 function ChartTable({ name, series, rows }: Pick<TimeChartProps, 'name' | 'series' | 'rows'>): VNode {
   const times = rowsOf(series, rows);
   const columns: Column<(typeof times)[number]>[] = [
-    [rows === 'months' ? 'Month' : 'Date', ({ label }) => label, 'row'],
+    [ROW_NAMES[rows], ({ label }) => label, 'row'],
     ...series.map(
       ({ name, format }, i): Column<(typeof times)[number]> => [
         name,
@@ -148,8 +162,11 @@ interface Row {
 
 /** The values of all series at each time or at the end of each month, newest first. */
 export function rowsOf(series: readonly ChartSeries[], rows: TimeChartProps['rows']): Row[] {
-  const digits = rows === 'months' ? 7 : 10;
-  const labelOf = (at: number) => new Date(at).toISOString().slice(0, digits);
+  const labelOf = (at: number) => {
+    const iso = new Date(at).toISOString();
+    if (rows === 'hours') return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+    return iso.slice(0, rows === 'months' ? 7 : 10);
+  };
   const labels = [...new Set(series.flatMap(({ points }) => points.map(([at]) => labelOf(at))))].sort();
   const columns = series.map(({ points }) => {
     const byLabel = new Map(points.map(([at, value]) => [labelOf(at), value]));

@@ -14,6 +14,7 @@ import {
 } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch, registerNewAccount } from './accounts.tsx';
+import { registerActivity } from './activity.tsx';
 import { registerAlerts } from './alerts.tsx';
 import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
@@ -50,6 +51,7 @@ const OPERATOR_PAGES: readonly (readonly [
   [registerOwnership, OPERATORS],
   [registerPurchases, FINANCE],
   [registerOffers, FINANCE],
+  [registerActivity, OPERATORS],
   [registerMargin, OPERATORS],
   [registerAlerts, OPERATORS],
   [registerUpstream, OPERATORS],

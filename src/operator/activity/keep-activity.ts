@@ -1,0 +1,44 @@
+import type { Queues } from '../../../jobs/queues.ts';
+import { POOL_NAMES, TEST_POOL } from '../../operations/pools.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { HOUR_COLUMNS, LATER_COLUMNS } from '../call-records.ts';
+
+/** How long the usage statistics are kept by hour. Afterwards they are kept by UTC day. */
+const HOURS_KEPT_DAYS = 32;
+
+/** The pools whose queues have live calls. */
+export const LIVE_POOLS = POOL_NAMES.filter((pool) => pool !== TEST_POOL);
+
+/** Notes how many jobs wait in each queue, if no reading of the hour was higher. */
+export async function recordQueues(database: Database, queues: Queues, now: number): Promise<void> {
+  const waiting = await Promise.all(
+    LIVE_POOLS.map((pool) => queues.of(pool).getJobCountByTypes('wait', 'prioritized')),
+  );
+  await database.query(
+    `insert into queue_hours as q (hour, pool, waiting)
+     select date_trunc('hour', $1::timestamptz, 'UTC'), * from unnest($2::text[], $3::integer[]) order by 2
+     on conflict (hour, pool) do update set waiting = excluded.waiting where excluded.waiting > q.waiting`,
+    [new Date(now), LIVE_POOLS, waiting],
+  );
+}
+
+/** Adds the hours of old days to one row for each day and operation, so that a year is read in milliseconds. */
+export async function foldHours(database: Database, now: number): Promise<void> {
+  const before = new Date(Math.floor(now / DAY_MS - HOURS_KEPT_DAYS) * DAY_MS);
+  await database.query(
+    `with hours as (
+       delete from operation_hours where hour < $1 and hour <> date_trunc('day', hour, 'UTC') returning *
+     )
+     insert into operation_hours as h (hour, operation, ${HOUR_COLUMNS.join(', ')})
+     select date_trunc('day', hour, 'UTC'), operation, ${HOUR_COLUMNS.map(knownSum).join(', ')} from hours group by 1, 2 order by 1, 2
+     on conflict (hour, operation) do update set ${HOUR_COLUMNS.map((column) => `${column} = h.${column} + excluded.${column}`).join(', ')}`,
+    [before],
+  );
+}
+
+/** SQL of a sum over rows of `operation_hours`: null if an earlier version has written one of the rows. */
+export function knownSum(column: (typeof HOUR_COLUMNS)[number]): string {
+  const isLater = (LATER_COLUMNS as readonly string[]).includes(column);
+  return isLater ? `case when bool_and(${column} is not null) then sum(${column}) end` : `sum(${column})`;
+}
