@@ -10,7 +10,7 @@ import type { Stores } from '../platform/stores.ts';
 import { purgeFiles } from '../results/files.ts';
 import { purgeLinks } from '../results/result-links.ts';
 import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
-import { foldHours, recordQueues } from './activity/keep-activity.ts';
+import { foldHours, recordQueues, recordWeeks } from './activity/keep-activity.ts';
 import type { AlertReceivers } from './alerts/messages.ts';
 import { watchAlerts } from './alerts/watch.ts';
 import { sumUnits } from './margin/unit-sums.ts';
@@ -67,6 +67,7 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
       async task() {
         await retain({ database, log, settings: retention }, clock.now());
         await foldHours(database, clock.now());
+        await recordWeeks(database, clock.now());
       },
     },
     queues: { pauseMs, task: () => recordQueues(database, deps.queues, clock.now()) },

@@ -36,6 +36,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   account_notes: 'Until the account is erased; 200 of an account',
   accounts: 'One row for each account',
+  active_weeks: '400 days',
   admission_state: 'One row',
   alerts: 'One row for each alert',
   announcements: '90 days after their end',

@@ -1,4 +1,5 @@
 import type { Queues } from '../../../jobs/queues.ts';
+import { FIRST_TEST_ACCOUNT } from '../../accounts/authentication.ts';
 import { POOL_NAMES, TEST_POOL } from '../../operations/pools.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
@@ -6,6 +7,8 @@ import { HOUR_COLUMNS, LATER_COLUMNS } from '../call-records.ts';
 
 /** How long the usage statistics are kept by hour. Afterwards they are kept by UTC day. */
 const HOURS_KEPT_DAYS = 32;
+
+const WEEKS_KEPT_DAYS = 400;
 
 /** The pools whose queues have live calls. */
 export const LIVE_POOLS = POOL_NAMES.filter((pool) => pool !== TEST_POOL);
@@ -35,6 +38,21 @@ export async function foldHours(database: Database, now: number): Promise<void> 
      on conflict (hour, operation) do update set ${HOUR_COLUMNS.map((column) => `${column} = h.${column} + excluded.${column}`).join(', ')}`,
     [before],
   );
+}
+
+/** Notes the accounts with a call in each week until now. The last two weeks are noted again, because their calls may still end. */
+export async function recordWeeks(database: Database, now: number): Promise<void> {
+  await database.query(
+    `insert into active_weeks as w (week, accounts)
+     select date_trunc('week', day)::date, array_agg(distinct account_id) from usage_days
+     where day >= coalesce((select max(week) - 7 from active_weeks), date_trunc('week', $1::date - ${WEEKS_KEPT_DAYS})::date)
+       and day <= $1::date and account_id < ${FIRST_TEST_ACCOUNT}
+     group by 1 on conflict (week) do update set accounts = excluded.accounts`,
+    [new Date(now).toISOString().slice(0, 10)],
+  );
+  await database.query('delete from active_weeks where week < $1::date', [
+    new Date(now - WEEKS_KEPT_DAYS * DAY_MS),
+  ]);
 }
 
 /** SQL of a sum over rows of `operation_hours`: null if an earlier version has written one of the rows. */

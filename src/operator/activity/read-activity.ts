@@ -1,4 +1,5 @@
 import { FIRST_TEST_ACCOUNT } from '../../accounts/authentication.ts';
+import { firstIdAt } from '../../billing/calls.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { unixMs } from '../../platform/db/rows.ts';
 import { readSnapshot } from '../report-snapshot.ts';
@@ -9,6 +10,7 @@ import {
   type ActivityRange,
   type ActivityReport,
   type ActivitySeries,
+  type ActivityStep,
   endOf,
   highest,
   percent,
@@ -35,7 +37,8 @@ export function readActivity(
 ): Promise<ActivityReport> {
   return readSnapshot(database, async (client) => {
     const starts = startsOf(range, now);
-    const steps = { starts, end: endOf(range, starts.at(-1) ?? now), now };
+    const step = ACTIVITY_RANGES[range][1];
+    const steps = { step, starts, end: endOf(range, starts.at(-1) ?? now), now };
     const toSeries = seriesSince(starts, await firstKnown(client, steps));
     const { operations, charts } = await readOperations(client, steps, toSeries);
     const series: Record<ActivityChartId, ActivitySeries[]> = {
@@ -46,7 +49,7 @@ export function readActivity(
     };
     return {
       range,
-      step: ACTIVITY_RANGES[range][1],
+      step,
       from: isoOf(starts[0] ?? now),
       to: isoOf(now),
       currency,
@@ -77,8 +80,8 @@ async function revenue(client: Queryable, steps: Steps, currency: string, toSeri
        where currency = $2 and paid_at >= $3 and paid_at < $4 and account_id < ${FIRST_TEST_ACCOUNT}
        union all
        select ${stepOf("(r ->> 'at')::timestamptz")}, 0, (r ->> 'cents')::bigint
-       from paid_grants cross join jsonb_array_elements(reversals) as r
-       where currency = $2 and (r ->> 'at')::timestamptz < $4 and account_id < ${FIRST_TEST_ACCOUNT}
+       from stripe_payments p join orders o on o.id = p.purchase_id cross join jsonb_array_elements(p.reversals) as r
+       where p.reversals <> '[]' and o.currency = $2 and (r ->> 'at')::timestamptz < $4 and p.account_id < ${FIRST_TEST_ACCOUNT}
      ) as moves where step >= 0 group by step`,
     [dates(steps.starts), currency, new Date(steps.starts[0] ?? 0), new Date(steps.end)],
   );
@@ -129,23 +132,34 @@ async function customers(client: Queryable, steps: Steps, toSeries: ToSeries) {
   };
 }
 
-/** Counts the accounts with a call that was accepted in each step and has ended. */
-async function activeCustomers(client: Queryable, { starts, end }: Steps) {
-  const isHourly = end - (starts.at(-1) ?? 0) < 86_400_000;
-  // Calls have no index by time alone, so that the accounts of the days are looked up one by one.
-  const each = isHourly
-    ? `select h.step, a.account_id from (select distinct account_id from usage_days where day >= ($2::timestamptz at time zone 'UTC')::date
-         and account_id < ${FIRST_TEST_ACCOUNT}) as a
-       cross join (select at, n - 1 as step from unnest($1::timestamptz[]) with ordinality as t (at, n)) as h
-       cross join lateral (select from finished_calls c where c.account_id = a.account_id and c.id >= souk_first_id(h.at)
-         and c.id < souk_first_id(h.at + interval '1 hour') limit 1) as c`
-    : `select distinct ${stepOf("(day::timestamp at time zone 'UTC')")}, account_id from usage_days
-       where day >= ($2::timestamptz at time zone 'UTC')::date and account_id < ${FIRST_TEST_ACCOUNT}`;
+const FIRST_DAY = "($1::timestamptz at time zone 'UTC')::date";
+
+/**
+ * SQL of the steps and accounts with a call that was accepted in the step and has ended. $1 is the first start; $2 and $3 are the ids of
+ * calls between which an hour is. Calls have no index by time alone, so that the accounts of the days are looked up one by one.
+ */
+const ACTIVE: Record<ActivityStep, string> = {
+  hour: `select n - 1, a.account_id
+    from (select distinct account_id from usage_days where day >= ${FIRST_DAY} and account_id < ${FIRST_TEST_ACCOUNT}) as a
+    cross join unnest($2::uuid[], $3::uuid[]) with ordinality as h (first_id, next_id, n)
+    cross join lateral (select from finished_calls c
+      where c.account_id = a.account_id and c.id >= h.first_id and c.id < h.next_id limit 1) as c`,
+  day: `select distinct day - ${FIRST_DAY}, account_id from usage_days
+    where day >= ${FIRST_DAY} and account_id < ${FIRST_TEST_ACCOUNT}`,
+  week: `select (week - ${FIRST_DAY}) / 7, unnest(accounts) from active_weeks
+    where week >= ${FIRST_DAY} and week < (select max(week) - 7 from active_weeks)
+    union all
+    select distinct (day - ${FIRST_DAY}) / 7, account_id from usage_days
+    where day >= greatest((select max(week) - 7 from active_weeks), ${FIRST_DAY}) and account_id < ${FIRST_TEST_ACCOUNT}`,
+};
+
+async function activeCustomers(client: Queryable, { starts, step, end }: Steps) {
+  const ids = [...starts, end].map(firstIdAt);
   const { rows } = await client.query<{ step: number | null; accounts: number }>(
-    `with active (step, account_id) as (${each})
-     select step::integer, count(*) as accounts from active group by step
+    `with active (step, account_id) as (${ACTIVE[step]})
+     select step, count(*) as accounts from active group by step
      union all select null, count(distinct account_id) from active`,
-    [dates(starts), new Date(starts[0] ?? 0)],
+    [new Date(starts[0] ?? 0), ...(step === 'hour' ? [ids.slice(0, -1), ids.slice(1)] : [])],
   );
   const values: Values = starts.map(() => 0);
   for (const { step, accounts } of rows) if (step !== null && step in values) values[step] = accounts;

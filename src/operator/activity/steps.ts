@@ -1,7 +1,8 @@
-import type { ActivitySeries } from './activity.ts';
+import type { ActivitySeries, ActivityStep } from './activity.ts';
 
 /** The steps of a report. */
 export interface Steps {
+  step: ActivityStep;
   /** Unix milliseconds, ascending. */
   starts: readonly number[];
   /** The end of the last step. */

@@ -1,3 +1,4 @@
+import { bisectLeft, bisectRight } from 'd3-array';
 import { monthsAfter } from '../../platform/calendar.ts';
 
 /** Money is counted in billionths of the currency, so that shares of a cent are exact. */
@@ -63,7 +64,8 @@ interface Window {
 /**
  * Returns what a payment has earned between each two boundaries. Until its end, a window has earned its part of the price times the
  * units that were used, divided by its units; at its end the rest is earned. A window without a limit earns evenly over time. All
- * amounts are differences of what was earned in all until two times, so that they always add up to the price.
+ * amounts are differences of what was earned in all until two times, so that they always add up to the price. Steps in which nothing
+ * happens, and windows to which nothing happens, are left out, because a year has many.
  * @param boundaries Unix milliseconds, ascending, at least two.
  */
 export function earningsOf(
@@ -74,37 +76,81 @@ export function earningsOf(
   const first = boundaries[0] ?? 0;
   const windows = windowsOf(grant);
   const bySteps = Map.groupBy(moves, ({ step }) => step);
-  const values = (net: bigint, at: number) =>
-    windows.map((window, i) => earnedBy(grant, window, i, { net, at }));
-  move(windows, bySteps.get(-1) ?? [], ['used', 'revoked']);
+  for (const one of bySteps.get(-1) ?? []) move(windows, one);
   let net = netAt(grant, first);
-  let value = values(net, first);
-  const before = standingAt(grant, first, value);
+  const values = windows.map((window, i) => earnedBy(grant, window, i, { net, at: first }));
+  const before = standingAt(grant, first, values);
   const earnings: Earning[] = [];
-  for (let step = 0; step + 1 < boundaries.length; step += 1) {
-    const [from = 0, to = 0] = boundaries.slice(step, step + 2);
-    const moved = bySteps.get(step) ?? [];
-    const isTimed = grant.units === null || windows.some(({ endAt }) => endAt > from && endAt <= to);
-    if (moved.length === 0 && !isTimed && netAt(grant, to) === net) continue;
-    net = netAt(grant, to);
-    // Refunds come first, then use, then ends.
-    move(windows, moved, ['revoked']);
-    const refunded = values(net, from);
-    move(windows, moved, ['used']);
-    const used = values(net, grant.units === null ? to : from);
-    const ended = values(net, to);
+  for (const step of stepsOf(grant, windows, bySteps.keys(), boundaries)) {
+    const times = { from: boundaries[step] ?? 0, to: boundaries[step + 1] ?? 0 };
+    const netNow = netAt(grant, times.to);
+    const byWindow = Map.groupBy(bySteps.get(step) ?? [], ({ window }) => indexOf(windows, window));
     let rest = 0n;
-    for (const i of windows.keys()) {
-      const [a = 0n, b = 0n, c = 0n, d = 0n] = [value[i], refunded[i], used[i], ended[i]];
-      const parts = moved.filter(({ kind, window }) => kind === 'used' && indexOf(windows, window) === i);
-      const shares = divide(c - b, parts);
+    for (const [i, window] of windows.entries()) {
+      const moved = byWindow.get(i) ?? [];
+      if (moved.length === 0 && netNow === net && !isTimed(grant, window, times)) continue;
+      const { value, shares, other } = earnedIn(grant, window, i, {
+        ...times,
+        net: netNow,
+        moved,
+        value: values[i] ?? 0n,
+      });
       for (const [part, nanos] of shares) if (nanos !== 0n) earnings.push({ step, part, nanos });
-      rest += b - a + d - c + (shares.size === 0 ? c - b : 0n);
+      rest += other;
+      values[i] = value;
     }
     if (rest !== 0n) earnings.push({ step, part: null, nanos: rest });
-    value = ended;
+    net = netNow;
   }
-  return { earnings, before, after: standingAt(grant, boundaries.at(-1) ?? 0, value) };
+  return { earnings, before, after: standingAt(grant, boundaries.at(-1) ?? 0, values) };
+}
+
+/** Returns what a window earns between two times: by use, by part, and otherwise. Refunds come first, then use, then its end. */
+function earnedIn(
+  grant: PaidGrant,
+  window: Window,
+  index: number,
+  step: { from: number; to: number; net: bigint; moved: readonly UnitMove[]; value: bigint },
+): { value: bigint; shares: Map<string, bigint>; other: bigint } {
+  const { from, to, net, moved, value } = step;
+  const at = (time: number) => earnedBy(grant, window, index, { net, at: time });
+  const used = moved.filter(({ kind }) => kind === 'used');
+  for (const one of moved) if (one.kind === 'revoked') window.revoked += one.units;
+  const refunded = at(from);
+  for (const one of used) window.used += one.units;
+  const afterUse = at(grant.units === null ? to : from);
+  const ended = at(to);
+  const shares = divide(afterUse - refunded, used);
+  const other = refunded - value + ended - afterUse + (shares.size === 0 ? afterUse - refunded : 0n);
+  return { value: ended, shares, other };
+}
+
+/** Whether time alone changes what a window has earned: it ends, or it has no limit. */
+function isTimed(
+  { units }: PaidGrant,
+  { from, endAt }: Window,
+  times: { from: number; to: number },
+): boolean {
+  return endAt > times.from && (endAt <= times.to || (units === null && from < times.to));
+}
+
+/** Returns the steps in which something may be earned, ascending. */
+function stepsOf(
+  grant: PaidGrant,
+  windows: readonly Window[],
+  moved: Iterable<number>,
+  boundaries: readonly number[],
+): number[] {
+  const steps = new Set(moved);
+  // A payment counts after its instant, like use and refunds; a window is over at its end.
+  steps.add(bisectRight(boundaries, grant.paidAt) - 1);
+  for (const { at } of grant.reversals) steps.add(bisectRight(boundaries, at) - 1);
+  for (const { endAt } of windows) steps.add(bisectLeft(boundaries, endAt) - 1);
+  if (grant.units === null) {
+    const last = bisectLeft(boundaries, grant.endsAt) - 1;
+    for (let step = bisectRight(boundaries, grant.startsAt) - 1; step <= last; step += 1) steps.add(step);
+  }
+  return [...steps].filter((step) => step >= 0 && step < boundaries.length - 1).sort((a, b) => a - b);
 }
 
 function windowsOf({ windows, startsAt, endsAt }: PaidGrant): Window[] {
@@ -118,11 +164,9 @@ function windowsOf({ windows, startsAt, endsAt }: PaidGrant): Window[] {
 
 const indexOf = (windows: readonly Window[], window: number) => Math.min(window, windows.length - 1);
 
-function move(windows: Window[], moves: readonly UnitMove[], kinds: readonly UnitMove['kind'][]): void {
-  for (const { window, kind, units } of moves) {
-    const moved = windows[indexOf(windows, window)];
-    if (moved && kinds.includes(kind)) moved[kind] += units;
-  }
+function move(windows: readonly Window[], { window, kind, units }: UnitMove): void {
+  const moved = windows[indexOf(windows, window)];
+  if (moved) moved[kind] += units;
 }
 
 function netAt(grant: PaidGrant, at: number): bigint {
@@ -171,6 +215,8 @@ export function divide(
   weights: readonly { part: string; units: number }[],
 ): Map<string, bigint> {
   const whole = weights.reduce((sum, { units }) => sum + units, 0);
+  const [only] = weights;
+  if (only && weights.length === 1) return new Map(whole === 0 ? [] : [[only.part, amount]]);
   const shares = new Map<string, bigint>();
   if (whole === 0) return shares;
   let units = 0;

@@ -91,55 +91,56 @@ async function liveFrom(client: ClientBase, now: number): Promise<Date> {
   return rows[0]?.at ?? new Date(now);
 }
 
-const PARTS: Record<MarginGroup, string> = {
-  day: "to_char(m.day, 'YYYY-MM-DD')",
-  customer: 'm.account_id::text',
-  plan: "case m.source when 'subscription' then 'plan ' || l.code else 'pack ' || coalesce(o.offer_code, '') end",
-  key: 'm.key_id::text',
-  operation: 'm.operation',
+/** The columns by which units and tokens are summed, and SQL that names the group of a sum: there are far fewer sums than rows. */
+const PARTS: Record<MarginGroup, readonly [columns: string, name: string]> = {
+  day: ['day', "to_char(day, 'YYYY-MM-DD')"],
+  customer: ['account_id', 'account_id::text'],
+  plan: [
+    'source, source_id, account_id, operation',
+    "case source when 'subscription' then 'plan ' || l.code else 'pack ' || coalesce(o.offer_code, '') end",
+  ],
+  key: ['key_id, account_id, operation', 'key_id::text'],
+  operation: ['operation', 'operation'],
 };
 
 /** Whether tokens are counted by the group. Otherwise they are divided by units of their account and operation. */
 const hasTokens = (by: MarginGroup) => by !== 'plan' && by !== 'key';
 
+const NO_CELL = 'null::bigint as "accountId", null as operation';
+const CELL = 'm.account_id as "accountId", m.operation';
+
 async function soldUnits(client: ClientBase, { from, until, liveFrom, by }: Days): Promise<SoldUnits[]> {
-  const cell = hasTokens(by) ? 'null::bigint, null::text' : 'm.account_id, m.operation';
+  const [columns, name] = PARTS[by];
   const { rows } = await client.query<SoldUnits>(
-    `select part, "accountId", operation, sum(units)::bigint as units from (
-       select ${PARTS[by]} as part, ${cell}, m.units
+    `select ${name} as part, ${hasTokens(by) ? NO_CELL : CELL}, units from (
+       select ${columns}, sum(units)::bigint as units
        from (
          select source, source_id, day, operation, key_id, account_id, units from unit_days
          where day >= $1 and day < $2 and kind = 'used'
          union all
          select source, source_id, day, operation, key_id, account_id, units from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC')
          where day >= $1 and kind = 'used'
-       ) as m
-       ${
-         by === 'plan'
-           ? `left join subscriptions s on m.source = 'subscription' and s.id = m.source_id left join plans l on l.id = s.plan_id
-              left join orders o on m.source = 'pack' and o.pack_id = m.source_id`
-           : ''
-       }
-     ) as m (part, "accountId", operation, units)
-     group by 1, 2, 3 order by 1, 2, 3`,
+       ) as units group by ${columns}
+     ) as m
+     ${
+       by === 'plan'
+         ? `left join subscriptions s on m.source = 'subscription' and s.id = m.source_id left join plans l on l.id = s.plan_id
+            left join orders o on m.source = 'pack' and o.pack_id = m.source_id`
+         : ''
+     }`,
     [from, until, liveFrom],
   );
   return rows;
 }
 
 async function tokenUse(client: ClientBase, { from, until, by }: Days): Promise<TokenUse[]> {
-  const [part, account, operation] = {
-    day: ["to_char(day, 'YYYY-MM-DD')", 'null::bigint', 'null::text'],
-    customer: ['account_id::text', 'null::bigint', 'null::text'],
-    operation: ['operation', 'null::bigint', 'null::text'],
-    plan: ['null::text', 'account_id', 'operation'],
-    key: ['null::text', 'account_id', 'operation'],
-  }[by];
+  const [columns, name] = hasTokens(by) ? PARTS[by] : ['account_id, operation', 'null'];
   const { rows } = await client.query<TokenUse>(
-    `select ${part} as part, ${account} as "accountId", ${operation} as operation, sum(spent)::bigint as spent,
-       sum(cached)::bigint as cached, sum(merged)::bigint as merged,
-       sum(joined * (spent + cached + merged) / greatest(calls, 1))::bigint as joined
-     from token_days where day >= $1 and day < $2 group by 1, 2, 3 order by 1, 2, 3`,
+    `select ${name} as part, ${hasTokens(by) ? NO_CELL : CELL}, spent, cached, merged, joined from (
+       select ${columns}, sum(spent)::bigint as spent, sum(cached)::bigint as cached, sum(merged)::bigint as merged,
+         sum(joined * (spent + cached + merged) / greatest(calls, 1))::bigint as joined
+       from token_days where day >= $1 and day < $2 group by ${columns}
+     ) as m`,
     [from, until],
   );
   return rows;
@@ -167,21 +168,19 @@ async function revenueIn(
 ): Promise<Revenue> {
   const { from, until, by } = days;
   const steps = by === 'day' ? daysBetween(from, until) : 1;
-  const boundaries = Array.from({ length: steps + 1 }, (_, i) =>
-    Math.min(now, Date.parse(i === steps ? until : addDays(from, i))),
-  );
+  const starts = Array.from({ length: steps }, (_, i) => addDays(from, i));
+  const boundaries = [...starts, until].map((day) => Math.min(now, Date.parse(day)));
   const earned = new Map<string | null, { nanos: bigint; unused: bigint }>();
   const revenue = { earned, earnedBefore: 0n, paidCents: 0, refundedCents: 0, heldBeforeCents: 0 };
-  let last: Pick<StoredGrant, 'source' | 'sourceId'> | undefined;
-  do {
-    const grants = await paidGrants(client, days, { currency, last });
+  const later = await laterMoves(client, days);
+  for await (const grants of paidGrants(client, days, currency)) {
     const moves = await movesOf(client, days, grants);
-    for (const grant of grants) {
-      const own = moves.get(`${grant.source} ${grant.sourceId}`) ?? [];
+    for (const [i, grant] of grants.entries()) {
+      const own = [...(moves.get(i) ?? []), ...(later.get(`${grant.source} ${grant.sourceId}`) ?? [])];
       const reversals = grant.reversals.map(({ at, cents }) => ({ at: Date.parse(at), cents }));
       const { earnings, before, after } = earningsOf({ ...grant, reversals }, own, boundaries);
       for (const { step, part, nanos } of earnings) {
-        const group = groupOf(by, grant, part, addDays(from, step));
+        const group = groupOf(by, grant, part, starts[step] ?? from);
         const sum = earned.get(group) ?? { nanos: 0n, unused: 0n };
         const unused = part === null ? nanos : 0n;
         earned.set(group, { nanos: sum.nanos + nanos, unused: sum.unused + unused });
@@ -191,8 +190,7 @@ async function revenueIn(
       revenue.refundedCents += after.refundedCents - before.refundedCents;
       revenue.heldBeforeCents += before.paidCents - before.refundedCents;
     }
-    last = grants.length === PAGE ? grants.at(-1) : undefined;
-  } while (last);
+  }
   return revenue;
 }
 
@@ -209,48 +207,64 @@ function groupOf(by: MarginGroup, grant: StoredGrant, part: string | null, day: 
   }
 }
 
-/** Grants of which something may be earned or refunded in the days. All others have earned what was paid, or nothing. */
-async function paidGrants(
+/**
+ * Grants of which something may be earned or refunded in the days, some at a time, by one statement. All others have earned what was
+ * paid, or nothing.
+ */
+async function* paidGrants(
   client: ClientBase,
   { from, until }: Days,
-  { currency, last }: { currency: string; last: Pick<StoredGrant, 'source' | 'sourceId'> | undefined },
-): Promise<StoredGrant[]> {
-  const { rows } = await client.query<StoredGrant>(
-    `select source, source_id as "sourceId", account_id as "accountId", code, amount_cents as "amountCents",
-       ${unixMs('paid_at')} as "paidAt", windows, units, ${unixMs('starts_at')} as "startsAt", ${unixMs('ends_at')} as "endsAt",
-       reversals
+  currency: string,
+): AsyncGenerator<StoredGrant[]> {
+  // Without it, PostgreSQL plans for the first tenth of the rows.
+  await client.query('set local cursor_tuple_fraction = 1');
+  await client.query(
+    `declare grants no scroll cursor for select source, source_id as "sourceId", account_id as "accountId", code,
+       amount_cents as "amountCents", ${unixMs('paid_at')} as "paidAt", windows, units, ${unixMs('starts_at')} as "startsAt",
+       ${unixMs('ends_at')} as "endsAt", reversals
      from paid_grants
      where currency = $1 and paid_at < $3::date::timestamp at time zone 'UTC'
        and (ends_at > ($2::date - ${LATE_DAYS})::timestamp at time zone 'UTC' or exists (
-         select from jsonb_array_elements(reversals) r where (r ->> 'at')::timestamptz >= $2::date::timestamp at time zone 'UTC'))
-       and (source, source_id) > ($4::source_kind, $5::bigint)
-     order by source, source_id limit ${PAGE}`,
-    [currency, from, until, last?.source ?? 'subscription', last?.sourceId ?? 0],
+         select from jsonb_array_elements(reversals) r where (r ->> 'at')::timestamptz >= $2::date::timestamp at time zone 'UTC'))`,
+    [currency, from, until],
   );
-  return rows;
+  for (;;) {
+    const { rows } = await client.query<StoredGrant>(`fetch ${PAGE} from grants`);
+    if (rows.length > 0) yield rows;
+    if (rows.length < PAGE) return;
+  }
 }
 
+/** SQL of the step and part of a move. @param by the group of the report. */
+const moveOf = (
+  by: MarginGroup,
+) => `case when day < $1::date then -1 else ${by === 'day' ? 'day - $1::date' : '0'} end as step,
+  ${by === 'key' || by === 'operation' ? `case when day >= $1::date and kind = 'used' then ${PARTS[by][1]} else '' end` : "''"} as part`;
+
+/** Returns the units of grants that are summed by day, by the index of the grant. */
 async function movesOf(
   client: ClientBase,
-  { from, until, liveFrom, by }: Days,
+  { from, until, by }: Days,
   grants: readonly StoredGrant[],
+): Promise<Map<number, UnitMove[]>> {
+  const { rows } = await client.query<UnitMove & { nth: number }>(
+    `select nth::integer - 1 as nth, period as window, kind, ${moveOf(by)}, sum(units)::bigint as units
+     from unnest($3::source_kind[], $4::bigint[]) with ordinality as w (source, source_id, nth)
+     join unit_days using (source, source_id) where day < $2 group by 1, 2, 3, 4, 5`,
+    [from, until, grants.map(({ source }) => source), grants.map(({ sourceId }) => sourceId)],
+  );
+  return Map.groupBy(rows, ({ nth }) => nth);
+}
+
+/** Returns the units that are not summed yet, by grant. */
+async function laterMoves(
+  client: ClientBase,
+  { from, until, liveFrom, by }: Days,
 ): Promise<Map<string, UnitMove[]>> {
-  const part = by === 'key' || by === 'operation' ? PARTS[by] : "''";
   const { rows } = await client.query<UnitMove & { grant: string }>(
-    `with wanted as (select * from unnest($4::source_kind[], $5::bigint[]) as w (source, source_id))
-     select source || ' ' || source_id as grant, period as window, kind, step, part, sum(units)::bigint as units from (
-       select m.source, m.source_id, m.period, m.kind, m.units,
-         case when m.day < $1::date then -1 else ${by === 'day' ? 'm.day - $1::date' : '0'} end as step,
-         case when m.day < $1::date or m.kind <> 'used' then '' else ${part} end as part
-       from (
-         select u.source, u.source_id, u.period, u.day, u.kind, u.operation, u.key_id, u.units
-         from wanted join unit_days u using (source, source_id) where u.day < $2
-         union all
-         select u.source, u.source_id, u.period, u.day, u.kind, u.operation, u.key_id, u.units
-         from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC') u join wanted using (source, source_id)
-       ) as m
-     ) as m group by 1, 2, 3, 4, 5`,
-    [from, until, liveFrom, grants.map(({ source }) => source), grants.map(({ sourceId }) => sourceId)],
+    `select source || ' ' || source_id as grant, period as window, kind, ${moveOf(by)}, sum(units)::bigint as units
+     from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC') group by 1, 2, 3, 4, 5`,
+    [from, until, liveFrom],
   );
   return Map.groupBy(rows, ({ grant }) => grant);
 }

@@ -20,6 +20,12 @@ create table queue_hours (
   primary key (hour, pool)
 );
 
+-- The accounts with a call in a week from Monday (UTC), without test accounts. Counting a year of usage_days takes too long for a page.
+create table active_weeks (
+  week date primary key,
+  accounts bigint[] not null
+);
+
 create index accounts_created on accounts (created_at);
 create index subscriptions_end on subscriptions (ends_at);
 -- Purchases by the time of their payment.
