@@ -88,13 +88,10 @@ export function earningsOf(
     let rest = 0n;
     for (const [i, window] of windows.entries()) {
       const moved = byWindow.get(i) ?? [];
-      if (moved.length === 0 && netNow === net && !isTimed(grant, window, times)) continue;
-      const { value, shares, other } = earnedIn(grant, window, i, {
-        ...times,
-        net: netNow,
-        moved,
-        value: values[i] ?? 0n,
-      });
+      const changes = { isNewPrice: netNow !== net, isTimed: isTimed(grant, window, times) };
+      if (moved.length === 0 && !changes.isNewPrice && !changes.isTimed) continue;
+      const state = { ...times, ...changes, net: netNow, moved, value: values[i] ?? 0n };
+      const { value, shares, other } = earnedIn(grant, window, i, state);
       for (const [part, nanos] of shares) if (nanos !== 0n) earnings.push({ step, part, nanos });
       rest += other;
       values[i] = value;
@@ -105,21 +102,32 @@ export function earningsOf(
   return { earnings, before, after: standingAt(grant, boundaries.at(-1) ?? 0, values) };
 }
 
+/** A window between two times. */
+interface WindowStep {
+  from: number;
+  to: number;
+  net: bigint;
+  isNewPrice: boolean;
+  isTimed: boolean;
+  moved: readonly UnitMove[];
+  /** What it has earned until `from`. */
+  value: bigint;
+}
+
 /** Returns what a window earns between two times: by use, by part, and otherwise. Refunds come first, then use, then its end. */
 function earnedIn(
   grant: PaidGrant,
   window: Window,
   index: number,
-  step: { from: number; to: number; net: bigint; moved: readonly UnitMove[]; value: bigint },
+  { from, to, net, isNewPrice, isTimed, moved, value }: WindowStep,
 ): { value: bigint; shares: Map<string, bigint>; other: bigint } {
-  const { from, to, net, moved, value } = step;
   const at = (time: number) => earnedBy(grant, window, index, { net, at: time });
   const used = moved.filter(({ kind }) => kind === 'used');
   for (const one of moved) if (one.kind === 'revoked') window.revoked += one.units;
-  const refunded = at(from);
+  const refunded = isNewPrice || used.length < moved.length ? at(from) : value;
   for (const one of used) window.used += one.units;
   const afterUse = at(grant.units === null ? to : from);
-  const ended = at(to);
+  const ended = isTimed ? at(to) : afterUse;
   const shares = divide(afterUse - refunded, used);
   const other = refunded - value + ended - afterUse + (shares.size === 0 ? afterUse - refunded : 0n);
   return { value: ended, shares, other };
@@ -194,7 +202,10 @@ function earnedBy(
   index: number,
   { net, at }: { net: bigint; at: number },
 ): bigint {
-  const price = (net * BigInt(index + 1)) / BigInt(windows) - (net * BigInt(index)) / BigInt(windows);
+  const price =
+    windows === 1
+      ? net
+      : (net * BigInt(index + 1)) / BigInt(windows) - (net * BigInt(index)) / BigInt(windows);
   if (at >= endAt) return price;
   if (units === null) return shareOf(price, at - from, nextAt - from);
   return shareOf(price, used, units - revoked);

@@ -235,11 +235,31 @@ async function* paidGrants(
   }
 }
 
-/** SQL of the step and part of a move. @param by the group of the report. */
-const moveOf = (
-  by: MarginGroup,
-) => `case when day < $1::date then -1 else ${by === 'day' ? 'day - $1::date' : '0'} end as step,
-  ${by === 'key' || by === 'operation' ? `case when day >= $1::date and kind = 'used' then ${PARTS[by][1]} else '' end` : "''"} as part`;
+/** SQL of the part of a move. Only use in the days has one. */
+const partOf = (by: MarginGroup) =>
+  by === 'key' || by === 'operation'
+    ? `case when day >= $1::date and kind = 'used' then ${PARTS[by][1]} else '' end`
+    : "''";
+
+/** SQL of the step of a move. Days before the first one have negative steps. */
+const stepOf = (by: MarginGroup) =>
+  by === 'day' ? 'day - $1::date' : 'case when day < $1::date then -1 else 0 end';
+
+/** Units of a window by step: lists of numbers, because a year has too many moves for a row each. */
+interface StoredMoves {
+  window: number;
+  kind: UnitMove['kind'];
+  part: string;
+  steps: string;
+  units: string;
+}
+
+/** SQL that sums units by window, and lists the sums. @param from a part of a statement with the columns of unit_days. */
+const movesIn = (by: MarginGroup, from: string, more = '') => `
+  select ${more} period as window, kind, part, string_agg(step::text, ' ') as steps, string_agg(units::text, ' ') as units from (
+    select ${more} period, kind, ${stepOf(by)} as step, ${partOf(by)} as part, sum(units) as units
+    ${from} group by ${more} period, ${by === 'day' ? 'day' : 'step'}, kind, part
+  ) as sums group by ${more} period, kind, part`;
 
 /** Returns the units of grants that are summed by day, by the index of the grant. */
 async function movesOf(
@@ -247,13 +267,13 @@ async function movesOf(
   { from, until, by }: Days,
   grants: readonly StoredGrant[],
 ): Promise<Map<number, UnitMove[]>> {
-  const { rows } = await client.query<UnitMove & { nth: number }>(
-    `select nth::integer - 1 as nth, period as window, kind, ${moveOf(by)}, sum(units)::bigint as units
-     from unnest($3::source_kind[], $4::bigint[]) with ordinality as w (source, source_id, nth)
-     join unit_days using (source, source_id) where day < $2 group by 1, 2, 3, 4, 5`,
+  const { rows } = await client.query<StoredMoves & { nth: number }>(
+    // The key of the table has the order in which the rows of a grant are summed.
+    `select nth::integer - 1 as nth, m.* from unnest($3::source_kind[], $4::bigint[]) with ordinality as w (source, source_id, nth)
+     cross join lateral (${movesIn(by, 'from unit_days u where u.source = w.source and u.source_id = w.source_id and day < $2')}) as m`,
     [from, until, grants.map(({ source }) => source), grants.map(({ sourceId }) => sourceId)],
   );
-  return Map.groupBy(rows, ({ nth }) => nth);
+  return byGroup(rows, ({ nth }) => nth);
 }
 
 /** Returns the units that are not summed yet, by grant. */
@@ -261,12 +281,27 @@ async function laterMoves(
   client: ClientBase,
   { from, until, liveFrom, by }: Days,
 ): Promise<Map<string, UnitMove[]>> {
-  const { rows } = await client.query<UnitMove & { grant: string }>(
-    `select source || ' ' || source_id as grant, period as window, kind, ${moveOf(by)}, sum(units)::bigint as units
-     from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC') group by 1, 2, 3, 4, 5`,
+  const { rows } = await client.query<StoredMoves & { source: string; source_id: number }>(
+    movesIn(by, "from souk_unit_moves($3, $2::date::timestamp at time zone 'UTC')", 'source, source_id,'),
     [from, until, liveFrom],
   );
-  return Map.groupBy(rows, ({ grant }) => grant);
+  return byGroup(rows, (row) => `${row.source} ${row.source_id}`);
+}
+
+function byGroup<Row extends StoredMoves, Group>(
+  rows: readonly Row[],
+  groupOf: (row: Row) => Group,
+): Map<Group, UnitMove[]> {
+  const groups = new Map<Group, UnitMove[]>();
+  for (const row of rows) {
+    const { window, kind, part } = row;
+    const units = row.units.split(' ');
+    const moves = row.steps.split(' ').map((step, i): UnitMove => {
+      return { window, kind, part, step: Math.max(-1, Number(step)), units: Number(units[i]) };
+    });
+    groups.set(groupOf(row), [...(groups.get(groupOf(row)) ?? []), ...moves]);
+  }
+  return groups;
 }
 
 async function namesOf(
