@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { tokenHistory } from '../../src/operator/account-facts.ts';
+import { BOUND_COLUMNS } from '../../src/operator/call-records.ts';
 import { failedCallsOf, searchFailures } from '../../src/operator/failure-search.ts';
 import { retentionNotes } from '../../src/operator/redis-contents.ts';
 import { usageByOperation } from '../../src/operator/usage-report.ts';
@@ -43,6 +44,11 @@ test('usage statistics sum calls, units and tokens over all processes', async ()
       return figures();
     })
     .toEqual([{ operation: 'market.product', calls: 4, unitsSold: 4, tokensSpent: 9, tokensSaved: 3 }]);
+  const { rows: hours } = await souk.database.query(
+    `select cache_hits, failed, jobs, jobs - (${BOUND_COLUMNS.join(' + ')}) as beyond from operation_hours
+     where operation = 'market.product'`,
+  );
+  expect(hours).toEqual([{ cache_hits: 1, failed: 0, jobs: 3, beyond: 0 }]);
   const { rows } = await souk.database.query<{ units: number }>(
     "select sum(units_charged)::int as units from calls where state = 'settled'",
   );
@@ -66,6 +72,12 @@ test('finds a failure by the error id or job id of the customer, with its intern
       return searchFailures(souk.database, { id: errorId, before: null, limit: 10 });
     })
     .toMatchObject([{ code: 'UPSTREAM_ERROR', place: 'market.product', errorId, accountId }]);
+  await expect
+    .poll(async () => {
+      souk.clock.advance(5_000);
+      return (await souk.database.query('select sum(failed)::integer as failed from operation_hours')).rows;
+    })
+    .toEqual([{ failed: 1 }]);
   const jobId = reply.headers['x-job-id'] ?? '';
   for (const id of [errorId, jobId])
     expect(await failedCallsOf(souk.database, id, 10)).toMatchObject([{ accountId, callId: jobId }]);

@@ -17,7 +17,7 @@ const MOST_OPERATIONS = 6;
 /** Reads what the usage statistics have: figures of all operations by step, and of each operation in the whole range. */
 export async function readOperations(client: Queryable, steps: Steps, toSeries: ToSeries) {
   const { rows } = await client.query<Cell>(
-    `select ${stepOf('hour')} as step, operation, ${HOUR_COLUMNS.map((column) => `${knownSum(column)} as ${column}`).join(', ')}
+    `select ${stepOf('hour')} as step, operation, ${HOUR_COLUMNS.map((column) => `(${knownSum(column)})::double precision as ${column}`).join(', ')}
      from operation_hours where hour >= $2 group by 1, 2`,
     [dates(steps.starts), new Date(steps.starts[0] ?? 0)],
   );
