@@ -265,6 +265,7 @@ const READING = [
   'plan list',
   'usage',
   'ledger',
+  'activity',
   'margin',
   'aba weeks',
   'audit list',

@@ -1,4 +1,4 @@
--- What the page of activity shows. Hours that were written before have null, because nobody has counted them.
+-- What the page of activity shows. Hours that were written before have null: no process has counted them.
 alter table operation_hours
   -- Charged calls that were answered from the cache.
   add column cache_hits integer,
