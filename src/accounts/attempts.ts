@@ -22,6 +22,9 @@ const MAILS = { account: 5, network: 10, address: 5 } as const;
 /** Requests in 15 minutes of one account that ask the payment provider. */
 const PAYMENTS = 30;
 
+/** Codes of coupons in 15 minutes, of one account and from one network. Those that exist do not count. */
+const COUPONS = { account: 10, network: 40 } as const;
+
 /** Sign-ups from one network; default of the setting SIGN_UPS_PER_HOUR. */
 export const SIGN_UPS_PER_HOUR = 5;
 
@@ -40,7 +43,7 @@ interface Attempt {
 }
 
 /**
- * Limits attempts to guess passwords and operator tokens, sign-ups, requested mails and requests about payments, over all gateways. While Redis is unavailable each
+ * Limits attempts to guess passwords, operator tokens and codes of coupons, sign-ups, requested mails and requests about payments, over all gateways. While Redis is unavailable each
  * gateway counts for itself. Attempts are counted by network, so that strangers cannot lock an owner out in other networks.
  */
 export interface Attempts {
@@ -62,6 +65,10 @@ export interface Attempts {
   countMail(accountId: number): Promise<number | null>;
   /** Counts a request of an account that asks the payment provider. @returns the same. */
   countPayment(accountId: number): Promise<number | null>;
+  /** Counts a code of a coupon that an account tries. @returns the same. */
+  countCoupon(accountId: number, address: string): Promise<number | null>;
+  /** Does not count a code that was right. */
+  forgiveCoupon(accountId: number, address: string): Promise<void>;
   /** Counts a request for a password link, for an address with or without an account. @returns the same. */
   countForgotten(address: string, email: string): Promise<number | null>;
   /** @returns the seconds to wait before a token from this address is checked, or null if it may be checked now. */
@@ -89,6 +96,8 @@ export function createAttempts(
   const tokens = limiter('token', TOKENS, QUARTER_SECONDS);
   const mails = limiter('mail', MAILS.account, HOUR_SECONDS);
   const payments = limiter('payment', PAYMENTS, QUARTER_SECONDS);
+  const couponsByAccount = limiter('coupon-account', COUPONS.account, QUARTER_SECONDS);
+  const couponsByNetwork = limiter('coupon-network', COUPONS.network, QUARTER_SECONDS);
   const forgottenByNetwork = limiter('forgotten-network', MAILS.network, HOUR_SECONDS);
   const forgottenByAddress = limiter('forgotten-address', MAILS.address, HOUR_SECONDS);
   const signUps = limiter('sign-up', perHour.signUps, HOUR_SECONDS);
@@ -117,6 +126,16 @@ export function createAttempts(
     countClient: (address) => secondsToWait(clients, neighbourhoodOf(address)),
     countMail: (accountId) => secondsToWait(mails, String(accountId)),
     countPayment: (accountId) => secondsToWait(payments, String(accountId)),
+    async countCoupon(accountId, address) {
+      return (
+        (await secondsToWait(couponsByAccount, String(accountId))) ??
+        (await secondsToWait(couponsByNetwork, networkOf(address)))
+      );
+    },
+    async forgiveCoupon(accountId, address) {
+      await couponsByAccount.reward(String(accountId));
+      await couponsByNetwork.reward(networkOf(address));
+    },
     async countForgotten(address, email) {
       return (
         (await secondsToWait(forgottenByNetwork, networkOf(address))) ??

@@ -6,6 +6,7 @@ import { registerActivity } from './commands/activity.ts';
 import { registerAlerts } from './commands/alerts.ts';
 import { registerAnnounce } from './commands/announce.ts';
 import { registerAudit } from './commands/audit.ts';
+import { registerCoupon } from './commands/coupon.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
 import { registerKey } from './commands/key.ts';
@@ -48,6 +49,7 @@ export function registerCommands(program: Command): void {
   registerMember(program);
   registerKey(program);
   registerPlan(program);
+  registerCoupon(program);
   registerGrant(program);
   registerStatement(program);
   registerActivity(program);

@@ -71,6 +71,8 @@ export const ACCOUNT_ACTIONS = {
 const INSTALLATION_ACTIONS = {
   'plan.saved': 'Plan saved',
   'offer.saved': 'Pack for sale saved',
+  'reduction.created': 'Coupon or discount created',
+  'reduction.ended': 'Coupon or discount ended',
   'alert.silenced': 'Alert silenced or not',
   'announcement.created': 'Announcement created',
   'announcement.ended': 'Announcement ended',

@@ -1,5 +1,6 @@
 import { purgeOAuthRecords } from '../accounts/oauth-records.ts';
 import { purgePurchases } from '../billing/payments/purchases.ts';
+import { purgeReductions } from '../billing/payments/reductions.ts';
 import { dropWeek } from '../brand-analytics/import/publish.ts';
 import { siteOfDomain } from '../operations/brand-analytics/keywords.ts';
 import { purgeMessages } from '../outbox/log.ts';
@@ -89,6 +90,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   provider_account_hours: '400 days',
   provider_accounts:
     'One row for each account at the provider of product data; those of KEEPA_API_KEY until a day after no worker has it',
+  price_reductions: '400 days after their end; at most 1,000 that run',
   product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
   renewing_plans: 'For ever: plans that Stripe renews',
   queue_hours: '400 days',
@@ -163,6 +165,7 @@ export async function retain({ database, log, settings }: RetentionDeps, now: nu
   await purgeWatchCounts(database, at.getTime());
   await purgeSecrets(database, at.getTime());
   await purgePurchases(database, at.getTime());
+  await purgeReductions(database, at);
   await purgeChartLinks(database, at);
   await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
   await database.query('delete from pending_sign_ins where expires_at < $1', [at]);

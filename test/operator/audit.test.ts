@@ -108,6 +108,14 @@ async function accountNote(): Promise<string> {
   return String(rows[0]?.id);
 }
 
+/** Creates a discount. @returns its number. */
+async function discount(): Promise<string> {
+  const { rows } = await souk.database.query<{ id: number }>(
+    "insert into price_reductions (percent, created_at, ends_at) values (5, now(), '2099-01-01') returning id",
+  );
+  return String(rows[0]?.id);
+}
+
 /** Adds a paused account at a provider. @returns its name. */
 async function providerAccount(provider = souk.providers.products): Promise<string> {
   const name = `account-${crypto.randomUUID().slice(0, 8)}`;
@@ -180,6 +188,11 @@ const FORMS: Record<string, Form> = {
   '/admin/provider-accounts/:name/remove': { id: providerAccount, action: 'provider-account.removed' },
   '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
   '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
+  '/admin/coupons': {
+    fields: { kind: 'coupon', code: 'spring20', percent: '20', amount: '', offer: 'all', until: '2028-01-01' },
+    action: 'reduction.created',
+  },
+  '/admin/coupons/:id/end': { id: discount, action: 'reduction.ended' },
   '/admin/announcements': {
     fields: {
       text: 'News',
@@ -234,6 +247,10 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'key reset': ['--account {id}', 'key.reset'],
   'key revoke': ['--account {id}', 'key.revoked'],
   'grant subscription': ['--account {id} --plan basic', 'subscription.granted'],
+  'coupon create': ['--code AUTUMN --percent 5 --until 2028-01-01', 'reduction.created'],
+  'coupon end': ['autumn', 'reduction.ended'],
+  'discount create': ['--account {id} --percent 5 --until 2028-01-01', 'reduction.created'],
+  'discount end': ['{discount}', 'reduction.ended'],
   'grant pack': ['--account {id} --units 10', 'pack.granted'],
   'provider-accounts add': ['second', 'provider-account.added'],
   'provider-accounts set': ['{providerAccount} draining', 'provider-account.changed'],
@@ -263,6 +280,8 @@ const READING = [
   'account list',
   'key list',
   'plan list',
+  'coupon list',
+  'discount list',
   'usage',
   'ledger',
   'activity',
@@ -348,6 +367,7 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
       .replace('{report}', report)
       .replace('{folder}', folder)
       .replace('{announcement}', await announcement())
+      .replace('{discount}', await discount())
       .replace('{providerAccount}', await providerAccount('https://api.keepa.com'))
       .replace('{key}', String(await keyId()));
     // `aba fetch` asks this service, which refuses.

@@ -16,7 +16,13 @@ export interface PaidService {
   /** Creates an account. @returns its number. */
   account(): Promise<number>;
   /** Buys an offer and completes its checkout. @returns the purchase. */
-  buy(accountId: number, kind: Offer['kind'], code: string, quantity?: number): Promise<Purchase>;
+  buy(
+    accountId: number,
+    kind: Offer['kind'],
+    code: string,
+    quantity?: number,
+    coupon?: string,
+  ): Promise<Purchase>;
   /** The id of the account's last subscription at Stripe. */
   subscriptionOf(accountId: number): string;
   /** The events that were not taken yet. */
@@ -53,7 +59,7 @@ export async function openPaidService(souk: Souk, stripe: StripeStandIn): Promis
       model.runTo(clock.now());
       return ensureAccount(database, `payer-${accounts}@test.example`, 'Payer', clock.now());
     },
-    async buy(accountId, kind, code, quantity = 1) {
+    async buy(accountId, kind, code, quantity = 1, coupon = '') {
       const offer = await findOffer(database, kind, code);
       if (!offer) throw new Error(`no ${code}`);
       const details = {
@@ -63,7 +69,7 @@ export async function openPaidService(souk: Souk, stripe: StripeStandIn): Promis
         currency: 'eur',
         provider: 'stripe',
       } as const;
-      const bought = { purchaseId: uuid(), accountId, offer, ...details };
+      const bought = { purchaseId: uuid(), accountId, offer, coupon, ...details };
       const purchase = await createPurchase(database, bought, clock.now());
       const step = await beginCheckout(context, purchase, {
         paid: 'http://a.test',

@@ -22,7 +22,8 @@ export interface StripeEvent {
 /**
  * The objects of Stripe that Souk uses, and how they change, as Stripe's documentation (API version 2026-10-28) describes it.
  *
- * Not modelled: taxes and discounts, the customer's balance (an upgrade credits on its invoice), the hour for which a renewal
+ * Discounts are coupons that take an amount off invoices of a subscription for some months; a credit of unused time is that share of
+ * what was paid. Not modelled: taxes and other discounts, the customer's balance (an upgrade credits on its invoice), the hour for which a renewal
  * invoice is a draft, Smart Retries (a test pays again by itself), payment methods other than cards, more than one item of a
  * subscription, and the fields that Souk does not read.
  */
@@ -77,12 +78,13 @@ export class StripeModel {
     const [line] = Object.values((params.line_items ?? {}) as Params) as Params[];
     const price = (line?.price_data ?? {}) as Params;
     const cents = Number(price.unit_amount ?? 0) * Number(line?.quantity ?? 1);
+    const discounts = params.discounts as Params | undefined;
     const metadata = ((
       params[mode === 'subscription' ? 'subscription_data' : 'payment_intent_data'] as Params
     )?.metadata ?? {}) as Fields;
     if (mode === 'payment') session.payment_intent = this.pay(customer, cents, { metadata }).id;
     if (mode === 'subscription')
-      session.subscription = this.#subscribe(customer, line as Params, metadata).id;
+      session.subscription = this.#subscribe(customer, line as Params, metadata, discounts).id;
     if (mode !== 'setup')
       Object.assign(session, { amount_subtotal: cents, amount_total: cents, currency: price.currency });
     this.report('checkout.session.completed', session);
@@ -122,7 +124,7 @@ export class StripeModel {
     return intent;
   }
 
-  #subscribe(customer: string, line: Params, metadata: Fields): StripeObject {
+  #subscribe(customer: string, line: Params, metadata: Fields, discounts?: Params): StripeObject {
     const subscription = this.add('subscription', 'sub', {
       customer,
       status: 'active',
@@ -132,6 +134,7 @@ export class StripeModel {
       anchor: this.now,
       months: 0,
     });
+    this.#discount(subscription, discounts ?? '');
     const price = this.#price(line.price_data as Params);
     const item = { id: `si_${subscription.id}`, object: 'subscription_item', price };
     subscription.items = { object: 'list', data: [{ ...item, quantity: Number(line.quantity ?? 1) }] };
@@ -139,6 +142,33 @@ export class StripeModel {
     this.report('customer.subscription.created', subscription);
     this.#invoice(subscription, 'subscription_create', [this.#cycleLine(subscription)]);
     return subscription;
+  }
+
+  /** Replaces the discounts of a subscription. */
+  #discount(subscription: StripeObject, discounts: Params | string): void {
+    const [given] = typeof discounts === 'string' ? [] : (Object.values(discounts) as Params[]);
+    const coupon = given && this.get(textOf(given.coupon));
+    const months = Number(coupon?.duration_in_months ?? 0);
+    const end = monthsAfter(new Date(this.now * 1000), months).getTime() / 1000;
+    subscription.discounts = coupon
+      ? [
+          {
+            id: `di_${coupon.id}`,
+            object: 'discount',
+            start: this.now,
+            end,
+            source: { type: 'coupon', coupon },
+          },
+        ]
+      : [];
+  }
+
+  #amountOff(subscription: StripeObject): number {
+    const [discount] = subscription.discounts as {
+      end: number;
+      source: { coupon: { amount_off: number } };
+    }[];
+    return discount && this.now < discount.end ? discount.source.coupon.amount_off : 0;
   }
 
   #price({ product, unit_amount, currency }: Params): StripeObject {
@@ -169,12 +199,16 @@ export class StripeModel {
 
   /** Creates an invoice and charges it. A negative total becomes credit of the customer, and the invoice is paid. */
   #invoice(subscription: StripeObject, reason: string, lines: Fields[]): StripeObject {
-    const total = lines.reduce((sum, { amount }) => sum + Number(amount), 0);
+    const subtotal = lines.reduce((sum, { amount }) => sum + Number(amount), 0);
+    const off = Math.min(this.#amountOff(subscription), Math.max(0, subtotal));
+    const total = subtotal - off;
     const invoice = this.add('invoice', 'in', {
       customer: subscription.customer,
       billing_reason: reason,
       status: 'open',
+      subtotal,
       total,
+      total_discount_amounts: off > 0 ? [{ amount: off }] : [],
       currency: 'eur',
       parent: { type: 'subscription_details', subscription_details: { subscription: subscription.id } },
       lines: { object: 'list', data: lines },
@@ -243,12 +277,15 @@ export class StripeModel {
     const price = this.#price(change.price_data as Params);
     if ((params.billing_cycle_anchor as Params | undefined)?.type !== 'now') {
       item.price = price;
+      if (params.discounts !== undefined) this.#discount(subscription, params.discounts);
       return;
     }
     if (!this.cardWorks) throw new StripeRefusal(402, 'card_declined', 'Your card was declined.');
+    const off = this.#amountOff(subscription);
+    if (params.discounts !== undefined) this.#discount(subscription, params.discounts);
     const { current_period_start: from, current_period_end: to } = item;
     const left = Math.max(0, (to - this.now) / (to - from));
-    const unused = -Math.round(Number(item.price.unit_amount) * item.quantity * left);
+    const unused = -Math.round((Number(item.price.unit_amount) * item.quantity - off) * left);
     const credit = lineOf(item, unused, { start: this.now, end: to }, true);
     Object.assign(subscription, { anchor: this.now, months: 0 });
     item.price = price;

@@ -136,6 +136,18 @@ const ROUTES: Readonly<Record<string, Route>> = {
       throw new StripeRefusal(400, 'resource_already_exists', 'Product already exists.');
     return model.add('product', 'prod', params, textOf(params.id));
   },
+  'POST coupons': (model, params) => {
+    if (model.objects.has(textOf(params.id)))
+      throw new StripeRefusal(400, 'resource_already_exists', 'Coupon already exists.');
+    const { id, amount_off, duration_in_months } = params;
+    const numbers = { amount_off: Number(amount_off), duration_in_months: Number(duration_in_months) };
+    return model.add(
+      'coupon',
+      'coupon',
+      { ...params, ...numbers },
+      id === undefined ? undefined : textOf(id),
+    );
+  },
   'POST checkout/sessions': (model, params, _id, url) => {
     const session = model.add('checkout.session', 'cs_test', {
       ...params,

@@ -14,6 +14,7 @@ import {
 } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
+import { bestPrice, reductionsFor, writtenReduction } from './reductions.ts';
 import { ACCOUNTS_OF_OWNERS } from './trials.ts';
 
 /** An invalid purchase. The message is for the buyer. */
@@ -45,7 +46,11 @@ async function refuseSecondFreeOne(
   { quantity, months }: { quantity: number; months: number },
 ): Promise<void> {
   if (quantity > 1 || months > 1)
-    throw new PurchaseRefused(`${offer.name} can be bought once, for one month.`);
+    throw new PurchaseRefused(
+      offer.priceCents === 0
+        ? `${offer.name} can be bought once, for one month.`
+        : `${offer.name} is free in a quantity of 1 only, and for one month.`,
+    );
   // Of two purchases in accounts of the same owner, the second waits for the first.
   await client.query(
     `select 1 from people p join members m on m.person_id = p.id and m.account_id = $1 and m.role = 'owner'
@@ -54,11 +59,15 @@ async function refuseSecondFreeOne(
   );
   const { rowCount } = await client.query(
     `select 1 from orders
-     where account_id in (${ACCOUNTS_OF_OWNERS}) and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
+     where account_id in (${ACCOUNTS_OF_OWNERS}) and kind = $2 and offer_code = $3 and amount_cents = 0 and state <> 'cancelled'`,
     [accountId, offer.kind, offer.code],
   );
   if (rowCount)
-    throw new PurchaseRefused(`You have already used ${offer.name}. Each customer can have it once.`);
+    throw new PurchaseRefused(
+      offer.priceCents === 0
+        ? `You have already used ${offer.name}. Each customer can have it once.`
+        : `You have already had ${offer.name} for free. Each customer can have it so once.`,
+    );
 }
 
 /** A free plan that waited for a paid one would later delay the next paid one. */
@@ -125,7 +134,13 @@ export interface Purchase {
   months: number | null;
   /** Stripe renews the plan. */
   renews: boolean;
+  /** What is paid. */
   amountCents: number;
+  listCents: number;
+  /** What has reduced the price, such as "Coupon SPRING20: 20 % off"; null: nothing. */
+  reduction: string | null;
+  /** Months of a renewing plan that begin before this time have the reduction. */
+  reducedUntil: Date | null;
   currency: string;
   provider: ProviderName;
   providerRef: string | null;
@@ -146,15 +161,18 @@ export interface NewPurchase {
   months: number;
   currency: string;
   provider: ProviderName;
+  /** The code of a coupon, as the customer has typed it. */
+  coupon?: string | undefined;
 }
 
 /** The highest amount that Stripe accepts in one payment. */
 const LARGEST_AMOUNT_CENTS = 99_999_999;
 
 /**
- * Records a purchase; nothing is granted yet.
+ * Records a purchase with its price, which never changes; nothing is granted yet. The best of the account's discounts and the coupon
+ * reduces the price.
  * @returns the purchase; the earlier one if its id exists.
- * @throws PurchaseRefused.
+ * @throws PurchaseRefused or CouponRefused.
  */
 export function createPurchase(
   database: Transactable,
@@ -164,27 +182,34 @@ export function createPurchase(
   return inTransaction(database, async (client) => {
     const { purchaseId, accountId, offer, quantity, currency, provider } = purchase;
     const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;
-    const renews = offer.kind === 'plan' && offer.renews && offer.priceCents > 0 && provider === 'stripe';
-    const months = offer.kind === 'pack' ? null : renews ? 1 : purchase.months;
-    const amountCents = amountOf(offer, { wallet, quantity, months: months ?? 1 });
     await lockAccount(client, accountId);
     const earlier = await findPurchase(client, purchaseId);
     if (earlier?.accountId === accountId) return earlier;
     if (earlier) throw new PurchaseRefused('This purchase belongs to another account.');
-    if (amountCents > LARGEST_AMOUNT_CENTS)
+    const isRenewing = isRenewed(offer, provider);
+    const terms = { wallet, quantity, months: isRenewing ? 1 : purchase.months };
+    const { listCents, amountCents, reduction } = bestPrice(
+      amountOf(offer, terms),
+      await reductionsFor(client, purchase, now),
+    );
+    const written = writtenReduction(reduction);
+    // A purchase without a payment has nothing that the provider could renew.
+    const renews = isRenewing && amountCents > 0;
+    const months = offer.kind === 'pack' ? null : terms.months;
+    if (listCents > LARGEST_AMOUNT_CENTS)
       throw new PurchaseRefused(
         'The amount exceeds the limit of one payment. Split it into several purchases.',
       );
     await refuseManyUnfinished(client, accountId);
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
-    if (amountCents === 0 && offer.kind === 'plan')
+    if (listCents === 0 && offer.kind === 'plan')
       await refuseBesideOthers(client, { accountId, wallet, name: offer.name }, now);
     if (offer.kind === 'plan') await refuseBesideRenewal(client, { accountId, wallet, renews }, now);
     const { rows } = await client.query<Purchase>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days,
-         pack_window, renews)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) returning ${PURCHASE_COLUMNS}`,
+         pack_window, renews, list_cents, reduction, reduced_until, reduction_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) returning ${PURCHASE_COLUMNS}`,
       [
         purchaseId,
         accountId,
@@ -202,10 +227,19 @@ export function createPurchase(
           ? [offer.id, null, null, null, null]
           : [null, offer.units, offer.rateLimitPerMinute, offer.validDays, offer.window]),
         renews,
+        reduction && listCents,
+        written.reduction,
+        written.reducedUntil,
+        reduction?.id ?? null,
       ],
     );
     return only(rows);
   });
+}
+
+/** Returns whether a provider renews an offer at its list price. */
+export function isRenewed(offer: Offer, provider: ProviderName): boolean {
+  return offer.kind === 'plan' && offer.renews && offer.priceCents > 0 && provider === 'stripe';
 }
 
 /**
@@ -315,13 +349,13 @@ export async function listPurchases(
 }
 
 async function grantPlan(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
-  const { accountId, wallet, quantity, months, amountCents } = purchase;
+  const { accountId, wallet, quantity, months, listCents } = purchase;
   const { rows } = await client.query<{ planId: number }>(
     'select plan_id as "planId" from orders where id = $1',
     [purchase.id],
   );
   // A wallet has one subscription at a time, so a new one starts when the present one ends. A paid plan ends a free one.
-  const startsAt = await startSubscription(client, { accountId, wallet, isPaid: amountCents > 0 }, now);
+  const startsAt = await startSubscription(client, { accountId, wallet, isPaid: listCents > 0 }, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);
   const { planId } = only(rows);
   return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
@@ -355,7 +389,8 @@ async function grantPackOf(client: ClientBase, purchase: Purchase, now: number):
 }
 
 const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
-  quantity, months, renews, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
+  quantity, months, renews, amount_cents as "amountCents", coalesce(list_cents, amount_cents) as "listCents", reduction,
+  reduced_until as "reducedUntil", currency, provider, provider_ref as "providerRef", state,
   created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;
 
 export interface PurchaseWithAccount extends Purchase {

@@ -51,7 +51,13 @@ interface RenewalChanges {
   /** The plan of the next month, if it is another one. */
   nextPlanId: number | null;
   quantity: number;
+  /** The price of the next month. */
   amountCents: number;
+  /** The list price of the month that was paid last. */
+  listCents: number;
+  /** What reduces the next month, and further ones that begin before a time. */
+  reduction: string | null;
+  reducedUntil: number | null;
   periodStart: number;
   periodEnd: number;
   graceUntil: number | null;
@@ -85,12 +91,16 @@ export function applySubscription(
   const isOverdue = facts.status === 'unpaid' && now >= graceUntil;
   const state = isOverdue ? 'ended' : stateOf(facts);
   const renews = state === 'active' || state === 'past_due';
+  const reduction = facts.reduction !== null && last.to < facts.reduction.until ? facts.reduction : null;
   return {
     state,
     planId: last.planId,
     nextPlanId: renews && facts.planId !== last.planId ? facts.planId : null,
     quantity: facts.quantity,
-    amountCents: facts.amountCents,
+    amountCents: Math.max(0, facts.listCents - (reduction?.amountCents ?? 0)),
+    listCents: last.listCents,
+    reduction: reduction?.name ?? null,
+    reducedUntil: reduction?.until ?? null,
     periodStart: last.from,
     periodEnd: last.to,
     graceUntil: state === 'past_due' ? graceUntil : null,
@@ -150,14 +160,16 @@ async function savePlan(
   now: number,
 ): Promise<void> {
   const { state, planId, nextPlanId, quantity, amountCents, periodStart, periodEnd, graceUntil } = changes;
+  const { listCents, reduction, reducedUntil } = changes;
   await client.query(
     `insert into renewing_plans as p (id, account_id, purchase_id, wallet, state, plan_id, next_plan_id, quantity,
-       amount_cents, period_start, period_end, grace_until, seen_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+       amount_cents, period_start, period_end, grace_until, seen_at, list_cents, reduction, reduced_until)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $15, $16, $17)
      on conflict (id) do update set state = excluded.state, plan_id = excluded.plan_id,
        next_plan_id = excluded.next_plan_id, quantity = excluded.quantity, amount_cents = excluded.amount_cents,
        period_start = excluded.period_start, period_end = excluded.period_end, grace_until = excluded.grace_until,
-       seen_at = excluded.seen_at,
+       seen_at = excluded.seen_at, list_cents = excluded.list_cents, reduction = excluded.reduction,
+       reduced_until = excluded.reduced_until,
        revision = p.revision + case when $14 or
          (p.state, p.plan_id, p.next_plan_id, p.quantity, p.amount_cents, p.period_end) is distinct from
          (excluded.state, excluded.plan_id, excluded.next_plan_id, excluded.quantity, excluded.amount_cents,
@@ -177,6 +189,9 @@ async function savePlan(
       graceUntil === null ? null : new Date(graceUntil),
       new Date(now),
       changes.grants.length > 0,
+      listCents,
+      reduction,
+      reducedUntil === null ? null : new Date(reducedUntil),
     ],
   );
 }

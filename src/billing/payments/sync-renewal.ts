@@ -7,6 +7,7 @@ import { isKnownPlan } from '../grants.ts';
 import type { Wallet } from '../wallets.ts';
 import { type PlanOffer, planCents } from './offers.ts';
 import { findPurchase, type Purchase } from './purchases.ts';
+import { bestPrice, reductionsFor, writtenReduction } from './reductions.ts';
 import {
   EXTEND_BEFORE_MS,
   planIdOfProduct,
@@ -15,7 +16,7 @@ import {
   storeRenewal,
 } from './renewals.ts';
 import { syncReversal } from './reversals.ts';
-import { monthlyPrice } from './stripe/checkout.ts';
+import { createCoupon, type MonthlyTerms, monthlyPrice } from './stripe/checkout.ts';
 import type { StripeContext } from './stripe/stripe-context.ts';
 
 /** A paid invoice of a renewing plan and the time that it pays for. Times are Unix milliseconds. */
@@ -25,6 +26,9 @@ export interface PaidPeriod {
   quantity: number;
   /** What was paid, without taxes, in cents. */
   amountCents: number;
+  /** The list price of the month, and what a reduction leaves of it. */
+  listCents: number;
+  reducedCents: number;
   from: number;
   to: number;
   paymentIntentId: string | null;
@@ -39,10 +43,12 @@ export interface StripeFacts {
   status: 'running' | 'unpaid' | 'ended';
   /** It ends with the period that was paid. */
   isCancelling: boolean;
-  /** The plan, quantity and price in cents that the next invoice will have. */
+  /** The plan, quantity and list price in cents that the next invoice will have. */
   planId: number | null;
   quantity: number;
-  amountCents: number;
+  listCents: number;
+  /** What reduces invoices before a time; null: nothing. */
+  reduction: { name: string; amountCents: number; until: number } | null;
   paid: PaidPeriod[];
 }
 
@@ -62,9 +68,21 @@ export function readFacts(
     isCancelling: subscription.cancel_at_period_end || subscription.cancel_at !== null,
     planId: planIdOfProduct(idOf(item?.price.product ?? null)),
     quantity,
-    amountCents: (item?.price.unit_amount ?? 0) * quantity,
+    listCents: (item?.price.unit_amount ?? 0) * quantity,
+    reduction: reductionOf(subscription),
     paid: paidInvoices.flatMap((invoice) => paidPeriod(invoice) ?? []),
   };
+}
+
+/** The coupon of a subscription. Souk creates only coupons that take an amount off for some months. */
+function reductionOf({ discounts }: Stripe.Subscription): StripeFacts['reduction'] {
+  for (const discount of discounts) {
+    if (typeof discount === 'string' || discount.end === null) continue;
+    const { coupon } = discount.source;
+    if (coupon === null || typeof coupon === 'string' || coupon.amount_off === null) continue;
+    return { name: coupon.name ?? coupon.id, amountCents: coupon.amount_off, until: discount.end * 1000 };
+  }
+  return null;
 }
 
 const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
@@ -93,6 +111,9 @@ function paidPeriod(invoice: Stripe.Invoice): PaidPeriod | null {
     planId: line.planId,
     quantity: line.quantity ?? 1,
     amountCents: Math.max(0, invoice.total_excluding_tax ?? invoice.total),
+    listCents: line.amount,
+    reducedCents:
+      line.amount - (invoice.total_discount_amounts ?? []).reduce((sum, { amount }) => sum + amount, 0),
     from: line.period.start * 1000,
     to: line.period.end * 1000,
     paymentIntentId: paymentIntentOf(invoice),
@@ -149,7 +170,7 @@ async function revisionOf({ database }: StripeContext, id: string): Promise<numb
 
 async function readRenewal({ api }: StripeContext, id: string): Promise<StripeFacts> {
   const stripe = await api();
-  const subscription = await stripe.subscriptions.retrieve(id);
+  const subscription = await stripe.subscriptions.retrieve(id, { expand: ['discounts.source.coupon'] });
   const invoices = await stripe.invoices.list({
     subscription: id,
     status: 'paid',
@@ -163,9 +184,16 @@ async function readRenewal({ api }: StripeContext, id: string): Promise<StripeFa
 async function purchaseOf({ database, log }: StripeContext, facts: StripeFacts): Promise<Purchase | null> {
   const purchase = facts.purchaseId === null ? null : await findPurchase(database, facts.purchaseId);
   const planIds = [...facts.paid.map(({ planId }) => planId), facts.planId];
-  const isKnown = purchase !== null && (await isKnownPlan(database, planIds));
-  if (isKnown) return purchase;
-  log.warn({ subscription: facts.id }, 'subscription of Stripe for an unknown purchase or plan');
+  if (purchase === null || !(await isKnownPlan(database, planIds))) {
+    log.warn({ subscription: facts.id }, 'subscription of Stripe for an unknown purchase or plan');
+    return null;
+  }
+  const first = facts.paid.toSorted((a, b) => a.from - b.from)[0];
+  if (purchase.state === 'granted' || !first || first.reducedCents === purchase.amountCents) return purchase;
+  log.error(
+    { subscription: facts.id, purchaseId: purchase.id },
+    'amount of the payment differs from the purchase',
+  );
   return null;
 }
 
@@ -213,13 +241,16 @@ export interface RenewingPlan {
   planName: string;
   planCode: string;
   planId: number;
-  /** The price of the plan per month, for the wallet `general` and a quantity of 1. */
-  priceCents: number;
+  /** The list price of the month that was paid last. Later changes of the plan's price do not change it. */
+  listCents: number;
   /** The plan of the next month, if a change is planned. */
   nextPlanName: string | null;
   quantity: number;
   /** The price of the next month. */
   amountCents: number;
+  /** What reduces it, in months that begin before a time. */
+  reduction: string | null;
+  reducedUntil: Date | null;
   currency: string;
   periodEnd: Date;
   graceUntil: Date | null;
@@ -229,7 +260,8 @@ export interface RenewingPlan {
 export async function renewingPlansOf(database: Queryable, accountId: number): Promise<RenewingPlan[]> {
   const { rows } = await database.query<RenewingPlan>(
     `select r.id, r.account_id as "accountId", r.wallet, r.state, p.name as "planName", p.code as "planCode",
-       p.id as "planId", coalesce(p.price_cents, 0) as "priceCents", n.name as "nextPlanName", r.quantity, r.amount_cents as "amountCents", o.currency,
+       p.id as "planId", coalesce(r.list_cents, r.amount_cents) as "listCents", n.name as "nextPlanName", r.quantity,
+       r.amount_cents as "amountCents", r.reduction, r.reduced_until as "reducedUntil", o.currency,
        r.period_end as "periodEnd", r.grace_until as "graceUntil"
      from renewing_plans r
      join plans p on p.id = r.plan_id
@@ -258,23 +290,49 @@ export async function setCancelled(
 
 /** Returns whether a change takes effect immediately, and not with the next month. */
 export function isUpgrade(plan: RenewingPlan, offer: PlanOffer): boolean {
-  return offer.priceCents > plan.priceCents;
+  return offer.id !== plan.planId && listOf(plan, offer) > plan.listCents;
+}
+
+function listOf({ wallet, quantity }: RenewingPlan, offer: PlanOffer): number {
+  return planCents(offer, wallet) * quantity;
 }
 
 /**
  * Changes the plan. A dearer plan starts a new month immediately: Stripe charges its price less the unused time of the present
- * month. A cheaper plan, or the present one again, starts with the next month.
+ * month. A cheaper plan, or the present one again, starts with the next month. Another plan has its present list price and the best
+ * discount of the account; the present one keeps the price at which it was bought.
  */
 export async function changePlan(
   context: StripeContext,
   plan: RenewingPlan,
   offer: PlanOffer,
 ): Promise<void> {
+  const present = { id: plan.planId, name: plan.planName };
+  const isPresent = offer.id === plan.planId;
   // A planned change has changed the price at Stripe, by which the unused time would be computed.
-  if (isUpgrade(plan, offer) && plan.nextPlanName !== null)
-    await setPrice(context, plan, { ...plan, id: plan.planId, name: plan.planName }, NEXT_MONTH);
-  await setPrice(context, plan, offer, isUpgrade(plan, offer) ? AT_ONCE : NEXT_MONTH);
+  if (isPresent || (isUpgrade(plan, offer) && plan.nextPlanName !== null))
+    await setPrice(context, plan, present, await boughtTerms(context, plan), NEXT_MONTH);
+  if (!isPresent) {
+    const now = context.now();
+    const { accountId, currency } = plan;
+    const reductions = await reductionsFor(context.database, { accountId, offer, currency }, now);
+    const { reduction, ...price } = bestPrice(listOf(plan, offer), reductions);
+    const terms = { ...price, ...writtenReduction(reduction) };
+    await setPrice(context, plan, offer, terms, isUpgrade(plan, offer) ? AT_ONCE : NEXT_MONTH);
+  }
   await syncRenewal(context, plan.id);
+}
+
+/** The terms on which the present plan was bought. After a change of the plan, only its list price is known. */
+async function boughtTerms({ database }: StripeContext, plan: RenewingPlan): Promise<MonthlyTerms> {
+  const { rows } = await database.query<MonthlyTerms>(
+    `select o.list_cents as "listCents", o.amount_cents as "amountCents", o.reduction, o.reduced_until as "reducedUntil"
+     from orders o join renewing_plans r on r.purchase_id = o.id
+     where r.id = $1 and o.plan_id = r.plan_id and o.list_cents = r.list_cents`,
+    [plan.id],
+  );
+  const { listCents } = plan;
+  return rows[0] ?? { listCents, amountCents: listCents, reduction: null, reducedUntil: null };
 }
 
 const NEXT_MONTH = { proration_behavior: 'none' } as const;
@@ -287,17 +345,20 @@ const AT_ONCE = {
 } as const;
 
 async function setPrice(
-  { api }: StripeContext,
-  { id, wallet, currency, quantity }: RenewingPlan,
-  plan: { id: number; name: string; priceCents: number },
+  { api, now }: StripeContext,
+  { id, currency, quantity, periodEnd }: RenewingPlan,
+  plan: { id: number; name: string },
+  terms: MonthlyTerms,
   when: typeof NEXT_MONTH | typeof AT_ONCE,
 ): Promise<void> {
   const stripe = await api();
   const { items } = await stripe.subscriptions.retrieve(id);
-  const unitCents = planCents(plan, wallet);
-  const price = await monthlyPrice(stripe, plan, { currency, unitCents });
+  const price = await monthlyPrice(stripe, plan, { currency, unitCents: terms.listCents / quantity });
+  const from = when === AT_ONCE ? new Date(now()) : periodEnd;
+  const coupon = await createCoupon(stripe, { ...terms, currency, from });
   await stripe.subscriptions.update(id, {
     items: [{ id: items.data[0]?.id ?? '', quantity, price_data: price }],
+    discounts: coupon === null ? '' : [{ coupon }],
     ...when,
   });
 }

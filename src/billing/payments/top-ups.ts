@@ -6,6 +6,7 @@ import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { findOffer, type PackOffer } from './offers.ts';
 import { cancelPurchase, createPurchase, findPurchase, grantPurchase, type Purchase } from './purchases.ts';
+import { bestPrice, reductionsFor } from './reductions.ts';
 import { customerOf } from './stripe/checkout.ts';
 import type { StripeContext } from './stripe/stripe-context.ts';
 
@@ -179,11 +180,14 @@ export function startTopUp(
     const pack = await findOffer(client, 'pack', topUp.packCode);
     if (!topUp.isOn || pack?.kind !== 'pack') return null;
     const unitsLeft = await unitsLeftIn(client, accountId, pack, now);
-    const spent = decideTopUp(topUp, topUp, { unitsLeft, priceCents: pack.priceCents, now });
+    const discounts = await reductionsFor(client, { accountId, offer: pack, currency }, now);
+    const { amountCents } = bestPrice(pack.priceCents, discounts);
+    const spent = decideTopUp(topUp, topUp, { unitsLeft, priceCents: amountCents, now });
     if (!spent) return null;
     const purchaseId = uuid();
     const details = { wallet: pack.wallet, quantity: 1, months: 1, currency, provider: 'stripe' } as const;
-    await createPurchase(client, { purchaseId, accountId, offer: pack, ...details }, now);
+    const bought = await createPurchase(client, { purchaseId, accountId, offer: pack, ...details }, now);
+    if (bought.amountCents > amountCents) throw new Error('a discount has ended during the purchase');
     await client.query(
       `update auto_top_ups set month = $2, spent_cents = $3, purchases = $4, purchase_id = $5 where account_id = $1`,
       [accountId, spent.month, spent.spentCents, spent.purchases, purchaseId],

@@ -23,6 +23,12 @@ import {
   grantPurchase,
   type Purchase,
 } from '../../billing/payments/purchases.ts';
+import {
+  createReduction,
+  endReduction,
+  type NewReduction,
+  type UsedReduction,
+} from '../../billing/payments/reductions.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import {
   type Announcement,
@@ -30,7 +36,7 @@ import {
   endAnnouncement,
   type NewAnnouncement,
 } from '../announcements.ts';
-import { type AuditAction, audited, type Operating } from '../audit.ts';
+import { type AuditAction, type AuditLine, audited, type Operating } from '../audit.ts';
 import { instant, ownWindow, requireOffPeak, WINDOW_WITHOUT_WALLET, wallet, wholeNumber } from '../fields.ts';
 import { addNote } from '../status/incidents.ts';
 
@@ -61,7 +67,40 @@ export const saleActs = {
       return { result: isSaved, line: isSaved ? saved('offer.saved', before, pack) : null };
     });
   },
+
+  /** Creates a coupon or a discount. @returns it, or the field that prevents it and why. */
+  createReduction(
+    by: Operating,
+    reduction: NewReduction,
+  ): Promise<UsedReduction | { field: string; fault: string }> {
+    return audited<UsedReduction | { field: string; fault: string }>(by, async (client) => {
+      const made = await createReduction(client, reduction, by.now);
+      if ('fault' in made) return { result: made, line: null };
+      return { result: made, line: reductionLine('reduction.created', made, reduction) };
+    });
+  },
+
+  /** Ends a coupon or a discount now. @returns null if there is no such one that runs. */
+  endReduction(by: Operating, id: number): Promise<UsedReduction | null> {
+    return audited(by, async (client) => {
+      const ended = await endReduction(client, id, by.now);
+      return { result: ended, line: ended && reductionLine('reduction.ended', ended) };
+    });
+  },
 };
+
+function reductionLine(
+  action: AuditAction,
+  { id, code, accountId }: UsedReduction,
+  after?: NewReduction,
+): AuditLine {
+  const line = {
+    action,
+    target: code === null ? `discount ${id}` : `coupon ${code}`,
+    ...(after && { after: { ...after } }),
+  };
+  return accountId === null ? line : { ...line, accountId };
+}
 
 function end(
   by: Operating,

@@ -76,6 +76,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   packs: { exported: { section: 'packs' }, erasure: { kept: BOOKS }, key: ID },
   subscriptions: { exported: { section: 'subscriptions' }, erasure: { kept: BOOKS }, key: ID },
   orders: { exported: { section: 'purchases' }, erasure: { kept: BOOKS }, key: UUID },
+  price_reductions: { exported: { section: 'discounts' }, erasure: 'deleted', key: ID },
   renewing_plans: { exported: { section: 'renewingPlans' }, erasure: { kept: BOOKS }, key: { id: 'text' } },
   stripe_payments: { exported: { section: 'payments' }, erasure: { kept: BOOKS }, key: { id: 'text' } },
   auto_top_ups: { exported: { section: 'autoTopUps' }, erasure: 'deleted', key: { account_id: 'bigint' } },

@@ -5,7 +5,19 @@ import { z } from 'zod';
 import { nextSubscriptionStart, subscriptionTimes } from '../../billing/grants.ts';
 import { amountOf, findOffer, OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
-import { createPurchase, type ProviderName, PurchaseRefused } from '../../billing/payments/purchases.ts';
+import {
+  createPurchase,
+  isRenewed,
+  type ProviderName,
+  PurchaseRefused,
+} from '../../billing/payments/purchases.ts';
+import {
+  bestPrice,
+  CouponRefused,
+  type Reduction,
+  reductionsFor,
+  writtenReduction,
+} from '../../billing/payments/reductions.ts';
 import { trialRefusal } from '../../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
@@ -21,7 +33,8 @@ import {
 } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { count, money } from '../kit/words.tsx';
+import { count, counted, money, Time } from '../kit/words.tsx';
+import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { DemoNotice, PlanTimesNotice, packFacts, planFacts } from './plans.tsx';
@@ -32,18 +45,20 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account/checkout', async (request, reply) => {
     const offer = await offerIn(pages, request.query);
     if (!offer) return reply.redirect('/account/plans', 303);
-    return sendForm(pages, reply, offer, NO_INPUT);
+    return sendForm(pages, reply, offer, await shownWithout(pages, request, offer));
   });
   scope.post('/account/checkout', onSubmit(checkoutSchema, showForm, buy));
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
-    return sendForm(pages, reply, await offerOnSale(pages, form.values), form, status);
+    const offer = await offerOnSale(pages, form.values);
+    return sendForm(pages, reply, offer, { ...(await shownWithout(pages, reply.request, offer)), form }, status);
   }
 
   async function buy(
-    { priceCents, kind, code, orderId, ...chosen }: z.output<typeof checkoutSchema>,
+    { priceCents, kind, code, orderId, intent, terms, ...chosen }: z.output<typeof checkoutSchema>,
     request: FastifyRequest,
     reply: FastifyReply,
+    values: FormValues,
   ): Promise<string | FastifyReply> {
     const { database, clock, payments, currency, trials } = pages;
     const offer = await offerOnSale(pages, { kind, code });
@@ -55,6 +70,12 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     await countPaymentRequest(pages, accountId);
     const refusal = offer.priceCents === 0 ? await trialRefusal(database, trials, accountId) : null;
     if (refusal !== null) throw new FormRefused(403, { '': refusal });
+    const reductions = await reductionsOf(pages, request, offer, chosen.coupon);
+    if (intent === 'apply' || (terms !== undefined && terms !== termsOf(reductions))) {
+      // Nothing is bought at a price that the form has not shown.
+      noteActs(request);
+      return sendForm(pages, reply, offer, { form: { values, faults: {} }, reductions, isChecked: true });
+    }
     try {
       const purchase = {
         purchaseId: orderId,
@@ -66,12 +87,60 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
       };
       return await payPurchase(pages, reply, await createPurchase(database, purchase, clock.now()));
     } catch (error) {
+      if (error instanceof CouponRefused) throw new FormRefused(409, { coupon: error.message });
       if (error instanceof PurchaseRefused) throw new FormRefused(409, { '': error.message });
       if (!(error instanceof PaymentUnavailable)) throw error;
       noteFailure(pages, request, error);
       throw new FormRefused(502, { '': `${error.message} Nothing was bought.` });
     }
   }
+}
+
+/** What a checkout page shows. */
+interface Shown {
+  form: FormState;
+  /** What may reduce the price: the best one does. */
+  reductions: readonly Reduction[];
+  /** The customer has asked for this price, or it has changed. */
+  isChecked: boolean;
+}
+
+/** The page without a coupon. */
+async function shownWithout(pages: Pages, request: FastifyRequest, offer: Offer): Promise<Shown> {
+  return { form: NO_INPUT, reductions: await reductionsOf(pages, request, offer, ''), isChecked: false };
+}
+
+/**
+ * The reductions that a customer may have for an offer. Wrong codes of coupons are counted for the account and the network.
+ * @throws FormRefused.
+ */
+async function reductionsOf(
+  { database, clock, currency, attempts }: Pages,
+  request: FastifyRequest,
+  offer: Offer,
+  coupon: string,
+): Promise<Reduction[]> {
+  const { liveAccountId: accountId } = customerOf(request);
+  const wanted = { accountId, offer, currency, coupon };
+  if (coupon === '') return reductionsFor(database, wanted, clock.now());
+  const waitSeconds = await attempts.countCoupon(accountId, request.ip);
+  if (waitSeconds !== null)
+    throw new FormRefused(429, {
+      coupon: `Too many codes that were wrong. Try again in ${counted(Math.ceil(waitSeconds / 60), 'minute')}, or remove the code.`,
+    });
+  try {
+    const reductions = await reductionsFor(database, wanted, clock.now());
+    await attempts.forgiveCoupon(accountId, request.ip);
+    return reductions;
+  } catch (error) {
+    if (error instanceof CouponRefused) throw new FormRefused(409, { coupon: error.message });
+    throw error;
+  }
+}
+
+/** Identifies the reductions from which a form has computed its price. */
+function termsOf(reductions: readonly Reduction[]): string {
+  return reductions.map(({ id }) => id).join('.');
 }
 
 /** Logs a payment that could not be started. Unless the customer's bank declined it, it is in the failure log. */
@@ -104,14 +173,15 @@ async function sendForm(
   { database, clock, payments, currency, offPeak }: Pages,
   reply: FastifyReply,
   offer: Offer,
-  form: FormState,
+  shown: Shown,
   status?: number,
 ): Promise<FastifyReply> {
+  const { form } = shown;
   const { liveAccountId: accountId } = customerOf(reply.request);
   const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
   const now = clock.now();
   const isPaid = offer.priceCents > 0;
-  const renews = isPaid && offer.kind === 'plan' && offer.renews && payments.name === 'stripe';
+  const renews = isRenewed(offer, payments.name);
   const [startsAt, plans] = await Promise.all([
     nextSubscriptionStart(database, { accountId, wallet, isPaid }, now),
     subscriptionTimes(database, accountId, now),
@@ -124,7 +194,7 @@ async function sendForm(
       path="/account/plans"
       scripts={['checkout.js']}
     >
-      <Checkout offer={offer} form={form} currency={currency} offPeak={offPeak} provider={payments.name} />
+      <Checkout offer={offer} {...shown} currency={currency} offPeak={offPeak} provider={payments.name} />
       {offer.kind === 'plan' && (
         <PlanTimesNotice
           startsAt={startsAt}
@@ -152,6 +222,11 @@ const checkoutSchema = z.object({
   /** The price of the offer that the form showed, in cents. */
   priceCents: z.string().optional(),
   wallet: z.enum(['general', 'off_peak'], 'must be general or off_peak').default('general'),
+  coupon: z.string().trim().max(40, 'must have at most 40 characters').default(''),
+  /** apply: shows the price with the coupon. */
+  intent: z.string().optional(),
+  /** The reductions from which the form has computed the price that it shows. */
+  terms: z.string().optional(),
   quantity: wholeNumber(MAX.quantity).default(1),
   months: wholeNumber(MAX.months).default(1),
 });
@@ -162,9 +237,8 @@ const BUTTONS: Record<ProviderName, string> = {
   stripe: 'Pay with Stripe',
 };
 
-interface CheckoutProps {
+interface CheckoutProps extends Shown {
   offer: Offer;
-  form: FormState;
   currency: string;
   provider: ProviderName;
   offPeak: OffPeakWindow;
@@ -194,13 +268,13 @@ function Checkout(props: CheckoutProps): VNode {
   );
 }
 
-function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProps): VNode {
+function CheckoutForm(props: CheckoutProps): VNode {
+  const { offer, form, provider, offPeak, reductions } = props;
   const { kind, code, priceCents } = offer;
   const isFree = priceCents === 0;
-  const renews = offer.kind === 'plan' && offer.renews && !isFree && provider === 'stripe';
+  const renews = isRenewed(offer, provider);
   // With the id, a form that is sent twice creates one purchase.
-  const hidden = { orderId: uuid(), kind, code, priceCents: String(priceCents) };
-  const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
+  const hidden = { orderId: uuid(), kind, code, priceCents: String(priceCents), terms: termsOf(reductions) };
   return (
     <PostForm action="/account/checkout" form={form}>
       <HiddenFields fields={hidden} />
@@ -217,20 +291,81 @@ function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProp
       )}
       {!isFree && <Amounts kind={kind} hasMonths={kind === 'plan' && !renews} />}
       {renews && <p class="hint">Renews each month until you cancel it.</p>}
-      <p>
-        <span class="hint">{renews ? 'Total per month ' : 'Total '}</span>
-        <output
-          class="figure"
-          data-price-cents={priceCents}
-          data-off-peak-share={OFF_PEAK_PRICE_SHARE}
-          data-currency={currency.toUpperCase()}
-        >
-          {money(amountOf(offer, { wallet, quantity: 1, months: 1 }), currency)}
-        </output>
-      </p>
+      {!isFree && <CouponField />}
+      <Total {...props} isMonthly={renews} />
       <Submit>{isFree ? 'Get it for free' : BUTTONS[provider]}</Submit>
     </PostForm>
   );
+}
+
+function CouponField(): VNode {
+  return (
+    <div class="coupon">
+      <Field
+        name="coupon"
+        label="Coupon code"
+        maxLength={40}
+        autocomplete="off"
+        hint="Optional. One reduction applies: the one with which you pay least."
+      />
+      <button type="submit" name="intent" value="apply">
+        Apply
+      </button>
+    </div>
+  );
+}
+
+/** The price of the purchase, which the script of the page computes again while the form is filled in. */
+function Total(props: CheckoutProps & { isMonthly: boolean }): VNode {
+  const { offer, form, currency, reductions, isChecked, isMonthly } = props;
+  const { listCents, amountCents, reduction } = bestPrice(amountOf(offer, chosenTerms(form)), reductions);
+  return (
+    <div id="total" role={isChecked ? 'status' : undefined}>
+      {isChecked && <p>Check the price, then complete the purchase.</p>}
+      <p>
+        <span class="hint">{isMonthly ? 'Total per month ' : 'Total '}</span>
+        <output
+          class="figure"
+          data-price-cents={offer.priceCents}
+          data-off-peak-share={OFF_PEAK_PRICE_SHARE}
+          data-currency={currency.toUpperCase()}
+          data-reductions={JSON.stringify(
+            reductions.map(({ percent, amountCents, code }) => ({ percent, amountCents, code })),
+          )}
+        >
+          {money(amountCents, currency)}
+        </output>{' '}
+        <s hidden={reduction === null}>{money(listCents, currency)}</s>
+      </p>
+      {reductions.map((one) => (
+        <p key={one.id} class="reduced" data-reduction hidden={one !== reduction}>
+          {writtenReduction(one).reduction}
+          <small>
+            {' '}
+            until <Time at={one.endsAt} />
+            {isMonthly && '; months that begin later cost the list price'}
+          </small>
+        </p>
+      ))}
+      {reductions.map(({ code }) =>
+        code === null ? null : (
+          <p key={code} class="hint" data-unused hidden={reduction?.code === code}>
+            The coupon {code} is not used, because your discount is better.
+          </p>
+        ),
+      )}
+    </div>
+  );
+}
+
+/** What the form has for the price. Fields with faults count as 1. */
+function chosenTerms({ values }: FormState) {
+  const wallet = values.wallet === 'off_peak' ? ('off_peak' as const) : ('general' as const);
+  const numberOf = (name: 'quantity' | 'months') => {
+    const read = wholeNumber(MAX[name]).safeParse(values[name] ?? 1);
+    return read.success ? read.data : 1;
+  };
+  return { wallet, quantity: numberOf('quantity'), months: numberOf('months') };
 }
 
 function Amounts({ kind, hasMonths }: { kind: Offer['kind']; hasMonths: boolean }): VNode {

@@ -11,6 +11,7 @@ import {
   type PlanOffer,
 } from '../../billing/payments/offers.ts';
 import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
+import { bestPrice, discountsOf, isFor, type Reduction, writtenReduction } from '../../billing/payments/reductions.ts';
 import { renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
 import { isTaken, takenOffers, trialRefusal } from '../../billing/payments/trials.ts';
 import type { Wallet } from '../../billing/wallets.ts';
@@ -24,7 +25,7 @@ import { count, Hours, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { confirmBanner } from './profile.tsx';
-import { PurchaseTag, purchaseText } from './purchases.tsx';
+import { PaidAmount, PurchaseTag, purchaseText } from './purchases.tsx';
 import { RenewalCards } from './renewals.tsx';
 
 /** Registers the page of plans and packs for sale, and of the account's purchases. */
@@ -33,7 +34,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account/plans', async (request, reply) => {
     const { liveAccountId: accountId } = customerOf(request);
     const now = clock.now();
-    const [trial, refusal, plans, packs, taken, running, purchases, renewing, banner] = await Promise.all([
+    const [trial, refusal, plans, packs, taken, running, purchases, renewing, banner, discounts] = await Promise.all([
       trialFor(pages, accountId),
       trialRefusal(database, trials, accountId),
       offeredPlans(database),
@@ -43,6 +44,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
       listPurchases(database, { accountId, limit: 50 }),
       renewingPlansOf(database, accountId),
       confirmBanner(pages, request),
+      discountsOf(database, { accountId, currency }, now),
     ]);
     return sendPage(
       reply,
@@ -61,6 +63,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
         <PlanCards
           plans={plans.filter((plan) => plan.priceCents > 0 || !(running.length > 0 || isTaken(taken, plan)))}
           currency={currency}
+          discounts={discounts}
           trialRefusal={refusal}
         />
         <h2>Packs of units</h2>
@@ -72,6 +75,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
         <PackCards
           packs={packs.filter((pack) => !isTaken(taken, pack))}
           currency={currency}
+          discounts={discounts}
           trialRefusal={refusal}
         />
         <h2>Your purchases</h2>
@@ -102,7 +106,7 @@ const PurchaseTable = tableOf<Purchase>('Your purchases', 'No purchases yet.', [
   ],
   ['Item', purchaseText],
   ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-  ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+  ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
   ['State', (purchase) => <PurchaseTag purchase={purchase} />],
 ]);
 
@@ -195,6 +199,8 @@ function waits({ startsAt }: SubscriptionTime, now: number): boolean {
 
 interface CardsProps {
   currency: string;
+  /** The discounts of the reader, of which the best one for an offer lowers its price. */
+  discounts: readonly Reduction[];
   /** Returns the link to a path of the account. Default: the path itself. */
   to?: (path: string) => string;
   /** Why the reader cannot take a free offer; null: the reader can. */
@@ -228,16 +234,31 @@ export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly P
 }
 
 function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }): VNode {
-  const { offer, currency, to = (path) => path, children, trialRefusal = null } = props;
+  const { offer, currency, discounts, to = (path) => path, children, trialRefusal = null } = props;
   const { kind, code, name, priceCents } = offer;
+  const { amountCents, reduction } = bestPrice(priceCents, discounts.filter((discount) => isFor(discount, offer)));
   const isPlan = kind === 'plan';
   return (
     <article class="card">
       <h3>{name}</h3>
       <p class="price">
-        {isPlan && priceCents === 0 ? 'Free' : money(priceCents, currency)}
+        {reduction && (
+          <>
+            <s>{money(priceCents, currency)}</s>{' '}
+          </>
+        )}
+        {isPlan && priceCents === 0 ? 'Free' : money(amountCents, currency)}
         {children}
       </p>
+      {reduction && (
+        <p class="reduced">
+          {writtenReduction(reduction).reduction}
+          <small>
+            {' '}
+            until <Time at={reduction.endsAt} />
+          </small>
+        </p>
+      )}
       <Facts facts={isPlan ? planFacts(offer) : packFacts(offer)} />
       {priceCents === 0 && trialRefusal !== null ? (
         <p class="hint">{trialRefusal}</p>

@@ -67,7 +67,11 @@ export async function payPurchase(
   const begun = { action: 'purchase.begun', target: id } as const;
   noteActs(reply.request, begun);
   const absolute = `${baseUrlOf(pages, reply.request)}${addressFor(accountId, page)}`;
-  const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute });
+  const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute }).catch(async (error) => {
+    // Nobody can pay it, so its coupon can be used again.
+    await cancelPurchase(database, id, clock.now(), accountId);
+    throw error;
+  });
   if (step.kind === 'redirect') {
     await noteProviderRef(database, id, step.ref);
     return step.url;
@@ -131,16 +135,40 @@ export function purchaseText({ offerName, quantity, months }: Purchase): string 
   return `${offerName}${times}${months === null ? '' : `, ${months} ${months === 1 ? 'month' : 'months'}`}`;
 }
 
+/** What is paid, and the list price if it was reduced. */
+export function PaidAmount({ purchase }: { purchase: Purchase }): VNode {
+  const { amountCents, listCents, reduction, currency } = purchase;
+  if (reduction === null) return <>{money(amountCents, currency)}</>;
+  return (
+    <>
+      {money(amountCents, currency)}{' '}
+      <small class="block">
+        {reduction}, list price {money(listCents, currency)}
+      </small>
+    </>
+  );
+}
+
 /** The details of a purchase. While it is pending: how to pay it, and a button that cancels it. */
 function PurchaseFacts({ purchase }: { purchase: Purchase }): VNode {
-  const { id, amountCents, currency, wallet, createdAt, state, provider } = purchase;
+  const { id, amountCents, listCents, currency, wallet, createdAt, state, provider } = purchase;
   return (
     <Card>
       <h2>{purchaseText(purchase)}</h2>
       <Facts
         facts={[
           ['State', <PurchaseTag purchase={purchase} />],
+          purchase.reduction !== null && ['List price', money(listCents, currency)],
+          purchase.reduction !== null && ['Reduction', purchase.reduction],
           ['Amount', money(amountCents, currency)],
+          purchase.renews &&
+            purchase.reducedUntil !== null && [
+              'Later months',
+              <>
+                {money(amountCents, currency)} if they begin before <Time at={purchase.reducedUntil} />, then{' '}
+                {money(listCents, currency)}
+              </>,
+            ],
           ['Wallet', WALLET_NAMES[wallet]],
           ['Created', <Time at={createdAt} />],
           ['Purchase id', <code>{id}</code>],

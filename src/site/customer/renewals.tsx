@@ -152,13 +152,21 @@ function PastDue({ plan: { graceUntil } }: { plan: RenewingPlan }): VNode {
 }
 
 function factsOf(plan: RenewingPlan) {
-  const { state, wallet, quantity, amountCents, currency, periodEnd, nextPlanName } = plan;
+  const { state, wallet, quantity, amountCents, currency, periodEnd, nextPlanName, reduction } = plan;
   const renews = state === 'active' || state === 'past_due';
   return [
     ['State', <RenewalTag plan={plan} />],
     ['Wallet', `${WALLET_NAMES[wallet]}${quantity > 1 ? `, × ${quantity}` : ''}`],
     [renews ? 'Renews at' : 'Ends at', <Time at={periodEnd} />],
     ...(renews ? [['Next payment', money(amountCents, currency)] as const] : []),
+    renews &&
+      reduction !== null &&
+      ([
+        'Reduced',
+        <>
+          {reduction}, for months that begin before <Time at={plan.reducedUntil} />
+        </>,
+      ] as const),
     ...(nextPlanName === null ? [] : [['Next month', nextPlanName] as const]),
   ] as const;
 }
@@ -197,7 +205,8 @@ function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOf
       <p class="hint">
         A dearer plan starts a new month immediately. You pay its price less the price of the time that is
         left of your present month. Units that you have used beyond the time that has passed count against the
-        new month; the units left of the present month end. A cheaper plan starts with the next month.
+        new month; the units left of the present month end. A cheaper plan starts with the next month. Another
+        plan has its present price and your best discount; a coupon of the present plan ends with it.
       </p>
       <div class="row">
         {others.map((offer) => (

@@ -249,7 +249,7 @@ export function Field(props: FieldProps): VNode {
   );
 }
 
-type Option = readonly [value: string, text: string];
+export type Option = readonly [value: string, text: string];
 
 /** Characters of a time up to its minute. */
 const MINUTE_LENGTH = 'YYYY-MM-DDTHH:MM'.length;

@@ -10,7 +10,7 @@ import { windowText } from '../../billing/wallets.ts';
 import type { RecentCall, SubscriptionFacts } from '../../operator/account-facts.ts';
 import { ERRORS } from '../../platform/errors.ts';
 import type { Connection } from '../customer/connections.tsx';
-import { PurchaseTag, purchaseText } from '../customer/purchases.tsx';
+import { PaidAmount, PurchaseTag, purchaseText } from '../customer/purchases.tsx';
 import { RenewalTag } from '../customer/renewals.tsx';
 import { Tag, ToneTag } from '../kit/elements.tsx';
 import { Table, tableOf } from '../kit/table.tsx';
@@ -100,7 +100,7 @@ export const PurchaseTable = tableOf<Purchase>('Purchases', 'None.', [
   ['Created', ({ createdAt }) => <Time at={createdAt} />],
   ['Item', purchaseText],
   ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-  ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+  ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
   ['Payment provider', ({ provider }) => provider],
   ['State', (purchase) => <PurchaseTag purchase={purchase} />],
   ['Purchase id', ({ id }) => <code class="id">{id}</code>],

@@ -11,6 +11,7 @@ import { windowText } from '../../billing/wallets.ts';
 import { saleActs } from '../../operator/acts/sale-acts.ts';
 import type { Operating } from '../../operator/audit.ts';
 import {
+  centsOf,
   ownWindow,
   requireOffPeak,
   WINDOW_WITHOUT_WALLET,
@@ -41,12 +42,7 @@ const name = z
   .min(1, 'is required')
   .max(60, 'must have at most 60 characters')
   .regex(/^\P{C}*$/u, 'must not have control characters');
-const price = z
-  .string()
-  .trim()
-  .regex(/^\d{1,7}(?:\.\d{1,2})?$/, 'must be an amount such as 29 or 29.50')
-  .transform((text) => Math.round(Number(text) * 100))
-  .pipe(z.number().max(MAX_CENTS, `must be at most ${MAX_CENTS / 100}`));
+const price = centsOf(MAX_CENTS);
 const ticked = z
   .string()
   .optional()
@@ -90,7 +86,10 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
     return sendPage(
       reply,
       <Page title="Plans and packs" wide>
-        <p class="lead">Changes apply to future purchases only.</p>
+        <p class="lead">
+          Changes apply to future purchases only. <a href="/admin/coupons">Coupons and discounts</a> lower
+          these prices for some time.
+        </p>
         <h2>Plans</h2>
         <PlanTable plans={plans} currency={currency} />
         <p>

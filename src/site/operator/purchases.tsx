@@ -6,7 +6,7 @@ import { type PurchaseWithAccount, purchasesWithAccounts } from '../../billing/p
 import { type EndingPlan, endingPlans } from '../../operator/account-facts.ts';
 import { saleActs } from '../../operator/acts/sale-acts.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { PurchaseTag, purchaseText } from '../customer/purchases.tsx';
+import { PaidAmount, PurchaseTag, purchaseText } from '../customer/purchases.tsx';
 import { Tag } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { ListPage, pageOf } from '../kit/list-page.tsx';
@@ -91,7 +91,7 @@ const FACTS: readonly Column<PurchaseWithAccount>[] = [
       </>
     ),
   ],
-  ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+  ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
   ['Purchase id', ({ id }) => <code class="id">{id}</code>],
 ];
 

@@ -18,6 +18,7 @@ import { registerActivity } from './activity.tsx';
 import { registerAlerts } from './alerts.tsx';
 import { registerAudit } from './audit.tsx';
 import { registerConsole } from './console.tsx';
+import { registerCoupons } from './coupons.tsx';
 import { registerErrors } from './errors.tsx';
 import { registerMails } from './mails.tsx';
 import { registerMargin } from './margin.tsx';
@@ -51,6 +52,7 @@ const OPERATOR_PAGES: readonly (readonly [
   [registerOwnership, OPERATORS],
   [registerPurchases, FINANCE],
   [registerOffers, FINANCE],
+  [registerCoupons, FINANCE],
   [registerActivity, OPERATORS],
   [registerMargin, OPERATORS],
   [registerAlerts, OPERATORS],

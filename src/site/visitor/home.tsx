@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
+import { discountsOf } from '../../billing/payments/reductions.ts';
 import { FirstCall } from '../customer/first-key.tsx';
 import { PackCards, PlanCards } from '../customer/plans.tsx';
 import { assetUrl } from '../kit/assets.ts';
@@ -42,7 +43,11 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
   const { database, currency, trials, clock, testMode } = pages;
   const sendKept = createKeptPages();
   scope.get('/', async (request, reply) => {
-    const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
+    const [plans, packs, discounts] = await Promise.all([
+      offeredPlans(database),
+      offeredPacks(database),
+      discountsOf(database, { accountId: null, currency }, clock.now()),
+    ]);
     const isSignedIn = request.session !== null;
     const to = (path: string) => (isSignedIn ? path : `/sign-up?to=${encodeURIComponent(path)}`);
     const hasTrial =
@@ -70,15 +75,15 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
         </div>
         <section aria-labelledby="plans">
           <h2 id="plans">Plans</h2>
-          <PlanCards plans={plans} currency={currency} to={to} />
+          <PlanCards plans={plans} currency={currency} discounts={discounts} to={to} />
           <h2>Packs of units</h2>
-          <PackCards packs={packs} currency={currency} to={to} />
+          <PackCards packs={packs} currency={currency} discounts={discounts} to={to} />
         </section>
       </Page>
     );
     if (isSignedIn) return sendPage(reply, page());
     const day = Math.floor(clock.now() / DAY_MS);
-    const key = JSON.stringify([plans, packs, baseUrl, day]);
+    const key = JSON.stringify([plans, packs, discounts, baseUrl, day]);
     return sendKept(reply, { key, viewer: VISITOR, page });
   });
 }

@@ -9,6 +9,7 @@ import {
   type PackOffer,
   type PlanOffer,
 } from '../../billing/payments/offers.ts';
+import { discountsOf, type Reduction } from '../../billing/payments/reductions.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { QUEUED } from '../../operations/index.ts';
 import { PackCards, PlanCards } from '../customer/plans.tsx';
@@ -69,7 +70,11 @@ export function cheapestPlan(plans: readonly PlanOffer[], aDay: number): PlanOff
 export function registerPricing(scope: FastifyInstance, pages: Pages): void {
   const { database, currency, clock, offPeak } = pages;
   scope.get('/pricing', async (request, reply) => {
-    const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
+    const [plans, packs, discounts] = await Promise.all([
+      offeredPlans(database),
+      offeredPacks(database),
+      discountsOf(database, { accountId: null, currency }, clock.now()),
+    ]);
     const given = habits.parse(readValues(request.query));
     const to = (path: string) => (request.session ? path : `/sign-up?to=${encodeURIComponent(path)}`);
     return sendPage(
@@ -80,7 +85,7 @@ export function registerPricing(scope: FastifyInstance, pages: Pages): void {
           costs nothing. Each call tells its price before you make it.
         </p>
         <Calculator given={given} plans={plans} currency={currency} />
-        <Offers plans={plans} packs={packs} currency={currency} to={to} />
+        <Offers plans={plans} packs={packs} currency={currency} discounts={discounts} to={to} />
         <OffPeakHours window={offPeak} now={clock.now()} />
         <h2>What a unit buys</h2>
         <PriceTable rows={QUEUED} />
@@ -93,15 +98,16 @@ function Offers(props: {
   plans: readonly PlanOffer[];
   packs: readonly PackOffer[];
   currency: string;
+  discounts: readonly Reduction[];
   to: (path: string) => string;
 }): VNode {
-  const { plans, packs, currency, to } = props;
+  const { plans, packs, ...shared } = props;
   return (
     <>
       <h2>Plans</h2>
-      <PlanCards plans={plans} currency={currency} to={to} />
+      <PlanCards plans={plans} {...shared} />
       <h2>Packs of units</h2>
-      <PackCards packs={packs} currency={currency} to={to} />
+      <PackCards packs={packs} {...shared} />
     </>
   );
 }

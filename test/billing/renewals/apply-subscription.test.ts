@@ -17,6 +17,8 @@ const GRACE_MS = 7 * DAY_MS;
 const MARCH: PaidPeriod = {
   invoiceId: 'in_march',
   amountCents: 2_900,
+  listCents: 2_900,
+  reducedCents: 2_900,
   planId: 1,
   quantity: 1,
   paymentIntentId: null,
@@ -32,7 +34,8 @@ function facts(more: Partial<StripeFacts> = {}): StripeFacts {
     isCancelling: false,
     planId: 1,
     quantity: 1,
-    amountCents: 2_900,
+    listCents: 2_900,
+    reduction: null,
     paid: [MARCH],
     ...more,
   };

@@ -20,8 +20,16 @@ const START = Date.parse('2026-03-04T10:00:00Z');
 const OPERATIONS = ['market.product', 'market.seller'] as const;
 
 type Step =
-  | { kind: 'pack'; account: number; units: number; cents: number; days: number }
-  | { kind: 'plan'; account: number; units: number | null; cents: number; months: number; quantity: number }
+  | { kind: 'pack'; account: number; units: number; cents: number; days: number; percent: number }
+  | {
+      kind: 'plan';
+      account: number;
+      units: number | null;
+      cents: number;
+      months: number;
+      quantity: number;
+      percent: number;
+    }
   | { kind: 'free'; account: number; units: number }
   | { kind: 'call'; account: number; key: number; operation: number; units: number; charged: number }
   | { kind: 'settle'; pick: number }
@@ -31,12 +39,15 @@ type Step =
   | { kind: 'sum' };
 
 const account = fc.nat(1);
+/** Of a coupon; 0: none. */
+const percent = fc.constantFrom(0, 0, 1, 33, 99);
 const step: fc.Arbitrary<Step> = fc.oneof(
   oneStep(2, 'pack', {
     account,
     units: fc.integer({ min: 1, max: 200 }),
     cents: fc.integer({ min: 1, max: 5_000 }),
     days: fc.integer({ min: 3, max: 40 }),
+    percent,
   }),
   oneStep(2, 'plan', {
     account,
@@ -44,6 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     cents: fc.integer({ min: 1, max: 5_000 }),
     months: fc.integer({ min: 1, max: 3 }),
     quantity: fc.integer({ min: 1, max: 2 }),
+    percent,
   }),
   oneStep(1, 'free', { account, units: fc.integer({ min: 1, max: 50 }) }),
   oneStep(8, 'call', {
@@ -130,7 +142,10 @@ class History {
     const [quantity, months] = step.kind === 'pack' ? [1, 1] : [step.quantity, step.months];
     const purchaseId = uuid();
     const terms = { wallet: 'general', quantity, months, currency: 'usd', provider: 'demo' } as const;
-    const { amountCents } = await createPurchase(database, { purchaseId, accountId, offer, ...terms }, now);
+    const coupon = step.percent === 0 ? '' : await couponOf(this.#billing, step.percent);
+    const bought = { purchaseId, accountId, offer, coupon, ...terms };
+    const { amountCents } = await createPurchase(database, bought, now);
+    if (amountCents === 0) return;
     const intent = `pi_${purchaseId}`;
     const granted = await grantPurchase(database, purchaseId, now, intent);
     const source = granted?.packId ? `pack ${granted.packId}` : `subscription ${granted?.subscriptionId}`;
@@ -171,6 +186,16 @@ class History {
     const before = bought.reversals.reduce((sum, { cents }) => sum + cents, 0);
     bought.reversals.push({ at: clock.now(), cents: Math.round(bought.cents * share) - before });
   }
+}
+
+/** Creates a coupon. @returns its code. */
+async function couponOf({ database, clock }: Billing, percent: number): Promise<string> {
+  const code = `C-${uuid().slice(-12).toUpperCase()}`;
+  await database.query(
+    'insert into price_reductions (code, percent, created_at, ends_at) values ($1, $2, $3, $4)',
+    [code, percent, new Date(clock.now()), new Date(clock.now() + DAY_MS)],
+  );
+  return code;
 }
 
 function packOf({ units, cents, days }: { units: number; cents: number; days: number }): Offer {

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import { findAccount } from '../../../accounts/accounts.ts';
+import { monthsAfter } from '../../../platform/calendar.ts';
 import type { PaymentStep, ReturnAddresses } from '../payment-port.ts';
 import type { Purchase } from '../purchases.ts';
 import { productOfPlan } from '../renewals.ts';
@@ -35,7 +36,7 @@ export async function beginCheckout(
 
 type SessionParts = Pick<
   Stripe.Checkout.SessionCreateParams,
-  'mode' | 'line_items' | 'payment_intent_data' | 'subscription_data'
+  'mode' | 'line_items' | 'payment_intent_data' | 'subscription_data' | 'discounts'
 >;
 
 function once(purchase: Purchase): SessionParts {
@@ -48,26 +49,81 @@ function once(purchase: Purchase): SessionParts {
         price_data: {
           currency: purchase.currency,
           unit_amount: purchase.amountCents,
-          product_data: { name: describe(purchase) },
+          product_data: {
+            name: describe(purchase),
+            ...(purchase.reduction !== null && { description: reductionLine(purchase) }),
+          },
         },
       },
     ],
   };
 }
 
+/** "List price $149.00. Coupon SPRING20: 20 % off." */
+function reductionLine({ listCents, reduction, currency }: Purchase): string {
+  const list = new Intl.NumberFormat('en', { style: 'currency', currency }).format(listCents / 100);
+  return `List price ${list}. ${reduction}.`;
+}
+
 async function renewing(context: StripeContext, stripe: Stripe, purchase: Purchase): Promise<SessionParts> {
-  const { id, currency, amountCents, quantity } = purchase;
+  const { id, currency, listCents, quantity, createdAt } = purchase;
   const { rows } = await context.database.query<{ planId: number }>(
     'select plan_id as "planId" from orders where id = $1',
     [id],
   );
-  const price = { currency, unitCents: amountCents / quantity };
+  const price = { currency, unitCents: listCents / quantity };
   const plan = { id: rows[0]?.planId ?? 0, name: purchase.offerName };
+  const coupon = await createCoupon(stripe, { ...purchase, from: createdAt, id: `souk-${id}` });
   return {
     mode: 'subscription',
     subscription_data: { metadata: { purchase: id } },
     line_items: [{ quantity, price_data: await monthlyPrice(stripe, plan, price) }],
+    ...(coupon !== null && { discounts: [{ coupon }] }),
   };
+}
+
+/** A monthly price and what reduces it. Amounts are in cents. */
+export interface MonthlyTerms {
+  listCents: number;
+  amountCents: number;
+  reduction: string | null;
+  reducedUntil: Date | null;
+}
+
+/**
+ * Creates a coupon of Stripe, which reduces the months that begin before the end of a reduction; later ones cost the list price.
+ * @param terms.from the start of the first month. @param terms.id makes a repeated request create no second coupon.
+ * @returns its id; null if no month is reduced.
+ */
+export async function createCoupon(
+  stripe: Stripe,
+  terms: MonthlyTerms & { currency: string; from: Date; id?: string },
+): Promise<string | null> {
+  const { listCents, amountCents, reduction, reducedUntil, currency, from, id } = terms;
+  const months = reducedUntil === null ? 0 : monthsBefore(from, reducedUntil);
+  if (reduction === null || months === 0) return null;
+  const coupon = {
+    ...(id !== undefined && { id }),
+    name: reduction.slice(0, COUPON_NAME_LENGTH),
+    amount_off: listCents - amountCents,
+    currency,
+    duration: 'repeating' as const,
+    duration_in_months: months,
+  };
+  const created = await stripe.coupons.create(coupon).catch((error: unknown) => {
+    if (id === undefined || (error as { code?: string }).code !== 'resource_already_exists') throw error;
+    return { id };
+  });
+  return created.id;
+}
+
+const COUPON_NAME_LENGTH = 40;
+
+/** Returns how many of the months that follow each other from a time on begin before another one. */
+export function monthsBefore(from: Date, until: Date): number {
+  let months = 0;
+  while (monthsAfter(from, months) < until) months += 1;
+  return months;
 }
 
 /** Returns the monthly price of a plan. Stripe's product of the plan is created with the first price. */
