@@ -72,13 +72,14 @@ export function reductionFields(
   { currency, now }: { currency: string; now: number },
 ) {
   const isCoupon = kind === 'coupon';
+  const none = z.undefined().optional();
   const code = z
     .string({ error: 'is required' })
     .transform((text) => couponCode(text) ?? '')
     .pipe(z.string().min(1, 'must have 3 to 20 letters, digits and hyphens, such as SPRING20'));
   return z
     .object({
-      code: isCoupon ? code : z.undefined(),
+      code: isCoupon ? code : none,
       percent: z.preprocess(empty, wholeNumber(1, 100).optional()),
       amount: z.preprocess(
         empty,
@@ -92,10 +93,10 @@ export function reductionFields(
           'must be all, or such as plan:basic or pack:units-10k',
         )
         .default('all'),
-      account: isCoupon ? z.undefined() : z.preprocess(empty, wholeNumber(1, 999_999_999_999).optional()),
+      account: isCoupon ? none : z.preprocess(empty, wholeNumber(1, 999_999_999_999).optional()),
       until: instant,
-      uses: isCoupon ? z.preprocess(empty, wholeNumber(1, 1_000_000).optional()) : z.undefined(),
-      once: isCoupon ? z.union([z.boolean(), z.string()]).optional() : z.undefined(),
+      uses: isCoupon ? z.preprocess(empty, wholeNumber(1, 1_000_000).optional()) : none,
+      once: isCoupon ? z.union([z.boolean(), z.string()]).optional() : none,
     })
     .refine(({ percent, amount }) => (percent === undefined) !== (amount === undefined), {
       path: ['percent'],

@@ -189,7 +189,14 @@ const FORMS: Record<string, Form> = {
   '/admin/offers/plan': { fields: { ...PLAN_OFFER, isNew: '1' }, action: 'plan.saved' },
   '/admin/offers/pack': { fields: PACK_OFFER, action: 'offer.saved' },
   '/admin/coupons': {
-    fields: { kind: 'coupon', code: 'spring20', percent: '20', amount: '', offer: 'all', until: '2028-01-01' },
+    fields: {
+      kind: 'coupon',
+      code: 'spring20',
+      percent: '20',
+      amount: '',
+      offer: 'all',
+      until: '2028-01-01',
+    },
     action: 'reduction.created',
   },
   '/admin/coupons/:id/end': { id: discount, action: 'reduction.ended' },

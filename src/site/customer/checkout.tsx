@@ -51,7 +51,13 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
     const offer = await offerOnSale(pages, form.values);
-    return sendForm(pages, reply, offer, { ...(await shownWithout(pages, reply.request, offer)), form }, status);
+    return sendForm(
+      pages,
+      reply,
+      offer,
+      { ...(await shownWithout(pages, reply.request, offer)), form },
+      status,
+    );
   }
 
   async function buy(

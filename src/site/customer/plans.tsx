@@ -11,7 +11,13 @@ import {
   type PlanOffer,
 } from '../../billing/payments/offers.ts';
 import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
-import { bestPrice, discountsOf, isFor, type Reduction, writtenReduction } from '../../billing/payments/reductions.ts';
+import {
+  bestPrice,
+  discountsOf,
+  isFor,
+  type Reduction,
+  writtenReduction,
+} from '../../billing/payments/reductions.ts';
 import { renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
 import { isTaken, takenOffers, trialRefusal } from '../../billing/payments/trials.ts';
 import type { Wallet } from '../../billing/wallets.ts';
@@ -34,18 +40,19 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account/plans', async (request, reply) => {
     const { liveAccountId: accountId } = customerOf(request);
     const now = clock.now();
-    const [trial, refusal, plans, packs, taken, running, purchases, renewing, banner, discounts] = await Promise.all([
-      trialFor(pages, accountId),
-      trialRefusal(database, trials, accountId),
-      offeredPlans(database),
-      offeredPacks(database),
-      takenOffers(database, accountId),
-      subscriptionTimes(database, accountId, now),
-      listPurchases(database, { accountId, limit: 50 }),
-      renewingPlansOf(database, accountId),
-      confirmBanner(pages, request),
-      discountsOf(database, { accountId, currency }, now),
-    ]);
+    const [trial, refusal, plans, packs, taken, running, purchases, renewing, banner, discounts] =
+      await Promise.all([
+        trialFor(pages, accountId),
+        trialRefusal(database, trials, accountId),
+        offeredPlans(database),
+        offeredPacks(database),
+        takenOffers(database, accountId),
+        subscriptionTimes(database, accountId, now),
+        listPurchases(database, { accountId, limit: 50 }),
+        renewingPlansOf(database, accountId),
+        confirmBanner(pages, request),
+        discountsOf(database, { accountId, currency }, now),
+      ]);
     return sendPage(
       reply,
       <Page title="Plans" heading="Plans and packs">
@@ -236,7 +243,10 @@ export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly P
 function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }): VNode {
   const { offer, currency, discounts, to = (path) => path, children, trialRefusal = null } = props;
   const { kind, code, name, priceCents } = offer;
-  const { amountCents, reduction } = bestPrice(priceCents, discounts.filter((discount) => isFor(discount, offer)));
+  const { amountCents, reduction } = bestPrice(
+    priceCents,
+    discounts.filter((discount) => isFor(discount, offer)),
+  );
   const isPlan = kind === 'plan';
   return (
     <article class="card">

@@ -67,11 +67,13 @@ export async function payPurchase(
   const begun = { action: 'purchase.begun', target: id } as const;
   noteActs(reply.request, begun);
   const absolute = `${baseUrlOf(pages, reply.request)}${addressFor(accountId, page)}`;
-  const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute }).catch(async (error) => {
-    // Nobody can pay it, so its coupon can be used again.
-    await cancelPurchase(database, id, clock.now(), accountId);
-    throw error;
-  });
+  const step = await payments
+    .begin(purchase, { paid: absolute, cancelled: absolute })
+    .catch(async (error) => {
+      // Nobody can pay it, so its coupon can be used again.
+      await cancelPurchase(database, id, clock.now(), accountId);
+      throw error;
+    });
   if (step.kind === 'redirect') {
     await noteProviderRef(database, id, step.ref);
     return step.url;

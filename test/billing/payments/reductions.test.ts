@@ -67,7 +67,9 @@ describe('a reduced price', () => {
         expect(Number.isSafeInteger(amountCents)).toBe(true);
         expect(amountCents).toBeGreaterThanOrEqual(0);
         expect(amountCents).toBeLessThanOrEqual(listCents);
-        expect(amountCents).toBe(Math.min(listCents, ...reductions.map((one) => reducedCents(listCents, one))));
+        expect(amountCents).toBe(
+          Math.min(listCents, ...reductions.map((one) => reducedCents(listCents, one))),
+        );
         expect(best === null).toBe(amountCents === listCents);
         for (const one of reductions) {
           if (one.percent === null) continue;
@@ -124,7 +126,9 @@ describe('a purchase with a reduction', () => {
   });
   beforeEach(async () => {
     accountId = await newAccount();
-    await database.query('update price_reductions set ends_at = created_at where account_id is null and code is null');
+    await database.query(
+      'update price_reductions set ends_at = created_at where account_id is null and code is null',
+    );
   });
 
   const newAccount = () => ensureAccount(database, `${randomUUID()}@test.example`, 'Buyer', NOW);
@@ -145,11 +149,18 @@ describe('a purchase with a reduction', () => {
 
   async function buy(kind: Offer['kind'], code: string, more: Partial<NewPurchase> = {}, now = NOW) {
     const terms = { wallet: 'general', quantity: 1, months: 1, currency: 'usd', provider: 'manual' } as const;
-    const purchase = { purchaseId: randomUUID(), accountId, offer: await offer(kind, code), ...terms, ...more };
+    const purchase = {
+      purchaseId: randomUUID(),
+      accountId,
+      offer: await offer(kind, code),
+      ...terms,
+      ...more,
+    };
     return createPurchase(database, purchase, now);
   }
 
-  const usesOf = async (id: number) => (await listReductions(database, NOW)).find((one) => one.id === id)?.uses;
+  const usesOf = async (id: number) =>
+    (await listReductions(database, NOW)).find((one) => one.id === id)?.uses;
 
   test('has list price, reduction and paid price, which no later change touches', async () => {
     const coupon = await create({ code: newCode(), percent: 20 });
@@ -185,19 +196,29 @@ describe('a purchase with a reduction', () => {
     expect(await buy('plan', 'pro', { coupon })).toMatchObject({ amountCents: 10_430 });
     const none = await buy('pack', 'units-10k');
     expect([none.listCents, none.amountCents, none.reduction]).toEqual([1_500, 1_500, null]);
-    expect(await buy('plan', 'basic', { coupon }, NOW + 31 * DAY_MS).catch((error) => error.message)).toContain(
-      'ended on 2026-03-02',
-    );
+    expect(
+      await buy('plan', 'basic', { coupon }, NOW + 31 * DAY_MS).catch((error) => error.message),
+    ).toContain('ended on 2026-03-02');
   });
 
   test.each<[string, Partial<NewReduction>, string]>([
     ['does not exist', {}, 'This coupon does not exist. Check its spelling.'],
-    ['is for another offer', { code: newCode(), percent: 5, offerKind: 'plan', offerCode: 'pro' }, 'is for the plan Pro'],
-    ['has an amount of another currency', { code: newCode(), amountCents: 5, currency: 'eur' }, 'does not exist'],
+    [
+      'is for another offer',
+      { code: newCode(), percent: 5, offerKind: 'plan', offerCode: 'pro' },
+      'is for the plan Pro',
+    ],
+    [
+      'has an amount of another currency',
+      { code: newCode(), amountCents: 5, currency: 'eur' },
+      'does not exist',
+    ],
   ])('is refused and leaves nothing if the coupon %s', async (_name, given, message) => {
     if (given.code) await create(given);
     await expect(buy('plan', 'basic', { coupon: given.code ?? 'NOT-THERE' })).rejects.toThrow(message);
-    expect((await database.query('select 1 from orders where account_id = $1', [accountId])).rowCount).toBe(0);
+    expect((await database.query('select 1 from orders where account_id = $1', [accountId])).rowCount).toBe(
+      0,
+    );
   });
 
   test('is the last of a coupon for one of two accounts that buy at the same time', async () => {
@@ -216,13 +237,17 @@ describe('a purchase with a reduction', () => {
     const { id, code } = await create({ code: newCode(), percent: 20, maxUses: 1, oncePerAccount: true });
     const coupon = code ?? '';
     const first = await buy('pack', 'units-10k', { coupon });
-    await expect(buy('pack', 'units-10k', { coupon })).rejects.toThrow('not paid yet. Pay or cancel that one');
+    await expect(buy('pack', 'units-10k', { coupon })).rejects.toThrow(
+      'not paid yet. Pay or cancel that one',
+    );
     await cancelPurchase(database, first.id, NOW);
     expect(await usesOf(id)).toBe(0);
     const second = await buy('pack', 'units-10k', { coupon });
     await grantPurchase(database, second.id, NOW);
     await expect(buy('pack', 'units-10k', { coupon })).rejects.toThrow('which is valid once');
-    await expect(buy('pack', 'units-10k', { coupon, accountId: await newAccount() })).rejects.toThrow('used up');
+    await expect(buy('pack', 'units-10k', { coupon, accountId: await newAccount() })).rejects.toThrow(
+      'used up',
+    );
   });
 
   test('does not use a coupon if a discount is better', async () => {
@@ -258,7 +283,10 @@ describe('a purchase with a reduction', () => {
     expect((await listReductions(database, NOW)).some((one) => one.code === code)).toBe(true);
     await purgeReductions(database, new Date(end + 400 * DAY_MS + 1));
     expect((await listReductions(database, NOW)).some((one) => one.code === code)).toBe(false);
-    expect(await findPurchase(database, id)).toMatchObject({ amountCents: 1_200, reduction: `Coupon ${code}: 20 % off` });
+    expect(await findPurchase(database, id)).toMatchObject({
+      amountCents: 1_200,
+      reduction: `Coupon ${code}: 20 % off`,
+    });
   });
 
   test('needs a coupon that is new, for an offer and an account that exist', async () => {

@@ -290,6 +290,91 @@ async function monthOf(accountId: number) {
   return { limit, used, left: Math.max(0, limit - used) };
 }
 
+/** Creates a coupon, or the discount of an account, that ends some days from now. @returns its code. */
+async function reduced(
+  percent: number,
+  days: number,
+  of: { accountId?: number } = {},
+): Promise<string | undefined> {
+  const code = of.accountId === undefined ? `C-${uuid().slice(-12).toUpperCase()}` : null;
+  const now = souk.clock.now();
+  await souk.database.query(
+    'insert into price_reductions (code, percent, account_id, created_at, ends_at) values ($1, $2, $3, $4, $5)',
+    [code, percent, of.accountId ?? null, new Date(now), new Date(now + days * DAY_MS)],
+  );
+  return code ?? undefined;
+}
+
+/** What the invoices of an account's plan have taken, the earliest first. */
+async function paidCents(accountId: number): Promise<number[]> {
+  const { rows } = await souk.database.query<{ cents: number }>(
+    'select amount_cents as cents from stripe_payments where account_id = $1 order by ends_at',
+    [accountId],
+  );
+  return rows.map(({ cents }) => cents);
+}
+
+test('a coupon lowers the months of a plan that begin before its end, and later ones cost the list price at which it was bought', async () => {
+  const accountId = await paid.account();
+  const { amountCents } = await paid.buy(accountId, 'plan', 'basic', 3, await reduced(33, 40));
+  expect(amountCents).toBe(5_829);
+  await paid.deliver(paid.takeEvents());
+  await souk.database.query("update plans set price_cents = 9900 where code = 'basic'");
+  expect(await renewingPlan(accountId)).toMatchObject({
+    amountCents: 5_829,
+    listCents: 8_700,
+    reduction: expect.stringMatching(/^Coupon C-.*: 33 % off$/),
+  });
+  for (let month = 0; month < 2; month += 1) {
+    paid.pass(31 * DAY_MS);
+    await paid.deliver(paid.takeEvents());
+  }
+  expect(await paidCents(accountId)).toEqual([5_829, 5_829, 8_700]);
+  expect(await renewingPlan(accountId)).toMatchObject({ amountCents: 8_700, reduction: null });
+  await souk.database.query("update plans set price_cents = 2900 where code = 'basic'");
+});
+
+test('a change of the plan has the discount of its time, and a plan that is kept has the terms of its purchase', async () => {
+  const accountId = await paid.account();
+  await paid.buy(accountId, 'plan', 'pro', 1, await reduced(10, 80));
+  await paid.deliver(paid.takeEvents());
+  await reduced(50, 20, { accountId });
+  await souk.database.query("update plans set price_cents = 19900 where code = 'pro'");
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('basic'));
+  // The month of the cheaper plan begins after the end of the discount.
+  expect(await renewingPlan(accountId)).toMatchObject({ amountCents: 2_900, reduction: null });
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('pro'));
+  expect(await renewingPlan(accountId)).toMatchObject({ amountCents: 13_410, nextPlanName: null });
+  const start = souk.clock.now();
+  const { periodEnd } = await renewingPlan(accountId);
+  paid.pass(10 * DAY_MS);
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('enterprise'));
+  await paid.deliver(paid.takeEvents());
+  expect(await renewingPlan(accountId)).toMatchObject({ amountCents: 99_900, listCents: 99_900 });
+  const [first, second] = await paidCents(accountId);
+  // Half the price, less what was paid for the time that is left of the month.
+  const left = (periodEnd.getTime() - souk.clock.now()) / (periodEnd.getTime() - start);
+  expect([first, second]).toEqual([13_410, 49_950 - Math.round(13_410 * left)]);
+  await souk.database.query("update plans set price_cents = 14900 where code = 'pro'");
+});
+
+test('a subscription whose first invoice has another amount than its purchase grants nothing', async () => {
+  const accountId = await paid.account();
+  const { id } = await paid.buy(accountId, 'plan', 'basic', 1, await reduced(20, 40));
+  await souk.database.query('update orders set amount_cents = 1 where id = $1', [id]);
+  await paid.deliver(paid.takeEvents());
+  expect(await granted(accountId)).toEqual([]);
+});
+
+test('an automatic top-up has the discount of its account', async () => {
+  const accountId = await bought('pack', 'units-10k');
+  await reduced(40, 20, { accountId });
+  const rule = { packCode: 'units-10k', thresholdUnits: 20_000, ceilingCents: 1_000, isOn: true };
+  await saveTopUp(souk.database, accountId, rule, souk.clock.now());
+  await runTopUps(paid.context);
+  expect(await findTopUp(souk.database, accountId)).toMatchObject({ spentCents: 900, purchases: 1 });
+});
+
 test('an upgrade counts the units used beyond the time paid against the new month, with a line of the ledger', async () => {
   const accountId = await bought('plan', 'basic');
   await use(accountId, 30_000);

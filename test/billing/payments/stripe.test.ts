@@ -125,6 +125,33 @@ describe('paying with Stripe', () => {
     expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
   });
 
+  test('requests the reduced price, and grants no payment of the list price', async () => {
+    await souk.database.query(
+      "insert into price_reductions (code, percent, max_uses, created_at, ends_at) values ('STRIPE-20', 20, 1, now(), '2099-01-01')",
+    );
+    const fields = { kind: 'pack', code: 'units-10k', quantity: '1', coupon: 'STRIPE-20' };
+    // The coupon of a payment that could not be started can be used again.
+    stripe.failNext = 3;
+    expect((await checkOut(fields)).sent.status).toBe(502);
+    stripe.failNext = 0;
+    const { orderId } = await checkOut(fields);
+    expect(stripe.sessions().at(-1)).toMatchObject({
+      line_items: {
+        0: {
+          price_data: {
+            unit_amount: '1200',
+            product_data: { description: 'List price €15.00. Coupon STRIPE-20: 20 % off.' },
+          },
+        },
+      },
+    });
+    const paid = { client_reference_id: orderId, payment_status: 'paid', currency: 'eur' };
+    await tell('checkout.session.completed', { ...paid, amount_total: 1_500 });
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
+    await tell('checkout.session.completed', { ...paid, amount_total: 1_200 });
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Purchase complete');
+  });
+
   test('cancels a purchase whose session has expired', async () => {
     const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
     const session = { client_reference_id: orderId, status: 'expired' };
