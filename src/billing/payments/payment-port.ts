@@ -1,10 +1,11 @@
+import { changePlan, setCancelled } from './change-renewal.ts';
 import type { PlanOffer } from './offers.ts';
 import type { ProviderName, Purchase } from './purchases.ts';
 import { beginCheckout } from './stripe/checkout.ts';
 import { listDocuments, portalAddress } from './stripe/documents.ts';
 import { handleStripeEvent } from './stripe/events.ts';
 import { type StripeDeps, stripeContext } from './stripe/stripe-context.ts';
-import { changePlan, type RenewingPlan, setCancelled } from './sync-renewal.ts';
+import type { RenewingPlan } from './sync-renewal.ts';
 
 export interface PaymentSettings {
   /** ISO 4217, lower case. */

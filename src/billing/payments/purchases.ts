@@ -5,116 +5,18 @@ import type { Queryable } from '../../platform/db/pool.ts';
 import { only } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import {
-  grantPack,
-  grantSubscriptionIn,
-  nextSubscriptionStart,
-  startSubscription,
-  subscriptionTimes,
-} from '../grants.ts';
+import { grantPack, grantSubscriptionIn, startSubscription } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
+import {
+  PurchaseRefused,
+  refuseBesideOthers,
+  refuseBesideRenewal,
+  refuseManyUnfinished,
+  refuseSecondFreeOne,
+  UNFINISHED_KEPT_DAYS,
+} from './purchase-rules.ts';
 import { bestPrice, reductionsFor, writtenReduction } from './reductions.ts';
-import { ACCOUNTS_OF_OWNERS } from './trials.ts';
-
-/** An invalid purchase. The message is for the buyer. */
-export class PurchaseRefused extends Error {}
-
-/** The most purchases of an account that are pending or cancelled. Cancelled ones are deleted after a while. */
-export const UNFINISHED_PURCHASES = 100;
-
-/** A payment that Stripe reports later than this finds no purchase. Its pages expire after a day; bank transfers take two weeks. */
-const UNFINISHED_KEPT_DAYS = 30;
-
-/** A purchase that is not paid leaves a row, and costs nothing. */
-async function refuseManyUnfinished(client: ClientBase, accountId: number): Promise<void> {
-  const { rows } = await client.query<{ unfinished: number }>(
-    `select count(*)::int as unfinished from orders where account_id = $1 and state <> 'granted'`,
-    [accountId],
-  );
-  if ((rows[0]?.unfinished ?? 0) >= UNFINISHED_PURCHASES)
-    throw new PurchaseRefused(
-      `Your account has ${UNFINISHED_PURCHASES} purchases that were not paid. Pay one of those that are pending, or try again later: unpaid purchases are deleted after ${UNFINISHED_KEPT_DAYS} days.`,
-    );
-}
-
-/** The owners of an account can have a free offer once, in one of their accounts, for one month. */
-async function refuseSecondFreeOne(
-  client: ClientBase,
-  accountId: number,
-  offer: Offer,
-  { quantity, months }: { quantity: number; months: number },
-): Promise<void> {
-  if (quantity > 1 || months > 1)
-    throw new PurchaseRefused(
-      offer.priceCents === 0
-        ? `${offer.name} can be bought once, for one month.`
-        : `${offer.name} is free in a quantity of 1 only, and for one month.`,
-    );
-  // Of two purchases in accounts of the same owner, the second waits for the first.
-  await client.query(
-    `select 1 from people p join members m on m.person_id = p.id and m.account_id = $1 and m.role = 'owner'
-     order by p.id for no key update of p`,
-    [accountId],
-  );
-  const { rowCount } = await client.query(
-    `select 1 from orders
-     where account_id in (${ACCOUNTS_OF_OWNERS}) and kind = $2 and offer_code = $3 and amount_cents = 0 and state <> 'cancelled'`,
-    [accountId, offer.kind, offer.code],
-  );
-  if (rowCount)
-    throw new PurchaseRefused(
-      offer.priceCents === 0
-        ? `You have already used ${offer.name}. Each customer can have it once.`
-        : `You have already had ${offer.name} for free. Each customer can have it so once.`,
-    );
-}
-
-/** A free plan that waited for a paid one would later delay the next paid one. */
-async function refuseBesideOthers(
-  client: ClientBase,
-  { accountId, wallet, name }: { accountId: number; wallet: Wallet; name: string },
-  now: number,
-): Promise<void> {
-  const present = await presentPlans(client, accountId, wallet, now);
-  if (present !== null) throw new PurchaseRefused(`${name} is for accounts without a plan. ${present}`);
-}
-
-/** A plan that renews has its wallet for itself: Stripe charges for its months as they come. */
-async function refuseBesideRenewal(
-  client: ClientBase,
-  { accountId, wallet, renews }: { accountId: number; wallet: Wallet; renews: boolean },
-  now: number,
-): Promise<void> {
-  const { rowCount: renewing } = await client.query(
-    `select 1 from renewing_plans where account_id = $1 and wallet = $2 and state <> 'ended'`,
-    [accountId, wallet],
-  );
-  if (renewing)
-    throw new PurchaseRefused(
-      'This wallet has a plan that renews. Change that plan instead, or let it end first.',
-    );
-  if (!renews) return;
-  const startsAt = await nextSubscriptionStart(client, { accountId, wallet, isPaid: true }, now);
-  if (startsAt.getTime() > now)
-    throw new PurchaseRefused(
-      `${await presentPlans(client, accountId, wallet, now)} A plan that renews can be bought after that. To get more units before that, buy a pack.`,
-    );
-}
-
-/** Returns a text that says how long the plans of a wallet run; null if it has none. */
-async function presentPlans(
-  client: ClientBase,
-  accountId: number,
-  wallet: Wallet,
-  now: number,
-): Promise<string | null> {
-  const plans = (await subscriptionTimes(client, accountId, now)).filter((plan) => plan.wallet === wallet);
-  if (plans.length === 0) return null;
-  return plans
-    .map(({ planName, endsAt }) => `Your plan ${planName} runs until ${endsAt.toISOString()}.`)
-    .join(' ');
-}
 
 export type ProviderName = 'demo' | 'manual' | 'stripe';
 

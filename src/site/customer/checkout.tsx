@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { nextSubscriptionStart, subscriptionTimes } from '../../billing/grants.ts';
 import { amountOf, findOffer, OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
+import { PurchaseRefused } from '../../billing/payments/purchase-rules.ts';
 import {
   createPurchase,
   isRenewed,
   type ProviderName,
-  PurchaseRefused,
 } from '../../billing/payments/purchases.ts';
 import {
   bestPrice,

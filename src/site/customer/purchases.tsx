@@ -70,7 +70,7 @@ export async function payPurchase(
   const step = await payments
     .begin(purchase, { paid: absolute, cancelled: absolute })
     .catch(async (error) => {
-      // Nobody can pay it, so its coupon can be used again.
+      // It has no payment that could arrive, so its coupon can be used again.
       await cancelPurchase(database, id, clock.now(), accountId);
       throw error;
     });

@@ -4,6 +4,7 @@ import { createFirstKey, isKeyDue } from '../../../src/accounts/account-keys.ts'
 import { ensureAccount } from '../../../src/accounts/accounts.ts';
 import { grantSubscription } from '../../../src/billing/grants.ts';
 import { amountOf, findOffer, type Offer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
+import { UNFINISHED_PURCHASES } from '../../../src/billing/payments/purchase-rules.ts';
 import {
   cancelPurchase,
   createPurchase,
@@ -12,7 +13,6 @@ import {
   listPurchases,
   type NewPurchase,
   purgePurchases,
-  UNFINISHED_PURCHASES,
 } from '../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../../src/platform/calendar.ts';

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
+import { changePlan, setCancelled } from '../../../src/billing/payments/change-renewal.ts';
 import { findOffer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
 import { createPurchase, grantPurchase } from '../../../src/billing/payments/purchases.ts';
 import { reconcileCheckouts, reconcileReversals } from '../../../src/billing/payments/stripe/events.ts';
 import {
-  changePlan,
   type RenewingPlan,
   reconcileRenewals,
   renewingPlansOf,
-  setCancelled,
 } from '../../../src/billing/payments/sync-renewal.ts';
 import { findTopUp, runTopUps, saveTopUp, startTopUp } from '../../../src/billing/payments/top-ups.ts';
 import { endingPlans } from '../../../src/operator/account-facts.ts';
@@ -352,7 +351,7 @@ test('a change of the plan has the discount of its time, and a plan that is kept
   await paid.deliver(paid.takeEvents());
   expect(await renewingPlan(accountId)).toMatchObject({ amountCents: 99_900, listCents: 99_900 });
   const [first, second] = await paidCents(accountId);
-  // Half the price, less what was paid for the time that is left of the month.
+  // Half the price, less the paid price of the rest of the month.
   const left = (periodEnd.getTime() - souk.clock.now()) / (periodEnd.getTime() - start);
   expect([first, second]).toEqual([13_410, 49_950 - Math.round(13_410 * left)]);
   await souk.database.query("update plans set price_cents = 14900 where code = 'pro'");

@@ -1,6 +1,6 @@
 import { addressFor } from '../../../../src/accounts/account-address.ts';
 import { beginSession, SESSION_COOKIE } from '../../../../src/accounts/sessions.ts';
-import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchases.ts';
+import { UNFINISHED_PURCHASES } from '../../../../src/billing/payments/purchase-rules.ts';
 import { ensureStandardPlans } from '../../../../src/billing/standard-plans.ts';
 import { ownerOf } from '../../customer.ts';
 import type { AttackCase } from '../attack-case.ts';
