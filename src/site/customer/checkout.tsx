@@ -6,11 +6,7 @@ import { nextSubscriptionStart, subscriptionTimes } from '../../billing/grants.t
 import { amountOf, findOffer, OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { PurchaseRefused } from '../../billing/payments/purchase-rules.ts';
-import {
-  createPurchase,
-  isRenewed,
-  type ProviderName,
-} from '../../billing/payments/purchases.ts';
+import { createPurchase, isRenewed, type ProviderName } from '../../billing/payments/purchases.ts';
 import {
   bestPrice,
   CouponRefused,
