@@ -73,6 +73,23 @@ export const BOOKS: Readonly<Record<string, string>> = {
     ) as c full join (select * from usage_days where ${of('account_id')}) as d using (account_id, day, operation, key_id)
     where (c.calls is distinct from d.calls or c.units is distinct from d.units)
       and (day >= ${KNOWN_SINCE} or c.calls is not null and day <> ${KNOWN_SINCE} - 1)`,
+  // Rows from a time when the key had no cap are not kept up, so only the newest of each period counts.
+  'the units that a cap counts equal those of the calls of its key': `
+    select * from (
+      select k.account_id, p.key_id, p.period, p.starts_at, p.units as counted,
+        coalesce((
+          select sum(u.units) from usage_days u where u.account_id = k.account_id and u.key_id = k.id
+            -- The index starts with the day: each day is a look-up.
+            and u.day = any(array(select (p.starts_at at time zone 'UTC')::date + n from generate_series(0, p.days - 1) as n))), 0)
+        + coalesce((
+          select sum(o.units_reserved) from open_calls o where o.account_id = k.account_id and o.key_id = k.id
+            and o.accepted_at >= p.starts_at and o.accepted_at < p.starts_at + make_interval(days => p.days)), 0) as booked
+      from api_keys k cross join lateral (
+        select distinct on (p.period) p.*, extract(day from souk_period_end(p.period, p.starts_at) - p.starts_at)::integer as days
+        from key_periods p where p.key_id = k.id order by p.period, p.starts_at desc
+      ) as p
+      where (k.cap_day is not null or k.cap_month is not null) and ${of('k.account_id')}
+    ) as c where counted <> booked`,
   'a released call costs nothing': `
     select account_id, id, units_charged from finished_calls
     where state = 'released' and units_charged <> 0 and ${of('account_id')}`,

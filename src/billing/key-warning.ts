@@ -10,7 +10,7 @@ export interface KeyUnits {
   month: number;
 }
 
-/** Returns the units that each key of an account has used this month, by the id of the key; without keys that have used none. Admission counts the units of a key with a cap in the same way. */
+/** Returns the units that each key of an account has used this month, by the id of the key; without keys that have used none. For a key with a cap, they are the units by which admission judges. */
 export async function unitsByKey(
   database: Queryable,
   accountId: number,
@@ -19,17 +19,20 @@ export async function unitsByKey(
   const today = new Date(now).toISOString().slice(0, 10);
   const { rows } = await database.query<KeyUnits & { keyId: number }>({
     name: 'units-by-key',
-    text: `select key_id as "keyId", coalesce(sum(units) filter (where day = $3::date), 0)::bigint as day,
-        sum(units)::bigint as month
-      from (
+    text: `select used.key_id as "keyId", coalesce(d.units, used.day) as day, coalesce(m.units, used.month) as month
+      from (select key_id, coalesce(sum(units) filter (where day = $3::date), 0)::bigint as day, sum(units)::bigint as month from (
         -- Each day is a look-up in the index.
         select u.key_id, u.day, u.units from generate_series(0, $3::date - $2::date) as n
         join usage_days u on u.day = $2::date + n and u.account_id = $1 and u.key_id <> 0
         union all
         select o.key_id, (o.accepted_at at time zone 'UTC')::date, o.units_reserved from open_calls o
         where o.account_id = $1 and o.key_id is not null and o.accepted_at >= $2::date::timestamp at time zone 'UTC'
-      ) as used
-      group by key_id`,
+      ) as calls group by key_id) as used
+      join api_keys k on k.id = used.key_id
+      left join key_periods d on k.cap_day is not null and d.key_id = k.id and d.period = 'day'
+        and d.starts_at = $3::date::timestamp at time zone 'UTC'
+      left join key_periods m on k.cap_month is not null and m.key_id = k.id and m.period = 'month'
+        and m.starts_at = $2::date::timestamp at time zone 'UTC'`,
     values: [accountId, `${today.slice(0, 8)}01`, today],
   });
   return new Map(rows.map(({ keyId, day, month }) => [keyId, { day, month }]));

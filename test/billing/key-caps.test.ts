@@ -4,6 +4,7 @@ import { addKey, changeKey } from '../../src/accounts/account-keys.ts';
 import { hashKey, KeyChanged } from '../../src/accounts/authentication.ts';
 import { type KeySettings, WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
 import type { Caller } from '../../src/billing/admission.ts';
+import { auditBooks, BOOKS } from '../../src/billing/books.ts';
 import { unitsByKey } from '../../src/billing/key-warning.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
 import { type BilledAccount, type Billing, refusalOf } from '../support/billing.ts';
@@ -232,6 +233,9 @@ test('after any history, calls are admitted exactly within the caps of their key
       const stored = await unitsByKey(billing.database, account.accountId, now);
       for (const [i, { id }] of keys.entries())
         expect(stored.get(id) ?? { day: 0, month: 0 }).toEqual(used(calls, i, now));
+      const counted = 'the units that a cap counts equal those of the calls of its key';
+      const promises = { [counted]: BOOKS[counted] as string };
+      expect(await auditBooks(billing.database, { accountId: account.accountId, promises })).toEqual([]);
     }),
     { numRuns: repetitions(12) },
   );

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addKey } from '../../src/accounts/account-keys.ts';
+import { hashKey } from '../../src/accounts/authentication.ts';
+import { WITHOUT_LIMITS } from '../../src/accounts/key-settings.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 import { auditLedger } from '../support/soak/ledger-audit.ts';
 
@@ -17,6 +20,15 @@ beforeAll(async () => {
   // The call costs more than the day has left, so it draws on the pack as well.
   const both = await billing.admit(account, 20);
   await billing.settle(account, both.callId, 20);
+  const { key } = await addKey(billing.database, account.accountId, {
+    settings: { ...WITHOUT_LIMITS, capDay: 10 },
+    createdBy: null,
+    now: billing.clock.now(),
+  });
+  const caller = { accountId: account.accountId, keyHash: hashKey(key) };
+  const capped = await billing.admit(account, 4, { caller });
+  await billing.settle(account, capped.callId, 3);
+  await billing.admit(account, 2, { caller, answer: 'own' });
 });
 afterAll(() => billing.close());
 
@@ -56,6 +68,10 @@ test.each([
     `update finished_calls set units_charged = units_charged - 1 where state = 'settled'`,
   ],
   ['the usage of a day equals the sum of its calls', 'update usage_days set units = units + 1'],
+  [
+    'the units that a cap counts equal those of the calls of its key',
+    `update key_periods set units = units + 1 where period = 'month'`,
+  ],
   [
     'the meters of a subscription equal the sums of its ledger lines',
     'update subscriptions set day_used = day_used + 1',
