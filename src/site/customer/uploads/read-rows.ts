@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { inflateRawSync } from 'node:zlib';
 import Papa from 'papaparse';
 import { readSheet } from 'read-excel-file/node';
@@ -22,8 +23,9 @@ export async function rowsOfFile(bytes: Uint8Array): Promise<string[][]> {
 }
 
 function textOf(bytes: Uint8Array): string {
-  // Excel saves "Unicode text" as UTF-16 with a mark.
-  const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
+  // Excel saves "Unicode text" as UTF-16 with a mark, and "CSV" in the code page of Windows.
+  const plain = isUtf8(bytes) ? 'utf-8' : 'windows-1252';
+  const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : plain;
   const text = new TextDecoder(encoding).decode(bytes);
   if (text.includes('\0')) throw new Unreadable('must be a CSV, text or XLSX file');
   return text;

@@ -103,6 +103,12 @@ describe('the rows of a file', () => {
     ]);
   });
 
+  test('are read from CSV in the code page of Windows, so that terms keep their letters', async () => {
+    const bytes = Buffer.from('Begriff;Preis\nGröße für Gärten;1\n', 'latin1');
+    expect((await rowsOfFile(bytes))[1]).toEqual(['Größe für Gärten', '1']);
+    expect((await rowsOfFile(text('Begriff;Preis\nGröße;1\n')))[1]).toEqual(['Größe', '1']);
+  });
+
   test('are read from XLSX', async () => {
     expect(await rowsOfFile(await sheet(rows))).toEqual([
       ['asin', 'price', 'seenAt'],
