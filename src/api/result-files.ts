@@ -101,7 +101,10 @@ export function jobTable(
     return null;
   }
   if (!operation || input === null)
-    throw refused('format', 'must be json: the parameters of this call are not stored');
+    throw refused(
+      'format',
+      'must be json: a call that the cache answered has no stored parameters. Make it with this format instead',
+    );
   const chosen = chooseTable(operation, input, table, true);
   if ('fault' in chosen) throw invalidParameters([chosen.fault]);
   return { of: 'job', operation: name, table: chosen.name, format, input: stringifyJson(input) };

@@ -294,7 +294,9 @@ const getBatchChanges = endpoint({
     'Returns what has changed in a run of a schedule with onlyChanges since the run before, so far: one row for each changed value, with its key, column, and values before and after. Has rows for operations whose results form a table, and at most 5,000 of a call.',
   id: batchId,
   occupies: 'downloads',
-  query: z.object({ format: oneOf(TABLE_FORMAT_NAMES).default('ndjson').describe('Form of the table') }),
+  query: z.object({
+    format: oneOf(TABLE_FORMAT_NAMES).optional().describe('Default: that of the header Accept, or ndjson'),
+  }),
   answers: {
     200: {
       description: 'The changes so far',
@@ -305,7 +307,8 @@ const getBatchChanges = endpoint({
     },
   },
 
-  async handle({ database }: Pick<BatchDeps, 'database'>, { account, id, query: { format }, reply }) {
+  async handle({ database }: Pick<BatchDeps, 'database'>, { account, id, query, request, reply }) {
+    const { format = formatOf(request)?.format ?? 'ndjson' } = query;
     const batch = await ownBatch({ database }, account, id);
     setFacts(reply);
     const { contentType, isCompressible } = TABLE_FORMATS[format];

@@ -8,7 +8,12 @@ import { toFaults } from '../../operations/faults.ts';
 import { isRecord } from '../../operations/params/request.ts';
 import { boolean, integer, oneOf } from '../../operations/params/scalars.ts';
 import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
-import { mediaTypeOf, TABLE_FORMAT_NAMES, type TableFormat } from '../../operations/tables/formats.ts';
+import {
+  mediaTypeOf,
+  TABLE_FORMAT_NAMES,
+  TABLE_FORMATS,
+  type TableFormat,
+} from '../../operations/tables/formats.ts';
 import { chooseTable } from '../../operations/tables/tables.ts';
 import { watchJob } from '../../outbox/webhooks/job-webhooks.ts';
 import { WEBHOOK_LIMITS, webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
@@ -252,7 +257,11 @@ export function isTableRequest(request: FormatRequest): boolean {
 /** How a request asks for the form of its answer. */
 export type SentFormat = { parameter: 'format' | 'Accept'; format: TableFormat } | null;
 
-const ACCEPTED_TYPES = ['application/json', ...TABLE_FORMAT_NAMES.map(mediaTypeOf)];
+/** A type with its charset is another one for the header. */
+const ACCEPTED_TYPES = [
+  'application/json',
+  ...TABLE_FORMAT_NAMES.flatMap((name) => [mediaTypeOf(name), TABLE_FORMATS[name].contentType]),
+];
 
 /** Returns the form that a request asks for: by `format`, or else by the header Accept; null: JSON. @throws SoukError VALIDATION_FAILED. */
 export function formatOf({ query, headers, raw }: FormatRequest): SentFormat {
@@ -263,7 +272,7 @@ export function formatOf({ query, headers, raw }: FormatRequest): SentFormat {
   }
   const { accept } = headers;
   if (accept === undefined || accept.startsWith('*/*') || accept.startsWith('application/json')) return null;
-  const preferred = new Negotiator(raw).mediaType(ACCEPTED_TYPES);
+  const preferred = new Negotiator(raw).mediaType(ACCEPTED_TYPES)?.split(';', 1)[0];
   const format = TABLE_FORMAT_NAMES.find((one) => mediaTypeOf(one) === preferred);
   return format ? { parameter: 'Accept', format } : null;
 }

@@ -85,6 +85,9 @@ test('returns the values before and after of what has changed, in every format',
     const { batchId } = await runThrough(souk, client, schedule);
     const reply = await client.get(`/api/batches/${batchId}/changes?format=${format}`);
     expect([reply.status, reply.headers['x-batch-finished']]).toEqual([200, 'true']);
+    const headers = { accept: reply.headers['content-type'] ?? '' };
+    const accepted = await client.get(`/api/batches/${batchId}/changes`, { headers });
+    expect(accepted.headers['content-type']).toBe(headers.accept);
     return reply;
   };
   // Nothing is known of the run before the first one.
