@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { addKey, revokeKeys } from '../../../src/accounts/account-keys.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
+import { eraseDueAccounts } from '../../../src/operator/personal-data/erasure.ts';
 import { MOST_LINKS } from '../../../src/results/result-links.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom, finished, startBatch } from '../../support/batches.ts';
@@ -145,6 +146,18 @@ const ENDINGS: Ending[] = [
     what: 'the account is disabled',
     end: ({ souk, account }) =>
       souk.database.query("update accounts set state = 'disabled' where id = $1", [account.accountId]),
+  },
+  {
+    what: 'the account is erased',
+    async end({ souk, account: { accountId } }) {
+      const now = souk.clock.now();
+      const dueAt = new Date(now);
+      await souk.database.query('update accounts set erase_at = $2 where id = $1', [accountId, dueAt]);
+      const erased = await eraseDueAccounts(souk.database, now, (_, error) => {
+        throw error;
+      });
+      expect(erased).toHaveLength(1);
+    },
   },
 ];
 
