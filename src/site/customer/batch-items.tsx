@@ -17,6 +17,7 @@ import {
   readForm,
 } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
+import { count } from '../kit/words.tsx';
 import { ParameterFields } from './parameter-fields.tsx';
 import { readFields, type TryField, tryFields } from './try-request.ts';
 import { FILE_FORM_BYTES } from './uploads/file-form.ts';
@@ -80,7 +81,7 @@ export function BatchItemsFields(props: {
               label="Items"
               rows={8}
               placeholder={listed?.startsWith('asin') ? 'B0C3CDEF01\nB0C3CDEF02' : ''}
-              hint={`Up to ${(file ? FILE_FORM_BYTES : BATCH_FORM_BYTES) / 1024} KiB. The API accepts up to 100,000 items.`}
+              hint={`Up to ${count((file ? FILE_FORM_BYTES : BATCH_FORM_BYTES) / 1024)} KiB. The API accepts up to 100,000 items.`}
             />
           </div>
         </div>

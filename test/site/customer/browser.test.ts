@@ -17,11 +17,22 @@ import {
   type TestBrowser,
 } from '../../support/browser.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { registerProgram } from '../../support/oauth-program.ts';
+import { comesAbout } from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 
 const DAY_MS = 86_400_000;
 const MOST_BYTES = 100 * 1024;
+const PICTURES = 'https://images.test';
+/**
+ * Texts with numbers of four digits and more without separators, outside code, addresses and names. Years have none; parameters, and
+ * tables that are downloaded, have the values of the API.
+ */
+const BARE_NUMBERS = `[...document.querySelectorAll('main *')].filter((one) =>
+  !one.closest('code, pre, time, option, textarea, title, noscript, .long-text, [id^="field-p."], [aria-label="First results"]'))
+  .flatMap((one) => [...one.childNodes].filter((node) =>
+  node.nodeType === Node.TEXT_NODE && /(?<![\\w.@:/?=-])(?!(?:19|20)\\d\\d(?!\\d))\\d{4,}(?![\\w@:/])/.test(node.data)).map((node) => node.data))`;
 
 test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, pages: PAGES }));
 let souk: Souk;
@@ -29,10 +40,13 @@ let customer: Customer;
 /** Addresses of pages with data, by the name of their screenshot. */
 const addresses: Record<string, string> = {
   home: '/',
+  pricing: '/pricing',
   usage: '/account/usage?days=90',
   'usage-week': '/account/usage?days=7&measure=calls',
   ledger: '/account/ledger',
   jobs: '/account/jobs',
+  'job-errors': '/account/jobs/errors',
+  keys: '/account/keys',
   batches: '/account/batches',
   'batch-new': '/account/batches/new',
   schedules: '/account/schedules',
@@ -65,6 +79,11 @@ test.beforeAll(async ({ souk: opened }) => {
     'lightningdeal?domain=1',
   ];
   for (const path of paths) await client.get(`/api/market/${path}`);
+  // The provider knows no such product.
+  const failed = await client.get('/api/market/variations?country=us&asin=ZX00000000');
+  expect(failed.status).toBeGreaterThanOrEqual(400);
+  const program = await registerProgram(client.baseUrl);
+  await program.connect(customer.visitor, { account: String(accountId) });
   await seedHistory(accountId);
   const batch = await client.post('/api/batches', {
     operation: 'market.product',
@@ -90,7 +109,10 @@ test.beforeAll(async ({ souk: opened }) => {
     asins: ['B0C3CDEF04'],
     conditions: [{ type: 'price_below', value: 1999 }],
   });
-  addresses.tracker = `/account/trackers/${tracker.json.data.trackerId}`;
+  const { trackerId, links } = tracker.json.data;
+  addresses.tracker = `/account/trackers/${trackerId}`;
+  await client.post(`/api/trackers/${trackerId}/run`, {});
+  await comesAbout(souk, async () => (await client.get(links.self)).json.data.lastRun?.state === 'finished');
   await aTeam(accountId, now);
   await client.post('/api/webhooks/secret', {});
   const delivery = await client.post('/api/webhooks/test', { url: 'https://receiver.example/hook' });
@@ -161,6 +183,8 @@ describeInBrowser('in a browser', () => {
     browser = await openBrowser();
     page = await browser.page({ baseURL: baseUrl });
     await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
+    const picture = { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', contentType: 'image/svg+xml' };
+    await page.route(`${PICTURES}/**`, (route) => route.fulfill(picture));
   });
   afterAll(() => browser.close());
   beforeEach(async () => {
@@ -168,11 +192,16 @@ describeInBrowser('in a browser', () => {
     await page.emulateMedia({ colorScheme: 'light' });
   });
 
-  test('every page is accessible and as wide as the window', { timeout: 300_000 }, async () => {
+  test('every page is accessible, as wide as the window, and separates the digits of numbers', {
+    timeout: 300_000,
+  }, async () => {
+    const bare: string[] = [];
     for (const [name, address] of Object.entries(addresses)) {
       await page.goto(address);
-      await expectUsable(page, `account-${name}`);
+      await expectUsable(page, `account-${name}`, [PICTURES]);
+      for (const text of (await page.evaluate(BARE_NUMBERS)) as string[]) bare.push(`${name}: ${text}`);
     }
+    expect(bare).toEqual([]);
   });
 
   test('the ledger at 390 px has each line as a list, and hides nothing outside the screen', async () => {
