@@ -51,7 +51,9 @@ describeInBrowser('with the keyboard alone', () => {
     await keys.skip();
   }
 
-  test('a visitor signs up, sees a chart with test data, buys a plan and makes a key', async () => {
+  test('a visitor signs up, sees a chart with test data, buys a plan and makes a key', {
+    timeout: 300_000,
+  }, async () => {
     await page.context().clearCookies();
     await at('/');
     await keys.tabTo('.hero a[href^="/sign-up"]', 3);
@@ -94,7 +96,7 @@ describeInBrowser('with the keyboard alone', () => {
     await keys.tabTo('[name=quantity]');
     await keys.press('ArrowUp');
     await expect.poll(() => page.locator('output[data-price-cents]').textContent()).toBe('$58.00');
-    await keys.tabTo(sends('/checkout'), 3);
+    await keys.tabTo(`${sends('/checkout')}.primary`, 6);
     await keys.press('Enter');
     await page.getByRole('heading', { name: 'Purchase complete' }).waitFor();
     await keys.isAt('.notice.good');

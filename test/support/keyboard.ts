@@ -91,7 +91,7 @@ export function keyboardOf(page: Page): Keyboard {
     press: (key) => page.keyboard.press(key),
     type: (text) => page.keyboard.type(text),
     async isAt(selector) {
-      await expect.poll(() => isAt(selector).catch(() => false), { timeout: 30_000 }).toBe(true);
+      await expect.poll(() => isAt(selector).catch(() => false), { timeout: 60_000 }).toBe(true);
       await look(false);
     },
   };
