@@ -119,7 +119,7 @@ describeInBrowser('the operator console in a browser', () => {
     test.each(
       words(`
       accounts accounts/ID orders offers offers/plan?code=pro offers/pack upstream provider-accounts errors reports storage
-      audit announcements incidents staff margin alerts mails
+      audit announcements incidents staff margin alerts mails activity
     `)
         .map((path) => `/${path}`)
         .concat(''),
