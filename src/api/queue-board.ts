@@ -21,6 +21,9 @@ const PATH = '/admin/queues';
 const CONTENT_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
+/** The way back to the console. Bull Board has a place for links only in a menu of an icon. */
+const WAY_BACK = `<a href="/admin" style="position:fixed;right:1rem;bottom:1rem;z-index:100;padding:.5rem .9rem;border-radius:8px;background:#0d6b5e;color:#fff;font:600 14px system-ui,sans-serif;text-decoration:none">Operator console</a>`;
+
 /** The page of Bull Board links to fonts of another host, which the policy would block. */
 const OTHER_HOSTS = /<link href="https?:[^>]*>/g;
 
@@ -56,7 +59,6 @@ export function registerQueueBoard(
         options: {
           uiConfig: {
             boardTitle: 'Souk',
-            miscLinks: [{ text: 'Operator console', url: '/admin' }],
             hideDocsLink: true,
           },
         },
@@ -90,7 +92,7 @@ export function registerQueueBoard(
         reply.header('referrer-policy', 'no-referrer');
         const isPage =
           typeof payload === 'string' && /^text\/html/.test(String(reply.getHeader('content-type')));
-        return isPage ? payload.replace(OTHER_HOSTS, '') : payload;
+        return isPage ? payload.replace(OTHER_HOSTS, '').replace('</body>', `${WAY_BACK}</body>`) : payload;
       });
       await scope.register(serverAdapter.registerPlugin());
     },

@@ -42,7 +42,7 @@ test('the page, the API and the command show the same figures, each with its sou
   const page = await visitor.get('/admin/activity?range=24h');
   expect(page.status).toBe(200);
   expect(page.text).toMatch(/Units 90 .*Hit rate 25% .*Errors 20%/);
-  expect(page.text).toMatch(/market\.product 80 90 0 25% 20% 60 0\.2 sec/);
+  expect(page.text).toMatch(/market\.product 80 90 0 25% 20% 60 0\.2s/);
   // For one day, tables have hours with their zone.
   const hour = `${new Date(clock.now()).toISOString().slice(0, 13).replace('T', ' ')}:00 UTC`;
   expect(page.text).toContain(`${hour} 25%`);

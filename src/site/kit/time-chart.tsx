@@ -20,13 +20,13 @@ export interface TimeChartProps {
   series: readonly ChartSeries[];
   /** Whether a value holds until the next one, as a price does. Otherwise lines connect the values. */
   isStepped?: boolean;
-  /** Lengths of time to choose from, in days. `All` is always among them. */
+  /** Lengths of time to choose from, in days. `All` is among them, if there are any. */
   ranges: readonly (readonly [days: number, name: string])[];
   /** The length that is shown first. Default: all. */
   initial?: number;
   /** The rows of the table: the values at the end of each month, or one row for each day or hour. */
   rows: 'months' | 'times' | 'hours';
-  /** Whether it is one of several charts of a page: lower, and without periods, the way to zoom and a place in the address. */
+  /** Whether it is one of several charts of a page: lower, and without the way to zoom and a place in the address. */
   isSmall?: boolean;
 }
 
@@ -66,7 +66,7 @@ export function TimeChart(props: TimeChartProps): VNode {
         data-addressed={isSmall ? undefined : true}
       >
         <div class="time-chart-bar">
-          {!isSmall && (
+          {ranges.length > 0 && (
             <fieldset class="segments" aria-label="Period">
               {ranges.map(([days, text]) => (
                 <button key={days} type="button" data-days={days} aria-pressed={days === initial} disabled>

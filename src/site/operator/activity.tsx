@@ -20,7 +20,7 @@ import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { CHART_FILES, TimeChart, valueText } from '../kit/time-chart.tsx';
-import { amount, count, Time } from '../kit/words.tsx';
+import { amount, count } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 
 const PATH = '/admin/activity';
@@ -121,7 +121,12 @@ function Totals({ report }: { report: ActivityReport }): VNode {
 function formatOf(unit: ActivityUnit, currency: string): Intl.NumberFormatOptions {
   if (unit === 'cents') return { style: 'currency', currency: currency.toUpperCase() };
   if (unit === 'count') return { maximumFractionDigits: 0 };
-  return { style: 'unit', unit: unit === 'percent' ? 'percent' : 'second', maximumFractionDigits: 2 };
+  return {
+    style: 'unit',
+    unit: unit === 'percent' ? 'percent' : 'second',
+    unitDisplay: 'narrow',
+    maximumFractionDigits: 2,
+  };
 }
 
 const shownValue = (unit: ActivityUnit, value: number | null) =>
@@ -136,6 +141,7 @@ const SCALES = { cents: 'money', count: 'count', percent: 'percent', seconds: 's
 function Chart({ chart, report }: { chart: ActivityChart; report: ActivityReport }): VNode {
   const { id, title, unit, source, formula, series } = chart;
   const { starts, step, from, to, currency } = report;
+  const dayOf = (iso: string) => iso.slice(0, step === 'hour' ? 16 : 10).replace('T', ' ');
   const isKnown = series.some(({ values }) => values.some((value) => value !== null));
   const points = ({ values }: ActivitySeries) =>
     starts.map((start, i) => [Date.parse(start), shownValue(unit, values[i] ?? null)] as const);
@@ -159,11 +165,7 @@ function Chart({ chart, report }: { chart: ActivityChart; report: ActivityReport
       ) : (
         <p class="muted">Nothing is recorded of this time.</p>
       )}
-      <p class="hint">
-        {`Source: ${source}. `}
-        <Time at={from} /> to <Time at={to} />
-        {`. Formula: ${formula}.`}
-      </p>
+      <p class="hint">{`Source: ${source}. From ${dayOf(from)} to ${dayOf(to)} UTC. Formula: ${formula}.`}</p>
     </section>
   );
 }

@@ -12,7 +12,7 @@ import { ButtonLink, Facts, Notice, ToneTag } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
+import { type Column, Table } from '../kit/table.tsx';
 import { Dash, Time } from '../kit/words.tsx';
 import { operatingOf, type Pages } from '../pages.ts';
 
@@ -38,8 +38,8 @@ export function registerAlerts(scope: FastifyInstance, pages: Pages): void {
         </p>
         <div id="alerts" data-refresh="30">
           <h2>Now</h2>
-          <AlertTable name="Alerts now" empty="No alerts." alerts={present} now={now} />
-          <h2>All</h2>
+          <AlertTable name="Alerts now" empty="No alerts." alerts={present} now={now} isPresent />
+          <h2>Other alerts</h2>
           <AlertTable
             name="Other alerts"
             empty="All alerts are listed above."
@@ -127,13 +127,20 @@ function LevelTag({ shown: { level, state }, now }: { shown: ShownAlert; now: nu
   );
 }
 
+const SINCE: Column<ShownAlert> = ['Since', ({ state }) => <Time at={state.since} />];
+
+/** A text with its words between backticks as code. */
+const withCode = (text: string) =>
+  text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
+
 function AlertTable(props: {
   name: string;
   empty: string;
   alerts: readonly ShownAlert[];
   now: number;
+  isPresent?: boolean;
 }): VNode {
-  const { name, empty, alerts, now } = props;
+  const { name, empty, alerts, now, isPresent = false } = props;
   return (
     <Table
       name={name}
@@ -143,14 +150,14 @@ function AlertTable(props: {
       columns={[
         ['Alert', ({ name, alert }) => <a href={pageOf(name)}>{alert.says}</a>, 'row'],
         ['State', (shown) => <LevelTag shown={shown} now={now} />],
-        ['Since', ({ state }) => <Time at={state.since} />],
+        ...(isPresent ? [SINCE] : []),
         [
           'What',
           ({ alert, state }) => (
             <span class="long-text">
               {state.lines.length > 0
                 ? state.lines.map(({ name, text }) => `${name}: ${text}`).join('; ')
-                : alert.when}
+                : withCode(alert.when)}
             </span>
           ),
         ],
@@ -167,7 +174,10 @@ function AlertFacts({ shown, now }: { shown: ShownAlert; now: number }): VNode {
       facts={[
         ['State', <LevelTag key="state" shown={shown} now={now} />],
         state.since !== null && ['Since', <Time key="since" at={state.since} />],
-        ['Fires when', `${alert.when}${alert.afterMinutes > 0 ? `, for ${alert.afterMinutes} minutes` : ''}`],
+        [
+          'Fires when',
+          withCode(`${alert.when}${alert.afterMinutes > 0 ? `, for ${alert.afterMinutes} minutes` : ''}`),
+        ],
         ['Usual cause', alert.cause],
         ['Severity', alert.severity],
         [

@@ -162,7 +162,7 @@ function DayChart({ rows, currency }: { rows: readonly MarginRow[]; currency: st
         series('Revenue', (row) => row.revenueCents),
         series('Cost of tokens', (row) => row.costCents),
         series('Margin', (row) => row.marginCents),
-        { ...series('Saved by cache, merging and joining', (row) => row.savedCents), shown: false },
+        { ...series('Saved', (row) => row.savedCents), shown: false },
       ]}
       ranges={rows.length > 30 ? [[30, '30 days']] : []}
       rows="times"
@@ -180,14 +180,14 @@ function columnsOf(by: MarginGroup, currency: string): Column<MarginRow>[] {
     [MARGIN_GROUPS[by], (row) => <Name by={by} row={row} />, 'row'],
     ['Units', ({ units }) => count(units), 'number'],
     cents('Revenue', (row) => row.revenueCents),
+    cents('Cost', (row) => row.costCents),
+    cents('Margin', (row) => row.marginCents),
     cents('Not by use', (row) => row.unusedCents),
     ['Tokens', ({ tokens }) => amount(tokens), 'number'],
-    cents('Cost', (row) => row.costCents),
     ['Saved by cache', (row) => amount(row.tokensSavedByCache), 'number'],
     ['By merging', (row) => amount(row.tokensSavedByMerging), 'number'],
     ['By joining', (row) => amount(row.tokensSavedByJoining), 'number'],
     cents('Saved', (row) => row.savedCents),
-    cents('Margin', (row) => row.marginCents),
   ];
 }
 
