@@ -55,8 +55,8 @@ export async function recordWeeks(database: Database, now: number): Promise<void
   ]);
 }
 
-/** SQL of a sum over rows of `operation_hours`: null if an earlier version has written one of the rows. */
+/** SQL of a sum over rows of `operation_hours`: null if an earlier version has written one of the rows, which then has none of these columns. */
 export function knownSum(column: (typeof HOUR_COLUMNS)[number]): string {
   const isLater = (LATER_COLUMNS as readonly string[]).includes(column);
-  return isLater ? `case when bool_and(${column} is not null) then sum(${column}) end` : `sum(${column})`;
+  return isLater ? `case when bool_and(jobs is not null) then sum(${column}) end` : `sum(${column})`;
 }
