@@ -91,6 +91,14 @@ export function isFor(
   return offerKind === null || (offerKind === kind && offerCode === code);
 }
 
+/** Returns the price of one unit of an offer, in the wallet `general`, with the best of some discounts. */
+export function offerPrice(offer: Offer, discounts: readonly Reduction[]): Price {
+  return bestPrice(
+    offer.priceCents,
+    discounts.filter((discount) => isFor(discount, offer)),
+  );
+}
+
 /** A code that cannot be used. The message is for the customer, and says what to do. */
 export class CouponRefused extends Error {}
 

@@ -12,9 +12,8 @@ import {
 } from '../../billing/payments/offers.ts';
 import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
 import {
-  bestPrice,
   discountsOf,
-  isFor,
+  offerPrice,
   type Reduction,
   writtenReduction,
 } from '../../billing/payments/reductions.ts';
@@ -243,10 +242,7 @@ export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly P
 function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }): VNode {
   const { offer, currency, discounts, to = (path) => path, children, trialRefusal = null } = props;
   const { kind, code, name, priceCents } = offer;
-  const { amountCents, reduction } = bestPrice(
-    priceCents,
-    discounts.filter((discount) => isFor(discount, offer)),
-  );
+  const { amountCents, reduction } = offerPrice(offer, discounts);
   const isPlan = kind === 'plan';
   return (
     <article class="card">

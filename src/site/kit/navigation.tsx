@@ -79,7 +79,7 @@ const OPERATOR_GROUPS: readonly LinkGroup[] = [
       ['/admin/accounts', 'Accounts'],
       ['/admin/orders', 'Purchases'],
       ['/admin/offers', 'Plans and packs'],
-      ['/admin/coupons', 'Coupons and discounts'],
+      ['/admin/coupons', 'Coupons'],
       ['/admin/margin', 'Margin'],
       ['/admin/announcements', 'Announcements'],
       ['/admin/incidents', 'Incidents'],

@@ -9,7 +9,7 @@ import {
   type PackOffer,
   type PlanOffer,
 } from '../../billing/payments/offers.ts';
-import { discountsOf, type Reduction } from '../../billing/payments/reductions.ts';
+import { discountsOf, offerPrice, type Reduction } from '../../billing/payments/reductions.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { QUEUED } from '../../operations/index.ts';
 import { PackCards, PlanCards } from '../customer/plans.tsx';
@@ -84,7 +84,7 @@ export function registerPricing(scope: FastifyInstance, pages: Pages): void {
           Calls cost units. A call that fails, is refused, or joins an identical call of the last five minutes
           costs nothing. Each call tells its price before you make it.
         </p>
-        <Calculator given={given} plans={plans} currency={currency} />
+        <Calculator given={given} plans={plans} currency={currency} discounts={discounts} />
         <Offers plans={plans} packs={packs} currency={currency} discounts={discounts} to={to} />
         <OffPeakHours window={offPeak} now={clock.now()} />
         <h2>What a unit buys</h2>
@@ -112,8 +112,13 @@ function Offers(props: {
   );
 }
 
-function Calculator(props: { given: Habits; plans: readonly PlanOffer[]; currency: string }): VNode {
-  const { given, plans, currency } = props;
+function Calculator(props: {
+  given: Habits;
+  plans: readonly PlanOffer[];
+  currency: string;
+  discounts: readonly Reduction[];
+}): VNode {
+  const { given, plans, currency, discounts } = props;
   const aDay = unitsADay(given);
   const plan = cheapestPlan(plans, aDay);
   return (
@@ -137,7 +142,7 @@ function Calculator(props: { given: Habits; plans: readonly PlanOffer[]; currenc
         <strong>{count(aDay)} units a day</strong>, {count(aDay * DAYS_PER_MONTH)} units in {DAYS_PER_MONTH}{' '}
         days.{' '}
         {plan
-          ? `The plan ${plan.name} is enough, at ${money(plan.priceCents, currency)} a month.`
+          ? `The plan ${plan.name} is enough, at ${money(offerPrice(plan, discounts).amountCents, currency)} a month.`
           : 'No plan has as many units: combine a plan with packs, or ask for an offer.'}
       </p>
     </section>
