@@ -31,6 +31,36 @@ test('plan list creates the standard plans, keeps changes to them, and shows the
   expect(text).toMatch(/│ +777 │/);
 });
 
+test('coupon and discount create, list and end reductions, and refuse what is not valid', async () => {
+  const { accountId } = await souk.account({ plan: null });
+  const made = await command.json(
+    'coupon create --code spring-1 --percent 20 --until 2028-01-01 --offer plan:basic --uses 5 --once',
+  );
+  expect(made).toMatchObject({
+    code: 'SPRING-1',
+    percent: 20,
+    offerKind: 'plan',
+    offerCode: 'basic',
+    maxUses: 5,
+    oncePerAccount: true,
+    uses: 0,
+  });
+  await command.json(`discount create --account ${accountId} --amount 5.50 --until 2028-01-01`);
+  expect(await command.json('discount list')).toMatchObject([
+    { code: null, amountCents: 550, currency: 'usd', accountId, offerKind: null },
+  ]);
+  expect(await command.text('coupon list')).toMatch(/│ SPRING-1 │ 20 % off +│ plan:basic │/);
+  const ended = await command.json('coupon end spring-1');
+  expect(Date.parse(ended.endsAt)).toBeLessThan(Date.parse(made.endsAt));
+  expect((await command.run('coupon end spring-1')).stderr).toContain('does not exist or has ended');
+  expect(
+    (await command.run('coupon create --code spring-1 --percent 5 --until 2028-01-01')).stderr,
+  ).toContain('--code is already the code of another coupon.');
+  expect((await command.run('discount create --percent 0 --until 2028-01-01')).stderr).toContain(
+    '--percent must be a whole number from 1 to 100',
+  );
+});
+
 test('grant subscription grants a subscription that the quota shows immediately', async () => {
   const { accountId, key } = await souk.account({ plan: null });
   const words = `grant subscription --account ${accountId} --plan pro --quantity 3 --months 2`;

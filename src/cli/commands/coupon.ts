@@ -83,9 +83,8 @@ const endInput = z.object({ id: z.string().max(30) });
 
 async function end(context: Context, kind: Kind, given: Given): Promise<Report> {
   const { id } = readInput(endInput, given);
-  const found = (await ofKind(context, kind)).find(
-    (one) => String(one.id) === id || one.code === id.toUpperCase(),
-  );
+  const all = await ofKind(context, kind);
+  const found = all.find(({ code }) => code === id.toUpperCase()) ?? all.find((one) => String(one.id) === id);
   const ended = found && (await saleActs.endReduction(context, found.id));
   if (!ended)
     throw new OperatorError(`The ${kind} ${id} does not exist or has ended. \`${kind} list\` shows them.`);

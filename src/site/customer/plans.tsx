@@ -25,7 +25,7 @@ import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table, tableOf } from '../kit/table.tsx';
+import { Table } from '../kit/table.tsx';
 import { count, Hours, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
@@ -101,20 +101,30 @@ export function DemoNotice(): VNode {
   );
 }
 
-const PurchaseTable = tableOf<Purchase>('Your purchases', 'No purchases yet.', [
-  [
-    'Date',
-    ({ id, createdAt }) => (
-      <a href={`/account/orders/${id}`}>
-        <Time at={createdAt} />
-      </a>
-    ),
-  ],
-  ['Item', purchaseText],
-  ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-  ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
-  ['State', (purchase) => <PurchaseTag purchase={purchase} />],
-]);
+function PurchaseTable({ rows }: { rows: readonly Purchase[] }): VNode {
+  return (
+    <Table
+      name="Your purchases"
+      empty="No purchases yet."
+      rows={rows}
+      stacks
+      columns={[
+        [
+          'Date',
+          ({ id, createdAt }) => (
+            <a href={`/account/orders/${id}`}>
+              <Time at={createdAt} />
+            </a>
+          ),
+        ],
+        ['Item', purchaseText],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
+        ['State', (purchase) => <PurchaseTag purchase={purchase} />],
+      ]}
+    />
+  );
+}
 
 /** The plans of an account that run or wait, in the order of their starts; nothing for an account without one. */
 function PlanTimes({ plans, now }: { plans: readonly SubscriptionTime[]; now: number }): VNode | null {
