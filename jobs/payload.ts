@@ -136,7 +136,7 @@ function isFresh({ fetchedAt, updatedAt = fetchedAt }: AnswerMeta, { fetchedAfte
 
 /*
  * Everything that depends on the mode of a call, which follows from its account. Test calls run in a pool of their own, whose
- * jobs have no client of a real provider; and identities of answers, sources, flights, tokens and paces contain the provider.
+ * jobs have no client of a real provider; and the keys of answers, sources, single flights, tokens and request rates contain the provider.
  */
 
 /** Returns the pool in which a call of an account runs. */

@@ -64,7 +64,7 @@ async function releaseAndExpire(deps: ReconcileDeps): Promise<void> {
       );
   }
   for (const { packId, accountId, units } of await expirePacks(database, clock.now())) {
-    log.info({ packId, accountId, units }, 'expired a resource pack');
+    log.info({ packId, accountId, units }, 'expired a pack');
   }
 }
 

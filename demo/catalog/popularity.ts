@@ -20,7 +20,7 @@ export interface Popularity {
   familySince: number;
   rating: number;
   reviewsAMonth: number;
-  /** When a rank, the number of reviews and the sales of the month are noted. */
+  /** The times at which the histories of rank, reviews and monthly sales get an entry. */
   ranked: Beat;
   reviewed: Beat;
   counted: Beat;

@@ -57,7 +57,7 @@ export async function invite(
   return made[0]?.id ?? 0;
 }
 
-/** Returns the open invitations of an account, the first first. */
+/** Returns the open invitations of an account, the oldest first. */
 export async function listInvitations(
   database: Queryable,
   accountId: number,

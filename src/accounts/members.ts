@@ -78,7 +78,7 @@ export interface Membership {
   requiresSso: boolean;
 }
 
-/** Returns the members of a live account, the first first. */
+/** Returns the members of a live account, the oldest first. */
 export async function listMembers(database: Queryable, accountId: number): Promise<Member[]> {
   const { rows } = await database.query<Member>(
     `select p.id as "personId", p.email, p.name, m.role, m.created_at as since
@@ -88,7 +88,7 @@ export async function listMembers(database: Queryable, accountId: number): Promi
   return rows;
 }
 
-/** Returns the accounts of a person, the first first. */
+/** Returns the accounts of a person, the oldest first. */
 export async function membershipsOf(database: Queryable, personId: number): Promise<Membership[]> {
   const { rows } = await database.query<Membership>(
     `select a.id as "accountId", a.name as "accountName", m.role, a.state = 'active' as "isActive",

@@ -58,7 +58,7 @@ export async function isEmailTaken(database: Queryable, email: string): Promise<
   return (await findPersonByEmail(database, email)) !== null;
 }
 
-/** Returns the people with a role in the installation, the first first. */
+/** Returns the people with a role in the installation, the oldest first. */
 export async function listStaff(database: Queryable): Promise<Person[]> {
   const { rows } = await database.query<Person>(
     `select ${COLUMNS} from people where installation_role is not null order by id`,

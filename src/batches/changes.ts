@@ -114,7 +114,7 @@ export function* changesBetween(
 /** Columns that do not name a row. */
 const COMMON = new Set(['country', 'domainId', 'reportDate', 'week']);
 
-/** Returns how rows are named: by the first column that tells the rows of both lists apart; otherwise by their places. */
+/** Returns a function that names rows: by the first column whose values differ in all rows of both lists; otherwise by position. */
 function keyFrom(
   columns: readonly string[],
   before: readonly Row[],

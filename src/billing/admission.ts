@@ -196,7 +196,7 @@ function createRoundTrips(
   offPeak: OffPeakWindow,
   answerLimitMs: number,
 ) {
-  /** Calls whose statement has failed and may yet admit them, with the `performance.now()` after which it does not begin to. */
+  /** Calls whose statement has failed but may still admit them, each with the `performance.now()` after which the statement no longer starts. */
   const undecided = new WeakMap<AdmissionRequest, number>();
 
   async function ask(calls: readonly AdmissionRequest[], { dry }: { dry: boolean }): Promise<AdmissionRow[]> {

@@ -195,7 +195,7 @@ export async function startSubscription(
 }
 
 /**
- * Grants a resource pack to an account, and writes the grant line of the ledger in the same statement.
+ * Grants a pack to an account, and writes the grant line of the ledger in the same statement.
  * @returns the pack's id.
  */
 export async function grantPack(database: Queryable, grant: PackGrant, now: number): Promise<number> {

@@ -91,5 +91,7 @@ export function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
       problem: lines[i]?.startsWith(UNKNOWN) ? lines[i] : UNKNOWN,
     }));
   }
-  return [{ parameter: path.length > 0 ? path.join('.') : 'body', problem: message }];
+  const sentAs = issue.code === 'custom' ? issue.params?.sentAs : undefined;
+  const names = typeof sentAs === 'string' ? [...path.slice(0, -1), sentAs] : path;
+  return [{ parameter: names.length > 0 ? names.join('.') : 'body', problem: message }];
 }

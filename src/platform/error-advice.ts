@@ -173,7 +173,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
       'Call without `Prefer: respond-async`, or wait until results expire. Ask for fewer fields or a lower level of detail.',
   },
   QUOTA_NO_SUBSCRIPTION: {
-    cause: 'The key is valid, but its account has never had a subscription or a pack, or no longer has one.',
+    cause: 'The key is valid, but its account has never had a plan or a pack, or no longer has one.',
     solution: 'Buy a plan or a pack, or ask the operator of this service for one.',
   },
   QUOTA_OFF_PEAK_ONLY: {

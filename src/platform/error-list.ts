@@ -194,7 +194,7 @@ export const ERRORS = {
     status: 429,
     code: 'STORAGE_EXCEEDED',
     units: 'none',
-    text: 'The stored results of the account take as much space as is allowed.',
+    text: 'The stored results of the account have reached the limit of storage.',
   },
   QUOTA_NO_SUBSCRIPTION: {
     status: 429,
@@ -254,7 +254,7 @@ export const ERRORS = {
     status: 429,
     code: 'TOO_MANY_ATTEMPTS',
     units: 'none',
-    text: 'Too many attempts to sign in, to sign up or to guess a key were made.',
+    text: 'Too many attempts to sign in or to sign up, or too many unknown keys, came from one network or for one address.',
   },
   INTERNAL: { status: 500, code: '5000', units: 'released', text: 'An internal error occurred.' },
   UPSTREAM_ERROR: {

@@ -24,7 +24,7 @@ export function noteActs(request: FastifyRequest, ...acts: PageAct[]): void {
 
 /**
  * What the forms of customers' pages do, by their route, for the audit log. null: the page calls the API, which writes the line;
- * or it makes a call, which is in the list of calls; or it changes nothing. A word tells forms of one action apart.
+ * or it makes a call, which is in the list of calls; or it changes nothing. A word distinguishes forms of the same action.
  */
 const PAGE_ACTS: Readonly<Record<string, AccountAction | readonly [AccountAction, word: string] | null>> = {
   '/account/checkout': 'purchase.begun',

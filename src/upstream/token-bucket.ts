@@ -89,7 +89,7 @@ const MOST_FAILURES = 3;
 const SET_ASIDE_MS = 15_000;
 const LONGEST_SET_ASIDE_MS = 600_000;
 
-/** Time in which the process that asks about an account that was set aside records the answer. */
+/** How long the one process that tries an account that was set aside has to record the outcome. */
 const QUESTION_MS = 30_000;
 
 /** How long a call waits for the reading of another call before it tries again. */

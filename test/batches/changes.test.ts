@@ -8,7 +8,7 @@ const between = (before: object[], after: object[]) =>
     ({ key, column, before: was, after: is }) => [key, column, was, is],
   );
 
-test('compares rows by the first column that tells them apart, in any order', () => {
+test('compares rows by the first column whose values all differ, in any order', () => {
   expect(between([row('A', 1), row('B', 2)], [row('B', 3), row('A', 1)])).toEqual([['B', 'rank', 2, 3]]);
 });
 

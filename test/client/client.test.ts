@@ -110,7 +110,7 @@ test('repeats a request not answered in time, until attempts are used up', async
   expect(pauses).toEqual([250, 500, 1_000, 2_000]);
 });
 
-test('never repeats what would be done twice', async ({ api, proxy }) => {
+test('does not repeat a request whose effect would happen twice', async ({ api, proxy }) => {
   proxy.next('/api/schedules', { kind: 'lose' });
   const created = api.schedules.create(productsHourly([newAsin()]) as never);
   await expect(created).rejects.toThrow(ConnectionError);

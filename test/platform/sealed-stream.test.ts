@@ -89,7 +89,7 @@ function flipped(bytes: Buffer, at: number): Buffer {
   return copy;
 }
 
-test('refuses a file of another key by the key, before it reads a piece', async ({ folder }) => {
+test('refuses a file that another key has encrypted, before it reads a piece', async ({ folder }) => {
   const bytes = (await sealed(randomBytes(10))).subarray(0, HEADER);
   await expect(opened(folder, bytes, [OTHER])).rejects.toThrow(
     /encrypted with a key that SECRET_KEY does not have/,

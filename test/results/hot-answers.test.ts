@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createHotAnswers, HOT_MS, type StoredAnswer } from '../../src/results/cache.ts';
 
-/** A process has run for a while before its first look-up. */
+/** The time of the first look-up; 0 would be the time of an entry that does not exist. */
 const START_MS = 5_000;
 
 /** A store with one answer that counts how often it is asked, and whose answer and time the test sets. */

@@ -106,7 +106,7 @@ describeInBrowser('in a browser', () => {
     await page.getByLabel('Create batches').check();
     await button(page, 'Allow').click();
     await page.getByText('must not be more than the units of a month').waitFor();
-    // The browser notes the status.
+    // The browser writes the status 400 to its console.
     expect(faultsOf(page).errors.splice(0)).toEqual([expect.stringContaining('400 (Bad Request)')]);
     await expectUsable(page, 'consent-faults');
     // A field that the browser itself would refuse.
@@ -143,7 +143,7 @@ describeInBrowser('in a browser', () => {
     await page.getByText('Revoked').first().waitFor();
   });
 
-  test('somebody without a fit role finds the next step', async () => {
+  test('a viewer cannot connect a program, and sees what to do', async () => {
     const { baseUrl } = souk.clientOf('');
     const { cookie, accountId } = await signedIn(souk);
     await souk.database.query("update members set role = 'viewer' where account_id = $1", [accountId]);

@@ -165,13 +165,13 @@ describe('the consent page', () => {
     expect(await keysOf(souk, accountId)).toEqual([]);
   });
 
-  test('denies a program of whose wishes the person allows none', async ({ souk, program }) => {
+  test('denies a program if the person allows none of the requested scopes', async ({ souk, program }) => {
     const { visitor, accountId } = await signedIn(souk);
     const page = await program.begin(visitor, { scope: 'webhooks' });
     const fields = { ...ALLOWED, account: String(accountId) };
     const address = await program.decide(visitor, page, fields);
     expect(address.searchParams.get('error_description')).toBe(
-      'The person has allowed nothing of what was asked for.',
+      'The person allowed none of the requested scopes.',
     );
     expect(await keysOf(souk, accountId)).toEqual([]);
   });
@@ -364,7 +364,7 @@ test('a device is allowed on the same page, without an address of return', async
   };
   expect((await send(code, { user_code: 'WRONG' })).text).toContain('Unknown code.');
   const confirm = await send(await visitor.get('/device'), { user_code: begun.user_code });
-  expect(confirm.text).toContain(`Souk command has to show this code: ${begun.user_code}`);
+  expect(confirm.text).toContain(`Check that Souk command shows this code: ${begun.user_code}`);
   const next = await send(confirm, { user_code: begun.user_code, confirm: 'yes' });
   const consent = await visitor.get(new URL(String(next.headers.location), baseUrl).pathname);
   expect(consent.text).toContain('Souk command asks to use your Souk account. You return to your device.');

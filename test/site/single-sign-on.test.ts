@@ -152,7 +152,7 @@ describe('a person whom the provider has signed in', () => {
     }
   });
 
-  test('is refused with an address of another domain, also later', async ({ souk }) => {
+  test('is refused with an address of another domain, even after an earlier sign-in', async ({ souk }) => {
     settings.allowedDomains = ['company.example'];
     const { subject } = newcomer();
     expect((await signIn(stranger(souk), subject)).status).toBe(200);

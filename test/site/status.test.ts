@@ -105,7 +105,7 @@ test('answers from memory while PostgreSQL does not, and says that the state is 
     expect((await visitor().get('/status')).status).toBe(200);
     souk.clock.advance(2 * MINUTE_MS);
     const page = await visitor().get('/status');
-    expect(page.text).toMatch(/There are no new measurements\. This is the last known state, of 2026-03-04/);
+    expect(page.text).toMatch(/No new measurements have arrived since 2026-03-04/);
     expect(await json()).toMatchObject({ status: 'outage', lastKnown: true });
   } finally {
     await locker.query('rollback');

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Short files that run for long, so that the sizes of files do not show it. */
+/** Short files that run for a long time. The order by size would start them late. */
 const LONG =
   /\/test\/(soak|start|postgresql|redis)\/|\/test\/(jobs\/(stop-without-redis|frozen-stores)|client\/package|api\/limits\/stalled-downloads|walk)\.test/;
 

@@ -83,7 +83,7 @@ repeated. Unknown query parameters are ignored.
 
 Prices are in cents (on the Japanese site in whole yen), ratings are stars x 10, and -1 means no data.
 
-A 200 is the answer of a call. \`POST /api/jobs/quote\` returns the price of a call, and \`POST /api/jobs\` makes it a job. The
+The answer of a call has the status 200. \`POST /api/jobs/quote\` returns the price of a call, and \`POST /api/jobs\` makes it a job. The
 addresses of operations accept the same as \`dryRun=1\`, which returns the price with 200, and as \`async=1\`,
 \`Prefer: respond-async\` or \`Prefer: wait=N\` (RFC 7240), which return the job with 202. A call that does not end within the
 time that a request waits returns 202, too: its body has the code \`ACCEPTED\` and the job.

@@ -149,7 +149,7 @@ async function migrations(databaseUrl: string): Promise<{ message: string }> {
 
 const MOST_FAULTS = 100;
 
-/** What the audit that goes on all the time has found. `verify` audits everything at one moment. */
+/** Reports the findings of the audit that workers repeat. `verify` audits everything at one moment. */
 async function books(databaseUrl: string): Promise<Result> {
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
   try {
@@ -196,7 +196,7 @@ async function redisServers(url: string): Promise<RedisServer[]> {
   }
 }
 
-/** The first result with a warning, or else any. */
+/** Returns the first result with a warning; the first result if there is none with a warning. */
 function worstOf(results: readonly Result[]): Result {
   return results.find(({ state }) => state) ?? results[0] ?? { message: 'no server' };
 }
@@ -238,7 +238,7 @@ function compression({ rdbCompression }: RedisServer): Result {
   if (rdbCompression === 'no') return { message: 'rdbcompression is no' };
   return {
     state: 'warning',
-    message: `rdbcompression is ${rdbCompression}, so Redis compresses answers again that are compressed already, each time it rewrites its file. Set it to no (CONFIG SET rdbcompression no).`,
+    message: `rdbcompression is ${rdbCompression}, so Redis compresses stored answers a second time whenever it rewrites its file. Set it to no (CONFIG SET rdbcompression no).`,
   };
 }
 

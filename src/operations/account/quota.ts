@@ -82,7 +82,7 @@ const answer = z.object({
   activeBillingTrack: z
     .enum(['legacy', 'pack'])
     .nullable()
-    .describe('What the next call is charged to: legacy, the subscription; pack, a resource pack'),
+    .describe('What the next call is charged to: `legacy` is the plan, `pack` is a pack'),
   nextCallRejectReason: z.string().nullable().describe('Error code that a call of one unit would return now'),
   nextCallRejectMessage: z.string().nullable(),
   keyWarning: z.string().nullable().describe('The most urgent warning about the key'),

@@ -68,20 +68,29 @@ function resolve(given: Group, rule: RangeRule): Range | undefined | Fault {
   const unknown = Object.keys(both ?? {}).find((key) => key !== 'min' && key !== 'max');
   if (unknown !== undefined) return new Fault(got('must have min, max or both', unknown));
   const found: Range = {};
+  const sentAs: Partial<Record<keyof Range, string>> = {};
   for (const end of ['min', 'max'] as const) {
-    const alone = single[`${name}${end === 'min' ? 'Min' : 'Max'}`];
+    const alone = `${name}${end === 'min' ? 'Min' : 'Max'}`;
     const inside = both?.[end];
-    if (alone !== undefined && inside !== undefined) return new Fault(`${end} was given more than once`);
-    const value = alone ?? inside;
+    if (single[alone] !== undefined && inside !== undefined)
+      return new Fault(`${end} was given more than once`);
+    if (single[alone] !== undefined) sentAs[end] = alone;
+    const value = single[alone] ?? inside;
     if (value === undefined) continue;
     const number = numberOf(value, rule);
-    if (number instanceof Fault) return new Fault(`${end} ${number.problem}`);
+    if (number instanceof Fault) return endFault(end, number.problem);
     found[end] = number;
   }
   if (Object.keys(found).length === 0) return new Fault('must have min, max or both, got neither');
   if (found.min !== undefined && found.max !== undefined && found.min > found.max)
-    return new Fault(`min must not be above max, got ${found.min} and ${found.max}`);
+    return endFault('max', `must not be below ${sentAs.min ?? 'min'} (${found.min}), got ${found.max}`);
   return found;
+
+  /** A fault of an end, under the name that the caller has sent: `rankMax`, or `rank` for an object. */
+  function endFault(end: keyof Range, problem: string): Fault {
+    const own = sentAs[end];
+    return own ? new Fault(problem, '', own) : new Fault(`${end} ${problem}`);
+  }
 }
 
 function numberOf(value: unknown, { min, max, decimals = false }: RangeRule): number | Fault {

@@ -95,7 +95,7 @@ export function request<Shape extends z.ZodRawShape>(
 /** The values that a request has under the names of a group. */
 export type Group = Readonly<Record<string, unknown>>;
 
-/** A schema over a group that returns the value, or reports one fault under the canonical name. */
+/** A schema over a group that returns the value, or reports one fault under the canonical name or that of the fault. */
 export function grouped<T>(
   resolve: (given: Group) => T | Fault,
   documentation: GroupDocumentation,
@@ -106,7 +106,8 @@ export function grouped<T>(
     .transform((given, context): T => {
       const value = resolve(isRecord(given) ? given : {});
       if (value instanceof Fault) {
-        context.issues.push({ code: 'custom', message: value.problem, input: given });
+        const { problem: message, sentAs } = value;
+        context.issues.push({ code: 'custom', message, input: given, ...(sentAs && { params: { sentAs } }) });
         return z.NEVER;
       }
       return value;
@@ -120,10 +121,13 @@ export class Fault {
   readonly problem: string;
   /** Stands after the value in the text. */
   readonly hint: string;
+  /** The name of the group under which the caller has sent the value; null: the canonical name. */
+  readonly sentAs: string | null;
 
-  constructor(problem: string, hint = '') {
+  constructor(problem: string, hint = '', sentAs: string | null = null) {
     this.problem = problem;
     this.hint = hint;
+    this.sentAs = sentAs;
   }
 }
 

@@ -24,7 +24,10 @@ export const DAY_FORMULAS = (['price', 'rank', 'offers', 'rating'] as const).map
   const [source, formula] = PRODUCT_FORMULAS[name];
   return [
     name,
-    [source, `${formula}, at the end of the day (UTC), today now; the last value before it still applies`],
+    [
+      source,
+      `${formula}, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts`,
+    ],
   ] as const;
 });
 

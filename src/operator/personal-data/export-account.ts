@@ -116,7 +116,7 @@ export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
     key: UUID,
   },
   book_faults: {
-    exported: { not: 'what an audit has found, for the operator' },
+    exported: { not: 'findings of an audit, which concern the operator' },
     erasure: 'deleted',
     key: { promise: 'text' },
   },

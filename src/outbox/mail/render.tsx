@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Block, Content } from './kinds/content.ts';
 
-/** What surrounds the text of a mail. */
+/** The parts of a mail around its text. */
 interface Frame {
   /** Address of the pages, without a trailing slash. */
   publicUrl: string;

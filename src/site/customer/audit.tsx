@@ -111,7 +111,7 @@ function sendLines(reply: FastifyReply, type: TableFormat | 'json', body: Readab
   return sendFile(reply, { name: `souk-audit-${liveAccountId}`, type }, body);
 }
 
-const LineTable = tableOf<AccountLine>('Audit log', 'Nothing found.', [
+const LineTable = tableOf<AccountLine>('Audit log', 'No lines match the filter.', [
   ['Time', ({ at }) => <Time at={at} />],
   ['Who', ({ actor }) => actor, 'row'],
   [
@@ -122,5 +122,5 @@ const LineTable = tableOf<AccountLine>('Audit log', 'Nothing found.', [
       </>
     ),
   ],
-  ['Of', ({ target }) => target ?? <Dash />],
+  ['Target', ({ target }) => target ?? <Dash />],
 ]);

@@ -37,7 +37,9 @@ export function Changes({ path, changes }: { path: string; changes: readonly Sho
   return (
     <>
       <h2>Changes since the previous run</h2>
-      {changes.length === SHOWN && <p class="hint">The first {SHOWN} changes. A download has all.</p>}
+      {changes.length === SHOWN && (
+        <p class="hint">These are the first {SHOWN} changes. The download has all of them.</p>
+      )}
       <Table
         name="Changes"
         rows={changes}

@@ -189,7 +189,7 @@ function readBatchItems(
 ): { ok: true; batchItems: BatchItems } | { ok: false; faults: FormFaults } {
   const { operation: name = '', layout = 'list', items = '', parameter } = values;
   const operation = queuedOperation(name);
-  if (!operation) return { ok: false, faults: { '': 'The operation must be chosen.' } };
+  if (!operation) return { ok: false, faults: { '': 'Choose an operation.' } };
   const shared = readFields(sharedFields(operation), values);
   if (!shared.ok) return shared;
   const { parameters: params } = shared;

@@ -12,7 +12,7 @@ import { plainValue } from '../../results/tables/write-table.ts';
 import { ButtonLink } from '../kit/elements.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { addressOf } from '../kit/list-page.tsx';
-import { Table } from '../kit/table.tsx';
+import { Table, type Column as TableColumn } from '../kit/table.tsx';
 import { TableLinks } from '../kit/table-links.tsx';
 import { Time } from '../kit/words.tsx';
 import { idIn, sendDownload, streamApi } from './customer-api.ts';
@@ -113,16 +113,21 @@ export function ResultTable(props: { results: FirstResults; batch: BatchView }):
   const isUnchanged = finishedAt !== null && counts.unchanged > 0 && counts.unchanged === counts.done;
   return (
     <>
-      {rows.length === ROWS_SHOWN && <p class="hint">The first {ROWS_SHOWN} rows. A download has all.</p>}
+      {rows.length === ROWS_SHOWN && (
+        <p class="hint">These are the first {ROWS_SHOWN} rows. The downloads have all of them.</p>
+      )}
       <Table
         name="First results"
+        stacks={false}
         rows={rows}
         empty={isUnchanged ? 'Nothing has changed.' : 'No results yet.'}
-        columns={columns.map((column) => [
-          column.name,
-          (row: Row) => String(plainValue(column, row[column.name]) ?? ''),
-        ])}
+        columns={columns.map(resultColumn)}
       />
     </>
   );
+}
+
+function resultColumn(column: Column): TableColumn<Row> {
+  const cell = (row: Row) => String(plainValue(column, row[column.name]) ?? '');
+  return column.name === 'title' ? [column.name, cell, 'long'] : [column.name, cell];
 }

@@ -44,7 +44,7 @@ export function registerBatchList(scope: FastifyInstance): void {
   });
 }
 
-const BatchTable = tableOf<BatchView>('Batches', 'No batches found.', [
+const BatchTable = tableOf<BatchView>('Batches', 'No batches found. Create one with New batch.', [
   ['Batch', ({ batchId, name }) => <a href={`${LIST}/${batchId}`}>{name ?? <ShortId id={batchId} />}</a>],
   ['Operation', ({ operation }) => operation],
   ['State', ({ state }) => <StateTag state={state} />],

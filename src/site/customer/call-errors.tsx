@@ -63,7 +63,6 @@ function ErrorTable({ groups, empty }: { groups: readonly ErrorGroup[]; empty: s
   return (
     <Table
       name="Errors"
-      stacks
       empty={empty}
       rows={groups}
       columns={[

@@ -6,11 +6,11 @@ import { Table } from '../kit/table.tsx';
 import { count, counted, Dash, Time, WALLET_NAMES } from '../kit/words.tsx';
 import { msText } from './jobs.tsx';
 
-/** How the data of a settled call came about, as sentences. */
+/** Says in sentences where the data of a settled call came from. */
 export function waysOf({ startedAt, askedAt, answer, unitsPaid }: Call): string {
   const way =
     startedAt === null
-      ? 'The cache: an equal answer was made within the last hour.'
+      ? 'The cache: the same call was answered within the last hour.'
       : askedAt === null
         ? 'A worker, without a request to the data provider: the data was in the cache, is stored by the service, or was fetched for another call at the same time.'
         : 'The data provider.';
@@ -22,7 +22,7 @@ export function waysOf({ startedAt, askedAt, answer, unitsPaid }: Call): string 
   return way + continued + partial;
 }
 
-/** Why a call costs what it costs, and which plans and packs gave the units. */
+/** Explains the price of a call, and names the plans and packs that its units came from. */
 export function UnitsWhy({ call, draws }: { call: Call; draws: readonly Draw[] }): VNode {
   const { state, unitsReserved, unitsCharged, unitsPaid } = call;
   const isSettled = state === 'settled';
@@ -38,7 +38,7 @@ export function UnitsWhy({ call, draws }: { call: Call; draws: readonly Draw[] }
       `${counted(unitsPaid, 'unit')} ${unitsPaid === 1 ? 'was' : 'were'} paid for the partial answer that this call continues.`,
     state !== 'released' && 'Identical calls join this one for five minutes, and cost nothing.',
   ].filter((reason) => reason !== false);
-  const sources = taken.map(
+  const sources = (state === 'released' ? [] : taken).map(
     (draw) => `${taken.length > 1 ? `${count(draw.units)} ` : ''}from ${sourceText(draw)}`,
   );
   return (
@@ -61,7 +61,6 @@ export function TimeLine({ call }: { call: Call }): VNode {
   return (
     <Table
       name="Time line"
-      stacks
       rows={momentsOf(call)}
       columns={[
         ['Moment', ([name]) => name, 'row'],

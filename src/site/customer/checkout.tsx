@@ -167,7 +167,10 @@ async function offerIn({ database }: Pages, asked: unknown): Promise<Offer | nul
 
 async function offerOnSale(pages: Pages, asked: FormValues): Promise<Offer> {
   const offer = await offerIn(pages, asked);
-  if (!offer) throw new SoukError('NOT_FOUND', { message: 'This offer is no longer for sale.' });
+  if (!offer)
+    throw new SoukError('NOT_FOUND', {
+      message: 'This offer is no longer for sale. See the plans and packs for present offers.',
+    });
   return offer;
 }
 

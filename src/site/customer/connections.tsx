@@ -44,7 +44,6 @@ export function Connections(props: {
       </p>
       <Table
         name="Connections"
-        stacks
         empty="No programs are connected."
         rows={connections.toReversed()}
         columns={[

@@ -51,7 +51,7 @@ export function ConsentPage(props: ConsentProps): VNode {
             . Its description is published by <strong>{asked.publishedAt}</strong>
           </>
         )}
-        . Go on only if you have started this yourself.
+        . Continue only if you started this.
       </p>
       {accounts.closed.length > 0 && <ClosedAccounts accounts={accounts.closed} path={path} />}
       {accounts.open.length > 0 ? (
@@ -99,8 +99,8 @@ function ClosedAccounts({ accounts, path }: { accounts: readonly Membership[]; p
   const names = listInWords(accounts.map(({ accountName }) => accountName));
   return (
     <p>
-      {names} {accounts.length === 1 ? 'requires' : 'require'} single sign-on.{' '}
-      <a href={singleSignOnPath(path)}>Sign in by it</a> to connect a program there.
+      {names} {accounts.length === 1 ? 'requires' : 'require'} single sign-on. To connect a program there,{' '}
+      <a href={singleSignOnPath(path)}>sign in through it</a>.
     </p>
   );
 }
@@ -130,7 +130,8 @@ function DecisionForm({ accounts, asked, offered, hasTestData, form, path }: Con
           <Field name="capMonth" label="Units a month" type="number" min={1} required />
         </div>
         <p class="hint">
-          Calls beyond are refused until <Midnight />, or until the first of the next month.
+          Calls over the daily cap are refused until <Midnight />, and calls over the monthly cap until the
+          first of the next month.
         </p>
       </fieldset>
       <Choice name="days" label="Ends after" options={ENDS} />
@@ -142,7 +143,7 @@ function DecisionForm({ accounts, asked, offered, hasTestData, form, path }: Con
           Cancel
         </button>
       </div>
-      <p class="hint">The page Keys of the account shows the connection. There you change or revoke it.</p>
+      <p class="hint">You can change or revoke the connection on the Keys page of the account.</p>
     </PostForm>
   );
 }
@@ -193,10 +194,10 @@ function ScopeChoice(props: { asked: ConnectionRequest; offered: Offered; form: 
         , which spends units
       </ScopeCheck>
       <ScopeCheck name="automation" form={form} scopes={offered.automation}>
-        , which go on without you and spend units
+        , which continue without you and spend units
       </ScopeCheck>
       {offered.webhooks.length > 0 && <ScopeCheck name="webhooks" form={form} scopes={offered.webhooks} />}
-      <p class="hint">It never sees or creates keys, buys anything, or changes members and settings.</p>
+      <p class="hint">It cannot see or create keys, buy anything, or change members and settings.</p>
     </fieldset>
   );
 }

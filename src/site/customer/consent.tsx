@@ -83,7 +83,7 @@ export function registerConsent(scope: FastifyInstance, pages: Pages): void {
     const scopes = input ? grantedOf(asked, input) : [];
     if (!input || !asked.scopes.some((one) => scopes.includes(one))) {
       noteActs(request);
-      const reason = input ? 'The person has allowed nothing of what was asked for.' : undefined;
+      const reason = input ? 'The person allowed none of the requested scopes.' : undefined;
       const address = await consent.deny(exchange, reason);
       if (address === null) throw expired();
       return address;

@@ -9,7 +9,6 @@ import { queuedOperation } from '../../operations/index.ts';
 import { formOf } from '../../operations/params/answer-form.ts';
 import { tablesMade } from '../../operations/tables/tables.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
-import { stringifyJson } from '../../platform/json.ts';
 import { ButtonLink, Card, Facts, StateTag } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
@@ -22,7 +21,15 @@ import { Advice, ErrorCode } from './call-errors.tsx';
 import { InOtherPrograms, RepeatLink } from './call-examples.tsx';
 import { TimeLine, UnitsWhy, waysOf } from './call-story.tsx';
 import { apiData, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
-import { CALLS_PATH, durationText, type KeyNames, keyName, keyNamesOf, unitsText } from './jobs.tsx';
+import {
+  CALLS_PATH,
+  durationText,
+  type KeyNames,
+  keyName,
+  keyNamesOf,
+  parameterText,
+  unitsText,
+} from './jobs.tsx';
 import { linksTo, ResultLinks } from './links.tsx';
 import { tryRequest } from './try-request.ts';
 
@@ -237,10 +244,7 @@ function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boole
   return (
     <Card id="request" title="Request">
       <Facts
-        facts={Object.entries(params).map(([name, value]) => [
-          <code>{name}</code>,
-          typeof value === 'string' ? value : stringifyJson(value),
-        ])}
+        facts={Object.entries(params).map(([name, value]) => [<code>{name}</code>, parameterText(value)])}
       />
       {operation && (
         <>

@@ -142,8 +142,16 @@ function JobTable({ list, names }: { list: Listed<JobView>; names: KeyNames }): 
             </a>
           ),
         ],
-        ['Operation', ({ operation }) => operation],
-        ['Parameters', ({ params }) => <span class="long-text">{shortened(params)}</span>],
+        [
+          'Operation',
+          ({ operation, params }) => (
+            <>
+              {operation}
+              <small class="under muted">{shortened(params)}</small>
+            </>
+          ),
+          'long',
+        ],
         ['State', (job) => <JobState job={job} />],
         ['Accepted', ({ createdAt }) => <Time at={createdAt} />],
         ['Duration', durationText],
@@ -169,13 +177,20 @@ export function keyName(keyId: number | null, names: KeyNames): string {
 
 const SHOWN_CHARACTERS = 120;
 
-/** The parameters of a call on one line. */
+/** The parameters of a call on one line, without those that are off. */
 function shortened(params: JobView['params']): string {
   if (params === null) return '';
   const text = Object.entries(params)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : stringifyJson(value)}`)
+    .filter(([, value]) => value !== false && value !== 0 && value !== null)
+    .map(([name, value]) => `${name}=${parameterText(value)}`)
     .join(' ');
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}
+
+/** A value of a parameter: a list of texts without brackets, other values as JSON. */
+export function parameterText(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(',');
+  return typeof value === 'string' ? value : stringifyJson(value);
 }
 
 function JobState({ job: { state, progress, operation, error } }: { job: JobView }): VNode {

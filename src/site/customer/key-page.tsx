@@ -214,7 +214,7 @@ function readKeyForm(
     read.settings.scopes?.includes('keys') &&
     !isAble(customerOf(request).role, 'people')
   )
-    return { ok: false, values, faults: { scopes: `keys: is given by ${rolesAble('people')}` } };
+    return { ok: false, values, faults: { scopes: `keys: can be given only by ${rolesAble('people')}` } };
   if ('settings' in read) return { ok: true, input: read.settings, values, faults: {} };
   return { ok: false, values, faults: read.faults as Record<string, string> };
 }
@@ -279,7 +279,7 @@ function ScopeBoxes({ form, ofConnection }: { form: FormState; ofConnection: boo
     <fieldset>
       <legend>Scopes</legend>
       {!ofConnection && (
-        <p class="hint">Without a chosen scope, the key may do everything but manage keys.</p>
+        <p class="hint">If you choose no scope, the key may do everything except manage keys.</p>
       )}
       {scopes.map((scope) => (
         <label key={scope} class="check">
@@ -318,7 +318,7 @@ export function mayChangeKey(request: FastifyRequest, { createdByPerson }: Accou
 export function requireOwnKey(request: FastifyRequest, key: AccountKey): void {
   if (mayChangeKey(request, key)) return;
   throw new SoukError('KEY_FORBIDDEN', {
-    message: `Your role in this account is ${customerOf(request).role}, so you change only the keys you have created.`,
+    message: `Your role in this account is ${customerOf(request).role}, so you can change only the keys that you created.`,
   });
 }
 

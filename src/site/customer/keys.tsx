@@ -56,7 +56,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
     const { accountId, personId, role } = customerOf(request);
     if (!isAble(role, 'people'))
       throw new SoukError('KEY_FORBIDDEN', {
-        message: `A reset ends the keys of everybody, so it requires ${rolesAble('people')}.`,
+        message: `A reset ends the keys of all members, so it requires ${rolesAble('people')}.`,
       });
     if ((await listKeys(database, accountId, clock.now())).every(isConnection))
       throw new SoukError('NOT_FOUND', {
@@ -162,7 +162,7 @@ function Reset(): VNode {
     <Card title="Reset your keys">
       <p>
         Creates a new key without limits, which works immediately. All other keys work for another{' '}
-        {ROTATION_MS / 60_000} minutes. Connections go on: revoke them one by one.
+        {ROTATION_MS / 60_000} minutes. Connections are not affected: revoke each of them separately.
       </p>
       <PostButton
         action={`${KEYS_PATH}/reset`}
@@ -220,7 +220,7 @@ function sendTestKey(reply: FastifyReply, key: string, baseUrl: string): Fastify
       </section>
       <p>
         The pages now show your test account: its keys, usage, jobs and batches. The{' '}
-        <a href="/explore">explorer</a> and the page <a href="/account/try">Try it</a> use its units.
+        <a href="/explore">explorer</a> and the page <a href="/account/try">All operations</a> use its units.
       </p>
     </Page>,
   );

@@ -60,7 +60,7 @@ export function registerLedger(scope: FastifyInstance, { database, clock }: Page
         <LineTable
           lines={ledger}
           packUnits={packUnits}
-          empty={isValid ? 'No ledger lines found.' : 'The filter is not valid.'}
+          empty={isValid ? 'No ledger lines found.' : 'The filter is not valid. Correct the marked fields.'}
         />
       </ListPage>,
       isValid ? 200 : 400,
@@ -88,7 +88,7 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
       <Card id="in-packs" title="In packs">
         <p class="figure">{count(left)}</p>
         <p class="hint">
-          {left === 1 ? 'unit' : 'units'} left: the sum of the changes of all lines of packs.
+          {left === 1 ? 'unit' : 'units'} left. The column Change of all pack lines adds up to this number.
         </p>
       </Card>
       <Card id="on-meters" title="On plans">
@@ -121,7 +121,6 @@ function LineTable(props: {
   return (
     <Table
       name="Lines"
-      stacks
       empty={empty}
       rows={lines}
       columns={[

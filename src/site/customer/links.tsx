@@ -51,8 +51,8 @@ function sendLink(reply: FastifyReply, link: NewLinkView, back: string): Fastify
           </p>
         </div>
         <p>
-          Everybody who has the link can read <code>{link.name}</code> until <Time at={link.expiresAt} />, and
-          nothing else. Google Sheets, Excel, DuckDB and mails open it without a key.
+          Anyone who has the link can read <code>{link.name}</code> until <Time at={link.expiresAt} />, and
+          nothing else. Google Sheets, Excel and DuckDB open the link without a key.
         </p>
       </Card>
     </Page>,
@@ -93,7 +93,7 @@ export function ResultLinks(props: {
   return (
     <>
       <h2 id="links">Links</h2>
-      <p class="hint">A link opens this result without a key, until it ends or you revoke it.</p>
+      <p class="hint">A link opens this result without a key until it ends or you revoke it.</p>
       {links.length > 0 && (
         <Table
           name="Links"
@@ -103,7 +103,7 @@ export function ResultLinks(props: {
             ['File', ({ name }) => name],
             ['Ends', ({ expiresAt }) => <Time at={expiresAt} />],
             ['Downloads', ({ opens }) => count(opens), 'number'],
-            ['Last', ({ lastOpenedAt }) => <Time at={lastOpenedAt} />],
+            ['Last download', ({ lastOpenedAt }) => <Time at={lastOpenedAt} />],
             [
               'Revoke',
               ({ linkId }) => (

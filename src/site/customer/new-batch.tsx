@@ -146,7 +146,7 @@ function FileField(): VNode {
       type="file"
       accept=".csv,.tsv,.txt,.xlsx"
       data-drop
-      hint="CSV, text or XLSX with a column of ASINs or terms, up to 4 MiB; or drop it on this page. Instead of the items below."
+      hint="A CSV, text or XLSX file with a column of ASINs or terms, up to 4 MiB. You can drop it on this page. A file replaces the items below."
     />
   );
 }
@@ -164,6 +164,7 @@ function FilePreview({ preview }: { preview: Preview }): VNode {
       </p>
       <Table
         name="First rows of the file"
+        stacks={false}
         rows={rows}
         empty="No rows."
         columns={columns.map((_, i) => [

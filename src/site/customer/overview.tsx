@@ -88,7 +88,7 @@ function FirstSteps({ trial, hasTestData }: { trial: PlanOffer | null; hasTestDa
         {hasTestData && (
           <li>
             <h3>See a product, free of charge</h3>
-            <p>Test data have the form of real data, and every page works with them.</p>
+            <p>Test data has the form of real data, and every page works with it.</p>
             <PostButton action={TEST_DATA_PATH} class={trial ? undefined : 'primary'}>
               Show a product with test data
             </PostButton>
@@ -97,8 +97,8 @@ function FirstSteps({ trial, hasTestData }: { trial: PlanOffer | null; hasTestDa
         <li>
           <h3>Connect a program</h3>
           <p>
-            Copy a key into your own program, or give an agent the address of this service: it signs in by
-            itself.
+            Copy a key into your own program, or give an agent the address of this service. The agent then
+            opens a page on which you allow it to use your account.
           </p>
           <div class="row">
             {hasTestData && <PostButton action="/account/test-key">Create a free test key</PostButton>}

@@ -135,7 +135,6 @@ function PlanTimes({ plans, now }: { plans: readonly SubscriptionTime[]; now: nu
       <Table
         name="Your plans"
         rows={plans}
-        stacks
         columns={[
           ['Plan', planText],
           ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
@@ -185,8 +184,8 @@ export function PlanTimesNotice(props: {
   if (startsAt.getTime() <= now)
     return (
       <Notice tone="good">
-        This plan starts as soon as the purchase is complete. Your free plan {present.planName} ends then,
-        with the units that are left of it.
+        This plan starts as soon as the purchase is complete. Your free plan {present.planName} and its
+        remaining units end at that time.
       </Notice>
     );
   return (

@@ -93,7 +93,9 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
     refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
     const { personId } = personOf(request);
     if ((await membershipsOf(database, personId)).length >= MOST_ACCOUNTS)
-      throw new FormRefused(409, { name: `cannot be created: you have ${MOST_ACCOUNTS} accounts` });
+      throw new FormRefused(409, {
+        name: `cannot be created: you already have ${MOST_ACCOUNTS} accounts, the most that are allowed`,
+      });
     const accountId = await createAccountOf(database, personId, name, clock.now());
     noteActs(request, { action: 'account.created', accountId });
     return `/account/${accountId}/plans`;
@@ -136,7 +138,7 @@ async function showProfile(pages: Pages, reply: FastifyReply, forms: ShownForms,
       {password && (
         <Card title="Two-factor sign-in">
           <p>
-            <a href={`${PATH}/two-factor`}>Second factor: a code from an app</a>
+            <a href={`${PATH}/two-factor`}>Two-factor sign-in with an authenticator app</a>
           </p>
         </Card>
       )}
@@ -190,7 +192,7 @@ function Explore({ units }: { units: number }): VNode {
         form={{ values: { units: String(units) }, faults: {} }}
         class="inline"
       >
-        <Choice name="units" label="Calls of the pages for looking at data" options={options} />
+        <Choice name="units" label="Calls of the Explore pages" options={options} />
         <button type="submit">Save</button>
         <p class="hint">
           A call that costs more shows its cost first. Further parts of a page have buttons with their cost.

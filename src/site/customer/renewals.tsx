@@ -73,7 +73,9 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
     const parsed = chosen.safeParse(request.body);
     const offer = parsed.success ? await findOffer(database, 'plan', parsed.data.code) : null;
     if (offer?.kind !== 'plan' || !offer.renews || offer.priceCents === 0)
-      throw new SoukError('NOT_FOUND', { message: 'This plan is not for sale as a plan that renews.' });
+      throw new SoukError('NOT_FOUND', {
+        message: 'This plan cannot be bought as a renewing plan. Choose another plan.',
+      });
     return offer;
   }
 }
@@ -204,10 +206,11 @@ function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOf
     <>
       <h3>Change the plan</h3>
       <p class="hint">
-        A dearer plan starts a new month immediately. You pay its price less the price of the time that is
-        left of your present month. Units that you have used beyond the time that has passed count against the
-        new month; the units left of the present month end. A cheaper plan starts with the next month. Another
-        plan has its present price and your best discount; a coupon of the present plan ends with it.
+        A more expensive plan starts a new month immediately. You pay its price minus the price of the days
+        that are left in your present month. If you have used a larger share of the units than of the days,
+        the difference counts against the new month. Unused units of the present month end. A cheaper plan
+        starts with the next month. Another plan has its present price and your best discount; a coupon of
+        the present plan ends with it.
       </p>
       <div class="row">
         {others.map((offer) => (

@@ -116,7 +116,7 @@ function NextRuns({ schedule: { paused, nextRuns, timezone } }: { schedule: Sche
 
 const TRIGGERS: Record<RunView['trigger'], string> = {
   tick: 'Schedule',
-  missed: 'Schedule, late',
+  missed: 'Schedule (late)',
   manual: 'Manual',
 };
 

@@ -175,8 +175,8 @@ function NoticeSwitches({ off }: { off: readonly Topic[] }): VNode {
           </p>
         ))}
         <p class="hint">
-          They are for you and this account; which ones you get depends on your role. Mails about security
-          cannot be switched off.
+          Your choice applies to your mails about this account. Your role decides which of them you receive.
+          Mails about security cannot be switched off.
         </p>
         <button type="submit">Save</button>
       </PostForm>

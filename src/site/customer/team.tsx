@@ -187,7 +187,6 @@ function Members(props: { members: readonly Member[]; self: number; given: reado
   return (
     <Table
       name="Members"
-      stacks
       rows={members}
       columns={[
         ['E-mail address', ({ email, personId }) => (personId === self ? `${email} (you)` : email), 'row'],
@@ -227,7 +226,7 @@ function RemoveForm({ member }: { member: Member }): VNode {
     <PostForm
       action={`${PATH}/remove`}
       class="row"
-      confirm={`Remove ${member.email} from this account? The pages of this person end immediately.`}
+      confirm={`Remove ${member.email} from this account? This person is signed out of it immediately.`}
     >
       <HiddenFields fields={{ person: String(member.personId) }} />
       <label>
@@ -245,7 +244,6 @@ function Invitations(props: { invitations: readonly Invitation[]; mayChange: boo
   return (
     <Table
       name="Open invitations"
-      stacks
       rows={invitations}
       columns={[
         ['E-mail address', ({ email }) => email, 'row'],

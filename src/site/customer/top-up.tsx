@@ -56,8 +56,8 @@ export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
       reply,
       <Page title="Automatic top-up" path="/account/plans">
         <p class="lead">
-          When the units left in a wallet fall below a threshold, a pack is bought with your saved card, at
-          most up to the ceiling in a calendar month (UTC).
+          When a wallet has fewer units than the threshold, Souk buys a pack with your saved card. It spends
+          at most the ceiling in a calendar month (UTC).
         </p>
         {topUp && <TopUpState topUp={topUp} currency={currency} />}
         <Card>

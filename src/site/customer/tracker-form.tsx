@@ -94,7 +94,7 @@ function ScreenForm({ action, form, checked, present }: WorkForm<TrackerView>): 
         <legend>Filters</legend>
         <p class="hint">
           {present
-            ? 'A changed screen starts again: its next run shows its terms, and the runs after it what entered and left.'
+            ? 'If you change the filters, the next run lists the terms, and later runs report which terms entered and left.'
             : 'The screen runs when a week is imported.'}
         </p>
         <HiddenFields fields={{ subject: 'screen' }} />
@@ -182,7 +182,7 @@ function Conditions({ rows }: { rows: readonly number[] }): VNode {
         <Field
           name="quietHours"
           label="Quiet hours"
-          hint="The same alert about the same product is repeated after this time at the earliest."
+          hint="The shortest time before the same alert about the same product is repeated."
           type="number"
           min={0}
           max={720}
@@ -219,7 +219,7 @@ function Quote({ quote }: { quote: TrackerView }): VNode {
         per day on average.{' '}
         {next && (
           <>
-            The next check is on {wallClock(Date.parse(next), timezone)} (<Time at={next} />
+            The next check is at {wallClock(Date.parse(next), timezone)} (<Time at={next} />
             ).{' '}
           </>
         )}

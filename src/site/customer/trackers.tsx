@@ -99,7 +99,6 @@ async function trackedValues(
       <Table
         name="Values"
         empty=""
-        stacks
         rows={values}
         columns={valueColumns(values, { ...place, hasTracker: tracker === null })}
       />
@@ -121,7 +120,7 @@ function valueColumns(
     ['Condition', (one) => <ConditionOf of={one} hasTracker={hasTracker} />, 'long'],
     ['Value', ({ condition, value, domain }) => valueText(condition, value, domain), 'number'],
     ['Changes', (one) => <Changes of={one} now={now} />],
-    ['To the bound', (one) => <Distance of={one} />, 'number'],
+    ['Distance to bound', (one) => <Distance of={one} />, 'number'],
     ['State', ({ isMet }) => (isMet ? <Tag tone="good">met</Tag> : <Tag>not met</Tag>)],
   ];
 }

@@ -97,8 +97,8 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
     reply,
     <Page title="Try it" styles={['account.css']} scripts={['answer.js']}>
       <p class="lead">
-        Calls cost units as through the API. You can see the price of a call before you make it, free of
-        charge.
+        Calls on this page cost units, like calls of the API. You can check the cost of a call before you make
+        it, free of charge.
       </p>
       <ChooseOperation path={PATH} operation={operation} operations={OPERATIONS} />
       <section class="card" aria-labelledby="operation">
@@ -142,7 +142,7 @@ function TryForm(props: { operation: Operation; fields: readonly TryField[]; for
       <ParameterFields fields={fields} form={form} />
       <div class="buttons">
         <button type="submit" name="intent" value="price">
-          Show the price
+          Check cost
         </button>
         <button type="submit" name="intent" value="call" class="primary">
           Call

@@ -109,8 +109,8 @@ function State({ isOn, codes, form }: { isOn: boolean; codes: number; form: Form
         ) : (
           <>
             <p>
-              After your password, a code of an app on your telephone is required to sign in. API keys are not
-              affected.
+              With two-factor sign-in, you enter a code from an authenticator app after your password. API
+              keys are not affected.
             </p>
             <PostForm action={`${PATH}/begin`} form={form}>
               <CurrentPassword name="current" />
@@ -148,7 +148,7 @@ function showConfirm(reply: FastifyReply, form: FormState, status?: number): Fas
           <Submit>Turn on</Submit>
         </PostForm>
         <p>
-          <a href={PATH}>Begin again</a>
+          <a href={PATH}>Start again</a>
         </p>
       </Card>
     </Page>,

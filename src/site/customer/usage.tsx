@@ -70,7 +70,7 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
             Download:
             {TABLE_FORMAT_NAMES.map((format) => (
               <SmallLink key={format} to={addressOf(`${PATH}.${format}`, { days: chosen.days })} download>
-                {format}
+                {format.toUpperCase()}
               </SmallLink>
             ))}
           </p>

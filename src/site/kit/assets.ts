@@ -70,7 +70,7 @@ interface AssetRoute {
   Params: { digest: string; name: string };
 }
 
-/** Serves styles, scripts and pictures. Browsers may cache them for ever, as changed content has another address. */
+/** Serves styles, scripts and pictures. Browsers may cache them without end, because changed content has another address. */
 export function registerAssets(app: FastifyInstance): void {
   app.get<AssetRoute>('/assets/:digest/:name', async (request, reply) => {
     const asset = ASSETS.get(request.params.name);

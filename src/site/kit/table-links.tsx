@@ -16,7 +16,7 @@ export function TableLinks(props: {
           <span>{table}</span>
           {TABLE_FORMAT_NAMES.map((format) => (
             <SmallLink key={format} to={address(table, format)} download>
-              {format}
+              {format.toUpperCase()}
             </SmallLink>
           ))}
         </p>

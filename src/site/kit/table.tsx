@@ -16,7 +16,10 @@ interface Sorting {
   addressBy(heading: string): string | null;
 }
 
-/** A table. On a narrow screen it scrolls sideways, so it can have the keyboard focus. */
+/** The most columns that fit a narrow screen as a table. */
+const MOST_NARROW_COLUMNS = 3;
+
+/** A table. If its window is too narrow, it scrolls sideways, so it can have the keyboard focus. */
 export function Table<Row>(props: {
   /** Name for screen readers. */
   name: string;
@@ -25,10 +28,11 @@ export function Table<Row>(props: {
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
   sort?: Sorting;
-  /** On a narrow screen each row becomes a list of headings and values, instead of scrolling. */
+  /** On a narrow screen each row becomes a card of headings and values, instead of scrolling. Default: with more than three columns. */
   stacks?: boolean;
 }): VNode {
-  const { name, columns, rows, empty = 'None.', sort, stacks = false } = props;
+  const { name, columns, rows, empty = 'None.', sort } = props;
+  const { stacks = columns.length > MOST_NARROW_COLUMNS } = props;
   // Elements that are not displayed as a table need the roles.
   const role = (one: 'table' | 'rowgroup' | 'row' | 'columnheader' | 'rowheader' | 'cell') =>
     stacks ? one : undefined;

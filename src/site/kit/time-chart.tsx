@@ -151,7 +151,7 @@ function ChartTable({ name, series, rows }: Pick<TimeChartProps, 'name' | 'serie
       ],
     ),
   ];
-  return <Table name={`${name}, as a table`} columns={columns} rows={times} />;
+  return <Table name={`${name}, as a table`} columns={columns} rows={times} stacks={false} />;
 }
 
 interface Row {

@@ -5,7 +5,7 @@ import { ANSWER, Secret } from './elements.tsx';
 import { Field } from './form.tsx';
 import { Page } from './layout.tsx';
 
-/** A code of an app, or a recovery code. */
+/** A code from an authenticator app, or a recovery code. */
 export const codeInput = z
   .string({ error: 'is required' })
   .trim()
@@ -38,8 +38,8 @@ export function RecoveryCodes(props: {
       <section class="notice good" {...ANSWER}>
         <h2>Recovery codes</h2>
         <p>
-          Each of these codes replaces a code of the app once. <strong>Keep them now.</strong> They are shown
-          only once.
+          Each of these codes works once in place of a code from the app. <strong>Keep them now.</strong> They
+          are shown only once.
         </p>
         <Secret id="recovery-codes" text={props.codes.join(' ')} />
         <p>

@@ -129,7 +129,6 @@ function Notes(props: {
       {notes.length > 0 && (
         <Table
           name="Notes"
-          stacks
           rows={notes}
           columns={[
             ['Date', ({ at }) => <Time at={at} />],
@@ -255,7 +254,7 @@ function Actions({ account, erasure }: AccountProps): VNode {
       {state === 'active' ? (
         <PostButton
           action={`${path}/disable`}
-          confirm={`Disable ${email}? Its calls are refused and its pages end immediately.`}
+          confirm={`Disable ${email}? Its calls are refused and its members are signed out immediately.`}
           class="danger"
         >
           Disable

@@ -109,7 +109,7 @@ export function AlertNotice({ alerts, now }: { alerts: readonly ShownAlert[]; no
 const LEVELS = {
   firing: ['bad', 'firing'],
   pending: ['warn', 'pending'],
-  well: ['good', 'well'],
+  well: ['good', 'OK'],
   prometheus: ['', 'by Prometheus'],
 } as const;
 
@@ -145,7 +145,6 @@ function AlertTable(props: {
     <Table
       name={name}
       empty={empty}
-      stacks
       rows={alerts}
       columns={[
         ['Alert', ({ name, alert }) => <a href={pageOf(name)}>{alert.says}</a>, 'row'],
@@ -197,7 +196,6 @@ function Lines({ shown: { state } }: { shown: ShownAlert }): VNode | null {
   return (
     <Table
       name="What is wrong"
-      stacks
       rows={state.lines}
       columns={[
         ['Where', ({ name }) => name, 'row'],

@@ -113,7 +113,7 @@ function UnitsAndTokens({ usage }: { usage: readonly OperationUsage[] }): VNode 
       <Tile title="Units sold" figure={count(unitsSold)} note={`in 24 hours, in ${count(calls)} calls`}>
         <span class="muted">
           {tokensSpent > 0
-            ? `${amount(unitsSold / tokensSpent)} units per token, ${amount(tokensSpent)} tokens spent`
+            ? `${amount(tokensSpent)} tokens spent; units sold for each token: ${amount(unitsSold / tokensSpent)}`
             : 'No tokens spent'}
         </span>
       </Tile>

@@ -99,14 +99,14 @@ function Report({ report }: { report: MarginReport }): VNode {
         Download:
         {TABLE_FORMAT_NAMES.map((format) => (
           <SmallLink key={format} to={addressOf(`${PATH}.${format}`, { from, to, by })} download>
-            {format}
+            {format.toUpperCase()}
           </SmallLink>
         ))}
       </p>
       <p class="hint">
-        Days are in UTC. Units count on the day on which their call was charged. A unit earns its share of
-        what was paid for its pack or month; what a pack or month has left at its end is earned then, and
-        until then deferred. Refunds reduce revenue on their day.
+        Days are in UTC. Units count on the day on which their call was charged. Each used unit earns its
+        share of the price of its pack or month. The price of unused units is deferred until the pack or month
+        ends, and is earned on that day. Refunds reduce revenue on their day.
         {(by === 'plan' || by === 'key') &&
           ' Tokens are counted by account and operation, and divided here in proportion to units.'}
       </p>
@@ -121,7 +121,7 @@ function Totals({ report: { totals, currency } }: { report: MarginReport }): VNo
     [
       'Revenue earned',
       money(totals.revenueCents, currency),
-      `${money(totals.unusedCents, currency)} of it not by use`,
+      `${money(totals.unusedCents, currency)} of it from unused units`,
     ],
     ['Paid', money(totals.paidCents, currency), `${money(totals.refundedCents, currency)} refunded`],
     [
@@ -182,7 +182,7 @@ function columnsOf(by: MarginGroup, currency: string): Column<MarginRow>[] {
     cents('Revenue', (row) => row.revenueCents),
     cents('Cost', (row) => row.costCents),
     cents('Margin', (row) => row.marginCents),
-    cents('Not by use', (row) => row.unusedCents),
+    cents('From unused units', (row) => row.unusedCents),
     ['Tokens', ({ tokens }) => amount(tokens), 'number'],
     ['Saved by cache', (row) => amount(row.tokensSavedByCache), 'number'],
     ['By merging', (row) => amount(row.tokensSavedByMerging), 'number'],

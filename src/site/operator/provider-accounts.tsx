@@ -93,7 +93,7 @@ export function registerProviderAccounts(scope: FastifyInstance, pages: Pages): 
     return sendPage(
       reply,
       <Page title="Accounts at the data provider" wide>
-        <p class="lead">Workers follow a change within seconds. Calls use the accounts that are active.</p>
+        <p class="lead">Workers apply a change within seconds. Calls use only active accounts.</p>
         {read ? (
           <AccountTable accounts={accounts} usage={usage} />
         ) : (

@@ -59,9 +59,9 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
         </FilterForm>
         <SpendTable usage={usage} />
         <p class="hint">
-          Sums over all processes by hour, updated every few seconds. A process that dies loses its last five
-          seconds; only the ledger is exact. Saved tokens are the tokens that cached data cost when it was
-          fetched. What it costs is on the page <a href="/admin/margin">Margin</a>.
+          Sums over all processes by hour, updated every few seconds. If a process stops suddenly, the figures
+          lack its last five seconds; only the ledger is exact. Saved tokens are the tokens that cached data
+          cost when it was fetched. The page <a href="/admin/margin">Margin</a> shows the cost in money.
         </p>
       </Page>,
     );

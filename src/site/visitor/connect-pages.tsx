@@ -47,12 +47,12 @@ export const CONNECT_PAGES: ConnectPages = {
     staticHtml(
       <NarrowPage title="Connect a device" heading="Is this your device?" isDecision>
         <p>
-          <strong>{client}</strong> has to show this code:
+          Check that <strong>{client}</strong> shows this code:
         </p>
         <p class="code">{code}</p>
         <p>
-          Continue only if you have started this yourself and the code is the same. Then you decide what it
-          may do.
+          Continue only if you started this and the codes are the same. On the next page, you choose what the
+          program may do.
         </p>
         <DeviceForm xsrf={xsrf}>
           <input type="hidden" name="user_code" value={code} />

@@ -27,12 +27,15 @@ const FEATURES = [
   ],
   [
     'Keyword ranks',
-    'Weekly search-term ranks of nine marketplaces, with the three products that get the clicks.',
+    'Weekly search-term ranks of nine marketplaces, with the three most-clicked products of each term.',
   ],
-  ['Search trends', 'Interest over time and by region, related searches, and what people search for today.'],
+  [
+    'Search trends',
+    'Interest over time and by region, related searches, and the trending searches of a day.',
+  ],
   [
     'Batches and schedules',
-    'Up to 100,000 items in one request, repeated when you choose, with webhooks and CSV.',
+    'Up to 100,000 items in one request, once or on a schedule, with webhooks and CSV.',
   ],
 ] as const;
 
@@ -108,7 +111,7 @@ function Hero({ isSignedIn, hasTrial }: { isSignedIn: boolean; hasTrial: boolean
 
 function OneCallAway({ hasTestKeys, baseUrl }: { hasTestKeys: boolean; baseUrl: string }): VNode {
   return (
-    <Card id="begin" title="One call away">
+    <Card id="begin" title="Your first call">
       <p>
         {hasTestKeys
           ? 'Create an account and a test key, and copy the key into your first call. Calls with a test key are free.'
@@ -136,7 +139,7 @@ function SampleProduct({ now }: { now: number }): VNode {
         <img class="product" src={assetUrl('sample-product.svg')} alt="" width={72} height={72} />
         <div>
           <h2 id="sample">{SAMPLE_NAME}</h2>
-          <p class="hint">An invented product, shown as the explorer shows real ones. Try the chart.</p>
+          <p class="hint">An invented product. The explorer shows real products with the same chart.</p>
         </div>
       </div>
       <TimeChart name="Prices and rank" series={sampleHistory(now)} isStepped ranges={RANGES} rows="months" />
@@ -166,9 +169,8 @@ function AgentConversation({ now }: { now: number }): VNode {
   return (
     <Card id="agents" title="Or let your agent ask">
       <ol class="conversation">
-        <Turn by="You">Is this a good price for these headphones, and do people look for them?</Turn>
+        <Turn by="You">Is this a good price for these headphones, and how well do they sell?</Turn>
         <Call tool="market_get_product" price="1 unit" />
-        <Call tool="web_trends_interest_over_time" price="1 unit" />
         <Turn by="Agent">
           {isCheap ? 'Yes. ' : 'Not yet. '}
           They cost {dollars(price)} now; the lowest price of the last year was {dollars(lowest)}. The sales
@@ -177,8 +179,8 @@ function AgentConversation({ now }: { now: number }): VNode {
         </Turn>
       </ol>
       <p class="hint">
-        Souk is an MCP server: <a href="/docs/tools-for-agents">connect your agent</a>. It can ask for the
-        price of a call before it makes it.
+        Souk is an MCP server: <a href="/docs/tools-for-agents">connect your agent</a>. It can check the price
+        of a call before it makes the call.
       </p>
     </Card>
   );

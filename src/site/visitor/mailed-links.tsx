@@ -64,7 +64,7 @@ function tokenIn(values: unknown): string {
 
 function confirmationSpent(): SoukError {
   return new SoukError('NOT_FOUND', {
-    message: 'This link has been used or has expired. Your profile sends a new one.',
+    message: 'This link has been used or has expired. Request a new one on your profile.',
   });
 }
 
@@ -125,10 +125,10 @@ function sendForgotForm(reply: FastifyReply, form: FormState, status?: number): 
 function showSent(reply: FastifyReply): FastifyReply {
   return sendPage(
     reply,
-    <NarrowPage title="Forgot password" heading="Look at your mails">
+    <NarrowPage title="Forgot password" heading="Check your mail">
       <p role="status">
         If the address has an account, a link is on its way. It works once, within an hour. If no mail
-        arrives, look into the folder for spam, or try again.
+        arrives, check your spam folder, or try again.
       </p>
     </NarrowPage>,
   );
@@ -233,9 +233,9 @@ export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages)
     return sendPage(
       reply,
       <NarrowPage title="Notices switched off" heading="Switched off">
-        <p role="status">You receive no more mails of this kind: {TOPICS[topic]}.</p>
+        <p role="status">You no longer receive these mails. {TOPICS[topic]}.</p>
         <p>
-          <a href="/account/settings">Settings</a> switches them on again.
+          You can switch them on again in the <a href="/account/settings">settings</a>.
         </p>
       </NarrowPage>,
     );
@@ -244,7 +244,11 @@ export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages)
   async function choiceIn({ query }: FastifyRequest) {
     const { token } = query as { token?: unknown };
     const read = typeof token === 'string' ? await readUnsubscribeToken(database, token) : null;
-    if (read === null) throw new SoukError('NOT_FOUND', { message: 'This link is not valid.' });
+    if (read === null)
+      throw new SoukError('NOT_FOUND', {
+        message:
+          'This link is not valid. Open it again from the mail, or change your notices in the settings.',
+      });
     return { ...read, token: token as string };
   }
 }

@@ -82,7 +82,7 @@ export function registerPricing(scope: FastifyInstance, pages: Pages): void {
       <Page title="Pricing" styles={['account.css']}>
         <p class="lead">
           Calls cost units. A call that fails, is refused, or joins an identical call of the last five minutes
-          costs nothing. Each call tells its price before you make it.
+          costs nothing. You can check the price of each call before you make it.
         </p>
         <Calculator given={given} plans={plans} currency={currency} discounts={discounts} />
         <Offers plans={plans} packs={packs} currency={currency} discounts={discounts} to={to} />
@@ -143,7 +143,7 @@ function Calculator(props: {
         days.{' '}
         {plan
           ? `The plan ${plan.name} is enough, at ${money(offerPrice(plan, discounts).amountCents, currency)} a month.`
-          : 'No plan has as many units: combine a plan with packs, or ask for an offer.'}
+          : 'No plan includes this many units. Combine a plan with packs, or ask the operator of this service for an offer.'}
       </p>
     </section>
   );
@@ -155,8 +155,8 @@ function OffPeakHours({ window, now }: { window: OffPeakWindow; now: number }): 
       <h2>Off-peak hours</h2>
       <p>
         Off-peak plans cost {OFF_PEAK_PRICE_SHARE * 100} % of the full price. Their units can be spent daily{' '}
-        <Hours {...window} />: the next time from <Time at={next(window.start, window, now)} /> to{' '}
-        <Time at={next(window.end, window, next(window.start, window, now))} />.
+        <Hours {...window} />. The next off-peak window is from <Time at={next(window.start, window, now)} />{' '}
+        to <Time at={next(window.end, window, next(window.start, window, now))} />.
       </p>
     </>
   );

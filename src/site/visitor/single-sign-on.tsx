@@ -130,7 +130,10 @@ function refusalOf(
         `The address ${email} has a profile here and was never confirmed. Sign in with its password and confirm the address first. Without the password, set a new one, or ask the operator to confirm the address.`,
       ];
     case 'taken':
-      return [409, `The address ${email} has a profile here that belongs to another person at ${name}.`];
+      return [
+        409,
+        `The address ${email} has a profile here that belongs to another person at ${name}. Ask the operator of this service.`,
+      ];
     case 'unknown':
       return [403, `The address ${email} has no profile here. Ask for an invitation.`];
   }

@@ -89,7 +89,8 @@ function Summary({ status: { level, isLastKnown, measuredAt } }: { status: Statu
           <p>No measurements yet.</p>
         ) : (
           <p>
-            There are no new measurements. This is the last known state, of <Time at={measuredAt} />.
+            No new measurements have arrived since <Time at={measuredAt} />. The page shows the state at that
+            time.
           </p>
         )}
       </div>

@@ -200,7 +200,7 @@ describe('a request to connect', () => {
 });
 
 describe('an access token', () => {
-  test('works in its header only', async ({ souk }) => {
+  test('is accepted only in the Authorization header', async ({ souk }) => {
     const { tokens, quota } = await connected(souk);
     const { baseUrl } = souk.clientOf('');
     const token = tokens.access_token;

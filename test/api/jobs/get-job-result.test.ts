@@ -181,7 +181,10 @@ describe('a table of the answer of a job', () => {
     },
   );
 
-  test('is refused by name where there is none', async ({ client, upstream: _ }) => {
+  test('returns 400 that names format or table for a result without that table', async ({
+    client,
+    upstream: _,
+  }) => {
     const faultsOf = async (path: string) => {
       const { status, json } = await client.get(path);
       const { errors } = json.metadata as { errors: { parameter: string }[] };

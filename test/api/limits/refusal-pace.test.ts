@@ -23,7 +23,9 @@ async function sendAll(
   return Promise.all(replies);
 }
 
-test('delays refusals to an account beyond the limit, no answers, no others', async ({ ownSouk: souk }) => {
+test('delays refusals to an account beyond the limit, but not its answers and not other accounts', async ({
+  ownSouk: souk,
+}) => {
   const client = await souk.client();
   const refused = () => client.get('/api/market/product?domain=99');
   const replies = await sendAll(souk, refused, { count: LIMIT + 5, delayed: 5 });

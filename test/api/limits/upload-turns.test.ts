@@ -31,7 +31,7 @@ test('refuses an upload of an account that has reached its bytes per minute, and
   expect((await dryRun(other, 1_000)).status).toBe(200);
 });
 
-test('an upload counts that is refused for its body', async ({ client }) => {
+test('an upload that is refused for its body counts', async ({ client }) => {
   const body = '{'.padEnd(150_000, ' ');
   const headers = { 'content-type': 'application/json' };
   expect((await client.post('/api/batches', body, { headers })).status).toBe(400);

@@ -192,7 +192,7 @@ test('every field in the answers of the demo provider can be selected', async ({
   }
 });
 
-test('a picture has no fields: they are refused', async ({ demoClient }) => {
+test('refuses fields for a picture', async ({ demoClient }) => {
   const { status, json } = await demoClient.get(
     '/api/market/graphimage?domain=1&asin=B0C3CDEF01&fields=asin',
   );

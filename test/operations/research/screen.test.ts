@@ -138,11 +138,12 @@ const written = (position: object) => Buffer.from(Object.values(position).join('
 const row = { week: WEEK, sort: 'rank', value: 5, rank: 5, wordId: 33 };
 
 test.for<[query: string, problem: string]>([
-  ['rankMin=0', 'rank: min must be an integer from 1 to 2000000000, got "0"'],
-  ['rankMin=9&rankMax=3', 'rank: min must not be above max, got 9 and 3'],
+  ['rankMin=0', 'rankMin: must be an integer from 1 to 2000000000, got "0"'],
+  ['rankMin=9&rankMax=3', 'rankMax: must not be below rankMin (9), got 3'],
   ['rank=5', 'rank: must be an object with min and max, got "5"; in a query, send rankMin and rankMax'],
-  ['clickShareMax=100.5', 'clickShare: max must be a number from 0 to 100, got "100.5"'],
-  ['change4Min=x', 'change4: min must be an integer'],
+  ['clickShareMax=100.5', 'clickShareMax: must be a number from 0 to 100, got "100.5"'],
+  ['change4Min=x', 'change4Min: must be an integer'],
+  ['rankMax=1&rankMax=2', 'rankMax: was given more than once'],
   ['words=%3F%3F', 'words: item 1 must have a letter or a digit'],
   [
     'notWords=a%20b%20c%20d%20e%20f%20g%20h%20i%20j%20k',
@@ -177,6 +178,8 @@ test.for<[body: object, problem: string]>([
   [{ clickshare: { min: 3 } }, 'clickshare: is not a known field; did you mean clickShare?'],
   [{ rank: { min: 1 }, rankMin: 2 }, 'rank: min was given more than once'],
   [{ rank: { min: null } }, 'rank: min must be an integer'],
+  [{ rank: { min: 9, max: 3 } }, 'rank: max must not be below min (9), got 3'],
+  [{ rank: { min: 9 }, rankMax: 3 }, 'rankMax: must not be below min (9), got 3'],
 ])('refuses the body %j and charges nothing', async ([body, problem], { client }) => {
   const { status, json } = await client.post(SCREEN, { country: 'us', ...body });
   expect([status, json.msg.slice(0, problem.length)]).toEqual([400, problem]);

@@ -456,7 +456,10 @@ test('returns 502 for trends with impossible times, storing none', async ({ souk
   expect((await client.get('/api/webtrends/daily-trends?geo=FR')).status).toBe(200);
 });
 
-test('returns 502 for an explore nested too deeply, recovers at the next', async ({ client, upstream }) => {
+test('returns 502 for an answer nested too deeply, and succeeds with the next one', async ({
+  client,
+  upstream,
+}) => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
   const widget = `{"id":"TIMESERIES","type":"fe_line_chart","request":${deep},"token":"t"}`;
   upstream.on(EXPLORE, () => ({ ...guarded({}), raw: `)]}'\n{"widgets":[${widget}]}` }));

@@ -47,7 +47,7 @@ describe('a payment', () => {
     expect(after).toEqual({ paidCents: 1_000, refundedCents: 0, earned: 1_000n * NANOS_A_CENT });
   });
 
-  test('of several months earns in each month a part of the price, which add up to it', () => {
+  test('of several months earns a part of the price in each month, and the parts add up to the price', () => {
     const plan = { ...pack, amountCents: 1_000, windows: 3, units: 100, startsAt: day(0), endsAt: day(92) };
     const boundaries = [0, 31, 61, 92].map(day);
     const { earnings, after } = earningsOf(plan, [used(1, 50, 'a', 1)], boundaries);

@@ -307,7 +307,7 @@ test('a developer gives no key the right to manage keys', async () => {
   const developer = await member('developer');
   const refused = await developer.visitor.post('/account/keys/new', { name: 'All', scope_keys: '1' });
   expect(refused.status).toBe(400);
-  expect(refused.text).toContain('keys: is given by an owner or admin');
+  expect(refused.text).toContain('keys: can be given only by an owner or admin');
   const admin = await member('admin');
   expect((await admin.visitor.post('/account/keys/new', { name: 'All', scope_keys: '1' })).status).toBe(200);
 });

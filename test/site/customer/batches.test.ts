@@ -83,7 +83,7 @@ test('creates one batch for a form that is sent twice', async () => {
 });
 
 test.each([
-  [{ operation: 'nothing' }, 'must be chosen'],
+  [{ operation: 'nothing' }, 'Choose an operation.'],
   [{ items: '  ' }, 'must have at least one line'],
   [{ items: 'TOOSHORT' }, 'Item 1: asins'],
   [{ 'p.domain': '7' }, 'Item 1: domain'],

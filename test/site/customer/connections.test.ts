@@ -130,7 +130,7 @@ describe('the page of keys', () => {
     expect((await visitor.get('/account/keys')).text).toContain('No programs are connected.');
   });
 
-  test('a connection is no key: the first key is due after it', async ({ souk }) => {
+  test('an account that has only a connection can still create its first key', async ({ souk }) => {
     const { accountId, visitor } = await signedIn(souk);
     await souk.database.query('delete from api_keys where account_id = $1', [accountId]);
     await connect(souk, visitor, accountId);
@@ -208,7 +208,7 @@ describe('a revoked connection', () => {
     const refused = await developer.visitor.post('/account/keys/revoke', { id: String(keyId) });
     expect([refused.status, refused.text]).toEqual([
       403,
-      expect.stringContaining('you change only the keys'),
+      expect.stringContaining('you can change only the keys'),
     ]);
     expect((await developer.visitor.post(`/account/keys/${keyId}`, { capDay: '1' })).status).toBe(403);
     expect((await developer.visitor.get('/account/keys')).html.match(/>Revoke</g)).toHaveLength(1);
@@ -234,7 +234,9 @@ describe('a revoked connection', () => {
 
 test('a reset of the keys does not end connections', async ({ souk }) => {
   const { accountId, tokens, visitor, keyId } = await connected(souk);
-  expect((await visitor.get('/account/keys')).text).toContain('Connections go on: revoke them one by one.');
+  expect((await visitor.get('/account/keys')).text).toContain(
+    'Connections are not affected: revoke each of them separately.',
+  );
   await resetKey(souk.database, accountId, souk.clock.now());
   const keys = await listKeys(souk.database, accountId, souk.clock.now());
   expect(keys.map(({ state, connection }) => [state, connection?.clientName])).toEqual([

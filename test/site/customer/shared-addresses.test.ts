@@ -49,7 +49,7 @@ test('shows a colleague the same data without a further charge', async () => {
 
 test('offers the account that has the data, if another one is open', async () => {
   const page = await colleague.visitor.get(inAccount(address, colleague.accountId));
-  expect(page.text).toContain('Expired, or of another of your accounts:');
+  expect(page.text).toContain('This answer has expired, or it belongs to another of your accounts:');
   expect(page.sentHtml).toContain(`href="/account/${owner.accountId}/explore/product?`);
 });
 

@@ -19,7 +19,7 @@ export const ACCOUNT_MAILS = {
     content: ({ at, network, browser }) => ({
       subject: 'A new sign-in to your account',
       blocks: [
-        'Somebody has signed in as you, in a browser that has not signed in before with the present password.',
+        'A browser that has not signed in with your present password before has signed in to your profile.',
         {
           rows: [
             ['Time', timeText(at)],
@@ -79,7 +79,7 @@ export const ACCOUNT_MAILS = {
         `A program was connected to your account at ${timeText(at)}${person === null ? '' : ` by ${person}`}.`,
         {
           rows: [
-            ['It calls itself', client],
+            ['Program, by its own name', client],
             ['Returned to', host ?? 'a device'],
             ['May', scopesInWords(scopes)],
             ['Units a day', capDay === null ? 'no cap' : `at most ${numberText(capDay)}`],
@@ -87,7 +87,7 @@ export const ACCOUNT_MAILS = {
             ['Ends', timeText(endsAt)],
           ],
         },
-        'If you do not know it, revoke the connection: the program is refused immediately.',
+        'If you do not recognise the program, revoke the connection. All its requests are then refused.',
         { link: 'Change or revoke the connection', path: `/account/keys/${keyId}` },
       ],
     }),
@@ -123,7 +123,7 @@ export const ACCOUNT_MAILS = {
     content: (_facts, path) => ({
       subject: 'Confirm your new e-mail address',
       blocks: [
-        'An account of Souk is to use this e-mail address from now on. Confirm that the address is yours:',
+        'This e-mail address was entered as the new address of a Souk profile. Confirm that the address is yours:',
         { link: 'Use this address', path },
         'The link works once, within 24 hours. If you did not request the change, ignore this mail.',
       ],
@@ -136,7 +136,7 @@ export const ACCOUNT_MAILS = {
     content: ({ newEmail }) => ({
       subject: 'Your e-mail address is being changed',
       blocks: [
-        `Your profile is to use the e-mail address ${newEmail} instead of this one. The change takes effect when a link in a mail to the new address is opened.`,
+        `The new e-mail address ${newEmail} was entered for your profile. The change takes effect when the link in the mail to the new address is opened.`,
         'If you did not request the change, set a new password now. All your sessions end with it.',
         { link: 'Set a new password', path: '/forgot-password' },
       ],
@@ -165,7 +165,7 @@ export const ACCOUNT_MAILS = {
       subject: 'Your account will be deleted',
       blocks: [
         `Your account and its personal data will be deleted at ${timeText(eraseAt)}. Until then the account works as before.`,
-        'To keep the account, select "Keep this account" in its settings. If you did not request the deletion, set a new password, too.',
+        'To keep the account, select "Keep this account" in its settings. If you did not request the deletion, also set a new password.',
         { link: 'Settings', path: '/account/settings' },
       ],
     }),

@@ -127,7 +127,7 @@ export const NOTICE_MAILS = {
         `The payment of ${amount} for ${purchase} has failed.`,
         ...(nextAttemptAt ? [`The payment is tried again at ${timeText(nextAttemptAt)}.`] : []),
         ...(endsAt ? [`Without a payment, the plan ends at ${timeText(endsAt)}.`] : []),
-        'Check your means of payment.',
+        'Check your payment method.',
         PLANS,
       ],
     }),
@@ -230,10 +230,12 @@ export const NOTICE_MAILS = {
         `A run of "${name}" has ended.`,
         { rows: countRows(counts) },
         ...(linkPath === ''
-          ? ['The account has too many links, so this mail has none to the results.']
+          ? [
+              'The account has the most links that are allowed, so this mail has no link to the results. Open the run to download them.',
+            ]
           : [
               { link: 'The results', path: linkPath },
-              `Everybody who has this link can read the results until ${timeText(until)}.`,
+              `Anyone who has this link can read the results until ${timeText(until)}.`,
             ]),
         { link: 'The run', path: page },
       ],

@@ -40,7 +40,7 @@ interface BestSellersData {
 export const categoriesPage: ExplorePage = {
   path: CATEGORIES_PATH,
   title: 'Best sellers',
-  lead: 'Walk through the categories of a site, or search for one, to its best sellers.',
+  lead: 'Browse or search the categories of a site, and see their best sellers.',
   fields: [
     SITE_FIELD,
     ['category', 'Category id', { placeholder: '0', maxLength: 20 }],
@@ -69,7 +69,7 @@ function treeView(domain: unknown, category: string): View {
       return found ? (
         <CategoryFacts category={found} all={categories} domain={domainId} />
       ) : (
-        <p class="empty">The provider does not know this category.</p>
+        <p class="empty">The provider does not know this category. Search for it by words in its name.</p>
       );
     },
   });

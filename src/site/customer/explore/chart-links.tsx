@@ -86,7 +86,7 @@ export async function shareChart(
           </p>
         </div>
         <p>
-          Everybody who has the link sees the chart <strong>{title}</strong> with its figures until{' '}
+          Anyone who has the link sees the chart <strong>{title}</strong> with its figures until{' '}
           <Time at={link.expiresAt} />, and nothing else. <a href={LIST_PATH}>Shared charts</a>
         </p>
       </Card>
@@ -103,8 +103,8 @@ export function registerChartLinks(scope: FastifyInstance, { database, clock }: 
       reply,
       <Page title="Shared charts" styles={['account.css']} wide>
         <p class="lead">
-          Each link shows a chart and its figures of one moment without an account. An account has at most{' '}
-          {MOST_CHART_LINKS}.
+          Anyone who has a link sees the chart and its figures as they were when the link was created. An
+          account can have at most {MOST_CHART_LINKS}.
         </p>
         <LinkTable links={links} />
       </Page>,
@@ -130,7 +130,6 @@ function LinkTable({ links }: { links: readonly ChartLink[] }): VNode {
     <Table
       name="Shared charts"
       rows={links}
-      stacks
       empty="No links to charts. The pages of products, keywords and comparisons create them."
       columns={[
         ['Chart', ({ title }) => title, 'row'],

@@ -173,7 +173,11 @@ function Summary({ data, value }: { data: ResearchCompareData; value: (typeof DA
     ['Average', cell('average'), 'number'],
     ['Lowest', cell('lowest'), 'number'],
     ['Highest', cell('highest'), 'number'],
-    ['Sales badge', ({ monthlySold }) => (monthlySold === null ? '-' : `${count(monthlySold)}+`), 'number'],
+    [
+      'Sold in a month',
+      ({ monthlySold }) => (monthlySold === null ? '-' : `${count(monthlySold)}+`),
+      'number',
+    ],
   ];
   return <Table name="Summaries" columns={columns} rows={summary} />;
 }

@@ -30,21 +30,21 @@ export const COUNTRY_FIELD: FieldRow = [
 ];
 
 const TRENDS = [
-  ['0', 'Without'],
-  ['1', 'Of the last 12 months'],
+  ['0', 'Leave out'],
+  ['1', 'Last 12 months'],
 ] as const;
 
 /** The page of a search term, and of terms with its words. */
 export const keywordPage: ExplorePage = {
   path: '/explore/keyword',
   title: 'Keyword',
-  lead: 'How a search term ranks, which products get its clicks, and whether it has seasons.',
+  lead: 'How a search term ranks, which products get most of its clicks, and in which months it ranks best.',
   fields: [
     COUNTRY_FIELD,
     ['keyword', 'Search term', { required: true, placeholder: 'desk lamp', maxLength: 200 }],
     ['trends', 'Search trend', { options: TRENDS, preset: '0' }],
   ],
-  intro: 'Enter a whole search term, such as desk lamp. The page also finds terms with these words.',
+  intro: 'Enter a search term, such as desk lamp. The page also lists terms that contain these words.',
   views: (values) => (values.keyword === undefined ? null : viewsOf(values, values.keyword)),
 };
 

@@ -30,14 +30,14 @@ export function keywordSeries({
       shown: true,
     },
     {
-      name: 'Clicks of the three products',
+      name: 'Clicks on the top three products',
       scale: 'percent',
       format: PERCENT,
       points: shares('clickShare'),
       shown: true,
     },
     {
-      name: 'Purchases of the three products',
+      name: 'Purchases of the top three products',
       scale: 'percent',
       format: PERCENT,
       points: shares('conversionShare'),
@@ -62,11 +62,11 @@ export function keywordSnapshot(data: ResearchKeywordData): Snapshot {
       ],
       [
         {
-          name: 'Clicks of the three products',
+          name: 'Clicks on the top three products',
           value: valueText(clickShare, PERCENT),
           note: change12 === null ? null : `${changeText(change12, POINTS)} points in 12 weeks`,
         },
-        { name: 'Purchases of the three products', value: valueText(conversionShare, PERCENT) },
+        { name: 'Purchases of the top three products', value: valueText(conversionShare, PERCENT) },
       ],
     ],
     chart: {
@@ -85,7 +85,7 @@ export function KeywordView({ data, context }: { data: ResearchKeywordData; cont
   if (rank.best === null)
     return (
       <p class="empty">
-        No loaded weekly report of the site {country} ranks the term {keyword}. Look below for terms with
+        No loaded weekly report of the site {country} has the term {keyword}. See below for terms that contain
         these words.
       </p>
     );
@@ -168,7 +168,11 @@ function Products({ data }: { data: ResearchKeywordData }): VNode {
     ['Sales rank', ({ rank }) => valueText(rank), 'number'],
     ['Rating', ({ rating }) => valueText(rating, { minimumFractionDigits: 1 }), 'number'],
     ['Reviews', ({ reviewCount }) => valueText(reviewCount), 'number'],
-    ['Sales badge', ({ monthlySold }) => (monthlySold === null ? '-' : `${count(monthlySold)}+`), 'number'],
+    [
+      'Sold in a month',
+      ({ monthlySold }) => (monthlySold === null ? '-' : `${count(monthlySold)}+`),
+      'number',
+    ],
   ];
   return (
     <>
@@ -214,15 +218,15 @@ function Moves({ data }: { data: ResearchKeywordData }): VNode {
       </ul>
       {moves.length > MOST_MOVES && (
         <p class="hint">
-          The newest {MOST_MOVES} of {count(moves.length)}.
+          These are the newest {MOST_MOVES} of {count(moves.length)}.
         </p>
       )}
     </div>
   );
   return (
     <div class="grid">
-      {list('New among the three', data.entrants)}
-      {list('No longer among the three', data.leavers)}
+      {list('New in the top three', data.entrants)}
+      {list('Left the top three', data.leavers)}
     </div>
   );
 }
@@ -241,7 +245,7 @@ const MONTH_COLUMNS: Column<Month>[] = [
 function Seasons({ months }: { months: readonly Month[] }): VNode {
   return (
     <details>
-      <summary>Seasons: above 1 the term ranks better than usual</summary>
+      <summary>Seasons: an index above 1 is a better rank than usual</summary>
       <Table name="Seasons" columns={MONTH_COLUMNS} rows={months} />
     </details>
   );

@@ -13,7 +13,7 @@ import { ProductView, productSnapshot } from './product-view.tsx';
 export const productPage: ExplorePage = {
   path: PRODUCT_PATH,
   title: 'Product',
-  lead: 'What a product costs, how it ranks, for which search terms it is clicked, and what a sale leaves.',
+  lead: 'Prices, sales rank, search terms and profit per sale of a product.',
   fields: [
     SITE_FIELD,
     ['asin', 'ASIN or address', { required: true, placeholder: 'B0C3CDEF01', maxLength: 2_000 }],
@@ -44,7 +44,7 @@ function viewsOf(domain: number | string, asin: string): View[] {
     viewOf<ProductData>({
       name: 'history',
       title: 'Complete history',
-      button: 'Show all prices since the beginning',
+      button: 'Show the complete history',
       operation: 'market.product',
       table: 'history',
       parameters: {

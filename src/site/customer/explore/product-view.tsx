@@ -59,8 +59,8 @@ function historyTiles(
     {
       name: title,
       value: text('current'),
-      tag: drop !== null && drop > 0 ? ['good', `${drop} % ${better} 90 days`] : null,
-      note: drop !== null && drop < 0 ? `${-drop} % ${worse} 90 days` : null,
+      tag: drop !== null && drop > 0 ? ['good', `${drop} % ${better} 90-day average`] : null,
+      note: drop !== null && drop < 0 ? `${-drop} % ${worse} 90-day average` : null,
     },
     ...AVERAGES.map(([key, days]) => ({ name: `Average ${of}, ${days}`, value: text(key) })),
     { name: `Lowest ${of}`, value: text('lowest'), note: dayOf(data.figures, `${name}.lowest`) },
@@ -75,18 +75,13 @@ export function productSnapshot(data: ResearchProductData): Snapshot {
     title,
     about: `${country}, ${asin}`,
     tiles: [
-      historyTiles(data, 'price', ['Price now', 'price', 'below the average of', 'above the average of']),
-      historyTiles(data, 'rank', [
-        'Sales rank now',
-        'rank',
-        'better than the average of',
-        'worse than the average of',
-      ]),
+      historyTiles(data, 'price', ['Price now', 'price', 'below', 'above']),
+      historyTiles(data, 'rank', ['Sales rank now', 'rank', 'better than', 'worse than']),
       [
         {
-          name: 'Sales badge of the provider',
+          name: 'Sold in a month',
           value: monthlySold === null ? '-' : `${count(monthlySold)}+`,
-          note: 'bought in the past month, a lower bound',
+          note: 'at least, as the site states',
         },
         { name: 'New offers', value: valueText(offers) },
         { name: 'Rating', value: valueText(series?.at(-1)?.rating ?? null, { minimumFractionDigits: 1 }) },
@@ -191,7 +186,9 @@ function Calculator({ data, context }: { data: ResearchProductData; context: Sho
         ]}
       />
       {referral === null || fba === null ? (
-        <p class="hint">The provider does not name both fees of this product, so its profit is unknown.</p>
+        <p class="hint">
+          The provider does not return both fees of this product, so the profit cannot be calculated.
+        </p>
       ) : (
         <>
           <FilterForm path={`${context.path}#profit`} values={context.query} button="Calculate">

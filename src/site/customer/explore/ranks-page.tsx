@@ -46,7 +46,7 @@ const FILTERS: readonly FieldRow[] = [
 export const ranksPage: ExplorePage = {
   path: '/explore/ranks',
   title: 'Weekly ranks',
-  lead: 'The search terms of a week by rank. Without a week, the list is that of the latest one.',
+  lead: 'The search terms of a week by rank. Leave the week empty for the latest one.',
   fields: [COUNTRY_FIELD, ...FILTERS],
   intro: 'Choose a site and, if you like, filters.',
   views(values) {

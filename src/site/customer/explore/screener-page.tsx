@@ -41,7 +41,7 @@ interface ScreenRow {
 export const screenerPage: ExplorePage = {
   path: '/explore/screener',
   title: 'Screener',
-  lead: 'The search terms of a week that pass all filters. It costs 1 unit for each 100 rows, at least 1.',
+  lead: 'The search terms of a week that match all filters. A screen costs 1 unit for each 100 rows, at least 1 unit.',
   fields: SCREEN_FIELDS,
   form: () => <ScreenFields hasWeek />,
   fieldOf: { ...RANGE_FIELDS, cursor: 'week' },
@@ -122,7 +122,7 @@ function SaveScreen({ query }: { query: FormValues }): VNode {
     <details>
       <summary>Save this screen</summary>
       <p>
-        A saved screen runs now and with each imported week, and says which terms entered and left, and why.
+        A saved screen runs now and with each imported week. It reports which terms entered and left, and why.
         Each run costs at most {counted(units, 'unit')}.
       </p>
       <PostForm action="/account/trackers/new">

@@ -35,7 +35,7 @@ interface SearchData {
 export const searchPage: ExplorePage = {
   path: '/explore/search',
   title: 'Search',
-  lead: 'Products in the order of the site, without advertisements.',
+  lead: 'Products in the order in which the site lists them, without advertisements.',
   fields: [SITE_FIELD, ['term', 'Words', { required: true, placeholder: 'garlic press', maxLength: 500 }]],
   intro: 'Enter the words to search for, such as garlic press.',
   views: (values) =>

@@ -48,7 +48,7 @@ export function SnapshotFigures({ snapshot }: { snapshot: Pick<Snapshot, 'tiles'
       {chart.series.some(({ points }) => points.some(([, value]) => value !== null)) ? (
         <TimeChart {...chart} />
       ) : (
-        <p class="empty">There is no history.</p>
+        <p class="empty">The provider has no history for this period.</p>
       )}
     </>
   );
@@ -95,8 +95,8 @@ export function MissingParts({
       ))}
       {isUnfetched && (
         <p>
-          What could not be fetched was not charged. <a href={again}>Fetch it again</a>: within five minutes,
-          you pay only for what is missing.
+          The missing parts were not charged. <a href={again}>Fetch them again</a>: within five minutes, you
+          pay only for the missing parts.
         </p>
       )}
     </div>

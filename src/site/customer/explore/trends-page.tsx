@@ -37,7 +37,7 @@ const RANGES = [
 export const trendsPage: ExplorePage = {
   path: PATH,
   title: 'Trends',
-  lead: 'Search interest in up to five keywords, from 0 to 100, where 100 is the highest of all.',
+  lead: 'Search interest in up to five keywords, from 0 to 100. 100 is the highest value of all of them in the period.',
   fields: [
     ['keyword', 'Keywords, up to five', { required: true, placeholder: 'kettle, teapot', maxLength: 500 }],
     ['geo', 'Region, such as US', { placeholder: 'Whole world', maxLength: 12 }],
@@ -67,7 +67,9 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
       parameters,
       show: (data) =>
         data.timelineData.length === 0 ? (
-          <p class="empty">Too few people searched for these words.</p>
+          <p class="empty">
+            Too few people searched for these words. Try other words, a longer period or a larger region.
+          </p>
         ) : (
           <TimeChart name="Interest over time" series={interestSeries(data)} ranges={RANGES} rows="times" />
         ),

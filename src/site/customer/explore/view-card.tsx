@@ -93,7 +93,13 @@ function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; plac
   return (
     <>
       {isExpired && (
-        <p>{others.length === 0 ? 'Expired.' : <ExpiredHere others={others} address={address} />}</p>
+        <p>
+          {others.length === 0 ? (
+            'This answer has expired.'
+          ) : (
+            <ExpiredHere others={others} address={address} />
+          )}
+        </p>
       )}
       {failed?.error && (
         <Notice tone="bad" role="alert">
@@ -135,7 +141,7 @@ function Priced(props: { view: View; state: ViewState & { kind: 'priced' }; plac
 function ExpiredHere({ others, address }: { others: CardPlace['others']; address: string }): VNode {
   return (
     <>
-      Expired, or of another of your accounts:{' '}
+      This answer has expired, or it belongs to another of your accounts:{' '}
       {others.map(({ id, name }, i) => (
         <span key={id}>
           {i > 0 && ', '}

@@ -292,7 +292,7 @@ test('data that has expired is marked, and can be fetched again for the stated p
   const expired = await customer.visitor.get(page.path);
   expect([expired.status, expired.text]).toEqual([
     200,
-    expect.stringContaining('Expired. Fetch again (2 units)'),
+    expect.stringContaining('This answer has expired. Fetch again (2 units)'),
   ]);
   expect(expired.text).not.toContain('Nothing was charged');
   // A file without rows would be taken for data.

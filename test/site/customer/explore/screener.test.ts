@@ -79,7 +79,7 @@ test('states the price before it runs, then shows terms with their products, and
 
 test('shows faults at their fields', async () => {
   const page = await shown({ rankMin: '9', rankMax: '3' });
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining('min must not be above max')]);
+  expect([page.status, page.text]).toEqual([400, expect.stringContaining('must not be below rankMin (9)')]);
   const words = await shown({ words: '!!' });
   expect(words.text).toContain('must have a letter or a digit');
 });
@@ -152,7 +152,10 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
   expect((await savedScreens())[0]).toMatchObject({ chat: null });
 
   const faulty = await customer.visitor.post(edit, { ...renamed, rankMin: '300' });
-  expect([faulty.status, faulty.text]).toEqual([400, expect.stringContaining('min must not be above max')]);
+  expect([faulty.status, faulty.text]).toEqual([
+    400,
+    expect.stringContaining('max must not be below min (300)'),
+  ]);
   await customer.visitor.post(edit, { ...renamed, words: '', rankMin: '2', limit: '250' });
   const [changed] = await savedScreens();
   expect(changed?.screen).toMatchObject({ rank: { min: 2, max: 200 }, limit: 250 });

@@ -42,14 +42,14 @@ const ALL = {
 
 /** For each page, a form that finds data and what the page shows. */
 const FOUND = rows(`
-  product    | domain=1&asin=B0C3CDEF01          | Sales badge of the provider;Fulfilment fee;Average price, 90 days;Sources, dates;variations;tent;21.40%
-  compare    | domain=1&asins=B0C3CDEF01 B0C3CDEF02 | Price in the period;Sales badge;Sources, dates
+  product    | domain=1&asin=B0C3CDEF01          | Sold in a month;Fulfilment fee;Average price, 90 days;Sources, dates;variations;tent;21.40%
+  compare    | domain=1&asins=B0C3CDEF01 B0C3CDEF02 | Price in the period;Sold in a month;Sources, dates
   search     | domain=1&term=pump                | 100 products;Sold in a month;1 to 30 of 100
   finder     | domain=1&rankMax=20000            | Details;Brand
   categories | domain=1&category=200000          | Subcategories;All root categories;Brand
   deals      | domain=1&priceType=1&dateRange=1  | Drop in %;1 to 30 of 150
   seller     | domain=1&seller=AKT8ZJ45IBZW2X    | Positive in a year;Brand
-  keyword    | country=us&keyword=tent           | Best rank;21.40%;Most-clicked products;New among the three;Sources, dates;Last rank
+  keyword    | country=us&keyword=tent           | Best rank;21.40%;Most-clicked products;New in the top three;Sources, dates;Last rank
   ranks      | country=us                        | Week that ended on 2026-01-17;tent
   trends     | keyword=kettle, teapot&geo=US     | Interest over time;California;US-CA;Fastest growing
   today      | geo=US                            | Growth;Started
@@ -64,7 +64,7 @@ const MISSING = rows(`
   categories | domain=1&category=7                                  | does not know this category;No products.
   deals      | domain=1&priceType=1&dateRange=1&titleSearch=nothing | No deals.
   seller     | domain=1&seller=AUNKNOWN000000                       | does not know this seller
-  keyword    | country=us&keyword=nothing                           | ranks the term nothing;No term has these words.
+  keyword    | country=us&keyword=nothing                           | has the term nothing;No term has these words.
   ranks      | country=us&keyword=nothing                           | No term matches the filters.
   trends     | keyword=nothing&geo=US                               | Too few people searched for these words.;None.
   today      | geo=CA                                               | No searches.

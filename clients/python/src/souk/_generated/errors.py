@@ -133,7 +133,7 @@ class LimitReachedError(RateLimitError):
 
 
 class StorageExceededError(RateLimitError):
-    """STORAGE_EXCEEDED: The stored results of the account take as much space as is allowed."""
+    """STORAGE_EXCEEDED: The stored results of the account have reached the limit of storage."""
 
 
 class QuotaNoSubscriptionError(QuotaError):
@@ -173,7 +173,7 @@ class KeyCapReachedError(RateLimitError):
 
 
 class TooManyAttemptsError(RateLimitError):
-    """TOO_MANY_ATTEMPTS: Too many attempts to sign in, to sign up or to guess a key were made."""
+    """TOO_MANY_ATTEMPTS: Too many attempts to sign in or to sign up, or too many unknown keys, came from one network or for one address."""
 
 
 class InternalError(ServiceError):

@@ -227,7 +227,7 @@ class AccountQuotaData(TypedDict):
     offPeakActive: bool
     # Wallet that the next call is charged to
     activeBilling: Optional[Literal["general", "off_peak"]]
-    # What the next call is charged to: legacy, the subscription; pack, a resource pack
+    # What the next call is charged to: `legacy` is the plan, `pack` is a pack
     activeBillingTrack: Optional[Literal["legacy", "pack"]]
     # Error code that a call of one unit would return now
     nextCallRejectReason: Optional[str]
@@ -1055,13 +1055,13 @@ class Quote(TypedDict):
 class ResearchCompareDataSeries(TypedDict):
     asin: str
     day: str
-    # Lowest price of a new offer, in currency. Since February 2026 with shipping, at the end of the day (UTC), today now; the last value before it still applies
+    # Lowest price of a new offer, in currency. Since February 2026 with shipping, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     price: Optional[float]
-    # Sales rank in the main category, at the end of the day (UTC), today now; the last value before it still applies
+    # Sales rank in the main category, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     rank: Optional[float]
-    # Number of new offers, at the end of the day (UTC), today now; the last value before it still applies
+    # Number of new offers, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     offers: Optional[float]
-    # Rating, 0 to 5 stars, at the end of the day (UTC), today now; the last value before it still applies
+    # Rating, 0 to 5 stars, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     rating: Optional[float]
 
 
@@ -1430,13 +1430,13 @@ class ResearchProductDataProfit(TypedDict):
 
 class ResearchProductDataSeries(TypedDict):
     day: str
-    # Lowest price of a new offer, in currency. Since February 2026 with shipping, at the end of the day (UTC), today now; the last value before it still applies
+    # Lowest price of a new offer, in currency. Since February 2026 with shipping, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     price: Optional[float]
-    # Sales rank in the main category, at the end of the day (UTC), today now; the last value before it still applies
+    # Sales rank in the main category, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     rank: Optional[float]
-    # Number of new offers, at the end of the day (UTC), today now; the last value before it still applies
+    # Number of new offers, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     offers: Optional[float]
-    # Rating, 0 to 5 stars, at the end of the day (UTC), today now; the last value before it still applies
+    # Rating, 0 to 5 stars, at the end of the day (UTC), or now for today. Without a change on a day, the last value before it counts
     rating: Optional[float]
 
 
