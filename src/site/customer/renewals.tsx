@@ -209,8 +209,8 @@ function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOf
         A more expensive plan starts a new month immediately. You pay its price minus the price of the days
         that are left in your present month. If you have used a larger share of the units than of the days,
         the difference counts against the new month. Unused units of the present month end. A cheaper plan
-        starts with the next month. Another plan has its present price and your best discount; a coupon of
-        the present plan ends with it.
+        starts with the next month. Another plan has its present price and your best discount; a coupon of the
+        present plan ends with it.
       </p>
       <div class="row">
         {others.map((offer) => (
