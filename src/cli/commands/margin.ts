@@ -36,7 +36,16 @@ async function showMargin({ database, env, now }: Context, given: Given): Promis
     money(savedCents),
     money(marginCents),
   ]);
-  const columns = [MARGIN_GROUPS[by], 'Units', 'Revenue', 'Not by use', 'Tokens', 'Cost', 'Saved', 'Margin'];
+  const columns = [
+    MARGIN_GROUPS[by],
+    'Units',
+    'Revenue',
+    'From unused units',
+    'Tokens',
+    'Cost',
+    'Saved',
+    'Margin',
+  ];
   return {
     data: report,
     text: [
