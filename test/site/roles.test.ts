@@ -172,7 +172,7 @@ describe('docs/operating/roles.md', () => {
 
 /** Why a role may not do something. */
 const REFUSALS =
-  /Your role in this account is|A reset ends the keys of everybody, so it requires|Changes are not allowed here|Export the data of this account in the console|You have no role in this installation|Your role in this installation is|The queues are for people with the role operator/;
+  /Your role in this account is|A reset ends the keys of all members, so it requires|Changes are not allowed here|Export the data of this account in the console|You have no role in this installation|Your role in this installation is|The queues are for people with the role operator/;
 
 /** An address that does not exist for the role. */
 const HIDDEN = /There is no such account among yours\.|No resource exists at this address\./;

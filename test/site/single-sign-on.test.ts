@@ -532,7 +532,7 @@ describe('a program that asks for a connection', () => {
     const { accountId, personId, visitor } = await signedIn(souk);
     await souk.database.query('update accounts set sso_required = true where id = $1', [accountId]);
     const page = await begin(souk, visitor);
-    expect(page.text).toContain('requires single sign-on. Sign in by it to connect a program there.');
+    expect(page.text).toContain('requires single sign-on. To connect a program there, sign in through it');
     expect(page.html).toContain(`href="/sign-in/openid?to=${encodeURIComponent(page.path)}"`);
     expect(page.html).not.toContain('name="account"');
     const decide = (by: Visitor, { path, html }: VisitedPage) => {

@@ -113,7 +113,7 @@ describe('a customer with a trial', () => {
 
     souk.clock.advance(1_000);
     const checkout = await visitor.get('/account/checkout?kind=plan&code=pro');
-    expect(checkout.text).toContain('Your free plan Trial ends then');
+    expect(checkout.text).toContain('Your free plan Trial and its remaining units end');
     expect((await buy(visitor, 'pro')).text).toContain('Purchase complete');
     const { data } = (await client.get('/api/quota')).json;
     expect(data.general).toMatchObject({
