@@ -84,6 +84,8 @@ function history(): HistoryEvent[] {
     exchange(60, { jobId: 'f', units: 2, asked: asked('B06') }),
     exchange(62, { what: 'revoke', keyId: 3, asked: '' }),
     exchange(64, { keyId: 3, outcome: 'refused', said: '401 4001', asked: asked('B07') }),
+    // The error of a cancellation is not that of its call.
+    exchange(66, { jobId: 'f', what: 'cancel', outcome: 'failed', said: '503 BUSY', asked: asked('B06') }),
     {
       ...{ kind: 'message', account: 7, id: 'm1', type: 'job.completed', subject: 'c', state: 'done' },
       ...{ units: 3, digest: 'd1', isSigned: true },

@@ -35,7 +35,7 @@ function judgeExchange(calls: ReadonlyMap<string, BookedCall>, exchange: Exchang
     if (isJoined && !call) broken.push('a job whose id a client received exists');
   }
   if (outcome === 'failed' && units !== 0) broken.push('an error states 0 units');
-  if (outcome === 'failed' && call && call.used + call.held !== 0)
+  if (outcome === 'failed' && what !== 'cancel' && call && call.used + call.held !== 0)
     broken.push('a failed call is not charged');
   if (/HEADERS_TIMEOUT|BODY_TIMEOUT/.test(said)) broken.push('every request is answered in time');
   if (what === 'result' && outcome !== 'answered' && outcome !== 'failed')
