@@ -105,8 +105,6 @@ const ROOM = [
   "set local maintenance_work_mem = '256MB'",
   // For reports of three million rows: a hash join in one batch keeps their order.
   'set local hash_mem_multiplier = 3',
-  // Compiling a query takes longer than running it on a million rows.
-  'set local jit = off',
 ];
 
 /** The import warns if a week has more or fewer terms than usual by this share. */

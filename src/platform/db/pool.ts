@@ -156,6 +156,9 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 /** A connection is closed after this time, so that a process leaves a former primary even if its connections stay open and only read. */
 const LIFETIME_SECONDS = 60;
 
+/** Compiling a query, which many builds of PostgreSQL do by default, takes longer than any of ours runs. */
+const SETTINGS = { jit: 'off' };
+
 /**
  * Opens a pool of connections to a server that accepts writes. bigint columns are returned as numbers: none of ours comes near 2^53.
  */
@@ -180,7 +183,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     types: { getTypeParser },
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, although its type does not say so.
     onConnect: async (client: pg.ClientBase) => {
-      const isReadOnly = await prepareConnection(client, session, connectMs);
+      const isReadOnly = await prepareConnection(client, { ...SETTINGS, ...session }, connectMs);
       if (isReadOnly && !allowsStandby) throw new NoPrimary();
       if (prepare && !isReadOnly) await client.query(prepare);
     },

@@ -3,7 +3,7 @@ import { addKey, changeKey, revokeKeys } from '../../../src/accounts/account-key
 import { testAccountOf } from '../../../src/accounts/authentication.ts';
 import { WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { batchOnce, isFinished, isWaiting, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import { PAGES, signedIn } from '../../support/customer.ts';
@@ -190,6 +190,7 @@ describe('a schedule', () => {
     souk,
     account,
     client,
+    upstream,
   }) => {
     const capped = await keyWith(souk, account.accountId, CAPPED);
     const schedule = await createSchedule(client, threeProducts());
@@ -199,9 +200,11 @@ describe('a schedule', () => {
       body: { name: 'Dry' },
     });
     expect(dry.json.data.dryRun).toBe(true);
+    const release = holdProducts(upstream);
     const open = (await client.post(schedule.links.run, '')).json.data;
     const refused = await capped.client.post(schedule.links.run, '');
     expect([refused.status, refused.json.code]).toEqual([409, 'BATCH_STATE']);
+    release();
     await batchOnce(souk, client, open.batch, isFinished, 100);
     await revoke(souk, account.accountId, capped);
     passHour(souk);

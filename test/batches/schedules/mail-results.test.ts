@@ -181,7 +181,7 @@ describe('a run of a schedule with mailResults', () => {
     expect(await statesOf(souk, accountId)).toEqual(['sent']);
     const [mail] = resultMails(mailServer);
     expect(pathIn(mail)).toBe('');
-    expect(mail?.text).toContain('The account has too many links');
+    expect(mail?.text).toContain('The account has the most links that are allowed');
   });
 
   test('of a test key goes to the members of the live account, with a link to the test data', async ({

@@ -23,3 +23,11 @@ test('a connection that breaks in the middle of a transaction fails its next que
   await pool.end();
   await drop();
 });
+
+test('a connection compiles no query', async () => {
+  const { url, drop } = await createTestDatabase();
+  const pool = openDatabase(url, createLogger('silent'));
+  expect((await pool.query('show jit')).rows).toEqual([{ jit: 'off' }]);
+  await pool.end();
+  await drop();
+});
