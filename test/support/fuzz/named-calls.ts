@@ -13,7 +13,7 @@ export interface NamedCalls {
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Paths whose answers contain the ids of their calls in the body. Lists and job pages also contain ids of other requests. */
-export const NAMES_ITS_CALLS = /^\/+(mcp|account\/try)/i;
+export const NAMES_ITS_CALLS = /^\/+(mcp|account\/((test-)?\d+\/)?try)/i;
 
 export function createNamedCalls(): NamedCalls {
   const named = new Set<string>();
@@ -23,7 +23,8 @@ export function createNamedCalls(): NamedCalls {
       if (status >= 400) return;
       const id = headers['x-job-id'];
       if (typeof id === 'string') named.add(id);
-      if (NAMES_ITS_CALLS.test(path)) for (const [found] of text.matchAll(UUID)) named.add(found);
+      if (!NAMES_ITS_CALLS.test(path)) return;
+      for (const [found] of `${headers.location} ${text}`.matchAll(UUID)) named.add(found);
     },
     async unnamed(database, accountIds) {
       await untilEnded(database);
