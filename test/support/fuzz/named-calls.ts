@@ -24,7 +24,7 @@ export function createNamedCalls(): NamedCalls {
       const id = headers['x-job-id'];
       if (typeof id === 'string') named.add(id);
       if (!NAMES_ITS_CALLS.test(path)) return;
-      for (const [found] of `${headers.location} ${text}`.matchAll(UUID)) named.add(found);
+      for (const [found] of `${String(headers.location)} ${text}`.matchAll(UUID)) named.add(found);
     },
     async unnamed(database, accountIds) {
       await untilEnded(database);
