@@ -166,15 +166,15 @@ type BoundColumn = `ms_${(typeof RUN_TIME_BOUNDS_MS)[number]}`;
 
 export const BOUND_COLUMNS = RUN_TIME_BOUNDS_MS.map((bound): BoundColumn => `ms_${bound}`);
 
-/** The columns that are null in hours which an earlier version has counted. */
-export const LATER_COLUMNS = ['cache_hits', 'failed', 'jobs', ...BOUND_COLUMNS] as const;
-
 export const HOUR_COLUMNS = [
   'calls',
   'units_sold',
   'tokens_spent',
   'tokens_saved',
-  ...LATER_COLUMNS,
+  'cache_hits',
+  'failed',
+  'jobs',
+  ...BOUND_COLUMNS,
 ] as const;
 
 /** Sums of an operation. A field that is absent is zero. */

@@ -172,7 +172,7 @@ async function couponFor(
     );
   if (!isFor(found, offer))
     throw new CouponRefused(
-      `The coupon ${code} is for the ${found.offerKind} ${await offerName(client, found)}. Choose that one. ${WITHOUT}`,
+      `The coupon ${code} is for the ${found.offerKind} ${(await offerName(client, found)) ?? found.offerCode}. Choose that one. ${WITHOUT}`,
     );
   if (found.oncePerAccount) await refuseSecondUse(client, found, accountId);
   if (found.maxUses !== null && (await usesOf(client, found.id, found.maxUses)) >= found.maxUses)
@@ -207,14 +207,18 @@ async function usesOf(client: Queryable, id: number, most: number): Promise<numb
   return rows[0]?.uses ?? 0;
 }
 
-async function offerName(client: Queryable, { offerKind, offerCode }: Reduction): Promise<string> {
+/** @returns null if there is no such plan or pack. */
+async function offerName(
+  client: Queryable,
+  { offerKind, offerCode }: Pick<Reduction, 'offerKind' | 'offerCode'>,
+): Promise<string | null> {
   const { rows } = await client.query<{ name: string }>(
     offerKind === 'plan'
       ? 'select name from plans where code = $1 and superseded_at is null'
       : 'select name from pack_offers where code = $1',
     [offerCode],
   );
-  return rows[0]?.name ?? offerCode ?? '';
+  return rows[0]?.name ?? null;
 }
 
 /** Reductions that run at the same time. */
@@ -237,7 +241,7 @@ export async function createReduction(
   }: NewReduction,
   now: number,
 ): Promise<UsedReduction | { field: string; fault: string }> {
-  if (offerKind !== null && (await offerIsMissing(client, offerKind, offerCode)))
+  if (offerKind !== null && (await offerName(client, { offerKind, offerCode })) === null)
     return { field: 'offer', fault: `must be a plan or pack that exists, got ${offerKind} ${offerCode}` };
   if (accountId !== null && (await accountIsMissing(client, accountId)))
     return { field: 'account', fault: `must be the number of an account, got ${accountId}` };
@@ -270,20 +274,6 @@ export async function createReduction(
     ],
   );
   return rows[0] ?? { field: 'code', fault: 'is already the code of another coupon' };
-}
-
-async function offerIsMissing(
-  client: ClientBase,
-  kind: Offer['kind'],
-  code: string | null,
-): Promise<boolean> {
-  const { rowCount } = await client.query(
-    kind === 'plan'
-      ? 'select 1 from plans where code = $1 and superseded_at is null'
-      : 'select 1 from pack_offers where code = $1',
-    [code],
-  );
-  return rowCount === 0;
 }
 
 async function accountIsMissing(client: ClientBase, id: number): Promise<boolean> {

@@ -114,7 +114,7 @@ export interface OperationActivity {
   hitPercent: number | null;
   errorPercent: number | null;
   /** Jobs whose run time was counted. */
-  jobs: number | null;
+  jobs: number;
   p95Seconds: number | null;
 }
 
@@ -171,15 +171,11 @@ export function highest(values: readonly (number | null)[]): number | null {
  * @param counts of the jobs up to each bound and above the bound before.
  * @returns null if there were no jobs, or if the bounds do not reach that far.
  */
-export function p95(
-  jobs: number | null,
-  counts: readonly (number | null)[],
-  bounds: readonly number[],
-): number | null {
-  if (!jobs) return null;
+export function p95(jobs: number, counts: readonly number[], bounds: readonly number[]): number | null {
+  if (jobs === 0) return null;
   let within = 0;
   const at = counts.findIndex((count) => {
-    within += count ?? 0;
+    within += count;
     return within >= 0.95 * jobs;
   });
   return bounds[at] ?? null;

@@ -3,7 +3,7 @@ import { FIRST_TEST_ACCOUNT } from '../../accounts/authentication.ts';
 import { POOL_NAMES, TEST_POOL } from '../../operations/pools.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { HOUR_COLUMNS, LATER_COLUMNS } from '../call-records.ts';
+import { HOUR_COLUMNS } from '../call-records.ts';
 
 /** How long the usage statistics are kept by hour. Afterwards they are kept by UTC day. */
 const HOURS_KEPT_DAYS = 32;
@@ -34,7 +34,7 @@ export async function foldHours(database: Database, now: number): Promise<void> 
        delete from operation_hours where hour < $1 and hour <> date_trunc('day', hour, 'UTC') returning *
      )
      insert into operation_hours as h (hour, operation, ${HOUR_COLUMNS.join(', ')})
-     select date_trunc('day', hour, 'UTC'), operation, ${HOUR_COLUMNS.map(knownSum).join(', ')} from hours group by 1, 2 order by 1, 2
+     select date_trunc('day', hour, 'UTC'), operation, ${HOUR_COLUMNS.map((column) => `sum(${column})`).join(', ')} from hours group by 1, 2 order by 1, 2
      on conflict (hour, operation) do update set ${HOUR_COLUMNS.map((column) => `${column} = h.${column} + excluded.${column}`).join(', ')}`,
     [before],
   );
@@ -53,10 +53,4 @@ export async function recordWeeks(database: Database, now: number): Promise<void
   await database.query('delete from active_weeks where week < $1::date', [
     new Date(now - WEEKS_KEPT_DAYS * DAY_MS),
   ]);
-}
-
-/** SQL of a sum over rows of `operation_hours`: null if an earlier version has written one of the rows, which then has none of these columns. */
-export function knownSum(column: (typeof HOUR_COLUMNS)[number]): string {
-  const isLater = (LATER_COLUMNS as readonly string[]).includes(column);
-  return isLater ? `case when bool_and(jobs is not null) then sum(${column}) end` : `sum(${column})`;
 }

@@ -1,13 +1,12 @@
 import type { Queryable } from '../../platform/db/pool.ts';
 import { BOUND_COLUMNS, HOUR_COLUMNS, RUN_TIME_BOUNDS_MS } from '../call-records.ts';
 import { type ActivitySeries, type OperationActivity, p95, percent, sum } from './activity.ts';
-import { knownSum } from './keep-activity.ts';
 import { dates, type Steps, stepOf, type ToSeries, type Values } from './steps.ts';
 
 type Column = (typeof HOUR_COLUMNS)[number];
 
-/** Sums of an operation in a step. Columns that an earlier version has not counted are null. */
-type Cell = { step: number; operation: string } & Record<Column, number | null>;
+/** Sums of an operation in a step. */
+type Cell = { step: number; operation: string } & Record<Column, number>;
 
 const BOUNDS_SECONDS = RUN_TIME_BOUNDS_MS.map((bound) => bound / 1000);
 
@@ -17,7 +16,7 @@ const MOST_OPERATIONS = 6;
 /** Reads what the usage statistics have: figures of all operations by step, and of each operation in the whole range. */
 export async function readOperations(client: Queryable, steps: Steps, toSeries: ToSeries) {
   const { rows } = await client.query<Cell>(
-    `select ${stepOf('hour')} as step, operation, ${HOUR_COLUMNS.map((column) => `(${knownSum(column)})::double precision as ${column}`).join(', ')}
+    `select ${stepOf('hour')} as step, operation, ${HOUR_COLUMNS.map((column) => `sum(${column})::double precision as ${column}`).join(', ')}
      from operation_hours where hour >= $2 group by 1, 2`,
     [dates(steps.starts), new Date(steps.starts[0] ?? 0)],
   );
@@ -25,9 +24,7 @@ export async function readOperations(client: Queryable, steps: Steps, toSeries: 
   const byOperation = Map.groupBy(rows, ({ operation }) => operation);
   const operations = [...byOperation]
     .map(([operation, cells]) => activityOf(operation, cells))
-    .sort(
-      (a, b) => (b.jobs ?? 0) - (a.jobs ?? 0) || b.calls - a.calls || (a.operation < b.operation ? -1 : 1),
-    );
+    .sort((a, b) => b.jobs - a.jobs || b.calls - a.calls || (a.operation < b.operation ? -1 : 1));
   const cellsOf = steps.starts.map((_, step) => byStep.get(step) ?? []);
   const charts = {
     units: [sums('units', 'Units', 'units_sold'), sums('calls', 'Calls', 'calls')],
@@ -35,7 +32,7 @@ export async function readOperations(client: Queryable, steps: Steps, toSeries: 
     hits: [shares('hitRate', 'Hit rate', 'cache_hits', hitPercent)],
     errors: [shares('errorRate', 'Errors', 'failed', errorPercent)],
     p95: operations
-      .filter(({ jobs }) => jobs)
+      .filter(({ jobs }) => jobs > 0)
       .slice(0, MOST_OPERATIONS)
       .map(({ operation, p95Seconds }) => {
         const own = inSteps(byOperation.get(operation) ?? []);
@@ -51,9 +48,7 @@ export async function readOperations(client: Queryable, steps: Steps, toSeries: 
 
   function shares(id: string, name: string, part: Column, of: (cells: readonly Cell[]) => number | null) {
     const parts = cellsOf.map((cells) => whole(cells, part));
-    // Of the steps whose parts are known.
-    const known = cellsOf.filter((_, i) => parts[i] !== null).flat();
-    return toSeries(id, name, cellsOf.map(of), of(known), parts);
+    return toSeries(id, name, cellsOf.map(of), of(rows), parts);
   }
 
   function inSteps(cells: readonly Cell[]): (Cell | undefined)[] {
@@ -73,11 +68,8 @@ const p95Of = (cell: Cell | undefined) =>
       )
     : null;
 
-/** The sum of a column; null if one of the cells does not know it. */
-function whole(cells: readonly Cell[], column: Column): number | null {
-  return cells.some((cell) => cell[column] === null)
-    ? null
-    : cells.reduce((all, cell) => all + (cell[column] ?? 0), 0);
+function whole(cells: readonly Cell[], column: Column): number {
+  return cells.reduce((all, cell) => all + cell[column], 0);
 }
 
 function hitPercent(cells: readonly Cell[]): number | null {
@@ -86,20 +78,19 @@ function hitPercent(cells: readonly Cell[]): number | null {
 
 function errorPercent(cells: readonly Cell[]): number | null {
   const failed = whole(cells, 'failed');
-  return failed === null ? null : percent(failed, failed + (whole(cells, 'calls') ?? 0));
+  return percent(failed, failed + whole(cells, 'calls'));
 }
 
 function activityOf(operation: string, cells: readonly Cell[]): OperationActivity {
-  const known = cells.filter(({ jobs }) => jobs !== null);
-  const jobs = known.length === 0 ? null : whole(known, 'jobs');
-  const counts = BOUND_COLUMNS.map((column) => whole(known, column));
+  const jobs = whole(cells, 'jobs');
+  const counts = BOUND_COLUMNS.map((column) => whole(cells, column));
   return {
     operation,
-    calls: whole(cells, 'calls') ?? 0,
-    unitsSold: whole(cells, 'units_sold') ?? 0,
-    tokensSpent: whole(cells, 'tokens_spent') ?? 0,
-    hitPercent: hitPercent(known),
-    errorPercent: errorPercent(known),
+    calls: whole(cells, 'calls'),
+    unitsSold: whole(cells, 'units_sold'),
+    tokensSpent: whole(cells, 'tokens_spent'),
+    hitPercent: hitPercent(cells),
+    errorPercent: errorPercent(cells),
     jobs,
     p95Seconds: p95(jobs, counts, BOUNDS_SECONDS),
   };

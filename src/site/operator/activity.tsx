@@ -192,7 +192,7 @@ function Operations({ report: { operations } }: { report: ActivityReport }): VNo
           number('Tokens', ({ tokensSpent }) => amount(tokensSpent)),
           number('Hit rate', ({ hitPercent }) => percent(hitPercent)),
           number('Errors', ({ errorPercent }) => percent(errorPercent)),
-          number('Jobs', ({ jobs }) => (jobs === null ? '-' : count(jobs))),
+          number('Jobs', ({ jobs }) => count(jobs)),
           number('p95', ({ p95Seconds }) => textOf('seconds', '', p95Seconds)),
         ]}
       />

@@ -54,8 +54,6 @@ const history = fc.record({
       hits: fc.nat(20),
       failed: fc.nat(9),
       jobs: list(fc.constantFrom(10, 50, 51, 999, 40_000, 2_000_000), 40),
-      /** Whether an earlier version has counted them. */
-      isOld: fc.constantFrom(false, false, false, true),
     }),
     40,
   ),
@@ -138,15 +136,10 @@ async function call(accountId: number, { at, operation }: History['calls'][numbe
 }
 
 async function count(one: History['hours'][number]): Promise<void> {
-  const { at, operation, calls, hits, failed, jobs, isOld } = one;
+  const { at, operation, calls, hits, failed, jobs } = one;
   const columnOf = (ms: number) => BOUND_COLUMNS[RUN_TIME_BOUNDS_MS.findIndex((bound) => ms <= bound)];
-  const later = [
-    hits,
-    failed,
-    jobs.length,
-    ...BOUND_COLUMNS.map((own) => jobs.filter((ms) => columnOf(ms) === own).length),
-  ];
-  const values = [calls, calls * 2, calls * 3, calls * 4, ...later.map((value) => (isOld ? null : value))];
+  const bounds = BOUND_COLUMNS.map((own) => jobs.filter((ms) => columnOf(ms) === own).length);
+  const values = [calls, calls * 2, calls * 3, calls * 4, hits, failed, jobs.length, ...bounds];
   await ask(
     `insert into operation_hours as h (hour, operation, ${HOUR_COLUMNS.join(', ')})
      values (date_trunc('hour', $1::timestamptz, 'UTC'), $2, ${values.map((_, i) => `$${i + 3}`).join(', ')})
@@ -180,7 +173,7 @@ async function expected(from: number, to: number): Promise<Row> {
   const [hours] = await ask<Row>(
     `select coalesce(sum(units_sold), 0)::bigint as units, coalesce(sum(calls), 0)::bigint as calls,
        coalesce(sum(tokens_spent), 0) as spent, coalesce(sum(tokens_saved), 0) as saved,
-       count(*) filter (where jobs is null) as unknown, coalesce(sum(cache_hits), 0)::bigint as hits,
+       coalesce(sum(cache_hits), 0)::bigint as hits,
        coalesce(sum(failed), 0)::bigint as failed
      from operation_hours where hour >= $1 and hour < $2`,
     [new Date(from), new Date(to)],
@@ -209,11 +202,8 @@ async function check(report: ActivityReport): Promise<void> {
     if (!isKnown) continue;
     expect(value('conversion')).toBe(share(number('firstPurchases'), number('signUps')));
     expect(value('churn')).toBe(share(number('ended'), number('alive')));
-    const isCounted = number('unknown') === 0;
-    expect(value('hitRate')).toBe(isCounted ? share(number('hits'), number('calls')) : null);
-    expect(value('errorRate')).toBe(
-      isCounted ? share(number('failed'), number('failed') + number('calls')) : null,
-    );
+    expect(value('hitRate')).toBe(share(number('hits'), number('calls')));
+    expect(value('errorRate')).toBe(share(number('failed'), number('failed') + number('calls')));
     for (const pool of charts.find(({ id }) => id === 'queue')?.series ?? []) {
       const [most] = await ask<{ waiting: number | null }>(
         'select max(waiting) as waiting from queue_hours where pool = $1 and hour >= $2 and hour < $3',
@@ -224,14 +214,11 @@ async function check(report: ActivityReport): Promise<void> {
   }
 }
 
-/** The run time within which 95 % of the jobs of an operation ended, from a list of all of them whose hour is known. */
+/** The run time within which 95 % of the jobs of an operation ended, from a list of all of them. */
 function p95Of(hours: History['hours'], operation: string, from: number): number | null {
   const hourOf = (one: History['hours'][number]) => Math.floor(one.at / HOUR_MS);
   const own = hours.filter((one) => one.operation === operation && hourOf(one) * HOUR_MS >= from);
-  const steps = startsOf('365d', NOW);
-  const stepOf = (one: History['hours'][number]) => steps.findLastIndex((start) => start <= one.at);
-  const unknown = own.filter(({ isOld }) => isOld).map(stepOf);
-  return nearest(own.filter((one) => !unknown.includes(stepOf(one))).flatMap(({ jobs }) => jobs));
+  return nearest(own.flatMap(({ jobs }) => jobs));
 }
 
 function nearest(jobs: readonly number[]): number | null {
@@ -263,19 +250,18 @@ test('after any history, all figures equal those of plain statements, also when 
   );
 });
 
-test('old hours become one row a day, and unknown counts stay unknown', async () => {
+test('old hours become one row a day', async () => {
   await ask('truncate operation_hours');
   const old = Date.parse('2026-09-01T00:00:00Z');
-  const counts = { calls: 5, hits: 1, failed: 1, jobs: [10 as const, 10 as const], isOld: false };
+  const counts = { calls: 5, hits: 1, failed: 1, jobs: [10 as const, 10 as const] };
   const hour = { operation: 'market.product' as const, ...counts };
   for (const at of [0, 1, 23, 24].map((h) => old + h * HOUR_MS)) await count({ ...hour, at });
-  await count({ ...hour, at: old + 25 * HOUR_MS, isOld: true });
   await count({ ...hour, at: NOW });
   await foldHours(database, NOW);
   expect(await ask('select hour, calls, cache_hits, jobs, ms_50 from operation_hours order by hour')).toEqual(
     [
       { hour: new Date(old), calls: 15, cache_hits: 3, jobs: 6, ms_50: 6 },
-      { hour: new Date(old + DAY_MS), calls: 10, cache_hits: null, jobs: null, ms_50: null },
+      { hour: new Date(old + DAY_MS), calls: 5, cache_hits: 1, jobs: 2, ms_50: 2 },
       { hour: new Date(Date.parse('2026-11-18T09:00:00Z')), calls: 5, cache_hits: 1, jobs: 2, ms_50: 2 },
     ],
   );
@@ -295,7 +281,6 @@ describe('a range', () => {
 
 test.for([
   [0, [], null],
-  [null, [1], null],
   [100, [94, 1, 5], 2],
   [100, [95, 0, 5], 1],
   // The bounds do not reach as far as the jobs.
