@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
@@ -50,6 +50,32 @@ test.each([
     await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
   },
 );
+
+/** Without the kernel's note, which `setpriv` sets, a server survives the end of the start. */
+test('Ctrl-C ends the start and leaves no server that the kernel would not stop yet', { timeout: 300_000 }, async () => {
+  const commands = join(dataDir.path, 'commands');
+  const launched = join(commands, 'launched');
+  await rm(commands, { recursive: true, force: true });
+  await mkdir(commands);
+  // The servers run as an unprivileged user.
+  await chmod(commands, 0o777);
+  const slow = [
+    '#!/bin/sh',
+    `: > ${launched}`,
+    'while [ "$PPID" -eq "$(ps -o ppid= -p $$)" ]; do sleep 0.01; done',
+    'exec /usr/bin/setpriv "$@"',
+  ];
+  await writeFile(join(commands, 'setpriv'), slow.join('\n'), { mode: 0o755 });
+  const attempt = start({
+    SOUK_DATA_DIR: dataDir.path,
+    PORT: '0',
+    PATH: `${commands}:${process.env.PATH}`,
+  });
+  await expect.poll(() => existsSync(launched), { interval: 5, timeout: 120_000 }).toBe(true);
+  attempt.interrupt();
+  expect(await attempt.ended).toBe(0);
+  await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
+});
 
 /** Service managers and editors stop `npm start` so; npm passes the signal on to the process that it has started. */
 test('SIGTERM to npm alone ends the start and leaves no process', { timeout: 300_000 }, async () => {

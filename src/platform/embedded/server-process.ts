@@ -163,9 +163,19 @@ function spawned(child: ChildProcess, command: string): Promise<void> {
   });
 }
 
+/** Servers that have not ended. This process may exit while one starts, before the kernel knows to stop it as well. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGINT');
+});
+
 function supervise(child: ChildProcess): ServerProcess {
+  running.add(child);
   const ended = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
+    child.once('exit', () => {
+      running.delete(child);
+      resolve();
+    });
   });
   return {
     pid: child.pid ?? 0,
