@@ -155,7 +155,10 @@ function fromRange(field: string, filter: GridFilter, digits: number): Record<st
 const NO_PRICE = /_(?:SALES|COUNT_\w+|RATING)$/;
 const HIGHEST_RATING = 5;
 
-/** Returns how the page writes the values of a field: prices in the currency, times in a form of its own (null). */
+/**
+ * Returns a function that converts a number of the page to the one of a selection: prices from units of the currency.
+ * Null for times, which the page does not show as numbers.
+ */
 function scaleOf(field: string, digits: number): ((value: number) => number) | null {
   if (
     /^lastPriceChange|^last\w+Update$|^(?:next|tracking|listed|lightning|publication|release)[A-Z]/.test(

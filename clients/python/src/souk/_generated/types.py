@@ -258,7 +258,7 @@ class ApiKeyCreatedByPerson(TypedDict):
 class ApiKeyConnection(TypedDict):
     # As the program calls itself
     clientName: str
-    # Where its person was sent back to; null: a device
+    # The host to which the person returned after the sign-in; null: a device, which has none
     host: Optional[str]
 
 
@@ -921,7 +921,7 @@ class NewApiKeyCreatedByPerson(TypedDict):
 class NewApiKeyConnection(TypedDict):
     # As the program calls itself
     clientName: str
-    # Where its person was sent back to; null: a device
+    # The host to which the person returned after the sign-in; null: a device, which has none
     host: Optional[str]
 
 
