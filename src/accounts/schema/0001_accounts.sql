@@ -21,6 +21,7 @@ create table accounts (
     case when live_account_id is null then id < 1000000000000 else id = 1000000000000 + live_account_id end)
 );
 
+create index accounts_created on accounts (created_at);
 create index accounts_erase on accounts (erase_at) where erase_at is not null and erased_at is null;
 
 -- A person signs in. Units, keys and data belong to accounts, whose members are people.
@@ -38,6 +39,8 @@ create table people (
   -- Who the person is for the OpenID Connect provider; null: the person has not signed in by it.
   oidc_issuer text,
   oidc_subject text,
+  -- Calls of at most these units are made without showing their cost first; 0: the cost of every call is shown.
+  direct_units integer not null default 0 check (direct_units between 0 and 100),
   unique (oidc_issuer, oidc_subject)
 );
 
@@ -57,6 +60,23 @@ create view account_owners as
   from members m join people p on p.id = m.person_id
   where m.role = 'owner'
   order by m.account_id, m.created_at, m.person_id;
+
+-- A session is identified by the digest of its token.
+create table web_sessions (
+  token_hash bytea primary key,
+  person_id bigint not null references people on delete cascade,
+  -- The account whose pages were shown last.
+  account_id bigint references accounts on delete set null,
+  created_at timestamptz not null,
+  seen_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- Whether it was started by OpenID Connect.
+  is_sso boolean not null default false
+);
+
+create index web_sessions_person on web_sessions (person_id);
+create index web_sessions_account on web_sessions (account_id);
+create index web_sessions_expiry on web_sessions (expires_at);
 
 -- A key is stored only as its SHA-256. Its owner recognises it by the prefix.
 create table api_keys (
@@ -86,11 +106,14 @@ create table api_keys (
   -- Who created it on the pages, or whose pages it is for; null: a key or the operator, or somebody who was erased.
   person_id bigint references people on delete set null,
   -- When a newer key replaced it. It works until expires_at.
-  rotated_at timestamptz
+  rotated_at timestamptz,
+  -- The session of a key of the pages: null for other keys.
+  session bytea references web_sessions on delete cascade
 );
 
 create index api_keys_account on api_keys (account_id);
 create index api_keys_person on api_keys (person_id);
+create index api_keys_session on api_keys (session) where session is not null;
 
 -- Passwords with which people sign in to the pages. A person whom an operator created may have none.
 create table passwords (
@@ -120,27 +143,6 @@ create table email_confirmations (
 
 create index email_confirmations_person on email_confirmations (person_id);
 create index email_confirmations_expiry on email_confirmations (expires_at);
-
--- A session is identified by the digest of its token.
-create table web_sessions (
-  token_hash bytea primary key,
-  person_id bigint not null references people on delete cascade,
-  -- The account whose pages were shown last.
-  account_id bigint references accounts on delete set null,
-  created_at timestamptz not null,
-  seen_at timestamptz not null,
-  expires_at timestamptz not null,
-  -- Whether it was started by OpenID Connect.
-  is_sso boolean not null default false
-);
-
-create index web_sessions_person on web_sessions (person_id);
-create index web_sessions_account on web_sessions (account_id);
-create index web_sessions_expiry on web_sessions (expires_at);
-
--- The session of a key of the pages: null for other keys.
-alter table api_keys add column session bytea references web_sessions on delete cascade;
-create index api_keys_session on api_keys (session) where session is not null;
 
 -- The second factor of a person: a secret that an app of theirs shares, sealed like other secrets.
 create table two_factor (
@@ -185,3 +187,40 @@ create table invitations (
 );
 
 create index invitations_expiry on invitations (expires_at);
+
+-- What the authorization server keeps: clients, interactions, codes, grants and tokens. Ids of codes and tokens are secrets, so
+-- only their SHA-256 is stored.
+create table oauth_records (
+  kind text not null,
+  id bytea not null,
+  -- As text, because clients may send characters that jsonb does not store.
+  payload json not null,
+  grant_id text,
+  -- The SHA-256 of what a person types in to allow a device.
+  user_code bytea,
+  -- The SHA-256 of the second id of a session.
+  uid bytea,
+  expires_at timestamptz not null,
+  -- When a code or a refresh token was used. It works once.
+  consumed_at timestamptz,
+  primary key (kind, id)
+);
+
+create index oauth_records_grant on oauth_records (grant_id) where grant_id is not null;
+create index oauth_records_user_code on oauth_records (user_code) where user_code is not null;
+create index oauth_records_uid on oauth_records (uid) where uid is not null;
+create index oauth_records_expiry on oauth_records (expires_at);
+create index oauth_records_consumed on oauth_records (consumed_at) where consumed_at is not null;
+
+-- A connection is a key that is never shown: a client uses it by access tokens of its grant.
+create table connections (
+  key_id bigint primary key references api_keys (id) on delete cascade,
+  grant_id text not null unique,
+  client_id text not null,
+  -- As the client calls itself.
+  client_name text not null,
+  -- The host to which the person was sent back; a device: null.
+  redirect_host text
+);
+
+create index connections_client on connections (client_id);

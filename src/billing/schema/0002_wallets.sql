@@ -50,6 +50,7 @@ create table subscriptions (
 ) with (fillfactor = 50);
 
 create index subscriptions_account on subscriptions (account_id);
+create index subscriptions_end on subscriptions (ends_at);
 
 create table packs (
   id bigint generated always as identity primary key,

@@ -82,6 +82,12 @@ create table finished_calls (
   background boolean not null,
   polled boolean not null default false,
   key_id bigint,
+  -- When the job of a call first asked the source of its data, and when the last answer arrived; null if it asked nothing. With
+  -- them a customer sees where the time of a call went. A call that is answered from the cache has neither.
+  asked_at timestamptz,
+  answered_at timestamptz,
+  -- What the account had paid for the partial answer that the call continued; null: it continued none.
+  units_paid integer,
   primary key (account_id, id)
 ) partition by range (id);
 
@@ -89,6 +95,8 @@ create table finished_calls (
 create index finished_calls_failed on finished_calls (finished_at) where error is not null;
 create index finished_calls_error_id on finished_calls ((error -> 'metadata' ->> 'errorId')) where error is not null;
 create index finished_calls_failed_id on finished_calls (id) where error is not null;
+-- For the errors of an account.
+create index finished_calls_errors on finished_calls (account_id, finished_at) where error is not null;
 
 -- The lowest UUID of version 7 of an instant. UUIDs of earlier instants are lower.
 create function souk_first_id(at timestamptz) returns uuid language sql immutable as $$
@@ -118,11 +126,13 @@ create table finished_calls_default partition of finished_calls default;
 create view calls as
   select account_id, id, operation, claim_key, 'reserved'::call_state as state, pool, units_reserved, 0 as units_charged,
     accepted_at, deadline_at, null::timestamptz as started_at, null::timestamptz as finished_at, 0::smallint as attempts,
-    null::text as answer, null::jsonb as error, input, draws, background, polled, key_id, units_paid
+    null::text as answer, null::jsonb as error, input, draws, background, polled, key_id, units_paid,
+    null::timestamptz as asked_at, null::timestamptz as answered_at
   from open_calls
   union all
   select account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
-    accepted_at, deadline_at, started_at, finished_at, attempts, answer, error, input, null::souk_draw[], background, polled, key_id, 0
+    accepted_at, deadline_at, started_at, finished_at, attempts, answer, error, input, null::souk_draw[], background, polled, key_id,
+    coalesce(units_paid, 0), asked_at, answered_at
   from finished_calls;
 
 -- Finished calls and their charges by the UTC day on which they were accepted. The transaction that ends a call adds to it. Ending

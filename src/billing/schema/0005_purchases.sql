@@ -12,6 +12,35 @@ create table pack_offers (
   own_window jsonb check (own_window is null or wallet = 'off_peak')
 );
 
+-- Reductions of prices: coupons, whose code customers enter, and discounts, which apply without one. A reduction is not changed: it
+-- is created and ended.
+create table price_reductions (
+  id bigint generated always as identity primary key,
+  -- null: a discount.
+  code text unique check (code ~ '^[A-Z0-9][A-Z0-9-]{2,19}$'),
+  percent smallint check (percent between 1 and 100),
+  amount_cents integer check (amount_cents > 0),
+  -- Of the amount.
+  currency text,
+  -- The plan or pack; null: all.
+  offer_kind text check (offer_kind in ('plan', 'pack')),
+  offer_code text,
+  -- The account that has a discount; null: all.
+  account_id bigint references accounts,
+  -- Purchases that may use a coupon; null: any number.
+  max_uses integer check (max_uses > 0),
+  once_per_account boolean not null default false,
+  created_at timestamptz not null,
+  ends_at timestamptz not null,
+  check (num_nonnulls(percent, amount_cents) = 1),
+  check ((amount_cents is null) = (currency is null)),
+  check ((offer_kind is null) = (offer_code is null)),
+  check (code is null or account_id is null),
+  check (code is not null or (max_uses is null and not once_per_account))
+);
+create index price_reductions_end on price_reductions (ends_at);
+create index price_reductions_account on price_reductions (account_id) where account_id is not null;
+
 -- Purchases. Each one keeps the values of its offer, because offers change.
 create table orders (
   id uuid primary key,
@@ -40,6 +69,15 @@ create table orders (
   pack_valid_days integer,
   pack_window jsonb,
   renews boolean not null default false,
+  -- What has reduced the price, of which amount_cents is what is paid. null: nothing has, and that is the list price.
+  list_cents bigint,
+  -- In words, such as "Coupon SPRING20: 20 % off".
+  reduction text,
+  -- Months of a renewing plan that begin before this time have the reduction.
+  reduced_until timestamptz,
+  reduction_id bigint references price_reductions on delete set null,
+  constraint orders_reduced check (num_nulls(list_cents, reduction, reduced_until) in (0, 3) and amount_cents < list_cents),
+  constraint orders_reduction check (reduction_id is null or reduction is not null),
   check ((kind = 'plan') = (plan_id is not null)),
   check (num_nulls(pack_units, pack_rate_limit_per_minute, pack_valid_days) = case kind when 'pack' then 0 else 3 end)
 );
@@ -49,6 +87,9 @@ create index orders_pending on orders (created_at) where state = 'pending';
 create index orders_time on orders (created_at);
 -- The purchases that are counted and deleted; granted ones are kept for ever.
 create index orders_unfinished on orders (account_id, created_at) where state <> 'granted';
+-- Purchases by the time of their payment.
+create index orders_granted on orders (ended_at) where state = 'granted';
+create index orders_reduction_uses on orders (reduction_id) where reduction_id is not null;
 
 create table stripe_customers (
   account_id bigint primary key references accounts,
@@ -75,7 +116,11 @@ create table renewing_plans (
   -- When Stripe was last asked about the plan.
   seen_at timestamptz not null,
   -- Counts changes. A process that has read older objects from Stripe reads them again.
-  revision integer not null default 1
+  revision integer not null default 1,
+  -- The list price of the month that was paid last; null: not read yet. And the reduction that the next month has.
+  list_cents bigint,
+  reduction text,
+  reduced_until timestamptz
 );
 create index renewing_plans_account on renewing_plans (account_id);
 create index renewing_plans_running on renewing_plans (seen_at) where state <> 'ended';
@@ -97,6 +142,9 @@ create table stripe_payments (
   reversed_share double precision not null default 0 check (reversed_share between 0 and 1),
   units_revoked bigint not null default 0 check (units_revoked >= 0),
   at timestamptz not null,
+  -- What was paid, without taxes, and what refunds and disputes took back: a list of {at, cents}, negative if a dispute was won.
+  amount_cents bigint not null,
+  reversals jsonb not null default '[]',
   check (num_nonnulls(subscription_id, pack_id) = 1)
 );
 create index stripe_payments_intent on stripe_payments (payment_intent_id);

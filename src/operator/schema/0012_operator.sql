@@ -8,7 +8,47 @@ create table operation_hours (
   tokens_spent double precision not null default 0,
   -- Cost of the data that was found in a cache.
   tokens_saved double precision not null default 0,
+  -- Charged calls that were answered from the cache.
+  cache_hits integer not null default 0,
+  -- Calls that failed on our side or upstream.
+  failed integer not null default 0,
+  -- Jobs that have ended, and of these by run time, those up to each bound in milliseconds and above the bound before.
+  jobs integer not null default 0,
+  ms_50 integer not null default 0,
+  ms_100 integer not null default 0,
+  ms_200 integer not null default 0,
+  ms_300 integer not null default 0,
+  ms_500 integer not null default 0,
+  ms_750 integer not null default 0,
+  ms_1000 integer not null default 0,
+  ms_1500 integer not null default 0,
+  ms_2000 integer not null default 0,
+  ms_3000 integer not null default 0,
+  ms_5000 integer not null default 0,
+  ms_7500 integer not null default 0,
+  ms_10000 integer not null default 0,
+  ms_15000 integer not null default 0,
+  ms_20000 integer not null default 0,
+  ms_30000 integer not null default 0,
+  ms_60000 integer not null default 0,
+  ms_120000 integer not null default 0,
+  ms_300000 integer not null default 0,
+  ms_900000 integer not null default 0,
   primary key (hour, operation)
+);
+
+-- The most jobs that waited in the queue of a pool in an hour, of one reading a minute.
+create table queue_hours (
+  hour timestamptz not null,
+  pool text not null,
+  waiting integer not null,
+  primary key (hour, pool)
+);
+
+-- The accounts with a call in a week from Monday (UTC), without test accounts. Counting a year of usage_days takes too long for a page.
+create table active_weeks (
+  week date primary key,
+  accounts bigint[] not null
 );
 
 -- The data provider's tokens by minute, for some days.
@@ -67,6 +107,7 @@ create index audit_log_person on audit_log (person_id, id) where person_id is no
 create index audit_log_page on audit_log (person_id, at) where channel = 'page' and account_id is not null;
 create index audit_log_api on audit_log (account_id, at) where channel = 'api';
 create index audit_log_refused on audit_log (at) where action = 'session.refused';
+create index audit_log_backups on audit_log (at) where action = 'backup';
 
 create function souk_keep_audit_log() returns trigger language plpgsql as $$
 begin
@@ -99,6 +140,8 @@ create table incidents (
   level_now text not null check (level_now in ('operational', 'degraded', 'outage')),
   -- Notes of the operator: a list of {at, text}.
   notes jsonb not null default '[]',
+  -- Begun by the closing of admission, and not by failures that were measured.
+  is_recovery boolean not null default false,
   unique (component, started_at)
 );
 create index incidents_end on incidents (ended_at);
@@ -120,3 +163,47 @@ create table retention_notes (
   at timestamptz not null,
   note text not null
 );
+
+-- The alerts of the operator: a row for each that was ever pending, sent or silenced.
+create table alerts (
+  name text primary key,
+  -- Since when its condition holds, and when it held last. null: all is well.
+  since timestamptz,
+  seen_at timestamptz,
+  -- What fulfils the condition: a list of {name, text}.
+  lines jsonb not null default '[]',
+  -- The names of the lines in the last message of this period. null: there was none.
+  notified text[],
+  -- The last message that said that it has begun or goes on.
+  notified_at timestamptz,
+  silenced_until timestamptz,
+  check ((since is null) = (seen_at is null)),
+  check (notified is null or since is not null)
+);
+
+-- Processes whose clock differs from PostgreSQL's, which they write themselves.
+create table wrong_clocks (
+  process text primary key,
+  -- Of the machine, compared with PostgreSQL.
+  ahead_ms double precision not null,
+  noted_at timestamptz not null
+);
+
+-- Figures of a UTC day.
+create table daily_figures (
+  day date not null,
+  name text not null,
+  value double precision not null,
+  primary key (day, name)
+);
+
+-- What operators have written about an account, for each other.
+create table account_notes (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references accounts,
+  at timestamptz not null,
+  -- As in the audit log.
+  author text not null,
+  text text not null check (length(text) between 1 and 1000)
+);
+create index account_notes_account on account_notes (account_id, id);

@@ -1,13 +1,13 @@
 -- `delivered`: the receiver of a webhook has answered with 2xx. `sent`: the mail server has accepted a mail.
 create type outbox_state as enum ('pending', 'delivered', 'sent', 'failed', 'not_sent');
 
--- Webhooks and mails, written in the transaction of their cause and sent by the workers of the pool `batch`.
+-- Webhooks, mails and messages to chats, written in the transaction of their cause and sent by the workers of the pool `batch`.
 create table outbox (
   -- A UUID of version 7. Receivers get it as webhook-id; the Message-ID of a mail is made of it.
   id uuid primary key,
-  channel text not null check (channel in ('mail', 'webhook')),
-  -- null: a mail about a person or to an address.
-  account_id bigint references accounts check (channel = 'mail' or account_id is not null),
+  channel text not null check (channel in ('mail', 'webhook', 'chat')),
+  -- null: a mail about a person or to an address, or a message to the chat of the operator.
+  account_id bigint references accounts,
   -- Who gets a mail; null: a webhook, or an address that may have no profile.
   person_id bigint references people on delete cascade,
   -- The type of the event, or the kind of the mail.
@@ -40,7 +40,8 @@ create table outbox (
   expires_at timestamptz,
   check ((state = 'pending') = (next_attempt_at is not null)),
   check ((state = 'pending') = (finished_at is null)),
-  check (state = 'pending' or expires_at is not null)
+  check (state = 'pending' or expires_at is not null),
+  constraint outbox_account check (channel <> 'webhook' or account_id is not null)
 );
 
 create unique index outbox_cause on outbox (cause) where cause is not null;

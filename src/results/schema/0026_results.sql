@@ -75,3 +75,21 @@ create index result_links_account on result_links (account_id, id);
 create index result_links_key on result_links (key_id);
 create index result_links_person on result_links (person_id);
 create index result_links_expiry on result_links (expires_at);
+
+-- Links that show a chart with the figures of its moment without an account. Only the digest of the token in their address is stored.
+create table chart_links (
+  id uuid primary key,
+  account_id bigint not null references accounts,
+  -- The person who created it; it ends with the membership.
+  person_id bigint not null references people on delete cascade,
+  token_hash bytea not null unique,
+  title text not null,
+  -- What the page shows, as JSON.
+  content text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+
+create index chart_links_account on chart_links (account_id, id);
+create index chart_links_person on chart_links (person_id);
+create index chart_links_expiry on chart_links (expires_at);
