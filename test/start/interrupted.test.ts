@@ -52,7 +52,9 @@ test.each([
 );
 
 /** Without the kernel's note, which `setpriv` sets, a server survives the end of the start. */
-test('Ctrl-C ends the start and leaves no server that the kernel would not stop yet', { timeout: 300_000 }, async () => {
+test('Ctrl-C ends the start and leaves no server that the kernel would not stop yet', {
+  timeout: 300_000,
+}, async () => {
   const commands = join(dataDir.path, 'commands');
   const launched = join(commands, 'launched');
   await rm(commands, { recursive: true, force: true });
