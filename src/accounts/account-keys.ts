@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { invalidParameters, SoukError } from '../platform/errors.ts';
 import { lockAccount } from './accounts.ts';
@@ -67,11 +68,11 @@ export async function findKey(
   keyId: number,
   now: number,
 ): Promise<AccountKey> {
-  const { rows } = await database.query<Omit<AccountKey, 'state'>>(
+  const key = await firstRow<Omit<AccountKey, 'state'>>(
+    database,
     `select ${COLUMNS} from api_keys where account_id = $1 and id = $2 and purpose = 'customer'`,
     [accountId, keyId],
   );
-  const [key] = rows;
   if (!key) throw new SoukError('KEY_NOT_FOUND');
   return { ...key, state: stateOf(key, now) };
 }

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { allRows, firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { keyPrefix } from './authentication.ts';
 import { createPerson } from './people.ts';
@@ -76,19 +77,15 @@ export async function createAccountOf(
 }
 
 /** Returns all live accounts, the oldest first. */
-export async function listAccounts(database: Database): Promise<Account[]> {
-  const { rows } = await database.query<Account>(
+export function listAccounts(database: Database) {
+  return allRows<Account>(
+    database,
     `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS} where a.live_account_id is null order by a.id`,
   );
-  return rows;
 }
 
-export async function findAccount(database: Queryable, id: number): Promise<Account | null> {
-  const { rows } = await database.query<Account>(
-    `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS} where a.id = $1`,
-    [id],
-  );
-  return rows[0] ?? null;
+export function findAccount(database: Queryable, id: number) {
+  return firstRow<Account>(database, `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS} where a.id = $1`, [id]);
 }
 
 /** Sets the state of an account and of its test account from the next request on. @returns the account, or null if there is none. */
@@ -114,11 +111,12 @@ export async function lockAccount(client: ClientBase, id: number): Promise<void>
  * Finds live accounts by a part of the name, or of the name or e-mail address of a member, by number, or by the start of a key, live or test. An empty text matches
  * all accounts. Returns the newest first. @param before the last account of the previous page.
  */
-export async function searchAccounts(
+export function searchAccounts(
   database: Queryable,
   { text, before, limit }: { text: string; before: number | null; limit: number },
-): Promise<Account[]> {
-  const { rows } = await database.query<Account>(
+) {
+  return allRows<Account>(
+    database,
     `select ${ACCOUNT_COLUMNS} from ${ACCOUNTS}
      where ($1 = '' or strpos(lower(a.name), lower($1)) > 0 or a.id::text = $1
          or exists (
@@ -132,7 +130,6 @@ export async function searchAccounts(
      order by a.id desc limit $4`,
     [text, keyPrefixIn(text), before, limit],
   );
-  return rows;
 }
 
 /** The stored start of a key. A search text may be the start of a key or the whole key. */

@@ -1,6 +1,7 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { allRows, hasRow } from '../platform/db/rows.ts';
 import { SoukError } from '../platform/errors.ts';
 import { recentlyUsed } from '../platform/recently-used.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
@@ -198,11 +199,8 @@ export function liveAccountOf(accountId: number): number {
 }
 
 /** Returns whether an account has a test account. */
-export async function hasTestAccount(database: Queryable, liveAccountId: number): Promise<boolean> {
-  const { rowCount } = await database.query('select from accounts where id = $1', [
-    testAccountOf(liveAccountId),
-  ]);
-  return rowCount !== 0;
+export function hasTestAccount(database: Queryable, liveAccountId: number) {
+  return hasRow(database, 'select from accounts where id = $1', [testAccountOf(liveAccountId)]);
 }
 
 /**
@@ -275,7 +273,7 @@ export function createAuthentication(
   { audience, hasTestMode }: { audience: () => string | null; hasTestMode: boolean },
 ): Authentication {
   const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
-    const { rows } = await database.query<KeyRow>({
+    return allRows<KeyRow>(database, {
       name: 'authenticate',
       text: `select q.idx::integer, k.account_id as "accountId", a.state = 'active' as active,
           k.revoked_at is not null or coalesce(k.expires_at <= $2, false) as revoked,
@@ -286,7 +284,6 @@ export function createAuthentication(
         order by q.idx`,
       values: [hashes, new Date(now())],
     });
-    return rows;
   });
   const known = recentlyUsed<string, KnownKey>(MAX_KNOWN_KEYS);
   const tokens = recentlyUsed<string, TokenKey>(MAX_KNOWN_KEYS);

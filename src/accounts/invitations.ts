@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { Queryable } from '../platform/db/pool.ts';
+import { allRows, firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import { lockAccount } from './accounts.ts';
@@ -58,29 +59,21 @@ export async function invite(
 }
 
 /** Returns the open invitations of an account, the oldest first. */
-export async function listInvitations(
-  database: Queryable,
-  accountId: number,
-  now: number,
-): Promise<Invitation[]> {
-  const { rows } = await database.query<Invitation>(
+export function listInvitations(database: Queryable, accountId: number, now: number) {
+  return allRows<Invitation>(
+    database,
     `${SELECT} where i.account_id = $1 and i.expires_at > $2 order by i.id`,
     [accountId, new Date(now)],
   );
-  return rows;
 }
 
 /** Withdraws an open invitation. @returns it; null if there is none. */
-export async function withdrawInvitation(
-  database: Queryable,
-  accountId: number,
-  id: number,
-): Promise<{ email: string } | null> {
-  const { rows } = await database.query<{ email: string }>(
+export function withdrawInvitation(database: Queryable, accountId: number, id: number) {
+  return firstRow<{ email: string }>(
+    database,
     'delete from invitations where account_id = $1 and id = $2 returning email',
     [accountId, id],
   );
-  return rows[0] ?? null;
 }
 
 /** Makes the token of an open invitation, which is not stored. An earlier one is no longer valid. @returns null if it is not open. */
@@ -103,16 +96,11 @@ export function invitationPath(token: string): string {
 }
 
 /** The open invitation of a token; null if it was used, withdrawn or has expired. */
-export async function findInvitation(
-  database: Queryable,
-  token: string,
-  now: number,
-): Promise<Invitation | null> {
-  const { rows } = await database.query<Invitation>(
-    `${SELECT} where i.token_hash = $1 and i.expires_at > $2`,
-    [digestOf(token), new Date(now)],
-  );
-  return rows[0] ?? null;
+export function findInvitation(database: Queryable, token: string, now: number) {
+  return firstRow<Invitation>(database, `${SELECT} where i.token_hash = $1 and i.expires_at > $2`, [
+    digestOf(token),
+    new Date(now),
+  ]);
 }
 
 /**

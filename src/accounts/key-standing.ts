@@ -1,4 +1,5 @@
 import type { Queryable } from '../platform/db/pool.ts';
+import { firstRow } from '../platform/db/rows.ts';
 import { revokedKey } from './authentication.ts';
 import { isInScope, type KeyScopes, requireScope, scopeNamed } from './key-settings.ts';
 
@@ -13,9 +14,10 @@ interface Standing {
 }
 
 /** @returns null if the key is not known. */
-async function standingOf(database: Queryable, keyId: number | null, now: number): Promise<Standing | null> {
+async function standingOf(database: Queryable, keyId: number | null, now: number) {
   if (keyId === null) return null;
-  const { rows } = await database.query<Standing>(
+  return firstRow<Standing>(
+    database,
     `select coalesce((select 'connection ' || client_name from connections where key_id = id), 'API key ' || prefix || '…') as called,
        scopes, revoked_at is not null or coalesce(expires_at <= $2, false) as "isOver",
        scopes is not null or networks is not null or cap_day is not null or cap_month is not null
@@ -23,7 +25,6 @@ async function standingOf(database: Queryable, keyId: number | null, now: number
      from api_keys where id = $1`,
     [keyId, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 /**

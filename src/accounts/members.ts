@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Queryable } from '../platform/db/pool.ts';
+import { allRows } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { lockAccount } from './accounts.ts';
 import type { KeyScopes } from './key-settings.ts';
@@ -79,24 +80,24 @@ export interface Membership {
 }
 
 /** Returns the members of a live account, the oldest first. */
-export async function listMembers(database: Queryable, accountId: number): Promise<Member[]> {
-  const { rows } = await database.query<Member>(
+export function listMembers(database: Queryable, accountId: number) {
+  return allRows<Member>(
+    database,
     `select p.id as "personId", p.email, p.name, m.role, m.created_at as since
      from members m join people p on p.id = m.person_id where m.account_id = $1 order by m.created_at, p.id`,
     [accountId],
   );
-  return rows;
 }
 
 /** Returns the accounts of a person, the oldest first. */
-export async function membershipsOf(database: Queryable, personId: number): Promise<Membership[]> {
-  const { rows } = await database.query<Membership>(
+export function membershipsOf(database: Queryable, personId: number) {
+  return allRows<Membership>(
+    database,
     `select a.id as "accountId", a.name as "accountName", m.role, a.state = 'active' as "isActive",
        a.sso_required as "requiresSso"
      from members m join accounts a on a.id = m.account_id where m.person_id = $1 order by a.id`,
     [personId],
   );
-  return rows;
 }
 
 /** Returns the names of the accounts that a person alone owns. Locks them, so that no other owner leaves meanwhile. */

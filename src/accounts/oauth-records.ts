@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { firstRow, hasRow } from '../platform/db/rows.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
 
@@ -87,14 +88,14 @@ export function openOAuthRecords(
     value: string,
     id?: string,
   ): Promise<Payload | undefined> {
-    const { rows } = await database.query<{ payload: Payload; consumed: number | null }>(
+    const row = await firstRow<{ payload: Payload; consumed: number | null }>(
+      database,
       `select payload, extract(epoch from consumed_at)::bigint as consumed from oauth_records r
        where kind = $1 and ${column} = $2 and expires_at > $3 and not exists (
          select from connections c join api_keys k on k.id = c.key_id
          where c.grant_id = r.grant_id and (k.revoked_at is not null or k.expires_at <= $3))`,
       [kind, digestOf(value), new Date(clock.now())],
     );
-    const [row] = rows;
     if (!row) return undefined;
     const { payload, consumed } = row;
     for (const name of SEALED) {
@@ -133,12 +134,12 @@ export interface TokenKey {
  * Finds the key of an access token. The key may have been revoked or have expired.
  * @param audience this service, for which the token must have been issued. @returns null if the token is unknown or has expired.
  */
-export async function findTokenKey(
+export function findTokenKey(
   database: Database,
   tokenHash: Buffer,
   { audience, now }: { audience: string; now: number },
-): Promise<TokenKey | null> {
-  const { rows } = await database.query<TokenKey>({
+) {
+  return firstRow<TokenKey>(database, {
     name: 'find-token-key',
     text: `select k.hash as "keyHash", k.account_id as "accountId", (extract(epoch from r.expires_at) * 1000)::bigint as "expiresAt"
       from oauth_records r
@@ -147,7 +148,6 @@ export async function findTokenKey(
       where r.kind = 'AccessToken' and r.id = $1 and r.expires_at > $2 and r.payload ->> 'aud' = $3`,
     values: [tokenHash, new Date(now), audience],
   });
-  return rows[0] ?? null;
 }
 
 /** Keeps the registered client of a connection until some time after the end of the connection. */
@@ -178,12 +178,12 @@ export async function purgeOAuthRecords(database: Queryable, now: Date): Promise
 }
 
 /** Notes that a person has decided on the request of a client. @returns false if the person has decided before. */
-export async function decideOnce(database: Queryable, requestId: string, now: number): Promise<boolean> {
-  const { rowCount } = await database.query(
+export function decideOnce(database: Queryable, requestId: string, now: number) {
+  return hasRow(
+    database,
     `update oauth_records set consumed_at = $2 where kind = 'Interaction' and id = $1 and consumed_at is null`,
     [digestOf(requestId), new Date(now)],
   );
-  return rowCount !== 0;
 }
 
 /** Returns whether a client has connections that may still work. */

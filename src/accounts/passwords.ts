@@ -5,6 +5,7 @@ import type { LimitFunction } from 'p-limit';
 import pLimit from 'p-limit';
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 import { digestOf } from '../platform/fingerprint.ts';
@@ -59,13 +60,13 @@ export async function setPassword(
 }
 
 /** The password of the person with this e-mail address; null if either does not exist. */
-export async function findPassword(database: Queryable, email: string): Promise<StoredPassword | null> {
-  const { rows } = await database.query<StoredPassword>(
+export function findPassword(database: Queryable, email: string) {
+  return firstRow<StoredPassword>(
+    database,
     `select a.id as "personId", p.hash as digest from people a join passwords p on p.person_id = a.id
      where a.email = $1`,
     [email],
   );
-  return rows[0] ?? null;
 }
 
 /** Compares a password; without a stored one it takes as long, so that the time does not reveal accounts. @param from the places that have sent it. @throws SoukError BUSY if too many passwords wait. */
@@ -201,11 +202,11 @@ export async function resetPassword(
 ): Promise<boolean> {
   const digest = await hashPassword(password);
   return inTransaction(database, async (client) => {
-    const { rows } = await client.query<{ person_id: number }>(
+    const reset = await firstRow<{ person_id: number }>(
+      client,
       'delete from password_resets where token_hash = $1 and expires_at > $2 returning person_id',
       [digestOf(token), new Date(now)],
     );
-    const [reset] = rows;
     if (!reset) return false;
     await setPassword(client, reset.person_id, digest, now);
     await endPasswordResets(client, reset.person_id);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { allRows, firstRow, hasRow } from '../platform/db/rows.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 
@@ -25,28 +26,26 @@ const COLUMNS = `id, email, name, created_at as "createdAt", email_confirmed_at 
   installation_role as "installationRole"`;
 
 /** @returns null if somebody has this e-mail address. */
-export async function createPerson(
+export function createPerson(
   database: Queryable,
   { email, name }: { email: string; name: string },
   now: number,
-): Promise<Person | null> {
-  const { rows } = await database.query<Person>(
+) {
+  return firstRow<Person>(
+    database,
     `insert into people (email, name, created_at) values ($1, $2, $3)
      on conflict (email) do nothing returning ${COLUMNS}`,
     [email, name, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
-export async function findPerson(database: Queryable, id: number): Promise<Person | null> {
-  const { rows } = await database.query<Person>(`select ${COLUMNS} from people where id = $1`, [id]);
-  return rows[0] ?? null;
+export function findPerson(database: Queryable, id: number) {
+  return firstRow<Person>(database, `select ${COLUMNS} from people where id = $1`, [id]);
 }
 
 /** @param email in lower case. */
-export async function findPersonByEmail(database: Queryable, email: string): Promise<Person | null> {
-  const { rows } = await database.query<Person>(`select ${COLUMNS} from people where email = $1`, [email]);
-  return rows[0] ?? null;
+export function findPersonByEmail(database: Queryable, email: string) {
+  return firstRow<Person>(database, `select ${COLUMNS} from people where email = $1`, [email]);
 }
 
 /** Sets the units up to which the pages make a person's calls without showing their cost first; 0: they always show it. */
@@ -59,57 +58,47 @@ export async function isEmailTaken(database: Queryable, email: string): Promise<
 }
 
 /** Returns the people with a role in the installation, the oldest first. */
-export async function listStaff(database: Queryable): Promise<Person[]> {
-  const { rows } = await database.query<Person>(
+export function listStaff(database: Queryable) {
+  return allRows<Person>(
+    database,
     `select ${COLUMNS} from people where installation_role is not null order by id`,
   );
-  return rows;
 }
 
 /** Whether anybody is an operator. */
-export async function hasOperator(database: Queryable): Promise<boolean> {
-  const { rowCount } = await database.query(
-    "select from people where installation_role = 'operator' limit 1",
-  );
-  return rowCount !== 0;
+export function hasOperator(database: Queryable) {
+  return hasRow(database, "select from people where installation_role = 'operator' limit 1");
 }
 
 /**
  * Sets what a person may do in the console from the next request on; null: nothing.
  * @param isClaimed whether the role comes from a claim of the OpenID Connect provider. @returns null if the person does not exist.
  */
-export async function setInstallationRole(
+export function setInstallationRole(
   database: Queryable,
   personId: number,
   role: InstallationRole | null,
   isClaimed = false,
-): Promise<Person | null> {
-  const { rows } = await database.query<Person>(
+) {
+  return firstRow<Person>(
+    database,
     `update people set installation_role = $2, is_role_claimed = $3 where id = $1 returning ${COLUMNS}`,
     [personId, role, isClaimed],
   );
-  return rows[0] ?? null;
 }
 
 /** Whether the role of a person comes from a claim of the OpenID Connect provider. */
-export async function hasClaimedRole(database: Queryable, personId: number): Promise<boolean> {
-  const { rowCount } = await database.query('select from people where id = $1 and is_role_claimed', [
-    personId,
-  ]);
-  return rowCount !== 0;
+export function hasClaimedRole(database: Queryable, personId: number) {
+  return hasRow(database, 'select from people where id = $1 and is_role_claimed', [personId]);
 }
 
 /** Confirms the e-mail address of a person. If it is confirmed already, the stored time does not change. @returns null if the person does not exist. */
-export async function confirmEmail(
-  database: Queryable,
-  personId: number,
-  now: number,
-): Promise<Person | null> {
-  const { rows } = await database.query<Person>(
+export function confirmEmail(database: Queryable, personId: number, now: number) {
+  return firstRow<Person>(
+    database,
     `update people set email_confirmed_at = coalesce(email_confirmed_at, $2) where id = $1 returning ${COLUMNS}`,
     [personId, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 /** How long a link that confirms an e-mail address is valid. */
@@ -161,12 +150,12 @@ export function confirmEmailByToken(
   onConfirmed: (client: ClientBase, personId: number) => Promise<void> = async () => {},
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
-    const { rows } = await client.query<{ personId: number; email: string; present: string }>(
+    const found = await firstRow<{ personId: number; email: string; present: string }>(
+      client,
       `delete from email_confirmations where token_hash = $1 and expires_at > $2
        returning person_id as "personId", email, present_email as present`,
       [digestOf(token), new Date(now)],
     );
-    const [found] = rows;
     if (!found) return false;
     const { personId, email, present } = found;
     const { rowCount } = await client.query(

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { firstRow, unixMs } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import { hashKey, keyFromDigest, modeOf } from './authentication.ts';
@@ -111,7 +111,7 @@ async function requirePassword(client: ClientBase, personId: number, digest: str
 /** The session of a token; null if it is unknown or expired. */
 export async function findSession(database: Database, token: string, now: number): Promise<Session | null> {
   const tokenHash = digestOf(token);
-  const { rows } = await database.query<Omit<Session, 'tokenHash'> & { createdAt: number; seenAt: number }>({
+  const row = await firstRow<Omit<Session, 'tokenHash'> & { createdAt: number; seenAt: number }>(database, {
     name: 'session',
     text: `select p.id as "personId", p.email, p.name, p.installation_role as "installationRole", s.is_sso as "isSso",
         p.direct_units as "directUnits",
@@ -124,7 +124,6 @@ export async function findSession(database: Database, token: string, now: number
       where s.token_hash = $1 and s.expires_at > $2`,
     values: [tokenHash, new Date(now)],
   });
-  const [row] = rows;
   if (!row) return null;
   const { createdAt, seenAt, ...session } = row;
   if (now - seenAt > SEEN_EVERY_MS) {
@@ -177,7 +176,7 @@ export async function enterAccount(
   }: { session: Session; token: string; accountId: number; now: number; hasSso: boolean },
   onStaff: (liveAccountId: number) => Promise<void>,
 ): Promise<Entered | Closed | null> {
-  const { rows } = await database.query<{
+  const row = await firstRow<{
     liveAccountId: number;
     accountName: string;
     isActive: boolean;
@@ -185,7 +184,7 @@ export async function enterAccount(
     role: Role | null;
     hasKey: boolean;
     others: Entered['others'];
-  }>({
+  }>(database, {
     name: 'enter-account',
     text: `select l.id as "liveAccountId", l.name as "accountName", l.state = 'active' as "isActive",
         l.sso_required as "requiresSso", m.role,
@@ -199,7 +198,6 @@ export async function enterAccount(
       where a.id = $1`,
     values: [accountId, session.personId, session.tokenHash],
   });
-  const [row] = rows;
   if (!row || (row.role === null && session.installationRole === null)) return null;
   const { liveAccountId, accountName, isActive, hasKey, others } = row;
   const isStaff = row.role === null;

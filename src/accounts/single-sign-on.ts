@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Queryable } from '../platform/db/pool.ts';
+import { hasRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { createAccount, lockAccount } from './accounts.ts';
 import { endPages } from './members.ts';
@@ -114,11 +115,8 @@ async function follow(
 }
 
 /** Whether the members of a live account have to sign in by OpenID Connect. */
-export async function requiresSingleSignOn(database: Queryable, accountId: number): Promise<boolean> {
-  const { rowCount } = await database.query('select from accounts where id = $1 and sso_required', [
-    accountId,
-  ]);
-  return rowCount !== 0;
+export function requiresSingleSignOn(database: Queryable, accountId: number) {
+  return hasRow(database, 'select from accounts where id = $1 and sso_required', [accountId]);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { firstRow, hasRow } from '../platform/db/rows.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
@@ -74,18 +75,18 @@ export async function beginPendingSignIn(
 }
 
 /** Returns the person and the verified password of a token; null if it is unknown or expired. */
-export async function findPendingSignIn(
+export function findPendingSignIn(
   database: Database,
   token: string,
   now: number,
 ): Promise<(StoredPassword & { email: string }) | null> {
-  const { rows } = await database.query<StoredPassword & { email: string }>(
+  return firstRow<StoredPassword & { email: string }>(
+    database,
     `select s.person_id as "personId", s.password_digest as digest, p.email
      from pending_sign_ins s join people p on p.id = s.person_id
      where s.token_hash = $1 and s.expires_at > $2`,
     [digestOf(token), new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 export async function endPendingSignIn(database: Database, token: string): Promise<void> {
@@ -93,12 +94,10 @@ export async function endPendingSignIn(database: Database, token: string): Promi
 }
 
 /** Whether a person needs a code to sign in. */
-export async function hasTwoFactor(database: Queryable, personId: number): Promise<boolean> {
-  const { rowCount } = await database.query(
-    'select from two_factor where person_id = $1 and confirmed_at is not null',
-    [personId],
-  );
-  return rowCount !== 0;
+export function hasTwoFactor(database: Queryable, personId: number) {
+  return hasRow(database, 'select from two_factor where person_id = $1 and confirmed_at is not null', [
+    personId,
+  ]);
 }
 
 /** Creates the secret of a person who has no second factor. It counts after a code has confirmed it. @returns the address for apps, and the secret in it. */
@@ -166,12 +165,12 @@ export async function verifyCode(
 }
 
 /** Turns the second factor off, and deletes its secret and recovery codes. @returns false if it was not on. */
-export async function removeTwoFactor(database: Queryable, personId: number): Promise<boolean> {
-  const { rowCount } = await database.query(
+export function removeTwoFactor(database: Queryable, personId: number) {
+  return hasRow(
+    database,
     'with pending as (delete from pending_sign_ins where person_id = $1) delete from two_factor where person_id = $1',
     [personId],
   );
-  return rowCount !== 0;
 }
 
 /** Returns the number of recovery codes that can still be used. */

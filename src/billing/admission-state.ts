@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { only, unixMs } from '../platform/db/rows.ts';
+import { only, onlyRow, unixMs } from '../platform/db/rows.ts';
 import type { Logger } from '../platform/log.ts';
 import { auditBooks, type Fault } from './books.ts';
 
@@ -16,12 +16,12 @@ export interface AdmissionState {
   closing: string | null;
 }
 
-export async function readAdmissionState(database: Queryable): Promise<AdmissionState> {
-  const { rows } = await database.query<AdmissionState>(
+export function readAdmissionState(database: Queryable) {
+  return onlyRow<AdmissionState>(
+    database,
     `select ${unixMs('closed_at')} as "closedAt", reason, ${unixMs('recorded_until')} as "recordedUntil",
        has_faults as "hasFaults", closed_at::text as closing from admission_state`,
   );
-  return only(rows);
 }
 
 /** Compares the server with the one on which calls were admitted, and closes admission if it is another one. */

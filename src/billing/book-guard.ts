@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { only, unixMs } from '../platform/db/rows.ts';
+import { allRows, onlyRow, unixMs } from '../platform/db/rows.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import type { Logger } from '../platform/log.ts';
 import { auditBooks, type Fault } from './books.ts';
@@ -46,22 +46,22 @@ export interface BookFault {
   seenAt: Date;
 }
 
-export async function readGuard(database: Queryable): Promise<GuardState> {
-  const { rows } = await database.query<GuardState>(
+export function readGuard(database: Queryable) {
+  return onlyRow<GuardState>(
+    database,
     `select after_account as "afterAccount", ${unixMs('round_started_at')} as "roundStartedAt",
        ${unixMs('round_ended_at')} as "roundEndedAt", audited, unaudited, owed_ms as "owedMs" from book_guard`,
   );
-  return only(rows);
 }
 
 /** Returns the promises that the last audits have found broken, the oldest first. */
-export async function listBookFaults(database: Queryable, limit: number): Promise<BookFault[]> {
-  const { rows } = await database.query<BookFault>(
+export function listBookFaults(database: Queryable, limit: number) {
+  return allRows<BookFault>(
+    database,
     `select account_id as "accountId", promise, faults, row, found_at as "foundAt", seen_at as "seenAt"
      from book_faults order by found_at, account_id, promise limit $1`,
     [limit],
   );
-  return rows;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { allRows, unixMs } from '../platform/db/rows.ts';
 import type { Call } from './calls.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
 
@@ -53,12 +53,9 @@ export interface ErrorGroup {
 export const MOST_ERRORS_READ = 10_000;
 
 /** Groups the errors of an account since a time, the newest group first. Cancelled calls are none. */
-export async function errorGroups(
-  database: Database,
-  accountId: number,
-  since: number,
-): Promise<ErrorGroup[]> {
-  const { rows } = await database.query<ErrorGroup>(
+export function errorGroups(database: Database, accountId: number, since: number) {
+  return allRows<ErrorGroup>(
+    database,
     `select kind, operation, count(*) as calls, count(*) filter (where background) as "inBatches",
        ${unixMs('max(finished_at)')} as "lastAt", (array_agg(id order by finished_at desc))[1] as "lastCallId",
        (array_agg(message order by finished_at desc))[1] as message
@@ -71,5 +68,4 @@ export async function errorGroups(
      group by kind, operation order by "lastAt" desc`,
     [accountId, new Date(since), MOST_ERRORS_READ],
   );
-  return rows;
 }

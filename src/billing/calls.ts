@@ -1,6 +1,6 @@
 import type { PoolName } from '../operations/pools.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { NO_ID, unixMs } from '../platform/db/rows.ts';
+import { allRows, firstRow, hasRow, NO_ID, unixMs } from '../platform/db/rows.ts';
 import { HOUR_MS } from '../platform/durations.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
@@ -36,13 +36,12 @@ export interface Call {
   polled: boolean;
 }
 
-export async function findCall(database: Queryable, accountId: number, callId: string): Promise<Call | null> {
-  const { rows } = await database.query<Call>({
+export function findCall(database: Queryable, accountId: number, callId: string) {
+  return firstRow<Call>(database, {
     name: 'find-call',
     text: `select ${CALL} from calls c where c.account_id = $1 and c.id = $2`,
     values: [accountId, callId],
   });
-  return rows[0] ?? null;
 }
 
 /**
@@ -150,13 +149,13 @@ export function firstIdAt(unixMs: number): string {
  * Returns whether an identical call of the key's account is open, or was settled and accepted after
  * `acceptedAfter`. A call with a partial answer is continued and not joined.
  */
-export async function hasJoinableCall(
+export function hasJoinableCall(
   database: Database,
   keyHash: Buffer,
   chargeId: string,
   acceptedAfter: number,
-): Promise<boolean> {
-  const { rowCount } = await database.query({
+) {
+  return hasRow(database, {
     name: 'joinable-call',
     text: `select 1 from api_keys k
       cross join lateral (
@@ -168,31 +167,25 @@ export async function hasJoinableCall(
       where k.hash = $1 limit 1`,
     values: [keyHash, Buffer.from(chargeId, 'hex'), new Date(acceptedAfter)],
   });
-  return rowCount !== 0;
 }
 
 /** Returns the calls of several accounts in one statement, without those that do not exist. */
-export async function findCalls(
-  database: Database,
-  ids: readonly { accountId: number; callId: string }[],
-): Promise<Call[]> {
-  const { rows } = await database.query<Call>({
+export function findCalls(database: Database, ids: readonly { accountId: number; callId: string }[]) {
+  return allRows<Call>(database, {
     name: 'find-calls',
     text: `select ${CALL} from unnest($1::bigint[], $2::uuid[]) as w (account_id, id)
       join calls c on c.account_id = w.account_id and c.id = w.id`,
     values: [ids.map(({ accountId }) => accountId), ids.map(({ callId }) => callId)],
   });
-  return rows;
 }
 
 /** Returns reserved calls whose deadline passed before `before`, the oldest first. */
-export async function findOverdueCalls(database: Database, before: number, limit: number): Promise<Call[]> {
-  const { rows } = await database.query<Call>({
+export function findOverdueCalls(database: Database, before: number, limit: number) {
+  return allRows<Call>(database, {
     name: 'overdue-calls',
     text: `select ${CALL} from calls c where state = 'reserved' and deadline_at < $1 order by deadline_at limit $2`,
     values: [new Date(before), limit],
   });
-  return rows;
 }
 
 /** Where the job of an open call should be. */
@@ -207,12 +200,12 @@ export interface WaitingCall {
  * Lists open calls that were accepted before `acceptedBefore` and whose deadline is later than `deadlineAfter`, by their
  * deadlines. @param after the last call of the previous page.
  */
-export async function listWaitingCalls(
+export function listWaitingCalls(
   database: Database,
   page: { acceptedBefore: number; deadlineAfter: number; after: WaitingCall | null; limit: number },
-): Promise<WaitingCall[]> {
+) {
   const { acceptedBefore, deadlineAfter, after, limit } = page;
-  const { rows } = await database.query<WaitingCall>({
+  return allRows<WaitingCall>(database, {
     name: 'waiting-calls',
     text: `select account_id as "accountId", id as "callId", pool, ${unixMs('deadline_at')} as "deadlineAt"
       from open_calls
@@ -226,7 +219,6 @@ export async function listWaitingCalls(
       limit,
     ],
   });
-  return rows;
 }
 
 /** Returns those of some calls that are still open. */

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../accounts/accounts.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { allRows, firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
@@ -61,19 +62,12 @@ export async function upsertPlan(database: Database, plan: Plan): Promise<number
   return rows[0]?.id ?? 0;
 }
 
-export async function listPlans(database: Database): Promise<StoredPlan[]> {
-  const { rows } = await database.query<StoredPlan>(
-    `${SELECT_PLANS} where superseded_at is null order by code`,
-  );
-  return rows;
+export function listPlans(database: Database) {
+  return allRows<StoredPlan>(database, `${SELECT_PLANS} where superseded_at is null order by code`);
 }
 
-export async function findPlan(database: Queryable, code: string): Promise<StoredPlan | null> {
-  const { rows } = await database.query<StoredPlan>(
-    `${SELECT_PLANS} where code = $1 and superseded_at is null`,
-    [code],
-  );
-  return rows[0] ?? null;
+export function findPlan(database: Queryable, code: string) {
+  return firstRow<StoredPlan>(database, `${SELECT_PLANS} where code = $1 and superseded_at is null`, [code]);
 }
 
 /** Returns whether all of some ids are those of plans; null is ignored. */
@@ -129,18 +123,14 @@ export interface SubscriptionTime {
 }
 
 /** Returns the subscriptions of an account that have not ended, the earliest first. */
-export async function subscriptionTimes(
-  database: Queryable,
-  accountId: number,
-  now: number,
-): Promise<SubscriptionTime[]> {
-  const { rows } = await database.query<SubscriptionTime>(
+export function subscriptionTimes(database: Queryable, accountId: number, now: number) {
+  return allRows<SubscriptionTime>(
+    database,
     `select s.id, s.wallet, p.name as "planName", s.quantity, s.starts_at as "startsAt", s.ends_at as "endsAt"
      from subscriptions s join plans p on p.id = s.plan_id
      where s.account_id = $1 and s.ends_at > $2 order by s.starts_at, s.id`,
     [accountId, new Date(now)],
   );
-  return rows;
 }
 
 /** A subscription that is to be granted. */

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { allRows, unixMs } from '../platform/db/rows.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
 
 export const LEDGER_KINDS = [
@@ -58,13 +58,14 @@ const sourcesOf = (table: 'subscriptions' | 'packs') =>
 const SOURCES = { subscriptions: sourcesOf('subscriptions'), packs: sourcesOf('packs') };
 
 /** Returns a page of an account's lines, the newest first. `before` is the id of the last line of the previous page. */
-export async function ledgerLines(
+export function ledgerLines(
   database: Database,
   accountId: number,
   { limit, before, filter = {} }: { limit: number; before?: number | undefined; filter?: LedgerFilter },
-): Promise<LedgerLine[]> {
+) {
   const { kind = null, wallet = null, operation = null, from, to } = filter;
-  const { rows } = await database.query<LedgerLine>(
+  return allRows<LedgerLine>(
+    database,
     `${LINES}
      where l.account_id = $1 and ($3::bigint is null or l.id < $3)
        and ($4::ledger_kind is null or l.kind = $4)
@@ -75,7 +76,6 @@ export async function ledgerLines(
      order by l.id desc limit $2`,
     [accountId, limit, before ?? null, kind, wallet, operation, dateOf(from), dateOf(to)],
   );
-  return rows;
 }
 
 /**

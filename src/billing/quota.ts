@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
+import { allRows } from '../platform/db/rows.ts';
 import { ERRORS } from '../platform/errors.ts';
 import type { Admissions } from './admission.ts';
 import { findEndings, keyWarning } from './key-warning.ts';
@@ -103,12 +104,8 @@ export async function quotaSnapshot(
   };
 }
 
-async function findSubscriptions(
-  database: Database,
-  accountId: number,
-  at: Date,
-): Promise<SubscriptionRow[]> {
-  const { rows } = await database.query<SubscriptionRow>({
+function findSubscriptions(database: Database, accountId: number, at: Date) {
+  return allRows<SubscriptionRow>(database, {
     name: 'quota-subscriptions',
     text: `select wallet, plan_id as "planId", plan_name as "planName", ends_at as "endsAt", quantity,
         minute_limit as "minuteLimit", minute_used as "minuteUsed", minute_end as "minuteEnd",
@@ -117,17 +114,11 @@ async function findSubscriptions(
       from souk_subscription_meters($1, $2)`,
     values: [accountId, at],
   });
-  return rows;
 }
 
 /** Returns one row, without an id, for an account without packs. */
-async function findPacks(
-  database: Database,
-  accountId: number,
-  at: Date,
-  { start, end, timezone }: OffPeakWindow,
-): Promise<PackRow[]> {
-  const { rows } = await database.query<PackRow>({
+function findPacks(database: Database, accountId: number, at: Date, { start, end, timezone }: OffPeakWindow) {
+  return allRows<PackRow>(database, {
     name: 'quota-packs',
     text: `select k.id, k.wallet, k.total_units as "totalUnits", k.remaining_units as "remainingUnits",
         k.rate_limit_per_minute as "rateLimitPerMinute", k.valid_until as "validUntil",
@@ -140,7 +131,6 @@ async function findPacks(
       order by k.valid_until, k.id`,
     values: [accountId, at, start, end, timezone],
   });
-  return rows;
 }
 
 interface SubscriptionRow {

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { allRows, unixMs } from '../platform/db/rows.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 export interface Usage {
@@ -50,12 +50,9 @@ export interface DailyUse {
  * Returns the admitted calls of the UTC days that [from, to) touches, by day and operation, with their charges. A call
  * that is still open has not been charged.
  */
-export async function dailyUse(
-  database: Database,
-  accountId: number,
-  period: { from: number; to: number },
-): Promise<DailyUse[]> {
-  const { rows } = await database.query<DailyUse>(
+export function dailyUse(database: Database, accountId: number, period: { from: number; to: number }) {
+  return allRows<DailyUse>(
+    database,
     `select to_char(day, 'YYYY-MM-DD') as day, operation, sum(calls)::bigint as calls, sum(units)::bigint as units
      from (
        -- Each day is a look-up in the index.
@@ -70,7 +67,6 @@ export async function dailyUse(
      group by 1, 2 order by 1, 2`,
     [accountId, dayOf(period.from), dayOf(period.to - 1)],
   );
-  return rows;
 }
 
 /** Calls and units of a key on a UTC day. The fields of the key are null for calls of the pages, and of an unknown key. */
@@ -84,12 +80,9 @@ interface DailyUseOfKey {
 }
 
 /** Returns the units and calls of `dailyUse`, by day and key. */
-export async function dailyUseByKey(
-  database: Database,
-  accountId: number,
-  period: { from: number; to: number },
-): Promise<DailyUseOfKey[]> {
-  const { rows } = await database.query<DailyUseOfKey>(
+export function dailyUseByKey(database: Database, accountId: number, period: { from: number; to: number }) {
+  return allRows<DailyUseOfKey>(
+    database,
     `select to_char(day, 'YYYY-MM-DD') as day, nullif(used.key_id, 0) as "keyId", k.prefix as "keyPrefix",
        k.name as "keyName", sum(calls)::bigint as calls, sum(units)::bigint as units
      from (
@@ -105,7 +98,6 @@ export async function dailyUseByKey(
      group by used.day, used.key_id, k.prefix, k.name order by used.day, used.key_id`,
     [accountId, dayOf(period.from), dayOf(period.to - 1)],
   );
-  return rows;
 }
 
 const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
+import { allRows } from '../platform/db/rows.ts';
 import type { Channel, ClaimedMessage, Sender, SendingLimits } from './queue.ts';
 
 /** Limits apply to an account and a host. */
@@ -15,12 +16,12 @@ export async function claimDue(
   underWay: readonly Lane[],
   now: number,
   served: readonly number[] = [],
-): Promise<ClaimedMessage[]> {
+) {
   if (underWay.length >= limits.atOnce) return [];
   const due = await firstDue(database, channel, underWay, limits, now, served);
   const chosen = chooseWithin(limits, underWay, due);
   if (chosen.length === 0) return [];
-  const { rows } = await database.query<ClaimedMessage>({
+  return allRows<ClaimedMessage>(database, {
     name: 'claim-messages',
     text: `update outbox m set claimed_until = $3
       from (select id from outbox
@@ -32,7 +33,6 @@ export async function claimDue(
         m.claimed_until as "claimedUntil", m.created_at as "createdAt"`,
     values: [chosen.map(({ id }) => id), new Date(now), new Date(now + claimMs)],
   });
-  return rows;
 }
 
 /** How many due messages a claim chooses from, for each free slot. */
@@ -44,7 +44,7 @@ const CANDIDATES_PER_SLOT = 8;
  * one account or to one host costs as much as a short one. Of an account with more hosts than
  * slots, it takes the first message to each and draws lots, so that long queues to some hosts delay none to another.
  */
-async function firstDue(
+function firstDue(
   database: Database,
   channel: Channel,
   underWay: readonly Lane[],
@@ -54,7 +54,7 @@ async function firstDue(
 ): Promise<(Lane & { id: string })[]> {
   const hosts = underWay.map(({ host }) => host);
   const accountIds = underWay.map(({ accountId }) => accountId);
-  const { rows } = await database.query<Lane & { id: string }>({
+  return allRows<Lane & { id: string }>(database, {
     name: 'due-messages',
     text: `with recursive pending as not materialized (
         select id, coalesce(account_id, 0) as account_id, host, next_attempt_at, claimed_until from outbox
@@ -102,7 +102,6 @@ async function firstDue(
       channel,
     ],
   });
-  return rows;
 }
 
 /** Returns the values that occur at least `most` times. */

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
+import { allRows } from '../platform/db/rows.ts';
 import type { Channel, MessageState } from './queue.ts';
 
 /** A message as the log has it. */
@@ -44,19 +45,19 @@ interface MessagesOf {
 }
 
 /** Returns a page of messages, the newest first. @param before the id of the last message of the previous page. */
-export async function listMessages(
+export function listMessages(
   database: Database,
   { channel, accountId }: MessagesOf,
   { state, before, limit }: { state: MessageState | null; before: string | null; limit: number },
-): Promise<Message[]> {
-  const { rows } = await database.query<Message>(
+) {
+  return allRows<Message>(
+    database,
     `select ${MESSAGE} from outbox
      where channel = $1 and ($2::bigint is null or account_id = $2) and ($3::outbox_state is null or state = $3)
        and ($4::uuid is null or id < $4)
      order by id desc limit $5`,
     [channel, accountId, state, before, limit],
   );
-  return rows;
 }
 
 /** Returns a message with its content and the attempts that are kept, in their order. */

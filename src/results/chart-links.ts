@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import { hashKey } from '../accounts/authentication.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { allRows, firstRow, hasRow, unixMs } from '../platform/db/rows.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -72,25 +72,17 @@ export async function createChartLink(
 }
 
 /** Returns the links of an account that work, the newest first. */
-export async function listChartLinks(
-  database: Queryable,
-  accountId: number,
-  now: number,
-): Promise<ChartLink[]> {
-  const { rows } = await database.query<ChartLink>(
+export function listChartLinks(database: Queryable, accountId: number, now: number) {
+  return allRows<ChartLink>(
+    database,
     `select ${LINK} ${WORKING} and l.account_id = $2 order by l.id desc limit ${MOST_CHART_LINKS}`,
     [new Date(now), accountId],
   );
-  return rows;
 }
 
 /** Ends a link of an account. @returns false if the account has no such link. */
-export async function revokeChartLink(database: Queryable, accountId: number, id: string): Promise<boolean> {
-  const { rowCount } = await database.query('delete from chart_links where account_id = $1 and id = $2', [
-    accountId,
-    id,
-  ]);
-  return rowCount === 1;
+export function revokeChartLink(database: Queryable, accountId: number, id: string) {
+  return hasRow(database, 'delete from chart_links where account_id = $1 and id = $2', [accountId, id]);
 }
 
 /** Returns the chart with a token; null if its link does not exist or has ended. */
@@ -100,12 +92,11 @@ export async function chartOfToken(
   now: number,
 ): Promise<(ChartLink & { content: string }) | null> {
   if (!/^[\w-]{43}$/.test(token)) return null;
-  const { rows } = await database.query<ChartLink & { content: string }>({
+  return firstRow<ChartLink & { content: string }>(database, {
     name: 'chart-of-token',
     text: `select ${LINK}, l.content ${WORKING} and l.token_hash = $2`,
     values: [new Date(now), hashKey(token)],
   });
-  return rows[0] ?? null;
 }
 
 /** Deletes links that have expired. */

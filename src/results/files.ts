@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { firstRow, unixMs } from '../platform/db/rows.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import { gunzip, gzip } from './compression.ts';
 
@@ -45,12 +45,12 @@ const CONTENT = `c.id as "contentId", c.content_type as "contentType", c.is_gzip
   ${unixMs('c.written_at')} as "writtenAt"`;
 
 /** Returns the complete content with a key. */
-export async function findContent(database: Queryable, key: string): Promise<Content | null> {
-  const { rows } = await database.query<Content>(
+export function findContent(database: Queryable, key: string) {
+  return firstRow<Content>(
+    database,
     `select ${CONTENT} from file_contents c where c.key = $1 and c.state = 'complete'`,
     [key],
   );
-  return rows[0] ?? null;
 }
 
 interface NewContent {
@@ -179,7 +179,7 @@ export async function addFile(
     createdAt: number;
     expiresAt: number;
   },
-): Promise<StoredFile | null> {
+) {
   const { accountId, contentId, operation, originId, name, createdAt, expiresAt } = file;
   await database.query(
     `insert into files (id, account_id, content_id, operation, origin_id, name, created_at, expires_at)
@@ -187,25 +187,20 @@ export async function addFile(
      on conflict (account_id, origin_id, content_id) do update set expires_at = greatest(files.expires_at, excluded.expires_at)`,
     [uuid(), accountId, contentId, operation, originId, name, new Date(createdAt), new Date(expiresAt)],
   );
-  const { rows } = await database.query<StoredFile>(
+  return firstRow<StoredFile>(
+    database,
     `select ${FILE} where f.account_id = $1 and f.origin_id = $2 and f.content_id = $3`,
     [accountId, originId, contentId],
   );
-  return rows[0] ?? null;
 }
 
 /** Returns a file of an account; null if it has none with this id, or it has expired. */
-export async function findFile(
-  database: Queryable,
-  accountId: number,
-  fileId: string,
-  now: number,
-): Promise<StoredFile | null> {
-  const { rows } = await database.query<StoredFile>(
+export function findFile(database: Queryable, accountId: number, fileId: string, now: number) {
+  return firstRow<StoredFile>(
+    database,
     `select ${FILE} where f.account_id = $1 and f.id = $2 and f.expires_at > $3`,
     [accountId, fileId, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 /** Deletes expired files, the contents that no file has any more, and what writers have left that ended before the last piece. */

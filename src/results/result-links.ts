@@ -4,7 +4,7 @@ import { v7 as uuid } from 'uuid';
 import { hashKey } from '../accounts/authentication.ts';
 import type { ResultMail } from '../outbox/mail/mail-sender.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { unixMs } from '../platform/db/rows.ts';
+import { allRows, firstRow, unixMs } from '../platform/db/rows.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 
@@ -84,7 +84,8 @@ export async function createLink(
       retryAfterSeconds: 60,
     });
   const token = randomBytes(32).toString('base64url');
-  const { rows } = await client.query<ResultLink>(
+  const created = await firstRow<ResultLink>(
+    client,
     `insert into result_links as l (id, account_id, token_hash, key_id, person_id, target, target_id, operation, format, name,
        created_at, expires_at)
      select $1, $2, $3, case purpose when 'customer' then id end, case purpose when 'pages' then person_id end,
@@ -104,7 +105,6 @@ export async function createLink(
       keyHash,
     ],
   );
-  const [created] = rows;
   if (!created) throw new SoukError('KEY_FORBIDDEN');
   return { link: created, token };
 }
@@ -149,7 +149,7 @@ export function createMailedLink(
 }
 
 /** Lists the links of an account that work, the newest first. @param filter operations: only results of these; null: of all. */
-export async function listLinks(
+export function listLinks(
   database: Queryable,
   accountId: number,
   filter: {
@@ -159,29 +159,24 @@ export async function listLinks(
     before: string | null;
     limit: number;
   },
-): Promise<ResultLink[]> {
+) {
   const { now, operations, targetId, before, limit } = filter;
-  const { rows } = await database.query<ResultLink>(
+  return allRows<ResultLink>(
+    database,
     `select ${LINK} ${WORKING} and l.account_id = $1 and ($3::text[] is null or l.operation = any($3))
        and ($4::uuid is null or l.target_id = $4) and ($5::uuid is null or l.id < $5)
      order by l.id desc limit $6`,
     [accountId, new Date(now), operations, targetId, before, limit],
   );
-  return rows;
 }
 
 /** Returns a link of an account that works. */
-export async function findLink(
-  database: Queryable,
-  accountId: number,
-  linkId: string,
-  now: number,
-): Promise<ResultLink | null> {
-  const { rows } = await database.query<ResultLink>(
-    `select ${LINK} ${WORKING} and l.account_id = $1 and l.id = $3`,
-    [accountId, new Date(now), linkId],
-  );
-  return rows[0] ?? null;
+export function findLink(database: Queryable, accountId: number, linkId: string, now: number) {
+  return firstRow<ResultLink>(database, `select ${LINK} ${WORKING} and l.account_id = $1 and l.id = $3`, [
+    accountId,
+    new Date(now),
+    linkId,
+  ]);
 }
 
 /** Ends a link. */
@@ -195,17 +190,12 @@ export interface WorkingLink extends ResultLink {
 }
 
 /** Returns the link with a token; null if it does not exist or has ended. */
-export async function linkOfToken(
-  database: Queryable,
-  token: string,
-  now: number,
-): Promise<WorkingLink | null> {
-  const { rows } = await database.query<WorkingLink>({
+export function linkOfToken(database: Queryable, token: string, now: number) {
+  return firstRow<WorkingLink>(database, {
     name: 'link-of-token',
     text: `select ${LINK}, k.networks ${WORKING} and l.token_hash = $1`,
     values: [hashKey(token), new Date(now)],
   });
-  return rows[0] ?? null;
 }
 
 /** Counts a download. */

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/pool.ts';
+import { allRows, firstRow, hasRow } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import type { Plan } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
@@ -37,27 +38,17 @@ export interface PackOffer {
 export type Offer = PlanOffer | PackOffer;
 
 /** Returns the plans for sale, the cheapest first. */
-export async function offeredPlans(database: Queryable): Promise<PlanOffer[]> {
-  const { rows } = await database.query<PlanOffer>(`${SELECT_PLANS} order by price_cents, code`);
-  return rows;
+export function offeredPlans(database: Queryable) {
+  return allRows<PlanOffer>(database, `${SELECT_PLANS} order by price_cents, code`);
 }
 
 /** Returns the packs for sale, the cheapest first. */
-export async function offeredPacks(database: Queryable): Promise<PackOffer[]> {
-  const { rows } = await database.query<PackOffer>(`${SELECT_PACKS} order by price_cents, code`);
-  return rows;
+export function offeredPacks(database: Queryable) {
+  return allRows<PackOffer>(database, `${SELECT_PACKS} order by price_cents, code`);
 }
 
-export async function findOffer(
-  database: Queryable,
-  kind: Offer['kind'],
-  code: string,
-): Promise<Offer | null> {
-  const { rows } = await database.query<Offer>(
-    `${kind === 'plan' ? SELECT_PLANS : SELECT_PACKS} and code = $1`,
-    [code],
-  );
-  return rows[0] ?? null;
+export function findOffer(database: Queryable, kind: Offer['kind'], code: string) {
+  return firstRow<Offer>(database, `${kind === 'plan' ? SELECT_PLANS : SELECT_PACKS} and code = $1`, [code]);
 }
 
 /** Returns the price of an offer in cents. */
@@ -99,8 +90,9 @@ export interface OperatorPack extends Omit<PackOffer, 'kind'> {
 }
 
 /** Returns all plans, for sale or not, the cheapest first. */
-export async function listAllPlans(database: Queryable, now: number): Promise<OperatorPlan[]> {
-  const { rows } = await database.query<OperatorPlan>(
+export function listAllPlans(database: Queryable, now: number) {
+  return allRows<OperatorPlan>(
+    database,
     `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
        p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered", p.renews,
        (select count(*) from subscriptions s join plans any_of on any_of.id = s.plan_id
@@ -108,17 +100,16 @@ export async function listAllPlans(database: Queryable, now: number): Promise<Op
      from plans p where p.superseded_at is null order by p.price_cents nulls last, p.code`,
     [new Date(now)],
   );
-  return rows;
 }
 
 /** Returns all packs, for sale or not, the cheapest first. */
-export async function listAllPacks(database: Queryable): Promise<OperatorPack[]> {
-  const { rows } = await database.query<OperatorPack>(
+export function listAllPacks(database: Queryable) {
+  return allRows<OperatorPack>(
+    database,
     `select code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
        price_cents as "priceCents", is_offered as "isOffered"
      from pack_offers order by price_cents, code`,
   );
-  return rows;
 }
 
 /**
@@ -132,13 +123,13 @@ export function savePlan(
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
     const { code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews } = plan;
-    const { rows } = await client.query<{ id: number; same: boolean }>(
+    const present = await firstRow<{ id: number; same: boolean }>(
+      client,
       `select id, (name, minute_limit, daily_limit, monthly_limit)
          is not distinct from ($2::text, $3::integer, $4::bigint, $5::bigint) as same
        from plans where code = $1 and superseded_at is null for update`,
       [code, name, minuteLimit, dailyLimit, monthlyLimit],
     );
-    const [present] = rows;
     if (present && isNew) return false;
     if (present?.same) {
       await client.query('update plans set price_cents = $2, is_offered = $3, renews = $4 where id = $1', [
@@ -154,12 +145,12 @@ export function savePlan(
         present.id,
         new Date(now),
       ]);
-    const { rowCount } = await client.query(
+    return hasRow(
+      client,
       `insert into plans (code, name, minute_limit, daily_limit, monthly_limit, price_cents, is_offered, renews)
        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (code) where superseded_at is null do nothing`,
       [code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews],
     );
-    return rowCount === 1;
   });
 }
 
@@ -167,13 +158,14 @@ export function savePlan(
  * Creates a pack for sale, or changes it. Existing packs and purchases keep the values they were sold with.
  * @returns false if the pack should be new, but the code exists.
  */
-export async function savePack(database: Queryable, pack: OperatorPack, isNew: boolean): Promise<boolean> {
+export function savePack(database: Queryable, pack: OperatorPack, isNew: boolean) {
   const change = isNew
     ? 'nothing'
     : `update set name = excluded.name, wallet = excluded.wallet, units = excluded.units,
          rate_limit_per_minute = excluded.rate_limit_per_minute, valid_days = excluded.valid_days,
          price_cents = excluded.price_cents, is_offered = excluded.is_offered, own_window = excluded.own_window`;
-  const { rowCount } = await database.query(
+  return hasRow(
+    database,
     `insert into pack_offers (code, name, wallet, units, rate_limit_per_minute, valid_days, price_cents, is_offered,
        own_window)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (code) do ${change}`,
@@ -189,5 +181,4 @@ export async function savePack(database: Queryable, pack: OperatorPack, isNew: b
       pack.window,
     ],
   );
-  return rowCount === 1;
 }

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
-import { only } from '../../platform/db/rows.ts';
+import { allRows, firstRow, only, onlyRow } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { grantPack, grantSubscriptionIn, startSubscription } from '../grants.ts';
@@ -107,7 +107,8 @@ export function createPurchase(
     if (listCents === 0 && offer.kind === 'plan')
       await refuseBesideOthers(client, { accountId, wallet, name: offer.name }, now);
     if (offer.kind === 'plan') await refuseBesideRenewal(client, { accountId, wallet, renews }, now);
-    const { rows } = await client.query<Purchase>(
+    return onlyRow<Purchase>(
+      client,
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days,
          pack_window, renews, list_cents, reduction, reduced_until, reduction_id)
@@ -135,7 +136,6 @@ export function createPurchase(
         reduction?.id ?? null,
       ],
     );
-    return only(rows);
   });
 }
 
@@ -193,18 +193,18 @@ export function grantPurchase(
 }
 
 /** @returns the purchase, or null if it was not pending. */
-export async function cancelPurchase(
+export function cancelPurchase(
   database: Queryable,
   purchaseId: string,
   now: number,
   accountId: number | null = null,
-): Promise<Purchase | null> {
-  const { rows } = await database.query<Purchase>(
+) {
+  return firstRow<Purchase>(
+    database,
     `update orders set state = 'cancelled', ended_at = $2
      where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${PURCHASE_COLUMNS}`,
     [purchaseId, new Date(now), accountId],
   );
-  return rows[0] ?? null;
 }
 
 /**
@@ -225,29 +225,26 @@ export async function noteProviderRef(database: Queryable, purchaseId: string, r
   await database.query('update orders set provider_ref = $2 where id = $1', [purchaseId, ref]);
 }
 
-export async function findPurchase(database: Queryable, purchaseId: string): Promise<Purchase | null> {
-  const { rows } = await database.query<Purchase>(`select ${PURCHASE_COLUMNS} from orders where id = $1`, [
-    purchaseId,
-  ]);
-  return rows[0] ?? null;
+export function findPurchase(database: Queryable, purchaseId: string) {
+  return firstRow<Purchase>(database, `select ${PURCHASE_COLUMNS} from orders where id = $1`, [purchaseId]);
 }
 
 /** Lists purchases, the newest first. Absent conditions select all. */
-export async function listPurchases(
+export function listPurchases(
   database: Queryable,
   {
     accountId = null,
     state = null,
     limit = 100,
   }: { accountId?: number | null; state?: PurchaseState | null; limit?: number },
-): Promise<Purchase[]> {
-  const { rows } = await database.query<Purchase>(
+) {
+  return allRows<Purchase>(
+    database,
     `select ${PURCHASE_COLUMNS} from orders
      where ($1::bigint is null or account_id = $1) and ($2::text is null or state = $2)
      order by created_at desc, id desc limit $3`,
     [accountId, state, limit],
   );
-  return rows;
 }
 
 async function grantPlan(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
@@ -300,17 +297,17 @@ export interface PurchaseWithAccount extends Purchase {
 }
 
 /** Lists purchases of all accounts, the newest first: those with a pending payment, or those that ended. */
-export async function purchasesWithAccounts(
+export function purchasesWithAccounts(
   database: Queryable,
   /** `before`: the last purchase of the previous page. */
   { pending, before, limit }: { pending: boolean; before: string | null; limit: number },
-): Promise<PurchaseWithAccount[]> {
-  const { rows } = await database.query<PurchaseWithAccount>(
+) {
+  return allRows<PurchaseWithAccount>(
+    database,
     `select coalesce((select email from account_owners o where o.account_id = orders.account_id), 'account ' || account_id) as email, ${PURCHASE_COLUMNS} from orders
      where (state = 'pending') = $1
        and ($2::uuid is null or (created_at, id) < (select created_at, id from orders where id = $2))
      order by created_at desc, id desc limit $3`,
     [pending, before, limit],
   );
-  return rows;
 }

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Queryable } from '../../platform/db/pool.ts';
+import { allRows, firstRow } from '../../platform/db/rows.ts';
 import type { Offer } from './offers.ts';
 import { ACCOUNTS_OF_OWNERS } from './trials.ts';
 
@@ -111,18 +112,18 @@ export function couponCode(text: string): string | null {
 }
 
 /** The discounts that an account has now; null: those of all accounts. */
-export async function discountsOf(
+export function discountsOf(
   database: Queryable,
   { accountId, currency }: { accountId: number | null; currency: string },
   now: number,
-): Promise<Reduction[]> {
-  const { rows } = await database.query<Reduction>(
+) {
+  return allRows<Reduction>(
+    database,
     `select ${COLUMNS} from price_reductions
      where code is null and ends_at > $1 and (account_id is null or account_id = $2)
        and coalesce(currency, $3) = $3 order by id`,
     [new Date(now), accountId, currency],
   );
-  return rows;
 }
 
 /** What a customer wants to buy. */
@@ -160,11 +161,11 @@ async function couponFor(
   now: number,
 ): Promise<Reduction> {
   const code = couponCode(coupon);
-  const { rows } = await client.query<Reduction>(
+  const found = await firstRow<Reduction>(
+    client,
     `select ${COLUMNS} from price_reductions where code = $1 and coalesce(currency, $2) = $2 for no key update`,
     [code, currency],
   );
-  const [found] = rows;
   if (!found) throw new CouponRefused(`This coupon does not exist. Check its spelling. ${WITHOUT}`);
   if (found.endsAt.getTime() <= now)
     throw new CouponRefused(
@@ -282,25 +283,21 @@ async function accountIsMissing(client: ClientBase, id: number): Promise<boolean
 }
 
 /** Ends a reduction now. Purchases that have it keep it. @returns null if there is no such reduction that runs. */
-export async function endReduction(
-  database: Queryable,
-  id: number,
-  now: number,
-): Promise<UsedReduction | null> {
-  const { rows } = await database.query<UsedReduction>(
+export function endReduction(database: Queryable, id: number, now: number) {
+  return firstRow<UsedReduction>(
+    database,
     `update price_reductions r set ends_at = $2 where id = $1 and ends_at > $2 returning ${COLUMNS}, ${USES}`,
     [id, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 /** Returns coupons and discounts, those that run first, then the newest first. */
-export async function listReductions(database: Queryable, now: number): Promise<UsedReduction[]> {
-  const { rows } = await database.query<UsedReduction>(
+export function listReductions(database: Queryable, now: number) {
+  return allRows<UsedReduction>(
+    database,
     `select ${COLUMNS}, ${USES} from price_reductions r order by ends_at > $1 desc, id desc limit ${MOST_RUNNING}`,
     [new Date(now)],
   );
-  return rows;
 }
 
 const KEPT = "interval '400 days'";

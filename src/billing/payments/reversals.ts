@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { only } from '../../platform/db/rows.ts';
+import { allRows, firstRow, only } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { GrantKind } from '../wallets.ts';
 import type { StripeContext } from './stripe/stripe-context.ts';
@@ -94,7 +94,8 @@ async function fromPack(client: ClientBase, grant: PaidGrant, share: number, now
 
 /** Takes units from the present month of a plan. A payment that was reversed as a whole also ends the plan. */
 async function fromMonth(client: ClientBase, grant: PaidGrant, share: number, now: number): Promise<number> {
-  const { rows } = await client.query<{ total: number | null; used: number }>(
+  const month = await firstRow<{ total: number | null; used: number }>(
+    client,
     `select p.monthly_limit * s.quantity as total,
        case when s.month_start = m.month_start then s.month_used else 0 end as used
      from subscriptions s join plans p on p.id = s.plan_id
@@ -102,7 +103,6 @@ async function fromMonth(client: ClientBase, grant: PaidGrant, share: number, no
      where s.id = $1 and greatest(s.ends_at, (select ends_at from stripe_payments where id = $3)) > $2`,
     [grant.subscriptionId, new Date(now), grant.id],
   );
-  const [month] = rows;
   // The units of a month that is over have ended with it.
   if (!month) return 0;
   const { total, used } = month;
@@ -178,14 +178,14 @@ export async function syncReversal(context: StripeContext, paymentIntentId: stri
   throw new Error(`The payment ${paymentIntentId} changed during each of ${ATTEMPTS} attempts`);
 }
 
-async function grantsOf({ database }: StripeContext, paymentIntentId: string): Promise<PaidGrant[]> {
-  const { rows } = await database.query<PaidGrant>(
+function grantsOf({ database }: StripeContext, paymentIntentId: string) {
+  return allRows<PaidGrant>(
+    database,
     `select id, account_id as "accountId", subscription_id as "subscriptionId", pack_id as "packId",
        reversed_share as "reversedShare", units_revoked as "unitsRevoked", amount_cents as "amountCents", xmin::text as revision
      from stripe_payments where payment_intent_id = $1 order by id`,
     [paymentIntentId],
   );
-  return rows;
 }
 
 async function readShare({ api }: StripeContext, paymentIntentId: string): Promise<number> {

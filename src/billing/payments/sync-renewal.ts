@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
 import type { Queryable } from '../../platform/db/pool.ts';
+import { allRows } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { isKnownPlan } from '../grants.ts';
@@ -254,8 +255,9 @@ export interface RenewingPlan {
 }
 
 /** Returns the renewing plans of an account, the newest first. Those that have ended come last. */
-export async function renewingPlansOf(database: Queryable, accountId: number): Promise<RenewingPlan[]> {
-  const { rows } = await database.query<RenewingPlan>(
+export function renewingPlansOf(database: Queryable, accountId: number) {
+  return allRows<RenewingPlan>(
+    database,
     `select r.id, r.account_id as "accountId", r.wallet, r.state, p.name as "planName", p.code as "planCode",
        p.id as "planId", coalesce(r.list_cents, r.amount_cents) as "listCents", n.name as "nextPlanName", r.quantity,
        r.amount_cents as "amountCents", r.reduction, r.reduced_until as "reducedUntil", o.currency,
@@ -267,7 +269,6 @@ export async function renewingPlansOf(database: Queryable, accountId: number): P
      where r.account_id = $1 order by r.state = 'ended', r.period_end desc limit 20`,
     [accountId],
   );
-  return rows;
 }
 
 /** Plans that are read in one round. */

@@ -3,6 +3,7 @@ import type Stripe from 'stripe';
 import { v7 as uuid } from 'uuid';
 import { lockAccount } from '../../accounts/accounts.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { firstRow } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { findOffer, type PackOffer } from './offers.ts';
 import { cancelPurchase, createPurchase, findPurchase, grantPurchase, type Purchase } from './purchases.ts';
@@ -21,12 +22,10 @@ export interface AutoTopUp extends TopUpRule, MonthSpent {
   purchaseId: string | null;
 }
 
-export async function findTopUp(database: Queryable, accountId: number): Promise<AutoTopUp | null> {
-  const { rows } = await database.query<AutoTopUp>(
-    `select ${TOP_UP_COLUMNS} from auto_top_ups where account_id = $1`,
-    [accountId],
-  );
-  return rows[0] ?? null;
+export function findTopUp(database: Queryable, accountId: number) {
+  return firstRow<AutoTopUp>(database, `select ${TOP_UP_COLUMNS} from auto_top_ups where account_id = $1`, [
+    accountId,
+  ]);
 }
 
 /** Switches the automatic top-up of an account on, or off. What was spent in the month still counts. */
@@ -170,11 +169,11 @@ export function startTopUp(
 ): Promise<string | null> {
   return inTransaction(database, async (client) => {
     await lockAccount(client, accountId);
-    const { rows } = await client.query<AutoTopUp>(
+    const topUp = await firstRow<AutoTopUp>(
+      client,
       `select ${TOP_UP_COLUMNS} from auto_top_ups where account_id = $1`,
       [accountId],
     );
-    const [topUp] = rows;
     if (!topUp) return null;
     if (topUp.purchaseId !== null) return topUp.purchaseId;
     const pack = await findOffer(client, 'pack', topUp.packCode);
@@ -203,7 +202,8 @@ async function unitsLeftIn(
   { wallet }: PackOffer,
   now: number,
 ): Promise<number | null> {
-  const { rows } = await client.query<{ packs: number; months: number; isUnlimited: boolean }>(
+  const left = await firstRow<{ packs: number; months: number; isUnlimited: boolean }>(
+    client,
     `select
        (select coalesce(sum(remaining_units), 0)::bigint from packs
         where account_id = $1 and wallet = $2 and valid_from <= $3 and valid_until > $3) as packs,
@@ -212,7 +212,6 @@ async function unitsLeftIn(
      from souk_subscription_meters($1, $3) where wallet = $2`,
     [accountId, wallet, new Date(now)],
   );
-  const [left] = rows;
   return !left || left.isUnlimited ? null : left.packs + left.months;
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isTestAccount } from '../../accounts/authentication.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { firstRow } from '../../platform/db/rows.ts';
 import { RETRY_DELAYS_MS } from '../../platform/retry-delays.ts';
 import { deleteRows, MESSAGE, type Message } from '../log.ts';
 import { enqueueMessages } from '../queue.ts';
@@ -60,19 +61,14 @@ export async function enqueue(database: Queryable, event: WebhookEvent, now: num
  * delivery has ended, its schedule of retries restarts; if it is pending, its next attempt is due now.
  * @returns null if the account has no such delivery.
  */
-export async function replayDelivery(
-  database: Database,
-  accountId: number,
-  id: string,
-  now: number,
-): Promise<Message | null> {
-  const { rows } = await database.query<Message>(
+export function replayDelivery(database: Database, accountId: number, id: string, now: number) {
+  return firstRow<Message>(
+    database,
     `update outbox set state = 'pending', finished_at = null, expires_at = null, next_attempt_at = $3,
        retries = case when state = 'pending' then retries else 0 end
      where account_id = $1 and id = $2 and channel = 'webhook' returning ${MESSAGE}`,
     [accountId, id, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 /** Counts the pending tests of an account. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { firstRow } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters } from '../../platform/errors.ts';
@@ -42,18 +43,14 @@ export function newSecret(): string {
 }
 
 /** @returns null if the account has no secret yet. */
-export async function findSecretState(
-  database: Database,
-  accountId: number,
-  now: number,
-): Promise<SecretState | null> {
-  const { rows } = await database.query<SecretState>(
+export function findSecretState(database: Database, accountId: number, now: number) {
+  return firstRow<SecretState>(
+    database,
     `select created_at as "createdAt",
        (select max(expires_at) from webhook_secrets where account_id = $1 and expires_at > $2) as "previousSignsUntil"
      from webhook_secrets where account_id = $1 and expires_at is null`,
     [accountId, new Date(now)],
   );
-  return rows[0] ?? null;
 }
 
 /** Creates a secret for an account. Earlier ones still sign for a day at most. @returns the secret. It cannot be read again. */
