@@ -1,7 +1,7 @@
 import { reopenAfterFailOver } from '../src/billing/admission-state.ts';
 import { findOpenCalls, listWaitingCalls, type WaitingCall } from '../src/billing/calls.ts';
-import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
+import { expirePacks, releaseOverdue } from '../src/billing/settlement.ts';
 import { POOL_NAMES } from '../src/operations/pools.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
 import { everyWithLease, type Renew } from '../src/platform/db/lease.ts';

@@ -1,6 +1,10 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { MINUTE_MS } from '../platform/durations.ts';
+import { SoukError } from '../platform/errors.ts';
+import { recentlyUsed } from '../platform/recently-used.ts';
 import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
+import { unknownKey } from './authentication.ts';
 import { neighbourhoodOf, networkOf } from './networks.ts';
 
 const QUARTER_SECONDS = 15 * 60;
@@ -43,45 +47,13 @@ interface Attempt {
 }
 
 /**
- * Limits attempts to guess passwords, operator tokens and codes of coupons, sign-ups, requested mails and requests about payments, over all gateways. While Redis is unavailable each
- * gateway counts for itself. Attempts are counted by network, so that strangers cannot lock an owner out in other networks.
+ * Limits attempts to guess passwords, operator tokens and codes of coupons, sign-ups, requested mails and requests about payments, over
+ * all gateways. While Redis is unavailable each gateway counts for itself. Attempts are counted by network, so that strangers cannot
+ * lock an owner out in other networks. Each `count...` counts an attempt, whether it succeeds or not, and returns the seconds to wait
+ * before the next; null if the attempt is allowed.
+ * @param perHour the settings SIGN_UPS_PER_HOUR and CLIENT_REGISTRATIONS_PER_HOUR.
  */
-export interface Attempts {
-  /** Counts an attempt. @returns the seconds to wait before the next, or null if the attempt is allowed. */
-  count(attempt: Attempt): Promise<number | null>;
-  /** Records a correct password: resets the count of the account from this place, and does not count the attempt for the network. Counts the success. */
-  forgive(attempt: Attempt): Promise<void>;
-  /** Counts a sign-in by OpenID Connect for the network. @returns the same. */
-  countSingleSignOn(address: string): Promise<number | null>;
-  /** Does not count a sign-in that succeeded. */
-  forgiveSingleSignOn(address: string): Promise<void>;
-  /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
-  countSignUp(address: string): Promise<number | null>;
-  /** Counts a client that registers, or whose metadata has to be fetched. @returns the same. */
-  countClient(address: string): Promise<number | null>;
-  /** Counts a request of a program that waits for a person. @returns the same. */
-  countAuthorization(address: string): Promise<number | null>;
-  /** Counts a mail that an account requests. @returns the seconds to wait, or null if it may be sent. */
-  countMail(accountId: number): Promise<number | null>;
-  /** Counts a request of an account that asks the payment provider. @returns the same. */
-  countPayment(accountId: number): Promise<number | null>;
-  /** Counts a code of a coupon that an account tries. @returns the same. */
-  countCoupon(accountId: number, address: string): Promise<number | null>;
-  /** Does not count a code that was right. */
-  forgiveCoupon(accountId: number, address: string): Promise<void>;
-  /** Counts a request for a password link, for an address with or without an account. @returns the same. */
-  countForgotten(address: string, email: string): Promise<number | null>;
-  /** @returns the seconds to wait before a token from this address is checked, or null if it may be checked now. */
-  tokenWait(address: string): Promise<number | null>;
-  countWrongToken(address: string): Promise<void>;
-}
-
-/** @param perHour the settings SIGN_UPS_PER_HOUR and CLIENT_REGISTRATIONS_PER_HOUR. */
-export function createAttempts(
-  redis: Redis,
-  keys: RedisKeys,
-  perHour: { signUps: number; clients: number },
-): Attempts {
+export function createAttempts(redis: Redis, keys: RedisKeys, perHour: { signUps: number; clients: number }) {
   const limiter = (kind: string, points: number, duration: number) =>
     new RateLimiterRedis({
       points,
@@ -104,7 +76,8 @@ export function createAttempts(
   const authorizations = limiter('authorization', AUTHORIZATIONS, HOUR_SECONDS);
   const clients = limiter('client', perHour.clients, HOUR_SECONDS);
   return {
-    async count(attempt) {
+    /** Counts an attempt to sign in with a password. */
+    async count(attempt: Attempt) {
       // A network that has to wait does not use up attempts for the account.
       return (
         (await secondsUntilFree(successes, attempt.email)) ??
@@ -112,42 +85,55 @@ export function createAttempts(
         (await secondsToWait(byAccount, placeOf(attempt)))
       );
     },
-    async forgive(attempt) {
+    /** Records a correct password: resets the count of the account from this place, and does not count the attempt for the network. Counts the success. */
+    async forgive(attempt: Attempt) {
       if (!attempt.isKnownDevice) await byNetwork.reward(networkOf(attempt.address));
       await byAccount.delete(placeOf(attempt));
       await secondsToWait(successes, attempt.email);
     },
-    countSingleSignOn: (address) => secondsToWait(byNetwork, networkOf(address)),
-    async forgiveSingleSignOn(address) {
+    /** Counts a sign-in by OpenID Connect for the network. */
+    countSingleSignOn: (address: string) => secondsToWait(byNetwork, networkOf(address)),
+    /** Does not count a sign-in that succeeded. */
+    async forgiveSingleSignOn(address: string) {
       await byNetwork.reward(networkOf(address));
     },
-    countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
-    countAuthorization: (address) => secondsToWait(authorizations, neighbourhoodOf(address)),
-    countClient: (address) => secondsToWait(clients, neighbourhoodOf(address)),
-    countMail: (accountId) => secondsToWait(mails, String(accountId)),
-    countPayment: (accountId) => secondsToWait(payments, String(accountId)),
-    async countCoupon(accountId, address) {
+    countSignUp: (address: string) => secondsToWait(signUps, neighbourhoodOf(address)),
+    /** Counts a request of a program that waits for a person. */
+    countAuthorization: (address: string) => secondsToWait(authorizations, neighbourhoodOf(address)),
+    /** Counts a client that registers, or whose metadata has to be fetched. */
+    countClient: (address: string) => secondsToWait(clients, neighbourhoodOf(address)),
+    /** Counts a mail that an account requests. */
+    countMail: (accountId: number) => secondsToWait(mails, String(accountId)),
+    /** Counts a request of an account that asks the payment provider. */
+    countPayment: (accountId: number) => secondsToWait(payments, String(accountId)),
+    /** Counts a code of a coupon that an account tries. */
+    async countCoupon(accountId: number, address: string) {
       return (
         (await secondsToWait(couponsByAccount, String(accountId))) ??
         (await secondsToWait(couponsByNetwork, networkOf(address)))
       );
     },
-    async forgiveCoupon(accountId, address) {
+    /** Does not count a code that was right. */
+    async forgiveCoupon(accountId: number, address: string) {
       await couponsByAccount.reward(String(accountId));
       await couponsByNetwork.reward(networkOf(address));
     },
-    async countForgotten(address, email) {
+    /** Counts a request for a password link, for an address with or without an account. */
+    async countForgotten(address: string, email: string) {
       return (
         (await secondsToWait(forgottenByNetwork, networkOf(address))) ??
         (await secondsToWait(forgottenByAddress, email))
       );
     },
-    tokenWait: (address) => secondsUntilFree(tokens, networkOf(address)),
-    async countWrongToken(address) {
+    /** Returns the seconds to wait before a token from this address is checked; null if it may be checked now. */
+    tokenWait: (address: string) => secondsUntilFree(tokens, networkOf(address)),
+    async countWrongToken(address: string) {
       await secondsToWait(tokens, networkOf(address));
     },
   };
 }
+
+export type Attempts = ReturnType<typeof createAttempts>;
 
 /** The places whose passwords are hashed one after the other: the network, and the account from there or from its known devices. */
 export function placesOf(attempt: Attempt): string[] {
@@ -177,4 +163,65 @@ async function secondsUntilFree(limiter: RateLimiterRedis, key: string): Promise
 
 function seconds({ msBeforeNext }: RateLimiterRes): number {
   return Math.max(1, Math.ceil(msBeforeNext / 1000));
+}
+
+/** Unknown keys of an address that are looked up in a minute; default of the setting UNKNOWN_KEYS_PER_MINUTE. */
+export const UNKNOWN_KEYS_PER_MINUTE = 60;
+
+/** Keys of a network beyond the limit that are looked up in a second, because one of them may be valid. */
+const LOOK_UPS_PER_SECOND = 100;
+
+/** Limit of memory. A key that is forgotten early is only looked up again. */
+const MAX_DIGESTS = 50_000;
+
+/**
+ * Limits the look-ups of unknown keys. A key that was unknown in the last minute is refused without a look-up, and is not
+ * counted again. Keys that the gateway has seen to be valid need no look-up and are not limited.
+ * @param perMinute the setting UNKNOWN_KEYS_PER_MINUTE; null: no limit.
+ */
+export function createWrongKeys(now: () => number, perMinute: number | null) {
+  const counts = new RateLimiterMemory({ points: perMinute ?? Number.MAX_SAFE_INTEGER, duration: 60 });
+  const lookUps = new RateLimiterMemory({ points: LOOK_UPS_PER_SECOND, duration: 1 });
+  /** Digests of unknown keys, with the time from which they are looked up again. Keys are random, so a key that is created later is not among them. */
+  const unknown = recentlyUsed<string, number>(MAX_DIGESTS);
+
+  const isUnknown = (keyHash: Buffer) => (unknown.get(keyHash.toString('latin1')) ?? 0) > now();
+  /** Counts a key that was looked up and does not exist. */
+  const count = (address: string, keyHash: Buffer) => {
+    if (isUnknown(keyHash)) return;
+    unknown.set(keyHash.toString('latin1'), now() + MINUTE_MS);
+    void counts.penalty(networkOf(address));
+  };
+
+  return {
+    count,
+    /**
+     * Looks up a key that this gateway does not know.
+     * @param find looks the key up. @throws SoukError KEY_INVALID if the key is unknown; TOO_MANY_ATTEMPTS instead if its address
+     * has sent too many.
+     */
+    async lookUp<Found>(address: string, keyHash: Buffer, find: () => Promise<Found>): Promise<Found> {
+      if (isUnknown(keyHash)) throw unknownKey();
+      const counted = await counts.get(networkOf(address));
+      if (!counted || counted.remainingPoints > 0) return find();
+      await lookUps.consume(networkOf(address)).catch(() => {
+        throw tooManyUnknown(counted);
+      });
+      return find().catch((error: unknown) => {
+        if (!(error instanceof SoukError && error.kind === 'KEY_INVALID')) throw error;
+        count(address, keyHash);
+        throw tooManyUnknown(counted);
+      });
+    },
+  };
+}
+
+export type WrongKeys = ReturnType<typeof createWrongKeys>;
+
+function tooManyUnknown({ consumedPoints, msBeforeNext }: RateLimiterRes): SoukError {
+  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+  return new SoukError('TOO_MANY_ATTEMPTS', {
+    message: `This address has sent ${consumedPoints} unknown API keys in a minute. Wait ${seconds} s before you send another key.`,
+    retryAfterSeconds: seconds,
+  });
 }

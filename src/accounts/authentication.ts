@@ -237,23 +237,6 @@ export interface KnownKey {
   networks: readonly Network[] | null;
 }
 
-/** Finds keys. */
-export interface Authentication {
-  /** Looks the key up in the database. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
-  find(keyHash: Buffer): Promise<KnownKey>;
-  /**
-   * Returns a key that this process has seen to be valid. The key may have been revoked or changed since, so this only
-   * permits reading the request; the admission of the call decides.
-   */
-  known(keyHash: Buffer): KnownKey | null;
-  /** Forgets a key that turned out to be invalid. */
-  forget(keyHash: Buffer): void;
-  /** Returns the digest of the key of an access token. @throws SoukError KEY_INVALID. */
-  keyOfToken(tokenHash: Buffer): Promise<Buffer>;
-  /** The same for a token that this process has seen to be valid, until it expires; null: it has not. */
-  knownKeyOfToken(tokenHash: Buffer): Buffer | null;
-}
-
 interface KeyRow extends Omit<KnownKey, 'accountId' | 'networks'> {
   idx: number;
   accountId: number | null;
@@ -263,6 +246,7 @@ interface KeyRow extends Omit<KnownKey, 'accountId' | 'networks'> {
 }
 
 /**
+ * Finds keys, and the keys of access tokens.
  * @param tokens `audience` returns the address for which access tokens are issued; null: there are none. `hasTestMode`: whether
  * connections of test accounts work; test keys are refused before.
  */
@@ -271,7 +255,7 @@ export function createAuthentication(
   now: () => number,
   events: CallEvents,
   { audience, hasTestMode }: { audience: () => string | null; hasTestMode: boolean },
-): Authentication {
+) {
   const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
     return allRows<KeyRow>(database, {
       name: 'authenticate',
@@ -288,20 +272,28 @@ export function createAuthentication(
   const known = recentlyUsed<string, KnownKey>(MAX_KNOWN_KEYS);
   const tokens = recentlyUsed<string, TokenKey>(MAX_KNOWN_KEYS);
   return {
-    knownKeyOfToken(tokenHash) {
+    /** Returns the digest of the key of a token that this process has seen to be valid, until it expires; null: it has not. */
+    knownKeyOfToken(tokenHash: Buffer): Buffer | null {
       const token = tokens.get(tokenHash.toString('latin1'));
       return token && token.expiresAt > now() ? token.keyHash : null;
     },
-    async keyOfToken(tokenHash) {
+    /** Returns the digest of the key of an access token. @throws SoukError KEY_INVALID. */
+    async keyOfToken(tokenHash: Buffer): Promise<Buffer> {
       const issuer = audience();
       const token = issuer && (await findTokenKey(database, tokenHash, { audience: issuer, now: now() }));
       if (!token || (!hasTestMode && isTestAccount(token.accountId))) throw unknownToken();
       tokens.set(tokenHash.toString('latin1'), token);
       return token.keyHash;
     },
-    known: (keyHash) => known.get(keyHash.toString('latin1')) ?? null,
-    forget: (keyHash) => void known.delete(keyHash.toString('latin1')),
-    async find(keyHash) {
+    /**
+     * Returns a key that this process has seen to be valid. The key may have been revoked or changed since, so this only
+     * permits reading the request; the admission of the call decides.
+     */
+    known: (keyHash: Buffer) => known.get(keyHash.toString('latin1')) ?? null,
+    /** Forgets a key that turned out to be invalid. */
+    forget: (keyHash: Buffer) => void known.delete(keyHash.toString('latin1')),
+    /** Looks a key up in the database. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
+    async find(keyHash: Buffer): Promise<KnownKey> {
       const { accountId, keyId, version, scopes, networks, revoked, active } = await batcher.submit(keyHash);
       if (accountId === null) throw unknownKey();
       if (revoked) throw revokedKey();
@@ -313,6 +305,8 @@ export function createAuthentication(
     },
   };
 }
+
+export type Authentication = ReturnType<typeof createAuthentication>;
 
 /**
  * Returns why a key must not be used for a request; null if it may.

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { firstRow, hasRow } from '../platform/db/rows.ts';
+import { sealColumn } from '../platform/db/seal-column.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
@@ -182,22 +183,10 @@ export async function countRecoveryCodes(database: Queryable, personId: number):
   return rows[0]?.count ?? 0;
 }
 
-/** Encrypts stored secrets with the first key of the box: those from before SECRET_KEY was set, and those of an earlier key. */
-export async function sealTwoFactor(database: Database, box: SecretBox): Promise<void> {
-  if (box.prefix === null) return;
-  const { rows } = await database.query<{ personId: number; secret: string }>(
-    'select person_id as "personId", secret from two_factor where not starts_with(secret, $1)',
-    [box.prefix],
-  );
-  for (const { personId, secret } of rows) {
-    const opened = box.open(secret, purposeOf(personId));
-    if (opened === null) continue;
-    await database.query('update two_factor set secret = $3 where person_id = $1 and secret = $2', [
-      personId,
-      secret,
-      box.seal(opened, purposeOf(personId)),
-    ]);
-  }
+/** Encrypts stored secrets with the first key of the box. */
+export function sealTwoFactor(database: Database, box: SecretBox): Promise<void> {
+  const secrets = { table: 'two_factor', column: 'secret', subject: 'person_id' };
+  return sealColumn(database, box, secrets, purposeOf);
 }
 
 /** Returns the time step that a code belongs to; null if it belongs to none around now. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
+import { requireKeyFor } from '../accounts/account-keys.ts';
 import { isTestAccount } from '../accounts/authentication.ts';
-import { requireKeyFor } from '../accounts/key-standing.ts';
 import { checkMaxUnits } from '../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../billing/wallets.ts';
 import { TEST_POOL } from '../operations/pools.ts';

@@ -1,11 +1,10 @@
 import pg from 'pg';
-import { KeyChanged } from '../accounts/authentication.ts';
+import { KeyChanged, revokedKey, unavailableAccount, unknownKey } from '../accounts/authentication.ts';
 import type { PoolName } from '../operations/pools.ts';
 import { LOCKED, LockLane, MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
 import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import { outageOf, STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
-import { refusal } from './refusal.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Within this time, identical calls of an account are one call and charged once. */
@@ -68,7 +67,7 @@ type Prediction =
   | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; error: SoukError };
 
-export interface AdmissionRow {
+interface AdmissionRow {
   /** Position of the call in the array, from 1. */
   idx: number;
   outcome:
@@ -114,25 +113,6 @@ export const NOTE_SERVER = 'select souk_note_server()';
 /** How long a call waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
 
-export interface Admissions {
-  /**
-   * The admission is durable when this resolves.
-   * @throws SoukError KEY_*, QUOTA_*, or BUSY if the account is locked; KeyChanged. Then nothing is charged. After any other error,
-   * `undecidedForMs` returns whether the call may be open or charged all the same.
-   */
-  admit(request: AdmissionRequest): Promise<Admission>;
-  /**
-   * Returns for how long PostgreSQL may still begin to admit a call for which `admit` has failed; null: it has not admitted the call.
-   * Its account stays locked from then on until the admission is committed, for example while the commit waits for a standby.
-   */
-  undecidedForMs(request: AdmissionRequest): number | null;
-  /**
-   * Returns how `admit` would treat a new call with this price, and changes nothing.
-   * @param caller without a version, the limits of the key are not checked. @throws SoukError KEY_*; KeyChanged.
-   */
-  predict(caller: Caller, units: number): Promise<Prediction>;
-}
-
 /**
  * @param database with connections that no other work uses, because every request of a customer needs one of them.
  * @param answerLimitMs A statement that the server has not finished by then admits nothing. It must be less than the
@@ -144,7 +124,7 @@ export function createAdmissions(
   now: () => number,
   offPeak: OffPeakWindow,
   answerLimitMs = STORE_ANSWER_LIMIT_MS,
-): Admissions {
+) {
   const { ask, undecidedForMs } = createRoundTrips(database, now, offPeak, answerLimitMs);
   const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
     async (batch) => {
@@ -163,7 +143,12 @@ export function createAdmissions(
   const predictions = new MicroBatcher<AdmissionRequest, AdmissionRow>((calls) => ask(calls, { dry: true }));
 
   return {
-    async admit(request) {
+    /**
+     * The admission is durable when this resolves.
+     * @throws SoukError KEY_*, QUOTA_*, or BUSY if the account is locked; KeyChanged. Then nothing is charged. After any other error,
+     * `undecidedForMs` returns whether the call may be open or charged all the same.
+     */
+    async admit(request: AdmissionRequest): Promise<Admission> {
       const row = await batcher.submit(request);
       const { accountId, callId, outcome } = row;
       if (outcome === 'admitted') {
@@ -177,7 +162,11 @@ export function createAdmissions(
       return { kind: 'joined', accountId, callId, finished, background, answer };
     },
     undecidedForMs,
-    async predict(caller, units) {
+    /**
+     * Returns how `admit` would treat a new call with this price, and changes nothing.
+     * @param caller without a version, the limits of the key are not checked. @throws SoukError KEY_*; KeyChanged.
+     */
+    async predict(caller: Caller, units: number): Promise<Prediction> {
       const row = await predictions.submit({ ...ANY_CALL, caller, units }).catch(asClosed);
       if (row instanceof SoukError) return { admitted: false, error: row };
       if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
@@ -188,6 +177,8 @@ export function createAdmissions(
     },
   };
 }
+
+export type Admissions = ReturnType<typeof createAdmissions>;
 
 /** Sends the statements of calls, and remembers the failed statements that may still admit their calls. */
 function createRoundTrips(
@@ -239,6 +230,10 @@ function createRoundTrips(
 
   return {
     ask,
+    /**
+     * Returns for how long PostgreSQL may still begin to admit a call for which `admit` has failed; null: it has not admitted the call.
+     * Its account stays locked from then on until the admission is committed, for example while the commit waits for a standby.
+     */
     undecidedForMs(request: AdmissionRequest): number | null {
       const endsAt = undecided.get(request);
       return endsAt === undefined ? null : Math.max(0, endsAt - performance.now());
@@ -340,4 +335,52 @@ export function checkMaxUnits(
     message: `${cost} ${needed} units; maxUnits is ${maxUnits}.`,
     metadata: { needed, maxUnits },
   });
+}
+
+/** `Retry-After` of refusals that end with a purchase rather than at a time. Clients that retry by themselves retry rarely. */
+const WITHOUT_RESET_SECONDS = 3600;
+
+/** Returns the error of a call that was not admitted. */
+function refusal(row: AdmissionRow, needed: number, now: number): SoukError {
+  switch (row.outcome) {
+    case 'key_unknown':
+      return unknownKey();
+    case 'key_revoked':
+      return revokedKey();
+    case 'account_unavailable':
+      return unavailableAccount();
+    default: {
+      const { reason, wallet, remaining, resetAt, minuteLimit, minuteLeft } = row;
+      if (reason === 'KEY_CAP_OF_DAY' || reason === 'KEY_CAP_OF_MONTH') return capReached(row, needed, now);
+      const resetSeconds = 60 - Math.floor((now % 60_000) / 1000);
+      return new SoukError(reason, {
+        ...(minuteLimit === null
+          ? {}
+          : { rate: { limit: minuteLimit, remaining: minuteLeft, resetSeconds } }),
+        metadata: { wallet, needed, remaining, resetAt: resetAt?.toISOString() ?? null },
+        retryAfterSeconds: resetAt
+          ? Math.max(1, Math.ceil((resetAt.getTime() - now) / 1000))
+          : WITHOUT_RESET_SECONDS,
+      });
+    }
+  }
+}
+
+function capReached({ reason, remaining, resetAt }: AdmissionRow, needed: number, now: number): SoukError {
+  const period = reason === 'KEY_CAP_OF_DAY' ? 'day' : 'month';
+  const end = resetAt ?? new Date(now);
+  return new SoukError('KEY_CAP_REACHED', {
+    message: `The call costs ${needed} units; this API key may use ${remaining} more units in this ${period} (UTC).`,
+    metadata: { period, needed, remaining, resetAt: end.toISOString() },
+    retryAfterSeconds: Math.max(1, Math.ceil((end.getTime() - now) / 1000)),
+  });
+}
+
+/** Claims are kept this much longer than calls can join, for gateways whose clocks are behind. */
+const CLOCKS_APART_SECONDS = 300;
+
+/** Deletes the claims of settled calls that no identical call can join any more. */
+export async function deleteOldClaims(database: Database, now: number): Promise<void> {
+  const keptMs = (DEDUPLICATION_SECONDS + CLOCKS_APART_SECONDS) * 1000;
+  await database.query('delete from call_claims where accepted_at < $1', [new Date(now - keptMs)]);
 }

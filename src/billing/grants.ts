@@ -83,33 +83,30 @@ export async function isKnownPlan(database: Queryable, ids: readonly (number | n
  * @throws GrantRefused if it overlaps another of the same wallet, because a call could draw on either of them.
  */
 export function grantSubscription(database: Transactable, grant: SubscriptionGrant): Promise<number> {
-  return inTransaction(database, (client) => grantSubscriptionIn(client, grant));
-}
-
-/** Grants a subscription within the caller's transaction. */
-export async function grantSubscriptionIn(client: ClientBase, grant: SubscriptionGrant): Promise<number> {
-  const { accountId, wallet, planId, quantity, startsAt, endsAt, months = null } = grant;
-  if (endsAt <= startsAt) throw new GrantRefused('The end of a subscription must be after its start.');
-  // The lock makes concurrent grants run one after the other, so that the second sees the first.
-  await lockAccount(client, accountId);
-  const { rows: overlapping } = await client.query<{ id: number; startsAt: Date; endsAt: Date }>(
-    `select id, starts_at as "startsAt", ends_at as "endsAt" from subscriptions
+  return inTransaction(database, async (client) => {
+    const { accountId, wallet, planId, quantity, startsAt, endsAt, months = null } = grant;
+    if (endsAt <= startsAt) throw new GrantRefused('The end of a subscription must be after its start.');
+    // The lock makes concurrent grants run one after the other, so that the second sees the first.
+    await lockAccount(client, accountId);
+    const { rows: overlapping } = await client.query<{ id: number; startsAt: Date; endsAt: Date }>(
+      `select id, starts_at as "startsAt", ends_at as "endsAt" from subscriptions
      where account_id = $1 and wallet = $2 and starts_at < $4 and ends_at > $3 order by starts_at limit 1`,
-    [accountId, wallet, startsAt, endsAt],
-  );
-  if (overlapping[0]) {
-    const { id, startsAt: from, endsAt: to } = overlapping[0];
-    throw new GrantRefused(
-      `The account has a subscription in the wallet ${wallet} from ${from.toISOString()} to ` +
-        `${to.toISOString()} (number ${id}); the new one would overlap it.`,
+      [accountId, wallet, startsAt, endsAt],
     );
-  }
-  const { rows } = await client.query<{ id: number }>(
-    `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at, months)
+    if (overlapping[0]) {
+      const { id, startsAt: from, endsAt: to } = overlapping[0];
+      throw new GrantRefused(
+        `The account has a subscription in the wallet ${wallet} from ${from.toISOString()} to ` +
+          `${to.toISOString()} (number ${id}); the new one would overlap it.`,
+      );
+    }
+    const { rows } = await client.query<{ id: number }>(
+      `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at, months)
      values ($1, $2, $3, $4, $5, $6, $7) returning id`,
-    [accountId, wallet, planId, quantity, startsAt, endsAt, months],
-  );
-  return rows[0]?.id ?? 0;
+      [accountId, wallet, planId, quantity, startsAt, endsAt, months],
+    );
+    return rows[0]?.id ?? 0;
+  });
 }
 
 /** A subscription of an account that runs, or waits for the end of an earlier one of its wallet. */

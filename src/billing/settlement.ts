@@ -1,6 +1,7 @@
 import { LOCKED, LockLane } from '../platform/db/micro-batcher.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/errors.ts';
+import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
+import { type Call, findOverdueCalls } from './calls.ts';
 
 /** How a call ended: `units` settles it, `error` releases it. Exactly one of them is set. */
 interface Ending {
@@ -25,27 +26,11 @@ export interface Ended {
   unitsCharged: number;
 }
 
-export interface Settlements {
-  /**
-   * Settles or releases a call, once. A second ending changes nothing. Null if the call does not exist.
-   * @throws SoukError BUSY if the account stays locked; then nothing is changed.
-   */
-  end(ending: Ending): Promise<Ended | null>;
-  /** See `refundCall`. */
-  refund(call: { accountId: number; callId: string }, error: ErrorRecord): Promise<number | null>;
-  /** Returns the units that a call was charged; 0: it has not been settled. */
-  chargeOf(call: { accountId: number; callId: string }): Promise<number>;
-}
-
 /** How long a request waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
 
 /** @param database with connections that no other work takes. @param patienceMs how long an ending waits for a locked account. */
-export function createSettlements(
-  database: Database,
-  now: () => number,
-  patienceMs = LOCK_PATIENCE_MS,
-): Settlements {
+export function createSettlements(database: Database, now: () => number, patienceMs = LOCK_PATIENCE_MS) {
   const batcher = new LockLane<Ending, Ended | null>(
     async (batch) => {
       const { rows } = await database.query<Ended & { idx: number; state: Ended['state'] | null }>({
@@ -72,9 +57,15 @@ export function createSettlements(
     { patienceMs },
   );
   return {
-    end: (ending) => batcher.submit(ending),
-    refund: (call, error) => refundCall(database, call, error, now()),
-    async chargeOf({ accountId, callId }) {
+    /**
+     * Settles or releases a call, once. A second ending changes nothing. Null if the call does not exist.
+     * @throws SoukError BUSY if the account stays locked; then nothing is changed.
+     */
+    end: (ending: Ending) => batcher.submit(ending),
+    /** See `refundCall`. */
+    refund: (call: CallName, error: ErrorRecord) => refundCall(database, call, error, now()),
+    /** Returns the units that a call was charged; 0: it has not been settled. */
+    async chargeOf({ accountId, callId }: CallName): Promise<number> {
       const { rows } = await database.query<{ units: number }>({
         name: 'charge-of',
         text: `select units_charged as units from finished_calls where account_id = $1 and id = $2 and state = 'settled'`,
@@ -84,6 +75,10 @@ export function createSettlements(
     },
   };
 }
+
+export type Settlements = ReturnType<typeof createSettlements>;
+
+type CallName = Pick<Ending, 'accountId' | 'callId'>;
 
 function dateOf(unixMs: number | null | undefined): Date | null {
   return unixMs == null ? null : new Date(unixMs);
@@ -97,7 +92,7 @@ function dateOf(unixMs: number | null | undefined): Date | null {
  */
 export async function refundCall(
   database: Queryable,
-  { accountId, callId }: { accountId: number; callId: string },
+  { accountId, callId }: CallName,
   error: ErrorRecord,
   now: number,
 ): Promise<number | null> {
@@ -107,4 +102,66 @@ export async function refundCall(
     values: [new Date(now), accountId, callId, JSON.stringify(error)],
   });
   return rows[0]?.units ?? null;
+}
+
+/** A call that is open this long after its deadline is released, because its worker or gateway has died. */
+export const RECONCILE_GRACE_MS = 15_000;
+
+const BATCH = 500;
+
+/** A pack that ended with units left. */
+interface ExpiredPack {
+  accountId: number;
+  packId: number;
+  units: number;
+}
+
+/**
+ * Releases every reservation whose deadline is over, left behind by workers or gateways that died. Safe in several
+ * processes at the same time, because a call ends only once.
+ * @returns the calls that this run has released.
+ */
+export async function releaseOverdue(
+  database: Database,
+  settlements: Settlements,
+  now: number,
+): Promise<Call[]> {
+  const error = toRecord(
+    new SoukError('UPSTREAM_TIMEOUT', { message: 'The call was not answered before its deadline.' }),
+  );
+  const released: Call[] = [];
+  for (;;) {
+    const overdue = await findOverdueCalls(database, now - RECONCILE_GRACE_MS, BATCH);
+    // A later run releases the calls of locked accounts.
+    const endings = await Promise.allSettled(
+      overdue.map(({ accountId, callId, startedAt, attempts }) =>
+        settlements.end({ accountId, callId, units: 0, answer: null, error, startedAt, attempts }),
+      ),
+    );
+    const endedNow = endings.map((ending) => ending.status === 'fulfilled' && ending.value?.endedNow);
+    overdue.forEach((call, i) => {
+      if (endedNow[i]) released.push({ ...call, state: 'released', error });
+    });
+    // If this run released none of the calls it read, another process is releasing them, or they cannot be released. The
+    // next run tries again.
+    if (overdue.length < BATCH || !endedNow.includes(true)) return released;
+  }
+}
+
+/**
+ * Expires every pack whose validity is over: writes one expire line for the units left, in the first process that
+ * runs, even after a downtime.
+ * @returns the packs that this run has expired.
+ */
+export async function expirePacks(database: Database, now: number): Promise<ExpiredPack[]> {
+  const expired: ExpiredPack[] = [];
+  for (;;) {
+    const { rows } = await database.query<ExpiredPack>(
+      'select account_id as "accountId", pack_id as "packId", units from souk_expire_overdue($1, $2)',
+      [new Date(now), BATCH],
+    );
+    expired.push(...rows);
+    // Another process has expired the rest, or no units are left.
+    if (rows.length === 0) return expired;
+  }
 }

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { allRows, unixMs } from '../platform/db/rows.ts';
-import type { OffPeakWindow, Wallet } from './wallets.ts';
+import type { Call } from './calls.ts';
+import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 export interface Usage {
   calls: number;
@@ -38,6 +39,23 @@ export interface WalletBalances {
   }[];
 }
 
+interface Period {
+  from: number;
+  to: number;
+}
+
+/** The calls of the account $1 on the UTC days from $2 to $3, also those that are open and have not been charged. */
+const USED = `(
+    -- Each day is a look-up in the index.
+    select u.day, u.operation, u.key_id, u.calls, u.units
+    from generate_series(0, $3::date - $2::date) as n
+    join usage_days u on u.day = $2::date + n and u.account_id = $1
+    union all
+    select o.day, operation, coalesce(key_id, 0), 1, 0
+    from open_calls cross join lateral (select (accepted_at at time zone 'UTC')::date as day) as o
+    where account_id = $1 and o.day between $2::date and $3::date
+  ) as used`;
+
 /** Calls and units of an operation on a UTC day, YYYY-MM-DD. */
 export interface DailyUse {
   day: string;
@@ -50,64 +68,33 @@ export interface DailyUse {
  * Returns the admitted calls of the UTC days that [from, to) touches, by day and operation, with their charges. A call
  * that is still open has not been charged.
  */
-export function dailyUse(database: Database, accountId: number, period: { from: number; to: number }) {
+export function dailyUse(database: Database, accountId: number, { from, to }: Period) {
   return allRows<DailyUse>(
     database,
     `select to_char(day, 'YYYY-MM-DD') as day, operation, sum(calls)::bigint as calls, sum(units)::bigint as units
-     from (
-       -- Each day is a look-up in the index.
-       select u.day, u.operation, u.calls, u.units
-       from generate_series(0, $3::date - $2::date) as n
-       join usage_days u on u.day = $2::date + n and u.account_id = $1
-       union all
-       select o.day, operation, 1, 0
-       from open_calls cross join lateral (select (accepted_at at time zone 'UTC')::date as day) as o
-       where account_id = $1 and o.day between $2::date and $3::date
-     ) as used
-     group by 1, 2 order by 1, 2`,
-    [accountId, dayOf(period.from), dayOf(period.to - 1)],
+     from ${USED} group by 1, 2 order by 1, 2`,
+    [accountId, dayOf(from), dayOf(to - 1)],
   );
 }
 
-/** Calls and units of a key on a UTC day. The fields of the key are null for calls of the pages, and of an unknown key. */
-interface DailyUseOfKey {
-  day: string;
-  keyId: number | null;
-  keyPrefix: string | null;
-  keyName: string | null;
-  calls: number;
-  units: number;
-}
-
-/** Returns the units and calls of `dailyUse`, by day and key. */
-export function dailyUseByKey(database: Database, accountId: number, period: { from: number; to: number }) {
-  return allRows<DailyUseOfKey>(
+/** Returns the units and calls of `dailyUse`, by day and key. The fields of the key are null for calls of the pages, and of an unknown key. */
+export function dailyUseByKey(database: Database, accountId: number, { from, to }: Period) {
+  return allRows<
+    Omit<DailyUse, 'operation'> & { keyId: number | null; keyPrefix: string | null; keyName: string | null }
+  >(
     database,
     `select to_char(day, 'YYYY-MM-DD') as day, nullif(used.key_id, 0) as "keyId", k.prefix as "keyPrefix",
        k.name as "keyName", sum(calls)::bigint as calls, sum(units)::bigint as units
-     from (
-       select u.day, u.key_id, u.calls, u.units
-       from generate_series(0, $3::date - $2::date) as n
-       join usage_days u on u.day = $2::date + n and u.account_id = $1
-       union all
-       select o.day, coalesce(key_id, 0), 1, 0
-       from open_calls cross join lateral (select (accepted_at at time zone 'UTC')::date as day) as o
-       where account_id = $1 and o.day between $2::date and $3::date
-     ) as used
-     left join api_keys k on k.id = used.key_id
+     from ${USED} left join api_keys k on k.id = used.key_id
      group by used.day, used.key_id, k.prefix, k.name order by used.day, used.key_id`,
-    [accountId, dayOf(period.from), dayOf(period.to - 1)],
+    [accountId, dayOf(from), dayOf(to - 1)],
   );
 }
 
 const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);
 
 /** Returns the calls and units of a period: in total, by operation and by day. */
-export async function usage(
-  database: Database,
-  accountId: number,
-  period: { from: number; to: number },
-): Promise<Usage> {
+export async function usage(database: Database, accountId: number, period: Period): Promise<Usage> {
   const rows = await dailyUse(database, accountId, period);
   const total = (some: readonly { calls: number; units: number }[]) => ({
     calls: some.reduce((sum, { calls }) => sum + calls, 0),
@@ -166,4 +153,71 @@ export async function accountsWithUnits(
     [accountIds, new Date(now)],
   );
   return new Set(rows.map(({ id }) => id));
+}
+
+/** What a call took from one plan or pack. */
+export interface Draw {
+  kind: 'reserve' | 'charge' | 'settle' | 'release';
+  source: GrantKind;
+  sourceId: number;
+  wallet: Wallet;
+  /** The name of a plan; null for packs. */
+  planName: string | null;
+  units: number;
+}
+
+/** Returns the lines of the ledger with which a call was admitted and ended, in their order. */
+export async function drawsOf(
+  database: Database,
+  accountId: number,
+  { callId, acceptedAt, finishedAt }: Pick<Call, 'callId' | 'acceptedAt' | 'finishedAt'>,
+): Promise<Draw[]> {
+  const { rows } = await database.query<Draw>(
+    // Lines are found by their times, as in a refund: the ledger has no index by call.
+    `select l.kind, l.source, l.source_id as "sourceId", coalesce(s.wallet, k.wallet) as wallet, p.name as "planName", l.units
+     from ledger l
+     left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
+     left join plans p on p.id = s.plan_id
+     left join packs k on l.source = 'pack' and k.id = l.source_id
+     where l.account_id = $1 and l.at = any($2) and l.call_id = $3
+       and l.kind in ('reserve', 'charge', 'settle', 'release')
+     order by l.id`,
+    [accountId, [acceptedAt, finishedAt ?? acceptedAt].map((at) => new Date(at)), callId],
+  );
+  return rows;
+}
+
+/** Calls of one operation that ended with the same error. */
+export interface ErrorGroup {
+  kind: string;
+  operation: string;
+  calls: number;
+  /** How many of them are calls of batches. */
+  inBatches: number;
+  /** Unix milliseconds. */
+  lastAt: number;
+  /** The last of them, and what its caller received. */
+  lastCallId: string;
+  message: string;
+}
+
+/** The most failed calls that are grouped, the newest first. */
+export const MOST_ERRORS_READ = 10_000;
+
+/** Groups the errors of an account since a time, the newest group first. Cancelled calls are none. */
+export function errorGroups(database: Database, accountId: number, since: number) {
+  return allRows<ErrorGroup>(
+    database,
+    `select kind, operation, count(*) as calls, count(*) filter (where background) as "inBatches",
+       ${unixMs('max(finished_at)')} as "lastAt", (array_agg(id order by finished_at desc))[1] as "lastCallId",
+       (array_agg(message order by finished_at desc))[1] as message
+     from (
+       select id, operation, background, finished_at, error ->> 'kind' as kind, error ->> 'message' as message
+       from finished_calls where account_id = $1 and error is not null and finished_at >= $2
+       order by finished_at desc limit $3
+     ) as failed
+     where kind <> 'CANCELLED'
+     group by kind, operation order by "lastAt" desc`,
+    [accountId, new Date(since), MOST_ERRORS_READ],
+  );
 }

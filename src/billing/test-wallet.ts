@@ -4,7 +4,7 @@ import { createKey, ensureTestAccount } from '../accounts/authentication.ts';
 import { monthsAfter } from '../platform/calendar.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { grantSubscriptionIn } from './grants.ts';
+import { findPlan, grantSubscription } from './grants.ts';
 
 /** Units of a test account per day; default of the setting TEST_UNITS_PER_DAY. */
 export const TEST_UNITS_PER_DAY = 1_000;
@@ -47,7 +47,7 @@ export async function openTestAccount(
   if (rowCount !== 0) return accountId;
   const planId = await ensurePlan(client, unitsPerDay);
   const [startsAt, endsAt] = [new Date(now), monthsAfter(new Date(now), MONTHS)];
-  await grantSubscriptionIn(client, { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt });
+  await grantSubscription(client, { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt });
   return accountId;
 }
 
@@ -66,9 +66,5 @@ async function ensurePlan(database: Queryable, unitsPerDay: number): Promise<num
      on conflict (code) where superseded_at is null do nothing`,
     [PLAN.code, PLAN.name, PLAN.minuteLimit, unitsPerDay, unitsPerDay * DAYS_A_MONTH],
   );
-  const { rows } = await database.query<{ id: number }>(
-    'select id from plans where code = $1 and superseded_at is null',
-    [PLAN.code],
-  );
-  return rows[0]?.id ?? 0;
+  return (await findPlan(database, PLAN.code))?.id ?? 0;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PaymentSettings, StripeSettings } from '../billing/payments/payment-port.ts';
-import { TRIAL_RULES } from '../billing/payments/trials.ts';
+import { TRIAL_RULES } from '../billing/payments/purchase-rules.ts';
 import { isDailyWindow } from '../billing/wallets.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords.ts';
 import { PROVIDER_KINDS, WORKER_POOL_NAMES } from '../operations/pools.ts';

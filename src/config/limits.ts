@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { CLIENT_REGISTRATIONS_PER_HOUR, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
-import { UNKNOWN_KEYS_PER_MINUTE } from '../accounts/wrong-keys.ts';
+import {
+  CLIENT_REGISTRATIONS_PER_HOUR,
+  SIGN_UPS_PER_HOUR,
+  UNKNOWN_KEYS_PER_MINUTE,
+} from '../accounts/attempts.ts';
 import { ACCOUNT_LIMITS, type AccountLimits } from '../batches/limits.ts';
 import { TEST_UNITS_PER_DAY } from '../billing/test-wallet.ts';
 import { didYouMean } from '../operations/faults.ts';

@@ -8,11 +8,11 @@ import {
   type Attempts,
   CLIENT_REGISTRATIONS_PER_HOUR,
   createAttempts,
+  createWrongKeys,
   SIGN_UPS_PER_HOUR,
 } from '../accounts/attempts.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createOpenId } from '../accounts/openid.ts';
-import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import { type ApiDeps, registerApi } from '../api/api.ts';
 import { createConnect } from '../api/connect/register.ts';
 import { createReadiness } from '../api/endpoints/service.ts';
@@ -54,7 +54,7 @@ import {
   manualPayments,
   type StripePayments,
 } from '../billing/payments/payment-port.ts';
-import { trialPolicyOf } from '../billing/payments/trials.ts';
+import { trialPolicyOf } from '../billing/payments/purchase-rules.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import { SUPPORT_GRANT_UNITS } from '../operator/acts/sale-acts.ts';
 import { pollAnnouncements } from '../operator/announcements.ts';

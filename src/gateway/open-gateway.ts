@@ -17,7 +17,7 @@ import { createTableWriters } from '../batches/tables/table-writers.ts';
 import { type BatchQueue, openBatchQueue, openReplies, type Replies } from '../batches/uploads.ts';
 import { NOTE_SERVER } from '../billing/admission.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
-import type { TrialRule } from '../billing/payments/trials.ts';
+import type { TrialRule } from '../billing/payments/purchase-rules.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import { setTestUnits } from '../billing/test-wallet.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';

@@ -1,6 +1,6 @@
 import type { Queues } from '../../jobs/queues.ts';
+import { deleteOldClaims } from '../billing/admission.ts';
 import { guardBooks } from '../billing/book-guard.ts';
-import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
 import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
 import type { Providers } from '../operations/pools.ts';

@@ -8,7 +8,7 @@ import type { Session } from '../accounts/sessions.ts';
 import type { Consent } from '../api/connect/consent.ts';
 import type { RequestLimits } from '../api/limits/limits.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
-import type { TrialPolicy } from '../billing/payments/trials.ts';
+import type { TrialPolicy } from '../billing/payments/purchase-rules.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Providers } from '../operations/pools.ts';
 import type { Announcement } from '../operator/announcements.ts';

@@ -1,5 +1,6 @@
 import { every } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { sealColumn } from '../platform/db/seal-column.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import { polled } from '../platform/polled.ts';
@@ -122,21 +123,9 @@ export async function removeAccount(
 }
 
 /** Encrypts stored keys with the first key of the box. */
-export async function sealAccountKeys(database: Database, box: SecretBox): Promise<void> {
-  if (box.prefix === null) return;
-  const { rows } = await database.query<{ provider: string; name: string; key: string }>(
-    'select provider, name, key from provider_accounts where key is not null and not starts_with(key, $1)',
-    [box.prefix],
-  );
-  for (const { provider, name, key } of rows) {
-    const purpose = purposeOf(provider, name);
-    const opened = box.open(key, purpose);
-    if (opened === null) continue;
-    await database.query(
-      'update provider_accounts set key = $4 where provider = $1 and name = $2 and key = $3',
-      [provider, name, key, box.seal(opened, purpose)],
-    );
-  }
+export function sealAccountKeys(database: Database, box: SecretBox): Promise<void> {
+  const keys = { table: 'provider_accounts', column: 'key', subject: 'json_build_array(provider, name)' };
+  return sealColumn(database, box, keys, ([provider, name]: [string, string]) => purposeOf(provider, name));
 }
 
 interface AccountsDeps extends Pick<Stores, 'database' | 'clock' | 'log'> {

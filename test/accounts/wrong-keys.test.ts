@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
+import { createWrongKeys } from '../../src/accounts/attempts.ts';
 import { hashKey, newKey } from '../../src/accounts/authentication.ts';
-import { createWrongKeys } from '../../src/accounts/wrong-keys.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { TestClock } from '../support/clock.ts';
 import type { Souk } from '../support/souk.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
-import { expirePacks } from '../../src/billing/reconciler.ts';
+import { expirePacks } from '../../src/billing/settlement.ts';
 import { dailyUse, usage, walletBalances } from '../../src/billing/statement.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
 import { balancesFromLedger, keptBalances } from '../support/balances.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { errorGroups } from '../../src/billing/call-facts.ts';
+import { errorGroups } from '../../src/billing/statement.ts';
 import { listCalls, MOST_CALLS_READ } from '../../src/billing/calls.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { failedCalls, failedCallsOf } from '../../src/operator/failure-search.ts';

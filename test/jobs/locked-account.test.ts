@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
 import { createAdmissions } from '../../src/billing/admission.ts';
-import { expirePacks, RECONCILE_GRACE_MS, releaseOverdue } from '../../src/billing/reconciler.ts';
+import { expirePacks, RECONCILE_GRACE_MS, releaseOverdue } from '../../src/billing/settlement.ts';
 import { isStoreDown } from '../../src/platform/outage.ts';
 import { type BilledAccount, OFF_PEAK } from '../support/billing.ts';
 import { whileLocked } from '../support/locked-account.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { TrialRule } from '../../src/billing/payments/trials.ts';
+import type { TrialRule } from '../../src/billing/payments/purchase-rules.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { monthsAfter } from '../../src/platform/calendar.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { WrongKeys } from '../../accounts/attempts.ts';
 import {
   type Authentication,
   credentialsOf,
@@ -18,7 +19,6 @@ import {
   type Scope,
   scopeNamed,
 } from '../../accounts/key-settings.ts';
-import type { WrongKeys } from '../../accounts/wrong-keys.ts';
 import type { Operation } from '../../operations/define.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { Reports } from '../../../jobs/payload.ts';
-import { requireKeyFor } from '../../accounts/key-standing.ts';
+import { requireKeyFor } from '../../accounts/account-keys.ts';
 import { checkMaxUnits } from '../../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../../billing/wallets.ts';
 import type { QueuedOperation } from '../../operations/define.ts';

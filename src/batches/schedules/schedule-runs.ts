@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
-import { isLimited, obstacleOfKey, requireKeyFor } from '../../accounts/key-standing.ts';
+import { isLimited, obstacleOfKey, requireKeyFor } from '../../accounts/account-keys.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { Providers } from '../../operations/pools.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';

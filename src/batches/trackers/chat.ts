@@ -2,6 +2,7 @@ import type { ChatTarget } from '../../outbox/chat-sender.ts';
 import type { ClaimedMessage } from '../../outbox/queue.ts';
 import { webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { sealColumn } from '../../platform/db/seal-column.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { BatchFaults } from '../upload-text.ts';
 import type { AlertFacts } from './alert.ts';
@@ -54,23 +55,7 @@ export async function chatTargets(
   return targets;
 }
 
-const SEALED_AT_ONCE = 1_000;
-
-/** Encrypts stored addresses with the first key of the box. Several processes may do so at the same time. */
-export async function sealChats(database: Database, box: SecretBox): Promise<void> {
-  if (box.prefix === null) return;
-  const { rows } = await database.query<{ trackerId: string; chat: string }>(
-    `select id as "trackerId", chat from trackers where chat is not null and not starts_with(chat, $1) limit ${SEALED_AT_ONCE}`,
-    [box.prefix],
-  );
-  for (const { trackerId, chat } of rows) {
-    const opened = box.open(chat, purposeOf(trackerId));
-    if (opened === null) continue;
-    const sealed = box.seal(opened, purposeOf(trackerId));
-    await database.query('update trackers set chat = $3 where id = $1 and chat = $2', [
-      trackerId,
-      chat,
-      sealed,
-    ]);
-  }
+/** Encrypts stored addresses with the first key of the box. */
+export function sealChats(database: Database, box: SecretBox): Promise<void> {
+  return sealColumn(database, box, { table: 'trackers', column: 'chat', subject: 'id' }, purposeOf);
 }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
 import { reportsFor } from '../../../jobs/payload.ts';
-import { requireKeyFor } from '../../accounts/key-standing.ts';
+import { requireKeyFor } from '../../accounts/account-keys.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';

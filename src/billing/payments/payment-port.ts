@@ -1,8 +1,7 @@
 import { changePlan, setCancelled } from './change-renewal.ts';
 import type { PlanOffer } from './offers.ts';
 import type { ProviderName, Purchase } from './purchases.ts';
-import { beginCheckout } from './stripe/checkout.ts';
-import { listDocuments, portalAddress } from './stripe/documents.ts';
+import { beginCheckout, listDocuments, portalAddress } from './stripe/checkout.ts';
 import { handleStripeEvent } from './stripe/events.ts';
 import { type StripeDeps, stripeContext } from './stripe/stripe-context.ts';
 import type { RenewingPlan } from './sync-renewal.ts';

@@ -5,7 +5,7 @@ import type { Queryable } from '../../platform/db/pool.ts';
 import { allRows, firstRow, only, onlyRow } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { grantPack, grantSubscriptionIn, startSubscription } from '../grants.ts';
+import { grantPack, grantSubscription, startSubscription } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
 import {
@@ -19,9 +19,6 @@ import {
 import { bestPrice, reductionsFor, writtenReduction } from './reductions.ts';
 
 export type ProviderName = 'demo' | 'manual' | 'stripe';
-
-/** pending: not paid or not confirmed yet. */
-type PurchaseState = 'pending' | 'granted' | 'cancelled';
 
 /** A purchase. Amounts are in cents. */
 export interface Purchase {
@@ -46,9 +43,12 @@ export interface Purchase {
   currency: string;
   provider: ProviderName;
   providerRef: string | null;
-  state: PurchaseState;
+  /** pending: not paid or not confirmed yet. */
+  state: 'pending' | 'granted' | 'cancelled';
   createdAt: Date;
   endedAt: Date | null;
+  /** The plan that it grants, as it was offered when the purchase was created; null for a pack. */
+  planId: number | null;
   subscriptionId: number | null;
   packId: number | null;
 }
@@ -166,8 +166,8 @@ export function grantPurchase(
     // A free purchase has no payment, so it stays cancelled.
     if (purchase.state === 'cancelled' && purchase.amountCents === 0) return purchase;
     const [subscriptionId, packId] =
-      purchase.kind === 'plan'
-        ? [await grantPlan(client, purchase, now), null]
+      purchase.planId !== null
+        ? [await grantPlan(client, purchase, purchase.planId, now), null]
         : [null, await grantPackOf(client, purchase, now)];
     const { rows: granted } = await client.query<Purchase>(
       `update orders set state = 'granted', ended_at = $2, subscription_id = $3, pack_id = $4 where id = $1
@@ -229,35 +229,25 @@ export function findPurchase(database: Queryable, purchaseId: string) {
   return firstRow<Purchase>(database, `select ${PURCHASE_COLUMNS} from orders where id = $1`, [purchaseId]);
 }
 
-/** Lists purchases, the newest first. Absent conditions select all. */
-export function listPurchases(
-  database: Queryable,
-  {
-    accountId = null,
-    state = null,
-    limit = 100,
-  }: { accountId?: number | null; state?: PurchaseState | null; limit?: number },
-) {
+/** Lists the purchases of an account, the newest first. */
+export function listPurchases(database: Queryable, accountId: number, limit: number) {
   return allRows<Purchase>(
     database,
-    `select ${PURCHASE_COLUMNS} from orders
-     where ($1::bigint is null or account_id = $1) and ($2::text is null or state = $2)
-     order by created_at desc, id desc limit $3`,
-    [accountId, state, limit],
+    `select ${PURCHASE_COLUMNS} from orders where account_id = $1 order by created_at desc, id desc limit $2`,
+    [accountId, limit],
   );
 }
 
-async function grantPlan(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
-  const { accountId, wallet, quantity, months, listCents } = purchase;
-  const { rows } = await client.query<{ planId: number }>(
-    'select plan_id as "planId" from orders where id = $1',
-    [purchase.id],
-  );
+async function grantPlan(
+  client: ClientBase,
+  { accountId, wallet, quantity, months, listCents }: Purchase,
+  planId: number,
+  now: number,
+): Promise<number> {
   // A wallet has one subscription at a time, so a new one starts when the present one ends. A paid plan ends a free one.
   const startsAt = await startSubscription(client, { accountId, wallet, isPaid: listCents > 0 }, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);
-  const { planId } = only(rows);
-  return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
+  return grantSubscription(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
 }
 
 async function grantPackOf(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
@@ -290,7 +280,7 @@ async function grantPackOf(client: ClientBase, purchase: Purchase, now: number):
 const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
   quantity, months, renews, amount_cents as "amountCents", coalesce(list_cents, amount_cents) as "listCents", reduction,
   reduced_until as "reducedUntil", currency, provider, provider_ref as "providerRef", state,
-  created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;
+  created_at as "createdAt", ended_at as "endedAt", plan_id as "planId", subscription_id as "subscriptionId", pack_id as "packId"`;
 
 export interface PurchaseWithAccount extends Purchase {
   email: string;

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import type { Queryable } from '../../platform/db/pool.ts';
 import { allRows, firstRow } from '../../platform/db/rows.ts';
 import type { Offer } from './offers.ts';
-import { ACCOUNTS_OF_OWNERS } from './trials.ts';
+import { ACCOUNTS_OF_OWNERS } from './purchase-rules.ts';
 
 /** What lowers a price: a percentage, or an amount in cents. */
 export interface Reduction {

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { unixMs } from '../../platform/db/rows.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
-import { grantSubscriptionIn, startSubscription } from '../grants.ts';
+import { grantSubscription, startSubscription } from '../grants.ts';
 import type { Purchase } from './purchases.ts';
 import type { PaidPeriod, StripeFacts } from './sync-renewal.ts';
 
@@ -221,7 +221,7 @@ async function grantPeriod(
   const startsAt = await startSubscription(client, { accountId, wallet, isPaid: true, from }, now);
   const endsAt = new Date(startsAt.getTime() + to - from);
   const grant = { accountId, wallet, planId, quantity, startsAt, endsAt, months: 1 };
-  const subscriptionId = await grantSubscriptionIn(client, grant);
+  const subscriptionId = await grantSubscription(client, grant);
   if (carried > 0) await carryOver(client, { accountId, subscriptionId, carried }, now);
   await client.query(
     `insert into stripe_payments (id, payment_intent_id, account_id, purchase_id, renewing_plan_id, subscription_id,

@@ -213,7 +213,6 @@ function store(
         amount: new Intl.NumberFormat('en', { style: 'currency', currency }).format(
           changes.amountCents / 100,
         ),
-        nextAttemptAt: null,
         endsAt: new Date(changes.graceUntil ?? changes.periodEnd).toISOString(),
       });
     return stored;

@@ -151,7 +151,6 @@ async function stop(context: StripeContext, purchase: Purchase, reason: string):
       reference: `top-up ${id}`,
       purchase: `${purchase.offerName}, automatic top-up`,
       amount,
-      nextAttemptAt: null,
       endsAt: null,
     });
   });

@@ -4,6 +4,7 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { firstRow } from '../../platform/db/rows.ts';
+import { sealColumn } from '../../platform/db/seal-column.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { invalidParameters } from '../../platform/errors.ts';
@@ -130,35 +131,11 @@ export async function requireSecret(database: Database, accountId: number, param
   ]);
 }
 
-/**
- * Encrypts stored secrets with the first key of the box: those from before SECRET_KEY was set, and those of an earlier key.
- * Several processes may do so at the same time.
- */
-export async function sealSecrets(database: Database, box: SecretBox): Promise<void> {
-  if (box.prefix === null) return;
-  let after = 0;
-  for (;;) {
-    const { rows } = await database.query<{ id: number; accountId: number; secret: string }>(
-      `select id, account_id as "accountId", secret from webhook_secrets
-       where id > $1 and not starts_with(secret, $2) order by id limit ${SEALED_AT_ONCE}`,
-      [after, box.prefix],
-    );
-    for (const { id, accountId, secret } of rows) {
-      const opened = box.open(secret, purposeOf(accountId));
-      if (opened === null) continue;
-      const sealed = box.seal(opened, purposeOf(accountId));
-      await database.query('update webhook_secrets set secret = $3 where id = $1 and secret = $2', [
-        id,
-        secret,
-        sealed,
-      ]);
-    }
-    after = rows.at(-1)?.id ?? after;
-    if (rows.length < SEALED_AT_ONCE) return;
-  }
+/** Encrypts stored secrets with the first key of the box. */
+export function sealSecrets(database: Database, box: SecretBox): Promise<void> {
+  const secrets = { table: 'webhook_secrets', column: 'secret', subject: 'account_id' };
+  return sealColumn(database, box, secrets, purposeOf);
 }
-
-const SEALED_AT_ONCE = 1_000;
 
 const purposeOf = (accountId: number) => `webhook secret of account ${accountId}`;
 

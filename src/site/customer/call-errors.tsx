@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { type ErrorGroup, errorGroups, MOST_ERRORS_READ } from '../../billing/call-facts.ts';
+import { type ErrorGroup, errorGroups, MOST_ERRORS_READ } from '../../billing/statement.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { ERROR_ADVICE } from '../../platform/error-advice.ts';
 import { ERRORS, type ErrorKind, isErrorKind } from '../../platform/error-list.ts';

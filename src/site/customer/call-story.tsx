@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { Draw } from '../../billing/call-facts.ts';
 import type { Call } from '../../billing/calls.ts';
+import type { Draw } from '../../billing/statement.ts';
 import { unitsPaidOf } from '../../results/answer-store.ts';
 import { Table } from '../kit/table.tsx';
 import { count, counted, Dash, Time, WALLET_NAMES } from '../kit/words.tsx';

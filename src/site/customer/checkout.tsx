@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { nextSubscriptionStart, subscriptionTimes } from '../../billing/grants.ts';
 import { amountOf, findOffer, OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
-import { PurchaseRefused } from '../../billing/payments/purchase-rules.ts';
+import { PurchaseRefused, trialRefusal } from '../../billing/payments/purchase-rules.ts';
 import { createPurchase, isRenewed, type ProviderName } from '../../billing/payments/purchases.ts';
 import {
   bestPrice,
@@ -14,7 +14,6 @@ import {
   reductionsFor,
   writtenReduction,
 } from '../../billing/payments/reductions.ts';
-import { trialRefusal } from '../../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { Card, Facts } from '../kit/elements.tsx';

@@ -10,6 +10,7 @@ import {
   type PackOffer,
   type PlanOffer,
 } from '../../billing/payments/offers.ts';
+import { isTaken, takenOffers, trialRefusal } from '../../billing/payments/purchase-rules.ts';
 import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
 import {
   discountsOf,
@@ -18,7 +19,6 @@ import {
   writtenReduction,
 } from '../../billing/payments/reductions.ts';
 import { renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
-import { isTaken, takenOffers, trialRefusal } from '../../billing/payments/trials.ts';
 import type { Wallet } from '../../billing/wallets.ts';
 import { Facts, Notice, Tag } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
@@ -47,7 +47,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
         offeredPacks(database),
         takenOffers(database, accountId),
         subscriptionTimes(database, accountId, now),
-        listPurchases(database, { accountId, limit: 50 }),
+        listPurchases(database, accountId, 50),
         renewingPlansOf(database, accountId),
         confirmBanner(pages, request),
         discountsOf(database, { accountId, currency }, now),
@@ -310,7 +310,7 @@ export function packFacts({ wallet, window, rateLimitPerMinute, validDays }: Pac
 export async function trialFor({ database, trials }: Pages, accountId: number): Promise<PlanOffer | null> {
   const [plans, purchases, refusal] = await Promise.all([
     offeredPlans(database),
-    listPurchases(database, { accountId, limit: 1 }),
+    listPurchases(database, accountId, 1),
     trialRefusal(database, trials, accountId),
   ]);
   const free = plans.find(({ priceCents }) => priceCents === 0);

@@ -166,7 +166,7 @@ async function recordsOf(database: Database, id: number, now: number) {
     walletBalances(database, id, now),
     subscriptionsOf(database, id),
     renewingPlansOf(database, id),
-    listPurchases(database, { accountId: id, limit: LINES }),
+    listPurchases(database, id, LINES),
     recentCalls(database, id, LINES),
     ledgerLines(database, id, { limit: LINES }),
   ]);

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { findAccount } from '../../../accounts/accounts.ts';
 import { monthsAfter } from '../../../platform/calendar.ts';
-import type { PaymentStep, ReturnAddresses } from '../payment-port.ts';
+import type { PaymentDocument, PaymentStep, ReturnAddresses } from '../payment-port.ts';
 import type { Purchase } from '../purchases.ts';
 import { productOfPlan } from '../renewals.ts';
 import type { StripeContext } from './stripe-context.ts';
@@ -25,7 +25,7 @@ export async function beginCheckout(
         // Stripe computes taxes from the address that the customer enters.
         customer_update: { address: 'auto', name: 'auto' },
       }),
-      ...(purchase.renews ? await renewing(context, stripe, purchase) : once(purchase)),
+      ...(purchase.renews ? await renewing(stripe, purchase) : once(purchase)),
     },
     // With this idempotency key, a repeated request creates no second session.
     { idempotencyKey: purchase.id },
@@ -65,14 +65,10 @@ function reductionLine({ listCents, reduction, currency }: Purchase): string {
   return `List price ${list}. ${reduction}.`;
 }
 
-async function renewing(context: StripeContext, stripe: Stripe, purchase: Purchase): Promise<SessionParts> {
-  const { id, currency, listCents, quantity, createdAt } = purchase;
-  const { rows } = await context.database.query<{ planId: number }>(
-    'select plan_id as "planId" from orders where id = $1',
-    [id],
-  );
+async function renewing(stripe: Stripe, purchase: Purchase): Promise<SessionParts> {
+  const { id, currency, listCents, quantity, createdAt, planId } = purchase;
   const price = { currency, unitCents: listCents / quantity };
-  const plan = { id: rows[0]?.planId ?? 0, name: purchase.offerName };
+  const plan = { id: planId ?? 0, name: purchase.offerName };
   const coupon = await createCoupon(stripe, { ...purchase, from: createdAt, id: `souk-${id}` });
   return {
     mode: 'subscription',
@@ -176,4 +172,41 @@ export async function knownCustomer(
     [accountId],
   );
   return rows[0]?.customerId ?? null;
+}
+
+const MOST = 50;
+
+/** Returns the invoices of an account's renewing plans and the receipts of its payments, the newest first. */
+export async function listDocuments(context: StripeContext, accountId: number): Promise<PaymentDocument[]> {
+  const customer = await knownCustomer(context, accountId);
+  if (customer === null) return [];
+  const stripe = await context.api();
+  const [invoices, charges] = await Promise.all([
+    stripe.invoices.list({ customer, limit: MOST }),
+    stripe.charges.list({ customer, limit: MOST }),
+  ]);
+  const documents: (PaymentDocument | null)[] = [
+    ...invoices.data.map(({ created, total, currency, status, hosted_invoice_url: url }) =>
+      url ? { kind: 'invoice' as const, ...facts(created, total, currency), state: status ?? '', url } : null,
+    ),
+    ...charges.data.map(({ created, amount, currency, status, receipt_url: url }) =>
+      url ? { kind: 'receipt' as const, ...facts(created, amount, currency), state: status, url } : null,
+    ),
+  ];
+  return documents.filter((one) => one !== null).sort((a, b) => b.at.getTime() - a.at.getTime());
+}
+
+function facts(created: number, amountCents: number, currency: string) {
+  return { at: new Date(created * 1000), amountCents, currency };
+}
+
+/** Returns the address of Stripe's customer portal, where the customer saves and changes cards. */
+export async function portalAddress(
+  context: StripeContext,
+  accountId: number,
+  returnTo: string,
+): Promise<string> {
+  const customer = await customerOf(context, accountId);
+  const stripe = await context.api();
+  return (await stripe.billingPortal.sessions.create({ customer, return_url: returnTo })).url;
 }

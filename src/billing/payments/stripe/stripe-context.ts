@@ -12,8 +12,6 @@ interface FailedPayment {
   purchase: string;
   /** Such as "$29.00". */
   amount: string;
-  /** null: Stripe decides. */
-  nextAttemptAt: null;
   /** ISO; when the plan ends without a payment. null: nothing ends. */
   endsAt: string | null;
 }

@@ -112,8 +112,6 @@ export const NOTICE_MAILS = {
     purchase: string;
     /** Such as "$29.00". */
     amount: string;
-    /** ISO; null: it is not tried again. */
-    nextAttemptAt: string | null;
     /** ISO; when the plan ends unless the payment succeeds; null: it does not end for this reason. */
     endsAt: string | null;
   }>({
@@ -121,11 +119,10 @@ export const NOTICE_MAILS = {
     roles: PAYERS,
     topic: 'payment',
     causeOf: ({ reference }) => reference,
-    content: ({ purchase, amount, nextAttemptAt, endsAt }) => ({
+    content: ({ purchase, amount, endsAt }) => ({
       subject: 'A payment has failed',
       blocks: [
         `The payment of ${amount} for ${purchase} has failed.`,
-        ...(nextAttemptAt ? [`The payment is tried again at ${timeText(nextAttemptAt)}.`] : []),
         ...(endsAt ? [`Without a payment, the plan ends at ${timeText(endsAt)}.`] : []),
         'Check your payment method.',
         PLANS,

@@ -229,7 +229,7 @@ export const DEFECTS: readonly Defect[] = [
     'a lost job neither runs again nor is released at its deadline',
     /every call ends|has a result/,
     [
-      'src/billing/reconciler.ts',
+      'src/billing/settlement.ts',
       'findOverdueCalls(database, now - RECONCILE_GRACE_MS, BATCH)',
       '[] as Call[]',
     ],
