@@ -7,19 +7,6 @@ import type { SecretBox } from '../platform/secret-box.ts';
 /** A record as the authorization server has it, without its id. */
 type Payload = Record<string, unknown>;
 
-/** The records of one kind, such as `AccessToken`: what `oidc-provider` calls an adapter. */
-export interface OAuthRecords {
-  /** @param seconds its lifetime. Default: that of a client that has no connection yet. */
-  upsert(id: string, payload: Payload, seconds?: number): Promise<void>;
-  find(id: string): Promise<Payload | undefined>;
-  findByUserCode(userCode: string): Promise<Payload | undefined>;
-  findByUid(uid: string): Promise<Payload | undefined>;
-  /** @throws what `onReuse` returns if it was consumed already, so that a code works once even for requests at the same time. */
-  consume(id: string): Promise<void>;
-  destroy(id: string): Promise<void>;
-  revokeByGrantId(grantId: string): Promise<void>;
-}
-
 interface RecordDeps {
   database: Queryable;
   clock: Pick<Clock, 'now'>;
@@ -37,13 +24,14 @@ const SEALED = ['client_secret', 'deviceCode', 'jti'] as const;
 /** Fields of a session that name the person. Every request of a client asks again, so that the session of the pages decides. */
 const OF_PERSON = ['accountId', 'loginTs', 'authorizations'];
 
-/** Opens the records of a kind. A record that has expired, or whose connection has ended, is not found. */
-export function openOAuthRecords(
-  { database, clock, secretBox, onReuse }: RecordDeps,
-  kind: string,
-): OAuthRecords {
+/**
+ * Opens the records of one kind, such as `AccessToken`: what `oidc-provider` calls an adapter. A record that has expired, or whose
+ * connection has ended, is not found.
+ */
+export function openOAuthRecords({ database, clock, secretBox, onReuse }: RecordDeps, kind: string) {
   return {
-    async upsert(id, payload, seconds = UNUSED_CLIENT_SECONDS) {
+    /** @param seconds its lifetime. Default: that of a client that has no connection yet. */
+    async upsert(id: string, payload: Payload, seconds = UNUSED_CLIENT_SECONDS) {
       const { grantId = null, userCode, uid } = payload as Partial<Record<string, string>>;
       await database.query(
         `insert into oauth_records (kind, id, payload, grant_id, user_code, uid, expires_at) values ($1, $2, $3, $4, $5, $6, $7)
@@ -60,20 +48,21 @@ export function openOAuthRecords(
         ],
       );
     },
-    find: (id) => findBy('id', id, id),
-    findByUserCode: (userCode) => findBy('user_code', userCode),
-    findByUid: (uid) => findBy('uid', uid),
-    async consume(id) {
+    find: (id: string) => findBy('id', id, id),
+    findByUserCode: (userCode: string) => findBy('user_code', userCode),
+    findByUid: (uid: string) => findBy('uid', uid),
+    /** @throws what `onReuse` returns if it was consumed already, so that a code works once even for requests at the same time. */
+    async consume(id: string) {
       const { rowCount } = await database.query(
         'update oauth_records set consumed_at = $3 where kind = $1 and id = $2 and consumed_at is null',
         [kind, digestOf(id), new Date(clock.now())],
       );
       if (rowCount === 0) throw onReuse();
     },
-    async destroy(id) {
+    async destroy(id: string) {
       await database.query('delete from oauth_records where kind = $1 and id = $2', [kind, digestOf(id)]);
     },
-    async revokeByGrantId(grantId) {
+    async revokeByGrantId(grantId: string) {
       // The end of a grant ends its connection. The server revokes its records of each kind one after the other.
       await database.query(
         `with revoked as (delete from oauth_records where grant_id = $1 and kind = $2)

@@ -70,15 +70,6 @@ export interface SignedIn {
   to: string;
 }
 
-/** Signs people in through the OpenID Connect provider of the settings. */
-export interface OpenId {
-  settings: OpenIdSettings;
-  /** @returns the address of the provider, and the cookie with which the browser comes back. @throws OpenIdFailed. */
-  begin(redirectUri: string, to: string): Promise<{ address: string; cookie: string }>;
-  /** @param returned the address to which the provider sent the browser. @throws OpenIdFailed. */
-  finish(returned: URL, cookie: string | undefined): Promise<SignedIn>;
-}
-
 /** How long a visitor may take at the provider. */
 export const OPENID_SECONDS = 600;
 
@@ -101,8 +92,11 @@ const begun = z.object({
 
 const PURPOSE = 'sign-in by OpenID Connect';
 
-/** The provider's metadata is loaded at the first sign-in, so that the service starts without the provider. */
-export function createOpenId(settings: OpenIdSettings, clock: Clock): OpenId {
+/**
+ * Signs people in through the OpenID Connect provider of the settings. Its metadata is loaded at the first sign-in, so that the service
+ * starts without the provider.
+ */
+export function createOpenId(settings: OpenIdSettings, clock: Clock) {
   const { issuer, clientId, clientSecret, name } = settings;
   // All gateways know the secret, so each opens the cookies of the others.
   const box = createSecretBox([clientSecret]);
@@ -122,7 +116,8 @@ export function createOpenId(settings: OpenIdSettings, clock: Clock): OpenId {
 
   return {
     settings,
-    async begin(redirectUri, to) {
+    /** @returns the address of the provider, and the cookie with which the browser comes back. @throws OpenIdFailed. */
+    async begin(redirectUri: string, to: string) {
       const config = await configuration().catch((error) => fail(name, error));
       const [state, nonce, verifier] = [randomState(), randomNonce(), randomPKCECodeVerifier()];
       const address = buildAuthorizationUrl(config, {
@@ -138,7 +133,8 @@ export function createOpenId(settings: OpenIdSettings, clock: Clock): OpenId {
       return { address: address.href, cookie: box.seal(JSON.stringify(kept), PURPOSE) };
     },
 
-    async finish(returned, cookie) {
+    /** @param returned the address to which the provider sent the browser. @throws OpenIdFailed. */
+    async finish(returned: URL, cookie: string | undefined): Promise<SignedIn> {
       const kept = readCookie(cookie);
       if (kept === null || kept.endsAt <= clock.now()) throw spent(name);
       const { state: expectedState, nonce: expectedNonce, verifier: pkceCodeVerifier, to } = kept;
@@ -168,6 +164,8 @@ export function createOpenId(settings: OpenIdSettings, clock: Clock): OpenId {
     return opened === null ? null : begun.parse(JSON.parse(opened));
   }
 }
+
+export type OpenId = ReturnType<typeof createOpenId>;
 
 /** Returns a function that loads the provider's metadata, and loads it again when it is an hour old. Callers share a request. */
 function createMetadata({ issuer, clientId }: OpenIdSettings, clock: Clock): () => Promise<ServerMetadata> {

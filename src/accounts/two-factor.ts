@@ -23,16 +23,6 @@ interface GivenCode {
   now: number;
 }
 
-/** Returns a new secret in Base32: 32 characters. */
-function newTotpSecret(): string {
-  return new Secret({ size: 20 }).base32;
-}
-
-/** Returns the address from which an app reads a secret. */
-function totpUri(secret: string, label: string): string {
-  return totpOf(secret, label).toString();
-}
-
 /** Returns the time step that a code of the app belongs to; null if it belongs to none around now. */
 function totpStep(secret: string, { code, now }: GivenCode): number | null {
   const token = code.replaceAll(' ', '');
@@ -107,13 +97,13 @@ export async function beginEnrolment(
   box: SecretBox,
   { personId, email }: { personId: number; email: string },
 ): Promise<{ uri: string; secret: string }> {
-  const secret = newTotpSecret();
+  const secret = new Secret({ size: 20 }).base32;
   await database.query(
     `insert into two_factor as t (person_id, secret) values ($1, $2)
      on conflict (person_id) do update set secret = excluded.secret where t.confirmed_at is null`,
     [personId, box.seal(secret, purposeOf(personId))],
   );
-  return { uri: totpUri(secret, email), secret };
+  return { uri: totpOf(secret, email).toString(), secret };
 }
 
 /**

@@ -128,14 +128,8 @@ export function createAdmissions(
   const { ask, undecidedForMs } = createRoundTrips(database, now, offPeak, answerLimitMs);
   const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
     async (batch) => {
-      const { unique, positions } = collapse(batch);
-      const rows = await ask(unique, { dry: false });
-      return batch.map((call, i) => {
-        const position = positions[i] as number;
-        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
-        if (row.outcome === 'locked') return LOCKED;
-        return input === call ? row : asJoined(row, input);
-      });
+      const rows = await ask(batch, { dry: false });
+      return rows.map((row) => (row.outcome === 'locked' ? LOCKED : row));
     },
     { patienceMs: LOCK_PATIENCE_MS },
   );
@@ -287,36 +281,6 @@ function predictedCall(call: AdmissionRequest) {
 
 function digest(hash: Buffer | null | undefined): string | undefined {
   return hash ? `\\x${hash.toString('hex')}` : undefined;
-}
-
-/** Keeps only the first of identical calls by the same caller; the others take its result. */
-function collapse(batch: readonly AdmissionRequest[]) {
-  const unique: AdmissionRequest[] = [];
-  const seen = new Map<string, number>();
-  const positions = batch.map((call) => {
-    const identity = `${nameOf(call.caller)}${call.chargeId}`;
-    const known = seen.get(identity);
-    if (known !== undefined) return known;
-    seen.set(identity, unique.length);
-    return unique.push(call) - 1;
-  });
-  return { unique, positions };
-}
-
-function nameOf({ accountId, keyHash }: Caller): string {
-  return `${accountId}/${keyHash?.toString('latin1') ?? ''}/`;
-}
-
-/** The row for the second of two identical calls: it joins if the first was admitted, else it has the same outcome. */
-function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest): AdmissionRow {
-  if (first.outcome !== 'admitted') return first;
-  return {
-    ...first,
-    outcome: 'joined',
-    joinedState: answer === null ? 'reserved' : 'settled',
-    joinedAnswer: answer,
-    joinedBackground: background,
-  };
 }
 
 function rateOf({ minuteLimit, minuteLeft, resetAt }: AdmissionRow): MinuteRate {

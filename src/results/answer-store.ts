@@ -101,31 +101,6 @@ interface AnsweredCall {
   background?: boolean;
 }
 
-export interface AnswerStore {
-  /** Returns the newest shared answer, or one that was the newest less than a second ago. A large body is left out; see `loadSharedBody`. */
-  findShared(presentationId: string): StoredAnswer | Promise<StoredAnswer | null>;
-  /** Returns the answer of a call, or null if it has expired. */
-  load(callId: string, ref: AnswerRef): Promise<Answer | null>;
-  /** Returns the large body of an answer from `findShared`. */
-  loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
-  /**
-   * Stores the answer of one call. It is kept for POLL_LIFETIME_MS if a caller polls it, or if the account has room for
-   * answers that were sent directly; otherwise for a short time.
-   */
-  putOwn(call: AnsweredCall, answer: Answer): Promise<void>;
-  /** Stores an answer as the shared one, unless a fresher one is stored. */
-  putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
-  /**
-   * Keeps a shared answer as long as `putOwn` keeps an answer of a call's own, for an account that has paid for it. Does not
-   * wait. Accounts share the bytes, and an account with many calls for one answer takes room for it once.
-   */
-  keepShared(accountId: number, presentationId: string, answer: Answer): void;
-  /** Keeps the answer of a call longer, for a caller that polls. The answer may be stored later. */
-  keep(call: AnsweredCall): Promise<void>;
-  /** Does what `keep` does, for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
-  keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void>;
-}
-
 /**
  * Lifetime of the answer of a call that was answered directly, if the account has no room for it, and of the answer of a
  * batch's call. Requests may join the call for five minutes after its acceptance.
@@ -154,7 +129,7 @@ type RoomOf = (accountId: number) => number;
  * @param redis has the answers of calls, which their accounts may have paid for.
  * @param cache has the shared answers. One that is lost is fetched again.
  */
-export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, roomOf: RoomOf): AnswerStore {
+export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, roomOf: RoomOf) {
   redis.defineCommand('soukPutOwn', { numberOfKeys: 3, lua: PUT_OWN });
   redis.defineCommand('soukKeep', { numberOfKeys: 2, lua: KEEP });
   cache.redis.defineCommand('soukPutShared', { numberOfKeys: 1, lua: PUT_SHARED });
@@ -172,13 +147,18 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   const hasRoom = (accountId: number, bytes: number): Promise<boolean> =>
     takeRoom(redis, keys, accountId, bytes, roomOf(accountId));
 
-  const store: AnswerStore = {
-    findShared: (presentationId) => hot.find(presentationId),
+  const store = {
+    /** Returns the newest shared answer, or one that was the newest less than a second ago. A large body is left out; see `loadSharedBody`. */
+    findShared: (presentationId: string) => hot.find(presentationId),
     load,
     loadSharedBody,
     ...createSharedWriter(keys, cache, hot, hasRoom),
 
-    async putOwn({ accountId, callId, background = false }, answer) {
+    /**
+     * Stores the answer of one call. It is kept for POLL_LIFETIME_MS if a caller polls it, or if the account has room for
+     * answers that were sent directly; otherwise for a short time.
+     */
+    async putOwn({ accountId, callId, background = false }: AnsweredCall, answer: Answer): Promise<void> {
       const key = keys.callAnswer(callId);
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
@@ -192,14 +172,16 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
       await Promise.all([key, body].map((name) => redis.pexpire(name, OWN_LIFETIME_MS)));
     },
 
-    async keep({ accountId, callId }) {
+    /** Keeps the answer of a call longer, for a caller that polls. The answer may be stored later. */
+    async keep({ accountId, callId }: AnsweredCall): Promise<void> {
       await count(
         accountId,
         await redis.soukKeep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS),
       );
     },
 
-    async keepGiven(call, ref) {
+    /** Does what `keep` does, for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
+    async keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void> {
       await store.keep(call);
       if (ref === null || isOwn(ref)) return;
       const shared = await store.load(call.callId, ref);
@@ -209,13 +191,15 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys, cache: Cache, r
   return store;
 }
 
+export type AnswerStore = ReturnType<typeof createAnswerStore>;
+
 /** Stores shared answers. @param hasRoom takes room of an account for some bytes, and returns whether it had that room. */
 function createSharedWriter(
   keys: RedisKeys,
   cache: Cache,
   hot: HotAnswers,
   hasRoom: (accountId: number, bytes: number) => Promise<boolean>,
-): Pick<AnswerStore, 'putShared' | 'keepShared'> {
+) {
   const knownKept = new LRUCache<string, true>({ max: MAX_KNOWN_KEPT });
 
   async function keepForAccount(accountId: number, presentationId: string, { meta, body }: Answer) {
@@ -228,7 +212,8 @@ function createSharedWriter(
   }
 
   return {
-    async putShared(presentationId, answer, freshForMs) {
+    /** Stores an answer as the shared one, unless a fresher one is stored. */
+    async putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void> {
       const key = keys.sharedAnswer(presentationId);
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
@@ -240,7 +225,11 @@ function createSharedWriter(
       hot.forget(presentationId);
     },
 
-    keepShared(accountId, presentationId, answer) {
+    /**
+     * Keeps a shared answer as long as `putOwn` keeps an answer of a call's own, for an account that has paid for it. Does not
+     * wait. Accounts share the bytes, and an account with many calls for one answer takes room for it once.
+     */
+    keepShared(accountId: number, presentationId: string, answer: Answer): void {
       const name = `${accountId}:${presentationId}:${answer.meta.version}`;
       if (knownKept.has(name)) return;
       knownKept.set(name, true);
@@ -294,6 +283,7 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
   return {
     hot,
 
+    /** Returns the answer of a call, or null if it has expired. */
     async load(callId: string, ref: AnswerRef): Promise<Answer | null> {
       if (isOwn(ref)) return loadOwn(callId);
       const [presentationId = '', version = ''] = ref.split(':');
@@ -302,6 +292,7 @@ function createAnswerReader(redis: Redis, keys: RedisKeys, cache: Cache) {
       return shared ?? loadOwn(callId);
     },
 
+    /** Returns the large body of an answer from `findShared`. */
     async loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null> {
       const key = keys.body(keys.sharedAnswer(presentationId), meta.version);
       return (

@@ -207,24 +207,19 @@ const MAX_BYTES = 32 * 2 ** 20;
 /** About the size of an entry without its body. */
 const ENTRY_BYTES = 1_024;
 
-/** Keeps the small answers that several requests look up at the same time, so that Redis is asked for each once a second. */
-export interface HotAnswers {
-  /** Returns an answer that is in memory, or the promise of one. */
-  find(id: string): StoredAnswer | Promise<StoredAnswer | null>;
-  /** Forgets an answer that was replaced. */
-  forget(id: string): void;
-}
-
 interface LookUp {
   found: Promise<StoredAnswer | null>;
   isShared: boolean;
 }
 
-/** @param now milliseconds of a monotonic clock. */
+/**
+ * Keeps the small answers that several requests look up at the same time, so that Redis is asked for each once a second.
+ * @param now milliseconds of a monotonic clock.
+ */
 export function createHotAnswers(
   lookUp: (id: string) => Promise<StoredAnswer | null>,
   now: () => number = () => performance.now(),
-): HotAnswers {
+) {
   const hot = new LRUCache<string, StoredAnswer>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }) => ENTRY_BYTES + (body?.length ?? 0),
@@ -250,7 +245,8 @@ export function createHotAnswers(
   }
 
   return {
-    find(id) {
+    /** Returns an answer that is in memory, or the promise of one. */
+    find(id: string): StoredAnswer | Promise<StoredAnswer | null> {
       const known = hot.get(id);
       if (known) return known;
       const current = lookUps.get(id);
@@ -258,9 +254,12 @@ export function createHotAnswers(
       current.isShared = true;
       return current.found;
     },
-    forget: (id) => void hot.delete(id),
+    /** Forgets an answer that was replaced. */
+    forget: (id: string) => void hot.delete(id),
   };
 }
+
+export type HotAnswers = ReturnType<typeof createHotAnswers>;
 
 /** The bytes of provider answers, by the values that were parsed from them. */
 const answers = new WeakMap<object, Compressed>();

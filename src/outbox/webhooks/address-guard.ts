@@ -18,24 +18,19 @@ export type Resolve = (hostname: string, signal: AbortSignal) => Promise<HostAdd
  */
 export class AddressRefused extends Error {}
 
-/** Keeps webhooks out of networks that only this service can reach. */
-export interface AddressGuard {
-  /**
-   * Returns the addresses of a host, if all of them are allowed. Connections must use these addresses, because a
-   * second lookup may return others.
-   * @param signal ends the lookup.
-   * @throws AddressRefused if one of them is not allowed, and the errors of the lookup.
-   */
-  addressesOf(url: URL, signal: AbortSignal): Promise<HostAddress[]>;
-}
-
-/** @param allowPrivate allows private and loopback addresses; addresses that no receiver can have stay refused. */
-export function createAddressGuard(
-  allowPrivate: boolean,
-  resolve: Resolve = createHostLookup(),
-): AddressGuard {
+/**
+ * Keeps webhooks out of networks that only this service can reach.
+ * @param allowPrivate allows private and loopback addresses; addresses that no receiver can have stay refused.
+ */
+export function createAddressGuard(allowPrivate: boolean, resolve: Resolve = createHostLookup()) {
   return {
-    async addressesOf(url, signal) {
+    /**
+     * Returns the addresses of a host, if all of them are allowed. Connections must use these addresses, because a
+     * second lookup may return others.
+     * @param signal ends the lookup.
+     * @throws AddressRefused if one of them is not allowed, and the errors of the lookup.
+     */
+    async addressesOf(url: URL, signal: AbortSignal): Promise<HostAddress[]> {
       const refusal = refusalOf(url, allowPrivate);
       if (refusal) throw new AddressRefused(refusal);
       const literal = literalOf(url.hostname);
@@ -48,6 +43,8 @@ export function createAddressGuard(
     },
   };
 }
+
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 const NOT_PUBLIC = 'must not resolve to a private, local or reserved address';
 
