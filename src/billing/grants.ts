@@ -216,5 +216,8 @@ export async function grantPack(database: Queryable, grant: PackGrant, now: numb
   return rows[0]?.id ?? 0;
 }
 
-const SELECT_PLANS = `select id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
-  monthly_limit as "monthlyLimit", price_cents as "priceCents", renews from plans`;
+/** The columns of a `Plan`, with its price. */
+export const PLAN_COLUMNS = `code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
+  monthly_limit as "monthlyLimit", price_cents as "priceCents", renews`;
+
+const SELECT_PLANS = `select id, ${PLAN_COLUMNS} from plans`;

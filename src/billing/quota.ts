@@ -1,3 +1,4 @@
+import type { QuotaAnswer } from '../operations/account/quota.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { allRows } from '../platform/db/rows.ts';
 import { ERRORS } from '../platform/errors.ts';
@@ -5,62 +6,17 @@ import type { Admissions } from './admission.ts';
 import { findEndings, keyWarning } from './key-warning.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
-/** The data of GET /api/quota. Times are ISO 8601, in UTC. */
-export interface QuotaSnapshot {
-  serverTime: string;
-  offPeakWindow: OffPeakWindow;
-  offPeakActive: boolean;
-  activeBilling: Wallet | null;
-  activeBillingTrack: 'legacy' | 'pack' | null;
-  nextCallRejectReason: string | null;
-  nextCallRejectMessage: string | null;
-  keyWarning: string | null;
-  general: WalletSnapshot;
-  off_peak: WalletSnapshot;
-  packs: PacksSnapshot;
-}
+/** The data of GET /api/quota without the key. Times are ISO 8601, in UTC. */
+export type QuotaSnapshot = Omit<QuotaAnswer, 'key'>;
 
-type WalletSnapshot = { subscribed: false } | SubscriptionSnapshot;
+type WalletSnapshot = QuotaSnapshot['general'];
 
-export interface SubscriptionSnapshot {
-  subscribed: true;
-  plan: { id: number; name: string };
-  subscriptionEnd: string;
-  quantity: number;
-  minute: Bucket;
-  daily: Bucket;
-  monthly: Bucket;
-  resetAt: { minute: string; daily: string; monthly: string };
-  window?: OffPeakWindow;
-}
+export type SubscriptionSnapshot = Extract<WalletSnapshot, { subscribed: true }>;
 
 /** `limit` and `remaining` are null if there is no limit. */
-export interface Bucket {
-  limit: number | null;
-  used: number;
-  remaining: number | null;
-}
+export type Bucket = SubscriptionSnapshot['daily'];
 
-export interface PacksSnapshot {
-  subscribed: boolean;
-  totalRemainingUnits: number;
-  rateLimitPerMinute: number;
-  earliestValidUntil: string | null;
-  items: PackSnapshot[];
-}
-
-interface PackSnapshot {
-  id: number;
-  planType: Wallet;
-  totalUnits: number;
-  remainingUnits: number;
-  /** 0 to 1. */
-  remainingRatio: number;
-  rateLimitPerMinute: number;
-  validUntil: string;
-  window?: OffPeakWindow;
-  inWindow?: boolean;
-}
+export type PacksSnapshot = QuotaSnapshot['packs'];
 
 export const TRACKS: Record<GrantKind, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
 
@@ -197,7 +153,7 @@ function packsSnapshot(rows: readonly PackRow[], offPeak: OffPeakWindow): PacksS
   };
 }
 
-function packSnapshot(row: PackRow, offPeak: OffPeakWindow): PackSnapshot {
+function packSnapshot(row: PackRow, offPeak: OffPeakWindow): PacksSnapshot['items'][number] {
   const window = {
     start: row.windowStart?.slice(0, 5) ?? offPeak.start,
     end: row.windowEnd?.slice(0, 5) ?? offPeak.end,

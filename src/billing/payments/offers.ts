@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/pool.ts';
 import { allRows, firstRow, hasRow } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
-import type { Plan } from '../grants.ts';
+import { PLAN_COLUMNS, type Plan } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 
 /** The price of a plan for the off-peak wallet, as a share of its full price. */
@@ -65,13 +65,13 @@ export function planCents({ priceCents }: { priceCents: number }, wallet: Wallet
   return Math.round(priceCents * (wallet === 'off_peak' ? OFF_PEAK_PRICE_SHARE : 1));
 }
 
-const SELECT_PLANS = `select 'plan' as kind, id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
-    monthly_limit as "monthlyLimit", price_cents as "priceCents", renews
+const SELECT_PLANS = `select 'plan' as kind, id, ${PLAN_COLUMNS}
   from plans where is_offered and price_cents is not null and superseded_at is null`;
 
-const SELECT_PACKS = `select 'pack' as kind, code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute",
-    valid_days as "validDays", price_cents as "priceCents"
-  from pack_offers where is_offered`;
+const PACK_COLUMNS = `code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute",
+  valid_days as "validDays", price_cents as "priceCents"`;
+
+const SELECT_PACKS = `select 'pack' as kind, ${PACK_COLUMNS} from pack_offers where is_offered`;
 
 /** A plan as the operator sees it. */
 export interface OperatorPlan extends Plan {
@@ -93,8 +93,7 @@ export interface OperatorPack extends Omit<PackOffer, 'kind'> {
 export function listAllPlans(database: Queryable, now: number) {
   return allRows<OperatorPlan>(
     database,
-    `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
-       p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered", p.renews,
+    `select ${PLAN_COLUMNS}, is_offered as "isOffered",
        (select count(*) from subscriptions s join plans any_of on any_of.id = s.plan_id
         where any_of.code = p.code and s.starts_at <= $1 and s.ends_at > $1) as running
      from plans p where p.superseded_at is null order by p.price_cents nulls last, p.code`,
@@ -106,9 +105,7 @@ export function listAllPlans(database: Queryable, now: number) {
 export function listAllPacks(database: Queryable) {
   return allRows<OperatorPack>(
     database,
-    `select code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
-       price_cents as "priceCents", is_offered as "isOffered"
-     from pack_offers order by price_cents, code`,
+    `select ${PACK_COLUMNS}, is_offered as "isOffered" from pack_offers order by price_cents, code`,
   );
 }
 

@@ -228,20 +228,10 @@ const MOST_RUNNING = 1_000;
 /** Creates a coupon or a discount. @returns why it cannot be created, as a field and its fault. */
 export async function createReduction(
   client: ClientBase,
-  {
-    code,
-    percent,
-    amountCents,
-    currency,
-    offerKind,
-    offerCode,
-    accountId,
-    maxUses,
-    oncePerAccount,
-    endsAt,
-  }: NewReduction,
+  reduction: NewReduction,
   now: number,
 ): Promise<UsedReduction | { field: string; fault: string }> {
+  const { offerKind, offerCode, accountId } = reduction;
   if (offerKind !== null && (await offerName(client, { offerKind, offerCode })) === null)
     return { field: 'offer', fault: `must be a plan or pack that exists, got ${offerKind} ${offerCode}` };
   if (accountId !== null && (await accountIsMissing(client, accountId)))
@@ -261,17 +251,17 @@ export async function createReduction(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (code) do nothing
      returning ${COLUMNS}, created_at as "createdAt", 0 as uses`,
     [
-      code,
-      percent,
-      amountCents,
-      currency,
+      reduction.code,
+      reduction.percent,
+      reduction.amountCents,
+      reduction.currency,
       offerKind,
       offerCode,
       accountId,
-      maxUses,
-      oncePerAccount,
+      reduction.maxUses,
+      reduction.oncePerAccount,
       new Date(now),
-      endsAt,
+      reduction.endsAt,
     ],
   );
   return rows[0] ?? { field: 'code', fault: 'is already the code of another coupon' };

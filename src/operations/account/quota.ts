@@ -98,6 +98,8 @@ const answer = z.object({
   key: key.nullable().describe('The key of this request; null on the pages'),
 });
 
+export type QuotaAnswer = z.output<typeof answer>;
+
 export const quota = defineLocal<'account.quota', Record<string, never>>({
   name: 'account.quota',
   summary: "Returns the account's quota and the wallet of the next call.",

@@ -5,7 +5,7 @@ import type { Logger } from '../../../platform/log.ts';
 import type { StripeSettings } from '../payment-port.ts';
 
 /** A payment that failed, for a notice to its customer. */
-interface FailedPayment {
+export interface FailedPayment {
   /** Identifies the failure; all reports of it have the same value. */
   reference: string;
   /** What it was for, such as "Basic, one month". */

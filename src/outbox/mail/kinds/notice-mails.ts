@@ -1,3 +1,4 @@
+import type { FailedPayment } from '../../../billing/payments/stripe/stripe-context.ts';
 import { ADMINS, type Block, kind, numberText, PAYERS, timeText, UNIT_WATCHERS, WORKERS } from './content.ts';
 
 const PLANS = { link: 'Plans and packs', path: '/account/plans' };
@@ -105,16 +106,7 @@ export const NOTICE_MAILS = {
     }),
   }),
 
-  payment_failed: kind<{
-    /** Of the payment provider, such as the id of an invoice and the number of the attempt. */
-    reference: string;
-    /** Such as "Basic, one month". */
-    purchase: string;
-    /** Such as "$29.00". */
-    amount: string;
-    /** ISO; when the plan ends unless the payment succeeds; null: it does not end for this reason. */
-    endsAt: string | null;
-  }>({
+  payment_failed: kind<FailedPayment>({
     name: 'Payment failed',
     roles: PAYERS,
     topic: 'payment',
