@@ -1,7 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { expect, test } from 'vitest';
-import { DEDUPLICATION_SECONDS } from '../../src/billing/admission.ts';
-import { deleteOldClaims } from '../../src/billing/admission.ts';
+import { DEDUPLICATION_SECONDS, deleteOldClaims } from '../../src/billing/admission.ts';
 import { billingOfFile } from '../support/billing.ts';
 
 const billing = await billingOfFile();

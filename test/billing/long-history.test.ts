@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { errorGroups } from '../../src/billing/statement.ts';
 import { listCalls, MOST_CALLS_READ } from '../../src/billing/calls.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
+import { errorGroups } from '../../src/billing/statement.ts';
 import { failedCalls, failedCallsOf } from '../../src/operator/failure-search.ts';
 import { eraseDueAccounts } from '../../src/operator/personal-data/erasure.ts';
 import type { Database } from '../../src/platform/db/pool.ts';

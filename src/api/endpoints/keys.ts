@@ -65,7 +65,10 @@ const keyShape = {
   connection: z
     .object({
       clientName: z.string().describe('As the program calls itself'),
-      host: z.string().nullable().describe('The host to which the person returned after the sign-in; null: a device, which has none'),
+      host: z
+        .string()
+        .nullable()
+        .describe('The host to which the person returned after the sign-in; null: a device, which has none'),
     })
     .nullable()
     .describe(
