@@ -18,9 +18,9 @@ export interface Plan {
 
 export interface StoredPlan extends Plan {
   id: number;
-  /** Cents per month; null: not for sale. */
+  /** Cents per month; null: the plan is not for sale, and only operators grant it. */
   priceCents: number | null;
-  /** Stripe renews it each month. */
+  /** Stripe renews it each month until the customer cancels it. Other payment methods sell it by the month. */
   renews: boolean;
 }
 

@@ -1,24 +1,16 @@
 import type { Queryable } from '../../platform/db/pool.ts';
 import { allRows, firstRow, hasRow } from '../../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../../platform/db/transaction.ts';
-import { PLAN_COLUMNS, type Plan } from '../grants.ts';
+import { PLAN_COLUMNS, type StoredPlan } from '../grants.ts';
 import type { OffPeakWindow, Wallet } from '../wallets.ts';
 
 /** The price of a plan for the off-peak wallet, as a share of its full price. */
 export const OFF_PEAK_PRICE_SHARE = 0.5;
 
 /** A plan for sale. Prices are in cents per month. */
-export interface PlanOffer {
+export interface PlanOffer extends StoredPlan {
   kind: 'plan';
-  id: number;
-  code: string;
-  name: string;
-  minuteLimit: number | null;
-  dailyLimit: number | null;
-  monthlyLimit: number | null;
   priceCents: number;
-  /** Stripe renews it each month until the customer cancels it. Other payment methods sell it by the month. */
-  renews: boolean;
 }
 
 /** A pack for sale. Its price is in cents. */
@@ -74,12 +66,8 @@ const PACK_COLUMNS = `code, name, wallet, own_window as window, units, rate_limi
 const SELECT_PACKS = `select 'pack' as kind, ${PACK_COLUMNS} from pack_offers where is_offered`;
 
 /** A plan as the operator sees it. */
-export interface OperatorPlan extends Plan {
-  /** Cents per month; null: the plan is not for sale, and only operators grant it. */
-  priceCents: number | null;
+export interface OperatorPlan extends Omit<StoredPlan, 'id'> {
   isOffered: boolean;
-  /** Stripe renews it each month. */
-  renews: boolean;
   /** Number of subscriptions that run now, including those with superseded limits. */
   running: number;
 }
