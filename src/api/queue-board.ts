@@ -5,7 +5,7 @@ import type { Attempts } from '../accounts/attempts.ts';
 import { createOperatorGuard } from '../accounts/operator-token.ts';
 import { findSession, SESSION_COOKIE } from '../accounts/sessions.ts';
 import type { BatchQueue } from '../batches/uploads.ts';
-import { toFaults } from '../operations/faults.ts';
+import { faultsIn } from '../operations/faults.ts';
 import { POOL_NAMES } from '../operations/pools.ts';
 import { holderOf, personOperator, writeLine, writeRefusal } from '../operator/audit.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -132,9 +132,7 @@ function refuseOddQuery(queueNames: readonly string[]) {
   });
   return async ({ query }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const parsed = schema.safeParse(query);
-    return parsed.success
-      ? undefined
-      : sendError(reply, invalidParameters(parsed.error.issues.flatMap(toFaults)));
+    return parsed.success ? undefined : sendError(reply, invalidParameters(faultsIn(parsed.error)));
   };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
-import { toFaults } from '../operations/faults.ts';
+import { faultsIn } from '../operations/faults.ts';
 import { existingOperation, QUEUED_NAMES } from '../operations/index.ts';
 import { integer, oneOf, shownValue, text } from '../operations/params/scalars.ts';
 import { DAY_MS } from '../platform/durations.ts';
@@ -155,9 +155,7 @@ export async function readItems(
     else {
       const result = operation.params.safeParse(raw);
       // The default dates are filled in on the day of each call. This only checks that they can be.
-      const found = result.success
-        ? faultsOnDay(operation, result.data, now)
-        : result.error.issues.flatMap(toFaults);
+      const found = result.success ? faultsOnDay(operation, result.data, now) : faultsIn(result.error);
       for (const fault of found) faults.push({ index, ...fault });
       if (result.success && found.length === 0) items.push({ raw, input: result.data });
     }

@@ -1,6 +1,6 @@
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
-import { toFaults } from '../operations/faults.ts';
+import { faultsIn } from '../operations/faults.ts';
 import { CALLER_JSON_LIMITS, callerJsonFault, type JsonFault } from '../platform/caller-json.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { parseJson } from '../platform/json.ts';
@@ -54,7 +54,7 @@ export async function parseBody<Value>(schema: z.ZodType<Value>, body: string): 
 export function parseAs<Value>(schema: z.ZodType<Value>, raw: unknown): Value {
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
-  throw new BatchFaults(result.error.issues.flatMap(toFaults));
+  throw new BatchFaults(faultsIn(result.error));
 }
 
 /** The limit of the body of a single request, less room for the data that a queue adds. */

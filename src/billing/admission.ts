@@ -296,7 +296,7 @@ export function checkMaxUnits(
 ): void {
   if (maxUnits === null || needed <= maxUnits) return;
   throw new SoukError('QUOTA_MAX_UNITS', {
-    message: `${cost} ${needed} units; maxUnits is ${maxUnits}.`,
+    message: `${cost} ${needed} ${needed === 1 ? 'unit' : 'units'}; maxUnits is ${maxUnits}.`,
     metadata: { needed, maxUnits },
   });
 }

@@ -25,7 +25,8 @@ export function didYouMean(name: string, known: Iterable<string>): string {
     least = corrections;
     nearest.push(other);
   }
-  return nearest.length === 0 ? '' : `; did you mean ${nearest.slice(0, MOST_SUGGESTED).join(' or ')}?`;
+  const suggested = [...new Set(nearest)].slice(0, MOST_SUGGESTED);
+  return suggested.length === 0 ? '' : `; did you mean ${suggested.join(' or ')}?`;
 }
 
 /** Returns whether a text lacks more than some characters of another one. Each needs a correction, and this is quick to find out. */
@@ -81,8 +82,16 @@ export function unknownKeys(keys: readonly string[], known: readonly string[]): 
     .join('\n');
 }
 
+/** Returns the faults of a value that does not match its schema. Several rules may refuse it in the same words: they are one fault. */
+export function faultsIn({ issues }: z.ZodError): ParameterFault[] {
+  const faults = issues.flatMap(toFaults);
+  const isRepeated = ({ parameter, problem }: ParameterFault, i: number) =>
+    faults[i - 1]?.parameter === parameter && faults[i - 1]?.problem === problem;
+  return faults.filter((fault, i) => !isRepeated(fault, i));
+}
+
 /** Converts a zod issue into one fault for each parameter it concerns. */
-export function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
+function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys') {
     const lines = message.split('\n');

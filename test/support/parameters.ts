@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import type { Route } from '../../src/operations/define.ts';
-import { toFaults } from '../../src/operations/faults.ts';
+import { faultsIn } from '../../src/operations/faults.ts';
 
 export interface TakingParameters<Input> {
   params: z.ZodType<Input>;
@@ -17,7 +17,7 @@ export function canonical<Input>(operation: TakingParameters<Input>, sent: unkno
 export function faultsOf(operation: TakingParameters<unknown>, sent: unknown): Record<string, string> {
   const result = operation.params.safeParse(decoded(operation, sent));
   const faults: Record<string, string> = {};
-  for (const { parameter, problem } of (result.error?.issues ?? []).flatMap(toFaults)) {
+  for (const { parameter, problem } of result.error ? faultsIn(result.error) : []) {
     if (parameter in faults) throw new Error(`${parameter} is named twice: ${faults[parameter]}; ${problem}`);
     faults[parameter] = problem;
   }

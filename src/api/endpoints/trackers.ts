@@ -144,7 +144,7 @@ const listTrackedValues = endpoint({
   summary:
     'Lists tracked products and keywords with the values that the last check of their tracker found, their distance to the bounds, and their last changes.',
   query: z.object({
-    tracker: uuidParameter('a tracker: only what it tracks').optional(),
+    tracker: uuidParameter('a tracker').optional().describe('Only what this tracker tracks'),
     limit: integer({ min: 1, max: 100 }).default(50).describe('Products and keywords per page'),
     cursor: z
       .string()

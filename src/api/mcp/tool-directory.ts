@@ -158,7 +158,7 @@ function wordsOf(source: string): string[] {
 }
 
 const callSchema = z.object({
-  name: z.string(problem('must be the name of a tool')).max(100),
+  name: text({ maxLength: 100 }),
   arguments: z.record(z.string(), z.unknown(), problem('must be an object')).nullish(),
 });
 

@@ -4,7 +4,7 @@ import Negotiator from 'negotiator';
 import { z } from 'zod';
 import type { WebhookSettings } from '../../batches/limits.ts';
 import { inputOn, type QueuedOperation, type Route } from '../../operations/define.ts';
-import { toFaults } from '../../operations/faults.ts';
+import { faultsIn } from '../../operations/faults.ts';
 import { isRecord } from '../../operations/params/request.ts';
 import { boolean, integer, oneOf } from '../../operations/params/scalars.ts';
 import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
@@ -69,7 +69,7 @@ export function parseAs<Value>(
 ): Value {
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
-  throw invalidParameters(result.error.issues.flatMap(toFaults), invalidKind);
+  throw invalidParameters(faultsIn(result.error), invalidKind);
 }
 
 /** Options of a call. They are always in the query, because a body holds the operation's own parameters. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OPERATION_SCOPES, type Scope } from '../../accounts/key-settings.ts';
 import type { Route } from '../../operations/define.ts';
 import { type LOCAL, QUEUED } from '../../operations/index.ts';
+import { wordProblem } from '../../operations/params/scalars.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { scopesOfOperation } from '../plugins/authentication.ts';
 import { type LocalDeps, serveLocal } from './serve-local.ts';
@@ -59,6 +60,6 @@ function serveByType(byType: ReadonlyMap<string, Serve>): Serve {
     const { type = types[0] } = request.query as Record<string, unknown>;
     const serve = byType.get(String(type));
     if (serve) return serve(request, reply);
-    throw invalidParameters([{ parameter: 'type', problem: `must be one of ${types.join(', ')}` }]);
+    throw invalidParameters([{ parameter: 'type', problem: wordProblem(types).error({ input: type }) }]);
   };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Route } from '../../operations/define.ts';
 import { callerJsonFault } from '../../platform/caller-json.ts';
-import { invalidParameters, type SoukError } from '../../platform/errors.ts';
+import { invalidParameters, SoukError } from '../../platform/errors.ts';
 import { hasLargeNumber, parseJson } from '../../platform/json.ts';
 
 declare module 'fastify' {
@@ -16,11 +16,12 @@ export const BODY_LIMIT_BYTES = 65_536;
 
 /** Parses JSON bodies in linear time. Integers beyond 2^53 keep their digits. */
 export function parseJsonBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', ({ headers }, _reply, _payload, done) => done(encodingFault(headers)));
   app.removeContentTypeParser('text/plain');
   const parseBody = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text: string, done) => {
-    // Some clients send a content type without a body.
-    if (text === '' && request.method === 'DELETE') {
+    // Some clients send a content type without a body, also to addresses that take none.
+    if (text === '') {
       done(null, undefined);
       return;
     }
@@ -36,6 +37,13 @@ export function parseJsonBodies(app: FastifyInstance): void {
       else parseWithLargeIntegers(request, text, done);
     });
   });
+}
+
+/** Returns the refusal of a compressed body, which would not be JSON; null for any other. */
+function encodingFault({ 'content-encoding': encoding }: FastifyRequest['headers']): SoukError | null {
+  if (encoding === undefined || encoding === 'identity') return null;
+  const message = `The request body must be sent without Content-Encoding ${encoding.slice(0, 20)}.`;
+  return new SoukError('UNSUPPORTED_MEDIA_TYPE', { message });
 }
 
 function parseWithLargeIntegers(

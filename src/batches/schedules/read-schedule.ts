@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { QueuedOperation } from '../../operations/define.ts';
-import { boolean, integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { didYouMean } from '../../operations/faults.ts';
+import { boolean, integer, oneOf, shownValue, text } from '../../operations/params/scalars.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { FEED_WINDOWS, type FeedWindow, type ITEM_LIMITS, ITEM_SOURCES, itemsOf } from '../read-batch.ts';
 import { BatchFaults, parseBody } from '../upload-text.ts';
@@ -32,6 +33,14 @@ export const DOCUMENT_ITEM_LIMITS: typeof ITEM_LIMITS = { bytes: 8 * DOCUMENT_LI
 /** Newer versions of Node also accept offsets such as +02:00 as time zones. */
 const isZoneName = (name: string) => /^[a-z]/i.test(name) && isTimeZone(name);
 
+/** Returns the zone that a wrong name may mean: that of the city it names, or the nearest one. */
+function nearZone(name: string): string {
+  const zones = Intl.supportedValuesOf('timeZone');
+  const city = `/${name.trim().replaceAll(' ', '_').toLowerCase()}`;
+  const found = zones.find((zone) => zone.toLowerCase().endsWith(city));
+  return found ? `; did you mean ${found}?` : didYouMean(name, zones);
+}
+
 const LONGEST_RUN_HOURS = 30 * 24;
 
 /** The fields that schedules and trackers have in common, and those of schedules only. */
@@ -45,7 +54,7 @@ export const SCHEDULE_FIELDS = {
     .string('must be an IANA time zone such as Europe/Berlin')
     .refine(isZoneName, {
       error: ({ input }) =>
-        `${JSON.stringify(input)} is not a known time zone; use a name such as Europe/Berlin`,
+        `${shownValue(input)} is not a known time zone${nearZone(input as string) || '; use a name such as Europe/Berlin'}`,
     })
     .meta({
       description: 'IANA time zone of cron',

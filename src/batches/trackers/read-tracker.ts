@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normaliseTerm, REPORT_SITES } from '../../operations/brand-analytics/keywords.ts';
-import { toFaults } from '../../operations/faults.ts';
+import { faultsIn } from '../../operations/faults.ts';
 import { type Domain, reportSite, SITES } from '../../operations/params/domain.ts';
 import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
 import { Fault } from '../../operations/params/request.ts';
@@ -240,9 +240,7 @@ function screenOf(sent: Record<string, unknown>): Subjects {
   const read = screenOperation.params.safeParse(sent);
   if (!read.success)
     throw new BatchFaults(
-      read.error.issues
-        .flatMap(toFaults)
-        .map(({ parameter, problem }) => ({ parameter: `screen.${parameter}`, problem })),
+      faultsIn(read.error).map(({ parameter, problem }) => ({ parameter: `screen.${parameter}`, problem })),
     );
   const { week: _week, cursor: _cursor, ...screen } = read.data;
   return { kind: 'screen', domain: REPORT_SITES[screen.country].domain, screen };

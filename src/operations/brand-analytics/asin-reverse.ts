@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDate } from '../../platform/calendar.ts';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { fluctuation, reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
@@ -76,13 +77,16 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
       endDate: date().optional().describe('Last date'),
       limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows per ASIN'),
     },
-  ).refine(({ startDate = '', endDate = '9999' }) => startDate <= endDate, {
-    path: ['endDate'],
-    error: ({ input }) => {
-      const { startDate, endDate } = input as { startDate: string; endDate: string };
-      return `must not be before startDate (${startDate}), got ${endDate}`;
+  ).refine(
+    ({ startDate = '', endDate = '' }) => !isDate(startDate) || !isDate(endDate) || startDate <= endDate,
+    {
+      path: ['endDate'],
+      error: ({ input }) => {
+        const { startDate, endDate } = input as { startDate: string; endDate: string };
+        return `must not be before startDate (${startDate}), got ${endDate}`;
+      },
     },
-  }),
+  ),
   price: { text: '1 per ASIN', quote: ({ asins }) => asins.length },
   pools: ['keywords'],
   queue: () => 'keywords',

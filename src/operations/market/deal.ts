@@ -207,6 +207,9 @@ function range(description: string) {
   const fault = listProblem('must be [min, max]');
   return z
     .tuple([integer(), integer()], fault)
+    .refine(([min, max]) => min <= max, {
+      error: ({ input }) => `must be [min, max] with min not above max, got [${String(input)}]`,
+    })
     .optional()
     .meta({ description: `${description}: [min, max]`, examples: [[0, 5000]] });
 }

@@ -169,6 +169,11 @@ function* finderNames(): Generator<string> {
   for (const names of [SWITCHES, NUMBERS, NUMBER_LISTS, TEXTS, TEXT_LISTS]) yield* names;
 }
 
+function* sortableNames(): Generator<string> {
+  for (const type of TYPES) for (const metric of RANGE_METRICS) yield `${metric}_${type}`;
+  for (const names of [RANGES, NUMBERS, TEXTS, TEXT_LISTS]) yield* names;
+}
+
 function boundsOf(name: string): string[] {
   return [`${name}_gte`, `${name}_lte`];
 }
@@ -204,16 +209,41 @@ export function filters(parameters: Iterable<string>) {
         if (parsed !== undefined) result.push([name, parsed]);
         else {
           const message = kind
-            ? got(`must be ${KINDS[kind].wanted}`, value)
+            ? valueProblem(kind, value)
             : `is not a field of the selection${suggestions++ < MOST_SUGGESTIONS ? didYouMean(name, [...parameters, ...finderNames()]) : ''}`;
           context.issues.push({ code: 'custom', message, input: value, path: [name] });
         }
       }
-      return Object.fromEntries(result.sort(([a], [b]) => (a < b ? -1 : 1)));
+      const filters = Object.fromEntries(result.sort(([a], [b]) => (a < b ? -1 : 1)));
+      for (const [name, message] of emptyRanges(filters))
+        context.issues.push({ code: 'custom', message, input: filters[name], path: [name] });
+      return filters;
     })
     .meta({ ...FILTERS_SCHEMA, description });
   GROUP_DOCUMENTATION.add(field, { description, required: true, schema: FILTERS_SCHEMA, spread: true });
   return field;
+}
+
+/** Returns the problems of ranges that no value is in. */
+function emptyRanges(filters: Readonly<Record<string, FilterValue>>): [name: string, problem: string][] {
+  return Object.entries(filters).flatMap(([name, lowest]): [string, string][] => {
+    const upper = name.replace(/_gte$/, '_lte');
+    const highest = upper === name ? undefined : filters[upper];
+    return highest === undefined || Number(lowest) <= Number(highest)
+      ? []
+      : [[upper, `must not be below ${name} (${String(lowest)}), got ${String(highest)}`]];
+  });
+}
+
+/** Returns the problem of a value: of a list, its first wrong item, or else the number of its items. */
+function valueProblem(kind: Kind, value: unknown): string {
+  const { wanted, parse } = KINDS[kind];
+  if (!Array.isArray(value) || (kind !== 'numbers' && kind !== 'texts'))
+    return got(`must be ${wanted}`, value);
+  const wrong = value.findIndex((item) => parse(item) === undefined);
+  return wrong === -1 || value.length > LIST_MOST
+    ? `must be ${wanted}, got ${value.length} items`
+    : `${got(`must be ${wanted}`, value[wrong])} as item ${wrong + 1}`;
 }
 
 /** Suggestions compare a name with a thousand others, and a selection may have a thousand fields. */
@@ -228,10 +258,13 @@ export function sortOrder() {
   const fault = listProblem(`must be a list of at most ${SORT_FIELDS_MOST} pairs [field, "asc" or "desc"]`);
   const field = z
     .string(fault)
-    .refine(isSortable, problem('must be a field to sort by'))
+    .refine(isSortable, {
+      error: ({ input }) =>
+        `${problem('must be a field to sort by').error({ input })}${didYouMean(input as string, sortableNames())}`,
+    })
     .meta({ pattern: SORT_FIELD_PATTERN, maxLength: 60 });
   return z
-    .array(z.tuple([field, z.enum(['asc', 'desc'], fault)], fault), fault)
+    .array(z.tuple([field, z.enum(['asc', 'desc'], problem('must be asc or desc'))], fault), fault)
     .max(SORT_FIELDS_MOST, fault)
     .default([['current_SALES', 'asc']])
     .meta({ description: 'Pairs of field and direction', examples: [[['monthlySold', 'desc']]] });
@@ -255,11 +288,14 @@ const KINDS: Record<Kind, { wanted: string; parse(value: unknown): FilterValue |
   switch: { wanted: '0, 1, true or false', parse: onOrOff },
   number: { wanted: 'an integer', parse: exactInteger },
   numbers: {
-    wanted: `an integer or a list of at most ${LIST_MOST}`,
+    wanted: `an integer or a list of 1 to ${LIST_MOST} integers`,
     parse: (value) => listOf(value, exactInteger),
   },
   text: { wanted: `a text of 1 to ${TEXT_MOST} characters`, parse: shortText },
-  texts: { wanted: `a text or a list of at most ${LIST_MOST}`, parse: (value) => listOf(value, shortText) },
+  texts: {
+    wanted: `a text or a list of 1 to ${LIST_MOST} texts`,
+    parse: (value) => listOf(value, shortText),
+  },
 };
 
 function onOrOff(value: unknown): boolean | undefined {

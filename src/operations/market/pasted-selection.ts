@@ -37,16 +37,20 @@ export function pastedSelection(text: string, given: Readonly<Record<string, unk
   const read = fromJson(selection, given);
   if (!('selection' in read)) return read;
   const [own, other] = [query.get('domain'), siteOf(given)];
-  if (own !== null && other !== null && own !== String(other))
-    return fault(`is a query for the site ${own}, but the call is for ${other} (${SITES[other]})`);
+  if (own !== null && other !== null && own !== String(other)) return fault(otherSite(own, other));
   const named = ['domain', 'stats'].filter((name) => query.has(name));
   return {
     selection: { ...Object.fromEntries(named.map((name) => [name, query.get(name)])), ...read.selection },
   };
 }
 
+/** Returns the problem of a query for another site than that of the call. */
+export function otherSite(own: string | Domain, other: Domain): string {
+  return `is a query for the site ${own}, but the call is for ${other} (${SITES[other]})`;
+}
+
 /** Returns the site that parameters name; null without one, and for one that is refused later. */
-function siteOf(given: Readonly<Record<string, unknown>>): Domain | null {
+export function siteOf(given: Readonly<Record<string, unknown>>): Domain | null {
   const names = DOMAIN_NAMES.filter((name) => given[name] !== undefined);
   const site = siteIn(Object.fromEntries(names.map((name) => [name, given[name]])));
   return typeof site === 'number' ? site : null;

@@ -8,7 +8,7 @@ import { integer, oneOfNumbers } from '../params/scalars.ts';
 import { readableAverages } from '../products/decode-product.ts';
 import { filters, sortOrder } from './finder-fields.ts';
 import { ASIN_COLUMNS, asinRows } from './list-tables.ts';
-import { pastedSelection } from './pasted-selection.ts';
+import { otherSite, pastedSelection, siteOf } from './pasted-selection.ts';
 
 const LARGEST_RESULT = 10_000;
 const FEWEST_PER_PAGE = 50;
@@ -35,7 +35,7 @@ const params = z.preprocess(
       stats: oneOfNumbers([0, 1]).default(0).describe('1: include searchInsights'),
       selection: filters([...NAMED, 'fields']),
     },
-  ).refine(({ page, perPage }) => (page + 1) * perPage <= LARGEST_RESULT, {
+  ).refine(({ page, perPage }) => perPage > LARGEST_RESULT || (page + 1) * perPage <= LARGEST_RESULT, {
     path: ['page'],
     error: ({ input }) => {
       const { page, perPage } = input as { page: number; perPage: number };
@@ -115,6 +115,16 @@ function gatherFilters(raw: unknown, context: z.core.$RefinementCtx): unknown {
   if ('problem' in inside) {
     const path = inside.field === null ? ['selection'] : ['selection', inside.field];
     context.issues.push({ code: 'custom', message: inside.problem, input: selection, path });
+    return z.NEVER;
+  }
+  const [ofQuery, ofCall] = [siteOf(isRecord(inside.selection) ? inside.selection : {}), siteOf(given)];
+  if (ofQuery !== null && ofCall !== null && ofQuery !== ofCall) {
+    context.issues.push({
+      code: 'custom',
+      message: otherSite(ofQuery, ofCall),
+      input: selection,
+      path: ['selection'],
+    });
     return z.NEVER;
   }
   const all = { ...(isRecord(inside.selection) ? inside.selection : raw), ...given };

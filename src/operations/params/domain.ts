@@ -97,7 +97,7 @@ function fromCode(value: unknown): Domain | Fault {
   const code = typeof value === 'string' ? value.trim().toLowerCase() : '';
   const found = Object.entries(SITES).find(([, known]) => known === code);
   if (found) return Number(found[0]) as Domain;
-  const near = didYouMean(code, Object.values(SITES));
+  const near = code === 'gb' ? '; did you mean uk?' : didYouMean(code, Object.values(SITES));
   return new Fault(`${got(`country must be one of ${CODES}`, value)}${near}`);
 }
 

@@ -44,7 +44,16 @@ function geoText(message: string, accepts: (code: string) => boolean) {
     .string(fault)
     .trim()
     .regex(/^[\x20-\x7e]*$/, { ...fault, abort: true });
-  return ascii.toUpperCase().refine(accepts, fault);
+  return ascii.toUpperCase().refine(accepts, {
+    error: ({ input }) => `${fault.error({ input })}${nearCode(input as string)}`,
+  });
+}
+
+/** Returns the code that has replaced an old or alternative one of a country, such as GB for UK. */
+function nearCode(code: string): string {
+  if (!GEO_SHAPE.test(code)) return '';
+  const near = `${new Intl.Locale(`und-${code.slice(0, 2)}`).region}${code.slice(2)}`;
+  return near !== code && isGeo(near) ? `; did you mean ${near}?` : '';
 }
 
 function isGeo(code: string): boolean {

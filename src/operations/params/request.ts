@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { callerJsonFault } from '../../platform/caller-json.ts';
 import { invalidParameters } from '../../platform/errors.ts';
-import { parseJson } from '../../platform/json.ts';
+import { parseJson, stringifyJson } from '../../platform/json.ts';
 import type { RawRequest, Route } from '../define.ts';
 import { unknownKeys } from '../faults.ts';
 
@@ -58,12 +58,23 @@ function selectionOf({ query }: RawRequest, alongside: readonly string[] | null)
   if (alongside && !selection.trimStart().startsWith('{')) return { ...given, selection };
   const tooLarge = callerJsonFault(selection);
   if (tooLarge !== null) throw fault(tooLarge.problem);
+  let parsed: unknown;
   try {
-    const parsed = parseJson(selection);
-    return isRecord(parsed) ? { ...given, ...parsed } : parsed;
+    parsed = parseJson(selection);
   } catch {
     throw fault('is not valid JSON');
   }
+  if (!isRecord(parsed)) return parsed;
+  const unequal = others.find((name) => parsed[name] !== undefined && !isSame(parsed[name], given[name]));
+  if (unequal !== undefined) throw fault(`has another ${unequal} than the query: send it once`);
+  return { ...given, ...parsed };
+}
+
+/** A query has numbers as text, and site codes in either case. */
+function isSame(a: unknown, b: unknown): boolean {
+  return (
+    stringifyJson(a).replaceAll('"', '').toLowerCase() === stringifyJson(b).replaceAll('"', '').toLowerCase()
+  );
 }
 
 function fault(problem: string) {

@@ -1,6 +1,8 @@
 import type { ParameterFault } from '../../platform/errors.ts';
 import type { QueuedOperation } from '../define.ts';
+import { didYouMean } from '../faults.ts';
 import { formOf } from '../params/answer-form.ts';
+import { got } from '../params/scalars.ts';
 import type { Column, Row, TableShape } from './columns.ts';
 
 /** A table of an answer. */
@@ -48,7 +50,10 @@ export function chooseTable(
     tables[one]?.needs?.(isMade ? input : { ...(input as object), table: one }) ?? null;
   const name = wanted ?? names.find((one) => needsOf(one) === null) ?? names[0] ?? '';
   if (!Object.hasOwn(tables, name))
-    return fault('table', `must be ${listed(names)}, the tables of ${of}, got ${name.slice(0, 50)}`);
+    return fault(
+      'table',
+      `${got(`must be ${listed(names)}, the tables of ${of}`, name)}${didYouMean(name, names)}`,
+    );
   const needed = needsOf(name);
   if (needed !== null) return fault('table', `${name} needs ${needed}`);
   const lacking = wanted === undefined ? (tables[name]?.lacks?.(input) ?? null) : null;

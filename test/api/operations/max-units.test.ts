@@ -25,6 +25,11 @@ test.for(['', '&async=1'])(
   },
 );
 
+test('refuses a call of one unit in words', async ({ client }) => {
+  const { json } = await client.get(`${pathOf(1)}&maxUnits=0`);
+  expect(json.msg).toBe('The call costs 1 unit; maxUnits is 0.');
+});
+
 test.for([3, 4, 1_000_000])('serves a call that costs at most %i units', async (maxUnits, { client }) => {
   const reply = await client.get(`${pathOf(3)}&maxUnits=${maxUnits}`);
   expect(reply.status).toBe(200);

@@ -113,6 +113,20 @@ describe('a body', () => {
     await expectRefused(souk, client, reply, 415, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
+  test('that is compressed is refused with 415, by the name of its encoding', async ({ souk, client }) => {
+    const reply = await post(client, {
+      body: JSON.stringify(GOOD_BODY),
+      headers: { ...json, 'content-encoding': 'gzip' },
+    });
+    expect(reply.json.msg).toContain('Content-Encoding gzip');
+    await expectRefused(souk, client, reply, 415, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test('that is empty may have a type at an address that takes none', async ({ client }) => {
+    const reply = await client.get('/api/webhooks/secret', { method: 'POST', body: '', headers: json });
+    expect(reply.status).toBe(201);
+  });
+
   test('without a type is refused with 415', async ({ souk, client }) => {
     await expectRefused(
       souk,

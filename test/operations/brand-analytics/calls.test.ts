@@ -263,6 +263,20 @@ test.for([
   expect(await unitsUsed(caller)).toBe(0);
 });
 
+test.for([
+  [{ startDate: 'x' }, ['startDate']],
+  [{ startDate: '0000-01-01' }, ['startDate']],
+  [{ endDate: '2026-02-30', startDate: '2026-05-01' }, ['endDate']],
+  [{ startDate: '2026-05-01', endDate: '2026-04-01' }, ['endDate']],
+] as const)(
+  'a reverse look-up refuses the period %j by the names of its wrong dates',
+  async ([period, names], { souk }) => {
+    const caller = await souk.client();
+    const { json } = await caller.post('/api/aba/asin-reverse', { asins: ['B0FIRST007'], ...period });
+    expect(json.metadata?.errors).toEqual(names.map((parameter) => expect.objectContaining({ parameter })));
+  },
+);
+
 test('reports an unknown key before any other error', async ({ souk }) => {
   const stranger = souk.clientOf(`km_${'x'.repeat(32)}`);
   expect((await stranger.get('/api/aba/rank?country=us&reportDate=2026-04-05')).status).toBe(401);

@@ -154,7 +154,7 @@ const TABLE: Record<string, Bounds> = {
       includeCategories: [ids(501)],
       excludeCategories: [ids(501), 'x', [2 ** 53]],
       page: [-1, 67],
-      deltaRange: [[1], [1, 2, 3]],
+      deltaRange: [[1], [1, 2, 3], [2, 1]],
       domain: [1],
       isRisers: [true],
     },

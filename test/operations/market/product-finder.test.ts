@@ -87,12 +87,70 @@ describe('the grammar of a selection', () => {
     ['current_SALES_gte', 'many', 'an integer'],
     ['current_SALES_gte', 1.5, 'an integer'],
     ['hasReviews', 'maybe', '0, 1, true or false'],
-    ['brand', [], 'a text or a list of at most 50'],
-    ['brand', Array.from({ length: 51 }, (_, i) => `b${i}`), 'a text or a list of at most 50'],
-    ['categories_include', ['x'], 'an integer or a list of at most 50'],
+    ['current_SALES_gte', [5], 'an integer, got a list'],
+    ['brand', [], 'a text or a list of 1 to 50 texts, got 0 items'],
+    [
+      'brand',
+      Array.from({ length: 51 }, (_, i) => `b${i}`),
+      'a text or a list of 1 to 50 texts, got 51 items',
+    ],
+    ['categories_include', [1, 'x'], 'an integer or a list of 1 to 50 integers, got "x" as item 2'],
     ['title', '', 'a text of 1 to 1000 characters'],
   ])('refuses %s = %j, and states the allowed values', (name, value, wanted) => {
     expect(problems({ [name]: value })[`selection.${name}`]).toContain(`must be ${wanted}`);
+  });
+
+  test.each([
+    ['current_NEW', 100, 1],
+    ['unitValue', 1.5, 1.4],
+    ['current_SALES', '9007199254740993', 5],
+  ])('refuses an empty range of %s', (field, from, to) => {
+    expect(problems({ [`${field}_gte`]: from, [`${field}_lte`]: to })).toEqual({
+      [`selection.${field}_lte`]: `must not be below ${field}_gte (${from}), got ${to}`,
+    });
+    expect(problems({ [`${field}_gte`]: to, [`${field}_lte`]: to })).toEqual({});
+  });
+
+  test.each([
+    [
+      'current_SALES',
+      { sort: 'must be a list of at most 3 pairs [field, "asc" or "desc"], got "current_SALES"' },
+    ],
+    [[['curent_SALES', 'asc']], { 'sort.0.0': expect.stringContaining('did you mean current_SALES?') }],
+    [[['current_SALES', 'up']], { 'sort.0.1': 'must be asc or desc, got "up"' }],
+  ])('refuses the order %j once, and names the nearest field', (sort, expected) => {
+    expect(problems({ title: 'x', sort })).toEqual(expected);
+  });
+
+  test('names a page size that is too large, and no page', () => {
+    expect(Object.keys(problems({ title: 'x', perPage: 10_001 }))).toEqual(['perPage']);
+  });
+
+  test.each([
+    [{ domain: '1' }, { domain: 2, title: 'x' }, 'has another domain than the query'],
+    [{ country: 'us' }, { domain: 2, title: 'x' }, 'do not agree'],
+  ])('refuses a selection for another site than the query %j', (query, selection, problem) => {
+    const send = () =>
+      productFinder.params.parse(
+        productFinder.routes[1]?.decode?.({
+          query: { ...query, selection: JSON.stringify(selection) },
+          body: undefined,
+          params: {},
+        }),
+      );
+    expect(send).toThrow(problem);
+  });
+
+  test('accepts a selection that repeats the site of the query', () => {
+    const query = { domain: '1', country: 'us', selection: '{"domain": 1, "country": "US", "title": "x"}' };
+    const sent = productFinder.routes[1]?.decode?.({ query, body: undefined, params: {} });
+    expect(productFinder.params.parse(sent)).toMatchObject({ domain: 1 });
+  });
+
+  test('refuses a body whose selection is for another site', () => {
+    expect(problems({ domain: 1, selection: { domain: 2, title: 'x' } })).toEqual({
+      selection: 'is a query for the site 2, but the call is for 1 (us)',
+    });
   });
 
   test('names all invalid fields together', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { didYouMean } from '../../../src/operations/faults.ts';
 
-const KNOWN = ['title', 'brand', 'current_NEW_gte', 'current_NEW_lte', 'perPage'];
+const KNOWN = ['title', 'title', 'brand', 'current_NEW_gte', 'current_NEW_lte', 'perPage'];
 
 test.for([
   ['titel', '; did you mean title?'],

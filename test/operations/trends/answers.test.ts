@@ -314,6 +314,7 @@ describe('real-time trends', () => {
 test.each([
   [dailyTrends, { geo: '' }, 'geo'],
   [dailyTrends, { geo: 'UK' }, 'geo'],
+  [dailyTrends, { geo: 'USA' }, 'geo'],
   [dailyTrends, { hl: 'xx' }, 'hl'],
   [dailyTrends, { trendDate: 'today' }, 'trendDate'],
   [realTimeTrends, { geo: '' }, 'geo'],
@@ -322,4 +323,11 @@ test.each([
   [realTimeTrends, { timezone: '5000' }, 'timezone'],
 ])('$name refuses an invalid value, and names the parameter', (operation, sent, parameter) => {
   expect(Object.keys(faultsOf(operation, sent))).toEqual([parameter]);
+});
+
+test.each([
+  ['UK', 'GB'],
+  ['uk-eng', 'GB-ENG'],
+])('a trend of %s is refused with the right code %s', (geo, right) => {
+  expect(faultsOf(dailyTrends, { geo }).geo).toContain(`; did you mean ${right}?`);
 });
