@@ -2254,7 +2254,7 @@ class Trackers(Group):
     ) -> Pages[types.TrackedValuesPage, types.ListedTrackedValue]:
         """Lists tracked products and keywords with the values that the last check of their tracker found, their distance to the bounds, and their last changes.
 
-        tracker: Id of a tracker: only what it tracks
+        tracker: Only what this tracker tracks
 
         limit: Products and keywords per page
 
