@@ -101,8 +101,16 @@ const getUsage = endpoint({
   },
 });
 
-/** @throws SoukError VALIDATION_FAILED for an empty or too long period. */
+/** Before and after these days, years have no four digits, or reach them when days are added. */
+const EARLIEST = '1900-01-01';
+const LATEST = '9000-12-31';
+
+/** @throws SoukError VALIDATION_FAILED for an impossible, an empty or a too long period. */
 function requirePeriod(from: string, to: string): void {
+  if (to < EARLIEST || to > LATEST)
+    throw invalidParameters([
+      { parameter: 'to', problem: `must be a date from ${EARLIEST} to ${LATEST}, got ${to}` },
+    ]);
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days >= 1 && days <= MOST_DAYS) return;
   const problem =

@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import { didYouMean } from '../faults.ts';
 import { GROUP_DOCUMENTATION, isRecord, type JsonSchema } from '../params/request.ts';
-import {
-  type ExactInteger,
-  exactInteger,
-  got,
-  integerOf,
-  listProblem,
-  PRINTABLE,
-  problem,
-  VISIBLE,
-} from '../params/scalars.ts';
+import { type ExactInteger, exactInteger, got, integerOf, PRINTABLE, VISIBLE } from '../params/scalars.ts';
 
 /** The type of value that a field accepts. */
 type Kind = 'range' | 'unitRange' | 'switch' | 'number' | 'numbers' | 'text' | 'texts';
@@ -45,7 +36,7 @@ function isRange(name: string): boolean {
   return RANGES.has(name) || RANGE_METRIC.test(name) || MONTHLY_RANK.test(name);
 }
 
-function isSortable(field: string): boolean {
+export function isSortable(field: string): boolean {
   return isRange(field) || NUMBERS.has(field) || TEXTS.has(field) || TEXT_LISTS.has(field);
 }
 
@@ -161,17 +152,18 @@ const TEXT_LISTS: ReadonlySet<string> = words(`
 
 /** Returns every name but those of the monthly ranks, to suggest one for a misspelt name. */
 function* finderNames(): Generator<string> {
-  for (const type of TYPES) {
-    for (const metric of RANGE_METRICS) yield* boundsOf(`${metric}_${type}`);
-    for (const metric of SWITCH_METRICS) yield `${metric}_${type}`;
-  }
-  for (const name of RANGES) yield* boundsOf(name);
+  for (const name of [...namesOf(RANGE_METRICS), ...RANGES]) yield* boundsOf(name);
+  yield* namesOf(SWITCH_METRICS);
   for (const names of [SWITCHES, NUMBERS, NUMBER_LISTS, TEXTS, TEXT_LISTS]) yield* names;
 }
 
-function* sortableNames(): Generator<string> {
-  for (const type of TYPES) for (const metric of RANGE_METRICS) yield `${metric}_${type}`;
-  for (const names of [RANGES, NUMBERS, TEXTS, TEXT_LISTS]) yield* names;
+/** Returns every name but those of the monthly ranks, to suggest one for a misspelt name. */
+export function* sortableNames(): Generator<string> {
+  for (const names of [namesOf(RANGE_METRICS), RANGES, NUMBERS, TEXTS, TEXT_LISTS]) yield* names;
+}
+
+function namesOf(metrics: readonly string[]): string[] {
+  return TYPES.flatMap((type) => metrics.map((metric) => `${metric}_${type}`));
 }
 
 function boundsOf(name: string): string[] {
@@ -214,25 +206,11 @@ export function filters(parameters: Iterable<string>) {
           context.issues.push({ code: 'custom', message, input: value, path: [name] });
         }
       }
-      const filters = Object.fromEntries(result.sort(([a], [b]) => (a < b ? -1 : 1)));
-      for (const [name, message] of emptyRanges(filters))
-        context.issues.push({ code: 'custom', message, input: filters[name], path: [name] });
-      return filters;
+      return Object.fromEntries(result.sort(([a], [b]) => (a < b ? -1 : 1)));
     })
     .meta({ ...FILTERS_SCHEMA, description });
   GROUP_DOCUMENTATION.add(field, { description, required: true, schema: FILTERS_SCHEMA, spread: true });
   return field;
-}
-
-/** Returns the problems of ranges that no value is in. */
-function emptyRanges(filters: Readonly<Record<string, FilterValue>>): [name: string, problem: string][] {
-  return Object.entries(filters).flatMap(([name, lowest]): [string, string][] => {
-    const upper = name.replace(/_gte$/, '_lte');
-    const highest = upper === name ? undefined : filters[upper];
-    return highest === undefined || Number(lowest) <= Number(highest)
-      ? []
-      : [[upper, `must not be below ${name} (${String(lowest)}), got ${String(highest)}`]];
-  });
 }
 
 /** Returns the problem of a value: of a list, its first wrong item, or else the number of its items. */
@@ -249,26 +227,7 @@ function valueProblem(kind: Kind, value: unknown): string {
 /** Suggestions compare a name with a thousand others, and a selection may have a thousand fields. */
 const MOST_SUGGESTIONS = 3;
 
-type FilterValue = number | boolean | string | (number | string)[];
-
-const SORT_FIELDS_MOST = 3;
-
-/** Up to three pairs of field and direction. Default: best sales rank first. */
-export function sortOrder() {
-  const fault = listProblem(`must be a list of at most ${SORT_FIELDS_MOST} pairs [field, "asc" or "desc"]`);
-  const field = z
-    .string(fault)
-    .refine(isSortable, {
-      error: ({ input }) =>
-        `${problem('must be a field to sort by').error({ input })}${didYouMean(input as string, sortableNames())}`,
-    })
-    .meta({ pattern: SORT_FIELD_PATTERN, maxLength: 60 });
-  return z
-    .array(z.tuple([field, z.enum(['asc', 'desc'], problem('must be asc or desc'))], fault), fault)
-    .max(SORT_FIELDS_MOST, fault)
-    .default([['current_SALES', 'asc']])
-    .meta({ description: 'Pairs of field and direction', examples: [[['monthlySold', 'desc']]] });
-}
+export type FilterValue = number | boolean | string | (number | string)[];
 
 /** The kinds of fields whose values are integers. */
 const INTEGERS = new Set<Kind | undefined>(['range', 'number', 'numbers']);
@@ -362,7 +321,7 @@ const PATTERNS: Record<Kind, string> = {
   texts: anyOf(TEXT_LISTS),
 };
 
-const SORT_FIELD_PATTERN = `^(?:${anyOf(['unitValue', RANGE_NAME, ...NUMBERS, ...TEXTS, ...TEXT_LISTS])})$`;
+export const SORT_FIELD_PATTERN = `^(?:${anyOf(['unitValue', RANGE_NAME, ...NUMBERS, ...TEXTS, ...TEXT_LISTS])})$`;
 
 const CENTS = 'in cents';
 const TIMES_TEN = 'stars x 10';

@@ -2,16 +2,18 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { site } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
+import { didYouMean } from '../faults.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { isRecord, request, selectionRoutes } from '../params/request.ts';
-import { integer, oneOfNumbers } from '../params/scalars.ts';
+import { integer, listProblem, oneOfNumbers, problem } from '../params/scalars.ts';
 import { readableAverages } from '../products/decode-product.ts';
-import { filters, sortOrder } from './finder-fields.ts';
+import { type FilterValue, filters, isSortable, SORT_FIELD_PATTERN, sortableNames } from './finder-fields.ts';
 import { ASIN_COLUMNS, asinRows } from './list-tables.ts';
 import { otherSite, pastedSelection, siteOf } from './pasted-selection.ts';
 
 const LARGEST_RESULT = 10_000;
 const FEWEST_PER_PAGE = 50;
+const SORT_FIELDS_MOST = 3;
 
 const NAMED = new Set<string>([...DOMAIN_NAMES, 'page', 'perPage', 'sort', 'stats']);
 
@@ -35,14 +37,47 @@ const params = z.preprocess(
       stats: oneOfNumbers([0, 1]).default(0).describe('1: include searchInsights'),
       selection: filters([...NAMED, 'fields']),
     },
-  ).refine(({ page, perPage }) => perPage > LARGEST_RESULT || (page + 1) * perPage <= LARGEST_RESULT, {
-    path: ['page'],
-    error: ({ input }) => {
-      const { page, perPage } = input as { page: number; perPage: number };
-      return `(page + 1) * perPage must be at most ${LARGEST_RESULT}, got ${(page + 1) * perPage}`;
-    },
-  }),
+  )
+    .superRefine(({ selection = {} }, context) => {
+      for (const [name, message] of emptyRanges(selection))
+        context.addIssue({ code: 'custom', message, path: ['selection', name] });
+    })
+    .refine(({ page, perPage }) => perPage > LARGEST_RESULT || (page + 1) * perPage <= LARGEST_RESULT, {
+      path: ['page'],
+      error: ({ input }) => {
+        const { page, perPage } = input as { page: number; perPage: number };
+        return `(page + 1) * perPage must be at most ${LARGEST_RESULT}, got ${(page + 1) * perPage}`;
+      },
+    }),
 );
+
+/** Up to three pairs of field and direction. Default: best sales rank first. */
+function sortOrder() {
+  const fault = listProblem(`must be a list of at most ${SORT_FIELDS_MOST} pairs [field, "asc" or "desc"]`);
+  const field = z
+    .string(fault)
+    .refine(isSortable, {
+      error: ({ input }) =>
+        `${problem('must be a field to sort by').error({ input })}${didYouMean(input as string, sortableNames())}`,
+    })
+    .meta({ pattern: SORT_FIELD_PATTERN, maxLength: 60 });
+  return z
+    .array(z.tuple([field, z.enum(['asc', 'desc'], problem('must be asc or desc'))], fault), fault)
+    .max(SORT_FIELDS_MOST, fault)
+    .default([['current_SALES', 'asc']])
+    .meta({ description: 'Pairs of field and direction', examples: [[['monthlySold', 'desc']]] });
+}
+
+/** Returns the problems of ranges that no value is in. */
+function emptyRanges(filters: Readonly<Record<string, FilterValue>>): [name: string, problem: string][] {
+  return Object.entries(filters).flatMap(([name, lowest]): [string, string][] => {
+    const upper = name.replace(/_gte$/, '_lte');
+    const highest = upper === name ? undefined : filters[upper];
+    return highest === undefined || Number(lowest) <= Number(highest)
+      ? []
+      : [[upper, `must not be below ${name} (${String(lowest)}), got ${String(highest)}`]];
+  });
+}
 
 export type ProductFinderInput = z.output<typeof params> & { domain: Domain };
 

@@ -39,7 +39,17 @@ function ofFields(): Record<string, fc.Arbitrary<unknown>> {
 function filterValues(): fc.Arbitrary<unknown> {
   const schema = parametersOf(productFinder.params).find(({ name }) => name === 'selection')?.schema ?? {};
   const { selection: _, ...properties } = schema.properties ?? {};
-  return valuesOf({ ...schema, properties });
+  // A minimum is not above its maximum: only one of the two is sent, alongside those of the example.
+  const example = exampleOf(schema) as object;
+  const otherBound = (name: string) =>
+    name.endsWith('_lte') ? name.replace(/_lte$/, '_gte') : name.replace(/_gte$/, '_lte');
+  return valuesOf({ ...schema, properties }).map((value) => {
+    const names = Object.keys(value as object);
+    const kept = names.filter(
+      (name, i) => ![...names.slice(0, i), ...Object.keys(example)].includes(otherBound(name)),
+    );
+    return Object.fromEntries(kept.map((name) => [name, (value as Record<string, unknown>)[name]]));
+  });
 }
 
 /** Good values of parameters whose rules no JSON Schema can express, by operation and name. */
@@ -71,6 +81,8 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   'market.bestseller category': categoryIds.map(String),
   'market.deal includeCategories': fc.array(categoryIds, { minLength: 1, maxLength: 5 }),
   'market.deal excludeCategories': fc.array(categoryIds, { minLength: 1, maxLength: 5 }),
+  // min is not above max.
+  ...ofDeals(),
   // An id implies its site, which must be that of the example.
   'aba.wordgoods wordId': fc.integer({ min: 1, max: 1_000_000 }).map((place) => place * 16 + 1),
   'aba.wordgoods country': fc.constantFrom('us', 'US'),
@@ -96,6 +108,14 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
 /** Up to five lists of two words. */
 function termLists(): fc.Arbitrary<unknown> {
   return fc.array(fc.stringMatching(/^[a-z]{1,20}( [a-z0-9]{1,20})?$/), { minLength: 1, maxLength: 5 });
+}
+
+function ofDeals(): Record<string, fc.Arbitrary<unknown>> {
+  const pair = fc
+    .tuple(fc.maxSafeInteger(), fc.maxSafeInteger())
+    .map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
+  const names = words('deltaRange deltaPercentRange deltaLastRange salesRankRange currentRange');
+  return Object.fromEntries(names.map((name) => [`market.deal ${name}`, pair]));
 }
 
 /** The lowest value, the highest, or both. */
