@@ -1,7 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { firstRow, unixMs } from '../platform/db/rows.ts';
+import { firstRow, hasRow, unixMs } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { digestOf } from '../platform/fingerprint.ts';
 import { hashKey, keyFromDigest, modeOf } from './authentication.ts';
@@ -77,7 +76,11 @@ export async function beginSession(
   const token = randomBytes(32).toString('base64url');
   const { personId, passwordDigest, isSso = false } = who;
   await inTransaction(database, async (client) => {
-    if (passwordDigest !== undefined) await requirePassword(client, personId, passwordDigest);
+    // The lock makes a change of the password wait for this transaction, and then end its session. A change that was committed
+    // before is detected here.
+    const verified = 'select 1 from passwords where person_id = $1 and hash = $2 for share';
+    if (passwordDigest !== undefined && !(await hasRow(client, verified, [personId, passwordDigest])))
+      throw new PasswordChanged();
     await client.query(
       `insert into web_sessions (token_hash, person_id, is_sso, created_at, seen_at, expires_at)
        select $1, id, $6, $3, $3, case when installation_role is null then $4::timestamptz else $5 end
@@ -93,19 +96,6 @@ export async function beginSession(
   });
   await sweep(database, now);
   return token;
-}
-
-/**
- * Locks the verified password, so that a change of the password waits for this transaction and then ends its session. A change
- * that was committed before is detected here.
- * @throws PasswordChanged.
- */
-async function requirePassword(client: ClientBase, personId: number, digest: string): Promise<void> {
-  const { rowCount } = await client.query(
-    'select 1 from passwords where person_id = $1 and hash = $2 for share',
-    [personId, digest],
-  );
-  if (rowCount === 0) throw new PasswordChanged();
 }
 
 /** The session of a token; null if it is unknown or expired. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import { allRows, onlyRow, unixMs } from '../platform/db/rows.ts';
+import { allRows, firstRow, onlyRow, unixMs } from '../platform/db/rows.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import type { Logger } from '../platform/log.ts';
 import { auditBooks, type Fault } from './books.ts';
@@ -78,24 +78,20 @@ export async function guardBooks(deps: GuardDeps): Promise<void> {
     Object.assign(state, { afterAccount: 0, roundStartedAt: now, audited: 0, unaudited: 0 });
   while (state.afterAccount !== null && state.owedMs < BUDGET_OF_MINUTE_MS) {
     const startedAt = clock.now();
-    const accountId = await nextAccount(database, state.afterAccount);
-    if (accountId === null) Object.assign(state, { afterAccount: null, roundEndedAt: clock.now() });
+    const next = await firstRow<{ id: number }>(
+      database,
+      'select id from accounts where id > $1 order by id limit 1',
+      [state.afterAccount],
+    );
+    if (next === null) Object.assign(state, { afterAccount: null, roundEndedAt: clock.now() });
     else {
-      const isAudited = await auditAccount(deps, accountId);
-      state.afterAccount = accountId;
+      const isAudited = await auditAccount(deps, next.id);
+      state.afterAccount = next.id;
       state[isAudited ? 'audited' : 'unaudited'] += 1;
     }
     state.owedMs += clock.now() - startedAt;
   }
   await keep(database, state);
-}
-
-async function nextAccount(database: Queryable, after: number): Promise<number | null> {
-  const { rows } = await database.query<{ id: number }>(
-    'select id from accounts where id > $1 order by id limit 1',
-    [after],
-  );
-  return rows[0]?.id ?? null;
 }
 
 /** @returns whether the audit came to its end. */

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Queryable } from '../../platform/db/pool.ts';
-import { allRows, firstRow } from '../../platform/db/rows.ts';
+import { allRows, firstRow, hasRow } from '../../platform/db/rows.ts';
 import type { Offer } from './offers.ts';
 import { ACCOUNTS_OF_OWNERS } from './purchase-rules.ts';
 
@@ -234,7 +234,7 @@ export async function createReduction(
   const { offerKind, offerCode, accountId } = reduction;
   if (offerKind !== null && (await offerName(client, { offerKind, offerCode })) === null)
     return { field: 'offer', fault: `must be a plan or pack that exists, got ${offerKind} ${offerCode}` };
-  if (accountId !== null && (await accountIsMissing(client, accountId)))
+  if (accountId !== null && !(await hasRow(client, 'select 1 from accounts where id = $1', [accountId])))
     return { field: 'account', fault: `must be the number of an account, got ${accountId}` };
   const { rows: running } = await client.query<{ count: number }>(
     'select count(*)::int as count from price_reductions where ends_at > $1',
@@ -265,11 +265,6 @@ export async function createReduction(
     ],
   );
   return rows[0] ?? { field: 'code', fault: 'is already the code of another coupon' };
-}
-
-async function accountIsMissing(client: ClientBase, id: number): Promise<boolean> {
-  const { rowCount } = await client.query('select 1 from accounts where id = $1', [id]);
-  return rowCount === 0;
 }
 
 /** Ends a reduction now. Purchases that have it keep it. @returns null if there is no such reduction that runs. */

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
 import type { Queryable } from '../../platform/db/pool.ts';
-import { allRows } from '../../platform/db/rows.ts';
+import { allRows, firstRow } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import { isKnownPlan } from '../grants.ts';
@@ -142,11 +142,15 @@ const INVOICES = 24;
 /** Reads a renewing plan from Stripe and stores what follows. Any number of calls in any order have the effect of the last one. */
 export async function syncRenewal(context: StripeContext, id: string): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const revision = await revisionOf(context, id);
+    const known = await firstRow<{ revision: number }>(
+      context.database,
+      'select revision from renewing_plans where id = $1',
+      [id],
+    );
     const facts = await readRenewal(context, id);
     const purchase = await purchaseOf(context, facts);
     if (!purchase) return;
-    const stored = await store(context, purchase, facts, revision);
+    const stored = await store(context, purchase, facts, known?.revision ?? 0);
     if (stored.kind === 'stale') continue;
     if (stored.kind === 'nothing') return;
     if (stored.changes.isOverdue) await endAtStripe(context, id);
@@ -156,14 +160,6 @@ export async function syncRenewal(context: StripeContext, id: string): Promise<v
     return;
   }
   throw new Error(`The renewing plan ${id} changed during each of ${ATTEMPTS} attempts to store it`);
-}
-
-async function revisionOf({ database }: StripeContext, id: string): Promise<number> {
-  const { rows } = await database.query<{ revision: number }>(
-    'select revision from renewing_plans where id = $1',
-    [id],
-  );
-  return rows[0]?.revision ?? 0;
 }
 
 async function readRenewal({ api }: StripeContext, id: string): Promise<StripeFacts> {

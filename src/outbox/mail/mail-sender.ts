@@ -186,7 +186,7 @@ async function tokenPath(
     }
     case 'confirm': {
       const made = personId && (await createEmailConfirmation(database, personId, recipient, now));
-      return made ? confirmPath(made) : null;
+      return made ? `/confirm-email?token=${made}` : null;
     }
     case 'invitation': {
       const { invitationId } = JSON.parse(payload) as { invitationId: number };
@@ -196,11 +196,6 @@ async function tokenPath(
     case 'result':
       return createResultLink({ mailId, personId, facts: JSON.parse(payload) as ResultFacts }, now);
   }
-}
-
-/** The path of the page that confirms an e-mail address. */
-function confirmPath(token: string): string {
-  return `/confirm-email?token=${token}`;
 }
 
 /** A mail in its final form. */

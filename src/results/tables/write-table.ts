@@ -36,14 +36,10 @@ async function* csvOf(table: TableShape, rows: Rows): AsyncGenerator<string> {
   let lines: unknown[][] = [columns.map(({ name }) => name)];
   for await (const group of groupsOf(rows, table)) {
     for (const row of group) lines.push(columns.map((column) => plainValue(column, row[column.name])));
-    if (lines.length > 0) yield csvLines(lines);
+    // Spreadsheets must not run a text as a formula; numbers stay numbers.
+    if (lines.length > 0) yield `${Papa.unparse(lines, { newline: '\n', escapeFormulae: true })}\n`;
     lines = [];
   }
-}
-
-/** Spreadsheets must not run a text as a formula; numbers stay numbers. */
-function csvLines(lines: readonly unknown[][]): string {
-  return `${Papa.unparse(lines as unknown[][], { newline: '\n', escapeFormulae: true })}\n`;
 }
 
 async function* ndjsonOf(table: TableShape, rows: Rows): AsyncGenerator<string> {
