@@ -15,7 +15,7 @@ export function wordsOf(name: string): readonly string[] {
   return LISTS.get(name) ?? [];
 }
 
-/** Returns fields that have the same value. @param names separated by spaces. */
-export function all<T>(value: T, names: string): Record<string, T> {
-  return Object.fromEntries(names.split(' ').map((name) => [name, value]));
+/** Returns fields that have the same value. @param list the name of the list of their names. */
+export function all<T>(list: string, value: T): Record<string, T> {
+  return Object.fromEntries(wordsOf(list).map((name) => [name, value]));
 }

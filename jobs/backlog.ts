@@ -15,21 +15,6 @@ export const WORKER_LIFETIME_MS = 15_000;
 
 const SAMPLE_EVERY_MS = 1_000;
 
-/** Estimates, in every gateway, how long a job submitted now would wait. */
-export interface Backlog {
-  /**
-   * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive now.
-   * @param priority as in `queues.ts`: a job waits for those of the same or a lower number.
-   */
-  estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
-  /** Returns the milliseconds that a job with this many jobs before it would wait. */
-  estimateWaitBehindMs(pool: PoolName, ahead: number): number;
-  /** Returns the mean run time of the pool's jobs; 0 before the first one has ended. */
-  meanDurationMs(pool: PoolName): number;
-  sample(): Promise<void>;
-  close(): Promise<void>;
-}
-
 interface PoolState {
   /** Waiting jobs of priority 0. */
   first: number;
@@ -37,6 +22,9 @@ interface PoolState {
   meanDurationMs: number;
 }
 
+export type Backlog = Awaited<ReturnType<typeof openBacklog>>;
+
+/** Estimates, in every gateway, how long a job submitted now would wait. */
 export async function openBacklog(deps: {
   redis: Redis;
   keys: RedisKeys;
@@ -44,7 +32,7 @@ export async function openBacklog(deps: {
   clock: Clock;
   log: Logger;
   onEnded(listener: (message: CompletionMessage) => void): void;
-}): Promise<Backlog> {
+}) {
   const { redis, keys, queues, clock, log } = deps;
   const pools = Object.fromEntries(
     POOL_NAMES.map((pool) => [pool, { first: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState]),
@@ -60,13 +48,8 @@ export async function openBacklog(deps: {
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const { first, capacity, meanDurationMs } = await readPool(
-          { redis, keys, queues },
-          pool,
-          clock.now(),
-        );
-        Object.assign(pools[pool], { first, capacity });
-        if (meanDurationMs !== null) pools[pool].meanDurationMs = meanDurationMs;
+        const { meanDurationMs, ...present } = await readPool(deps, pool, clock.now());
+        Object.assign(pools[pool], present, meanDurationMs !== null && { meanDurationMs });
       }),
     );
   }
@@ -79,7 +62,11 @@ export async function openBacklog(deps: {
   const waitBehindMs = (pool: PoolName, ahead: number) => waitOf(pools[pool], ahead);
 
   return {
-    async estimateWaitMs(pool, priority) {
+    /**
+     * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive now.
+     * @param priority as in `queues.ts`: a job waits for those of the same or a lower number.
+     */
+    async estimateWaitMs(pool: PoolName, priority: number): Promise<number> {
       // A worker may have reported since the last sample, such as after Redis has lost its data.
       if (pools[pool].capacity === 0) pools[pool].capacity = await capacityOf(redis, keys, pool, clock.now());
       // Only the calls of accounts with several calls under way are queued behind others, so only their position in the
@@ -87,8 +74,10 @@ export async function openBacklog(deps: {
       const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues.of(pool), priority + 1);
       return waitBehindMs(pool, pools[pool].first + before);
     },
+    /** Returns the milliseconds that a job with this many jobs before it would wait. */
     estimateWaitBehindMs: waitBehindMs,
-    meanDurationMs: (pool) => pools[pool].meanDurationMs,
+    /** Returns the mean run time of the pool's jobs; 0 before the first one has ended. */
+    meanDurationMs: (pool: PoolName) => pools[pool].meanDurationMs,
     sample,
     close: stop,
   };
@@ -166,14 +155,10 @@ export async function reportGone(
 /** Returns the refusal of a call that would wait for longer than is allowed, or null. */
 export function busyError(waitMs: number, allowedMs: number): SoukError | null {
   if (waitMs <= allowedMs) return null;
-  if (!Number.isFinite(waitMs)) {
-    return new SoukError('BUSY', { message: 'No worker is available for this call.', retryAfterSeconds: 10 });
-  }
-  const retryAfterSeconds = Math.ceil((waitMs - allowedMs) / 1000);
-  return new SoukError('BUSY', {
-    message: 'The queue is too long to answer this call in time; retry later.',
-    retryAfterSeconds,
-  });
+  const message = 'The queue is too long to answer this call in time; retry later.';
+  return Number.isFinite(waitMs)
+    ? new SoukError('BUSY', { message, retryAfterSeconds: Math.ceil((waitMs - allowedMs) / 1000) })
+    : new SoukError('BUSY', { message: 'No worker is available for this call.', retryAfterSeconds: 10 });
 }
 
 /** The weight of one job in the mean duration of its pool. */

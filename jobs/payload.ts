@@ -15,30 +15,20 @@ import type { Database } from '../src/platform/db/pool.ts';
 import { fingerprint, fingerprintOf } from '../src/platform/fingerprint.ts';
 import { retryDuringOutage } from '../src/platform/outage.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
-import type { AnswerMeta, StoredAnswer } from '../src/results/cache.ts';
-
-/** The identities of a call. */
-interface IdentifiedCall {
-  /** Equal for calls of all accounts that have the same answer. */
-  presentationId: string;
-  /** Equal for calls of an account that are charged once. */
-  chargeId: string;
-  /** A shared answer that is fresh enough for this call. */
-  cached: Answer | null;
-  /** The price of the call, if it is not answered from the cache. */
-  units: number;
-}
+import type { StoredAnswer } from '../src/results/cache.ts';
 
 /**
- * Derives the identities of a call and looks for a cached answer. @throws SoukError VALIDATION_FAILED if a report
- * is not loaded.
+ * Derives the identities of a call and looks for a cached answer.
+ * @returns `presentationId`, equal for calls of all accounts that have the same answer; `chargeId`, equal for calls of an
+ *   account that are charged once; `cached`, a shared answer that is fresh enough; `units`, the price without that answer.
+ * @throws SoukError VALIDATION_FAILED if a report is not loaded.
  */
 export async function identifyCall(
   deps: { reports: Reports; answers: AnswerStore; clock: Clock; providers: Providers },
   accountId: number,
   operation: QueuedOperation,
   input: unknown,
-): Promise<IdentifiedCall> {
+) {
   const { answers, clock } = deps;
   const providers = providersFor(accountId, deps.providers);
   const provider = providerOf(providers, operation);
@@ -59,7 +49,10 @@ export async function identifyCall(
   };
 }
 
-type Identities = Pick<IdentifiedCall, 'presentationId' | 'chargeId'>;
+interface Identities {
+  presentationId: string;
+  chargeId: string;
+}
 
 /** The identities of inputs that requests share (see ParsedRequests), with their provider. */
 const known = new WeakMap<object, Identities & { provider: string }>();
@@ -99,7 +92,7 @@ export function presentationIdOf(
 }
 
 /** Identifies a call within its account: by its answer, and by how fresh the answer must be. */
-export function chargeIdOf(
+function chargeIdOf(
   provider: string,
   operation: QueuedOperation,
   input: unknown,
@@ -109,29 +102,22 @@ export function chargeIdOf(
   return fingerprintOf(`["charge","${presentationId}",${JSON.stringify(freshness ?? null)}]`);
 }
 
-interface Ages {
-  fetchedAfter: number;
-  updatedAfter: number;
-}
-
-/** Returns an answer that is in memory, or the promise of one. */
+/** Returns an answer that is in memory, or the promise of one. @param after Unix milliseconds. */
 function findFresh(
   answers: AnswerStore,
   presentationId: string,
-  ages: Ages,
+  after: { fetchedAfter: number; updatedAfter: number },
 ): Answer | null | Promise<Answer | null> {
   const complete = (found: StoredAnswer | null) => {
-    if (!found || !isFresh(found.meta, ages)) return null;
+    if (!found) return null;
     const { meta, body } = found;
+    const { fetchedAt, updatedAt = fetchedAt } = meta;
+    if (fetchedAt <= after.fetchedAfter || updatedAt <= after.updatedAfter) return null;
     if (body) return { meta, body };
     return answers.loadSharedBody(presentationId, meta).then((large) => large && { meta, body: large });
   };
   const found = answers.findShared(presentationId);
   return found instanceof Promise ? found.then(complete) : complete(found);
-}
-
-function isFresh({ fetchedAt, updatedAt = fetchedAt }: AnswerMeta, { fetchedAfter, updatedAfter }: Ages) {
-  return fetchedAt > fetchedAfter && updatedAt > updatedAfter;
 }
 
 /*
@@ -199,20 +185,7 @@ export function isRunnable({ version, operation }: Partial<Payload>): boolean {
 /** Returns the payload of a call's job, with only the fields that a worker needs. */
 export function payloadOf(
   call: Omit<Payload, 'version' | 'traceparent' | 'completionChannel'>,
-  { completionChannel, traceparent }: Pick<Payload, 'completionChannel' | 'traceparent'> = {},
+  sender: Pick<Payload, 'completionChannel' | 'traceparent'> = {},
 ): Payload {
-  const { callId, accountId, operation, input, unitsReserved, unitsPaid, deadlineAt, background } = call;
-  return {
-    version: VERSION,
-    callId,
-    accountId,
-    operation,
-    input,
-    unitsReserved,
-    unitsPaid,
-    deadlineAt,
-    background,
-    ...(completionChannel !== undefined && { completionChannel }),
-    ...(traceparent !== undefined && { traceparent }),
-  };
+  return payloadSchema.parse({ ...call, ...sender, version: VERSION });
 }

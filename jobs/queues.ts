@@ -8,17 +8,13 @@ import type { Payload } from './payload.ts';
 
 export type PoolQueue = Queue<Payload>;
 
-/** The queues of all pools. */
-export interface Queues {
-  of(pool: PoolName): PoolQueue;
-  waitUntilReady(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Retries are for faults of the infrastructure only. Faults of upstream are handled in the job and end the call. */
 const ATTEMPTS = 5;
 
-export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
+export type Queues = ReturnType<typeof openQueues>;
+
+/** Opens the queues of all pools. */
+export function openQueues(redis: Redis, keys: RedisKeys, log: Logger) {
   const queues = new Map(
     POOL_NAMES.map((pool) => [pool, openQueue<Payload>(redis, keys, log, pool, ATTEMPTS)]),
   );
@@ -26,7 +22,7 @@ export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
     await Promise.all([...queues.values()].map(run));
   };
   return {
-    of(pool) {
+    of(pool: PoolName): PoolQueue {
       const queue = queues.get(pool);
       if (!queue) throw new Error(`no pool ${pool}`);
       return queue;
@@ -116,28 +112,17 @@ export interface CallGroup {
   waiting: 'caller' | 'poller';
 }
 
-/**
- * Orders calls between accounts: the more calls an account has under way, the further back its next one is queued. Ten
- * thousand calls of one account delay that account and no other.
- */
-export interface Fairness {
-  /**
-   * Counts a call that is being queued and returns its priority: 0 goes first, higher numbers later.
-   * @param key names the API key of the request.
-   */
-  take(call: CallGroup & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
-  /** Returns the priority that `take` would return, without counting a call; 0 for a key without an earlier call. */
-  peek(group: CallGroup & { key: string }): number;
-  /** Removes a call that has ended. */
-  end(callId: string): void;
-}
+export type Fairness = ReturnType<typeof createFairness>;
 
 const SWEEP_EVERY_CALLS = 1_000;
 
 const KEYS_KNOWN = 10_000;
 
-/** Counts the calls that this gateway has queued. Each gateway counts by itself. */
-export function createFairness(now: () => number): Fairness {
+/**
+ * Orders calls between accounts: the more calls an account has under way, the further back its next one is queued. Ten
+ * thousand calls of one account delay that account and no other. Each gateway counts the calls that it has queued.
+ */
+export function createFairness(now: () => number) {
   /** Number of calls under way, by group. */
   const underWay = new Map<string, number>();
   const calls = new Map<string, { group: string; deadlineAt: number }>();
@@ -162,21 +147,28 @@ export function createFairness(now: () => number): Fairness {
   }
 
   return {
-    take({ accountId, key, callId, deadlineAt, ...place }) {
+    /**
+     * Counts a call that is being queued and returns its priority: 0 goes first, higher numbers later.
+     * @param call.key names the API key of the request.
+     */
+    take(call: CallGroup & { accountId: number; key: string; callId: string; deadlineAt: number }): number {
+      const { accountId, key, callId, deadlineAt } = call;
       sinceSweep += 1;
       if (sinceSweep > SWEEP_EVERY_CALLS) sweep();
       end(callId);
       accounts.set(key, accountId);
-      const group = nameOf(place, accountId);
+      const group = nameOf(call, accountId);
       const nth = (underWay.get(group) ?? 0) + 1;
       underWay.set(group, nth);
       calls.set(callId, { group, deadlineAt });
       return priorityOf(nth);
     },
-    peek({ key, ...place }) {
+    /** Returns the priority that `take` would return, without counting a call; 0 for a key without an earlier call. */
+    peek({ key, ...place }: CallGroup & { key: string }): number {
       const accountId = accounts.get(key);
       return accountId === undefined ? 0 : priorityOf((underWay.get(nameOf(place, accountId)) ?? 0) + 1);
     },
+    /** Removes a call that has ended. */
     end,
   };
 }

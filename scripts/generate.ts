@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeClient } from './client/files.ts';
 import { maps } from './maps.ts';
 import { alertTable, MONITORING_FILES } from './monitoring.ts';
-import { errorSections, errorsTable } from './tables/errors.ts';
+import { errorsTable } from './tables/errors.ts';
 import { columnSections, productFieldSections } from './tables/fields.ts';
 import {
   batchTable,
@@ -28,7 +28,6 @@ export const PARTS: Record<string, () => string> = {
   pools: poolTable,
   tools: toolTable,
   errors: errorsTable,
-  'error sections': errorSections,
   settings: settingsTable,
   limits: limitsTable,
   alerts: alertTable,

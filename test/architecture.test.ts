@@ -31,13 +31,7 @@ const ROOMS = [
   ['config', 'src/config'],
   ['start', 'src/start'],
   ['cli', 'src/cli'],
-  [
-    'demo-pictures',
-    'demo/pictures',
-    'demo/catalog/categories.ts',
-    'demo/catalog/tree.ts',
-    'demo/catalog/picture-names.ts',
-  ],
+  ['demo-pictures', 'demo/pictures', 'demo/catalog/categories.ts'],
   ['programs', 'src/main.ts', 'src/start.ts', 'src/migrate.ts', 'src/cli.ts', 'workers/main.ts'],
 ] as const satisfies readonly (readonly [string, ...string[]])[];
 

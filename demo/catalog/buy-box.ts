@@ -7,16 +7,7 @@ import type { BoxChange, History } from './series.ts';
 import { mean, toPoints } from './stats.ts';
 
 /** The fields of the statistics about the buy box when it was not asked for. */
-const UNKNOWN = {
-  ...all(-2, 'buyBoxPrice buyBoxShipping'),
-  ...all(null, 'lastBuyBoxUpdate buyBoxSellerId buyBoxCondition buyBoxIsUnqualified buyBoxIsShippable'),
-  ...all(null, 'buyBoxIsPreorder buyBoxIsBackorder buyBoxIsFBA buyBoxIsAmazon buyBoxIsMAP buyBoxIsUsed'),
-  ...all(null, 'buyBoxIsWarehouseDeal buyBoxIsPrimeExclusive buyBoxIsPrimeEligible buyBoxIsPrimePantry'),
-  ...all(null, 'buyBoxIsFreeShippingEligible buyBoxAvailabilityMessage buyBoxMinOrderQuantity'),
-  ...all(null, 'buyBoxMaxOrderQuantity buyBoxShippingCountry buyBoxShippingTime buyBoxStats buyBoxUsedStats'),
-  ...all(null, 'buyBoxSavingBasis buyBoxSavingBasisType buyBoxSavingPercentage buyBoxUsedPrice'),
-  ...all(null, 'buyBoxUsedShipping buyBoxUsedSellerId buyBoxUsedIsFBA buyBoxUsedCondition'),
-};
+const UNKNOWN = all('unknown buy boxes have no', null);
 
 /** Returns the fields of the statistics about the buy box, which are known only after a call that asks for it. */
 export function buyBoxStats(history: History, request: ProductRequest): Record<string, unknown> {
@@ -36,8 +27,7 @@ export function buyBoxStats(history: History, request: ProductRequest): Record<s
     buyBoxSellerId: sellerAt(listing.seller).sellerId,
     buyBoxCondition: 1,
     lastBuyBoxUpdate: nowMinutes,
-    ...all(false, 'buyBoxIsUnqualified buyBoxIsPreorder buyBoxIsBackorder buyBoxIsMAP buyBoxIsUsed'),
-    buyBoxIsWarehouseDeal: false,
+    ...all('buy boxes are not', false),
     buyBoxIsShippable: true,
     buyBoxIsFBA: listing.isFBA,
     buyBoxIsAmazon: listing.seller === 0,

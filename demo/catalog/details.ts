@@ -1,9 +1,8 @@
 import { DAY } from '../minutes.ts';
 import { all } from '../words.ts';
-import { asinOfLeaf } from './asins.ts';
+import { asinOfLeaf, codesOf } from './asins.ts';
 import { spanAt } from './beats.ts';
 import { LEAF_COUNT, type Leaf, leafAt } from './categories.ts';
-import { codesOf } from './codes.ts';
 import { quotesAt } from './market.ts';
 import { trackingSince } from './popularity.ts';
 import type { ProductRequest } from './products.ts';
@@ -39,11 +38,6 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
     format: attribute('Format'),
     binding: attribute('Format'),
     edition: isBook ? attribute('Size') : null,
-    ...all(null, 'style pattern shortDescription safetyWarning productBenefit ingredients activeIngredients'),
-    ...all(
-      null,
-      'specialIngredients itemForm specialFeatures specificUsesForProduct recommendedUsesForProduct',
-    ),
     urlSlug: slug,
     ...mediaFields(product, isMedia, isBook),
     ...codesOf(asin),
@@ -87,7 +81,6 @@ function mediaFields(product: ProductSketch, isMedia: boolean, isBook: boolean):
     publicationDate: isBook ? released : -1,
     releaseDate: released,
     audienceRating: isMedia && !isBook ? 'PG (Parental Guidance Suggested)' : null,
-    formats: null,
   };
 }
 
@@ -133,22 +126,14 @@ export function saleOf(
   const isBestDeal =
     offer !== undefined && offer.listing.id === 1 && spanAt(offer.listing.promotions, nowMinutes) >= 0;
   return {
-    ...all(
-      false,
-      'isAdultProduct isEligibleForTradeIn isHeatSensitive isMerchOnDemand isHaul isB2B launchpad',
-    ),
-    ...all(false, 'batteriesRequired batteriesIncluded newPriceIsMAP isRedirectASIN offersSuccessful'),
-    ...all(true, 'isEligibleForSuperSaverShipping hasReviews'),
-    ...all(null, 'hazardousMaterials liveOffersOrder businessDiscount bundleItems ebayListingIds'),
-    ...all(
-      0,
-      'variableClosingFee suggestedLowerPrice lastBusinessDiscountUpdate primeDealEndTime lastEbayUpdate',
-    ),
+    ...all('products have no', null),
+    ...all('products are not', false),
+    ...all('products are', true),
+    ...all('products have zero', 0),
     isSNS: isSns,
     returnRate: hash('returns', asin) % 9 === 0 ? 2 : null,
     g: hash('g', asin) % 10_000,
     availabilityAmazon: product.current(0, nowMinutes) > 0 ? 0 : -1,
-    availabilityAmazonDelay: null,
     fbaFees: { lastUpdate: today, pickAndPackFee: 250 + (hash('fee', asin) % 600) },
     referralFeePercent: 15,
     referralFeePercentage: 15.01,
@@ -162,7 +147,6 @@ export function saleOf(
       ? [{ accessType: 'ALL', badge: 'Limited time deal', dealType: 'LIMITED_TIME_DEAL' }]
       : null,
     frequentlyBoughtTogether: boughtWith(facts.leaf, asin),
-    lastStockUpdate: 0,
     lastSoldUpdate: today,
     parentAsinHistory: facts.family && history ? [String(since), facts.family.parent] : null,
   };

@@ -12,9 +12,8 @@ import {
   timeOf,
   timesBetween,
 } from './beats.ts';
-import { type Leaf, leafAt } from './categories.ts';
+import { demandAt, type Leaf, leafAt } from './categories.ts';
 import { curveAt, fraction, fractionOf, hashOf, plus, stateAfter } from './random.ts';
-import { demandAt } from './seasons.ts';
 import { SELLER_COUNT } from './sellers.ts';
 
 /** Index time begins with a year. */

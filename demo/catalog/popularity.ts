@@ -1,9 +1,9 @@
 import { DAY } from '../minutes.ts';
 import type { AsinFacts } from './asins.ts';
 import { type Beat, beatOf, lastBeat, timeOf } from './beats.ts';
+import { demandAt } from './categories.ts';
 import { type Market, marketOf, priceAt, YEAR_MINUTES } from './market.ts';
 import { curveAt, fractionOf, hash, plus, stateAfter } from './random.ts';
-import { demandAt } from './seasons.ts';
 
 const MONTH = 30 * DAY;
 /** The families are first seen after this index time. */

@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { DAY } from '../minutes.ts';
+import { pictureName } from '../pictures/drawing.ts';
 import { wordsOf } from '../words.ts';
-import { type AsinFacts, factsOf } from './asins.ts';
-import { leafAt, pathOfLeaf } from './categories.ts';
-import { pictureName } from './picture-names.ts';
+import { type AsinFacts, asinOfLeaf, factsOf } from './asins.ts';
+import { LEAF_COUNT, leafAt, pathOfLeaf } from './categories.ts';
 import { type Popularity, popularityOf, trackingSince } from './popularity.ts';
 import { hash, pick } from './random.ts';
 import { historyOf, valuesAt } from './series.ts';
@@ -117,4 +118,16 @@ export function sketch(asin: string, domain: number): ProductSketch {
     rankDrops: (days, at) => rankDropsOf(points(3, at - days * DAY, at), at - days * DAY),
   };
   return product;
+}
+
+/** The products of the three sites that were requested most recently. */
+const productsBySite = new LRUCache<number, ProductSketch[]>({ max: 3 });
+
+/** Returns the products that finder and deals select from. They are kept, because every selection reads all of them. */
+export function listedProducts(domain: number, count: number): ProductSketch[] {
+  const products = productsBySite.get(domain) ?? [];
+  productsBySite.set(domain, products);
+  for (let i = products.length; i < count; i += 1)
+    products.push(sketch(asinOfLeaf(i % LEAF_COUNT, Math.floor(i / LEAF_COUNT)), domain));
+  return products.slice(0, count);
 }

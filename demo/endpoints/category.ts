@@ -1,3 +1,4 @@
+import { asinOfLeaf, factsOf, onePerFamily } from '../catalog/asins.ts';
 import {
   type CategoryNode,
   categoryNode,
@@ -6,7 +7,18 @@ import {
   rootCategories,
 } from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
-import { categoryIdOf, domainOf, type Endpoint, invalidParameter, isOn, required } from '../protocol.ts';
+import { rootRank } from '../catalog/series.ts';
+import { HOUR, remembered } from '../minutes.ts';
+import {
+  categoryIdOf,
+  domainOf,
+  type Endpoint,
+  integerOf,
+  invalidParameter,
+  isOn,
+  outOfRange,
+  required,
+} from '../protocol.ts';
 
 export const category: Endpoint = ({ params }) => {
   const domain = domainOf(params);
@@ -69,3 +81,45 @@ function ancestors(node: CategoryNode): CategoryNode[] {
   const parent = categoryNode(node.parent);
   return parent ? [parent, ...ancestors(parent)] : [];
 }
+
+const LONGEST_LIST = 20_000;
+const ASINS_A_LEAF = 900;
+
+const RANGES = new Set([0, 30, 90, 180]);
+
+export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
+  const domain = domainOf(params);
+  const category = required(params.category);
+  const range = integerOf(params.range, { min: 0, max: 180 }) ?? 0;
+  if (!RANGES.has(range) || domain === 12) throw outOfRange();
+  if (isOn(params.sublist) && range > 0) throw invalidParameter();
+  // Requests name product groups; here each root category has one.
+  const group = rootCategories().find(({ name }) => name === category);
+  const categoryId = group ? 0 : categoryIdOf(category);
+  const leaves = leavesBelow(group?.catId ?? categoryId);
+  if (leaves.length === 0) return { payload: {}, tokens: 0 };
+  // Upstream rebuilds lists about every hour.
+  const builtAt = nowMinutes - (nowMinutes % HOUR);
+  const ranked = rankedAsins(domain, builtAt - range * 24 * HOUR, leaves);
+  // 0: one variation for each parent; 1: all of them.
+  const asinList = isOn(params.variations) ? ranked : onePerFamily(ranked, factsOf);
+  return {
+    payload: { bestSellersList: { domainId: domain, lastUpdate: builtAt, categoryId, asinList } },
+    tokens: 50,
+  };
+};
+
+/** Returns the ASINs below some categories, those with the best rank at a time first. */
+const rankedAsins = remembered(
+  20,
+  (domain: number, at: number, leaves: readonly number[]): readonly string[] => {
+    const each = Math.min(ASINS_A_LEAF, Math.ceil(LONGEST_LIST / leaves.length));
+    const asins = new Set(
+      leaves.flatMap((leaf) => Array.from({ length: each }, (_, n) => asinOfLeaf(leaf, n))),
+    );
+    return [...asins]
+      .map((asin) => ({ asin, rank: rootRank(factsOf(asin), domain, at) }))
+      .sort((a, b) => a.rank - b.rank || (a.asin < b.asin ? -1 : 1))
+      .map(({ asin }) => asin);
+  },
+);

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
-import { listedProducts } from '../catalog/listed.ts';
 import { trackingSince } from '../catalog/popularity.ts';
 import { historyOf } from '../catalog/series.ts';
-import type { ProductSketch } from '../catalog/sketch.ts';
+import { listedProducts, type ProductSketch } from '../catalog/sketch.ts';
 import { rankDropsOf, toPoints, valueAtTime } from '../catalog/stats.ts';
 import { DAY } from '../minutes.ts';
 import { domainOf, type Endpoint, invalidParameter, outOfRange, selectionOf } from '../protocol.ts';

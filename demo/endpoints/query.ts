@@ -1,9 +1,8 @@
 import { LEAF_COUNT } from '../catalog/categories.ts';
 import { modelOf } from '../catalog/details.ts';
-import { listedProducts } from '../catalog/listed.ts';
 import { monthlySoldAt } from '../catalog/popularity.ts';
 import { sellerAt } from '../catalog/sellers.ts';
-import type { ProductSketch } from '../catalog/sketch.ts';
+import { listedProducts, type ProductSketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, selectionOf } from '../protocol.ts';
 
 const ASINS_A_LEAF = 40;

@@ -4,6 +4,7 @@ import { hash } from '../catalog/random.ts';
 import { type DemoSeller, SELLER_COUNT, sellerAt, sellerById, sellersByRatings } from '../catalog/sellers.ts';
 import { labelOf } from '../catalog/sketch.ts';
 import { DAY } from '../minutes.ts';
+import { all } from '../words.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, required } from '../protocol.ts';
 
 export const seller: Endpoint = ({ params, nowMinutes }) => {
@@ -64,17 +65,7 @@ function sellerRecord(
       percent: Math.round(30 / i),
     })),
     recentFeedback: [{ date: nowMinutes - DAY, rating: 50, feedback: 'Arrived on time.', isStriked: false }],
-    address: null,
-    customerServicesAddress: null,
-    businessName: null,
-    businessType: null,
-    email: null,
-    tradeNumber: null,
-    vatID: null,
-    phoneNumber: null,
-    shareCapital: null,
-    representative: null,
-    totalStorefrontAsinsCSV: null,
+    ...all('sellers have no', null),
     totalStorefrontAsins: [nowMinutes - (nowMinutes % DAY), productCount],
     ...(storefront ? storefrontOf(found, nowMinutes) : {}),
   };

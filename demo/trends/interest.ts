@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { allLeaves, type Leaf } from '../catalog/categories.ts';
+import { allLeaves, demandAt, type Leaf } from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
-import { demandAt } from '../catalog/seasons.ts';
 
 const YEAR_SECONDS = 31_557_600;
 const WEEK_SECONDS = 604_800;

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { allLeaves, leafAt } from '../../demo/catalog/categories.ts';
-import { readPictureName } from '../../demo/catalog/picture-names.ts';
-import { hasDrawing } from '../../demo/pictures/drawing.ts';
+import { hasDrawing, readPictureName } from '../../demo/pictures/drawing.ts';
 import { termAt } from '../../demo/reports/vocabulary.ts';
 import { leafAbout } from '../../demo/trends/interest.ts';
 import type { Demo } from '../support/demo-provider.ts';

@@ -68,13 +68,14 @@ create table batch_calls (
   ended_at timestamptz,
   end_no integer,
   error jsonb,
-  -- The results: NDJSON, and CSV without its header, each as one gzip member.
+  -- The results: gzip of NDJSON.
   lines bytea,
-  table_rows bytea,
+  -- What has changed in the items of the call since the run before: gzip of NDJSON, one line for each changed value.
+  changes bytea,
   primary key (batch_id, first_item)
 );
 
-alter table batch_calls alter column lines set storage external, alter column table_rows set storage external;
+alter table batch_calls alter column lines set storage external, alter column changes set storage external;
 -- The next calls of a batch by pool: those that were never tried first, in the order of their items.
 create index batch_calls_pending on batch_calls (batch_id, pool, not_before, first_item) where state = 'pending';
 create index batch_calls_fed on batch_calls (batch_id, pool) where state = 'fed';

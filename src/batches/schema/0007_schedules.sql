@@ -21,7 +21,9 @@ create table schedules (
   -- The next time at which it is due; null while it is paused.
   next_due_at timestamptz,
   -- The key whose batches the schedule creates; null: none is known.
-  key_id bigint
+  key_id bigint,
+  -- Whether a mail with a link to the results is sent when a run of the schedule ends.
+  mail_results boolean not null default false
 );
 
 create index schedules_account on schedules (account_id, id);
@@ -48,6 +50,9 @@ create table schedule_contents (
   schedule_id uuid not null references schedules on delete cascade,
   item_hash bytea not null,
   content_hash bytea not null,
+  -- The rows of the item in the last run: gzip of a JSON list of objects; null if the results form no table, or are too large to be
+  -- compared.
+  rows bytea,
   primary key (schedule_id, item_hash)
 );
 
@@ -63,20 +68,37 @@ create table trackers (
   -- Average over 52 weeks.
   looks_per_day double precision not null,
   alert_webhook text,
-  -- How alerts are sent: `webhook`, `email`, both or neither.
-  notify text[] not null default '{webhook}',
+  -- How alerts are sent: `webhook`, `email` and `chat`, or none of them.
+  notify text[] not null default '{webhook,chat}',
   -- The last alert that a mail contained, and the time of that mail.
   mailed_alert_id uuid,
-  mailed_at timestamptz
+  mailed_at timestamptz,
+  -- Instead of conditions, a screen of search terms: the parameters of research.screen, without week and cursor.
+  screen jsonb,
+  -- The last week for which a run was started. It is set in the transaction that creates the run, so a week runs once.
+  screen_week date,
+  -- The address of an incoming webhook of a chat, sealed, and its host. Messages have only the host: the address is read when they
+  -- are sent.
+  chat text,
+  chat_host text,
+  -- The last alert that a message to the chat contained, and the time of that message.
+  chat_alert_id uuid,
+  chat_at timestamptz,
+  chat_message_id uuid
 );
 
 create index trackers_mailing on trackers (id) where 'email' = any (notify);
+create index trackers_chat on trackers (id) where 'chat' = any (notify);
+create index trackers_screens on trackers (domain, screen_week) where screen is not null;
 
 -- The state of each condition at the last check, by the key of the condition. An item is an ASIN or the id of a search term.
 create table tracker_states (
   tracker_id uuid not null references trackers on delete cascade,
   item text not null,
   states jsonb not null,
+  -- The title of a tracked product, or the search term, and the file name of the product's main picture, as of the last check.
+  title text,
+  image text,
   primary key (tracker_id, item)
 );
 
@@ -93,6 +115,8 @@ create table tracker_alerts (
   before_value jsonb,
   after_value jsonb,
   threshold double precision,
+  -- The filters of a screen that a term crosses, in an alert about a screen.
+  reasons jsonb,
   created_at timestamptz not null,
   -- A batch raises an alert once, however often it is collected.
   unique (tracker_id, batch_id, item, condition_key)

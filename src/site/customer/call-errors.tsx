@@ -2,9 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { type ErrorGroup, errorGroups, MOST_ERRORS_READ } from '../../billing/statement.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { ERROR_ADVICE } from '../../platform/error-advice.ts';
-import { ERRORS, type ErrorKind, isErrorKind } from '../../platform/error-list.ts';
-import { renderLine } from '../docs/guides.ts';
+import { ERRORS, type ErrorKind, isErrorKind } from '../../platform/errors.ts';
+import { solutionOf } from '../docs/guides.ts';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
@@ -98,7 +97,7 @@ export function ErrorCode({ kind }: { kind: string }): VNode {
 /** What a customer can do about an error. */
 export function Advice({ kind }: { kind: string }): VNode {
   // From a file of this repository, not from input.
-  return <span dangerouslySetInnerHTML={{ __html: renderLine(ERROR_ADVICE[knownKind(kind)].solution) }} />;
+  return <span dangerouslySetInnerHTML={{ __html: solutionOf(ERRORS[knownKind(kind)].code) }} />;
 }
 
 /** A newer version may have stored a kind that this one does not know. */

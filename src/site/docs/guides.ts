@@ -71,7 +71,7 @@ export const GUIDES: readonly Guide[] = TEXTS.map(([slug, title, summary]) => ({
 const GENERATION_MARK = /^<!-- .* -->\n+/gm;
 
 /** The text of a guide, without the marks of its generated parts. */
-export function guideText({ slug }: Guide): string {
+export function guideText({ slug }: Pick<Guide, 'slug'>): string {
   const text = readFileSync(projectFile(`docs/guides/${slug}.md`), 'utf8');
   return text.replace(GENERATION_MARK, '');
 }
@@ -87,7 +87,19 @@ export function renderGuide(guide: Guide): Rendered {
   return content;
 }
 
-/** Renders a line of Markdown of this repository, such as the advice for an error, as HTML. */
+let solutions: ReadonlyMap<string, string> | undefined;
+
+/** Returns what the guide to errors tells to do about one, as HTML. @param code of the error. */
+export function solutionOf(code: string): string {
+  solutions ??= new Map(
+    [...guideText({ slug: 'errors' }).matchAll(/^### `(\w+)`$[\s\S]*?^- \*\*Solution:\*\* (.*)$/gm)].map(
+      ([, name = '', solution = '']) => [name, renderLine(solution)],
+    ),
+  );
+  return solutions.get(code) ?? '';
+}
+
+/** Renders a line of Markdown of this repository as HTML. */
 export function renderLine(text: string): string {
   const marked = new Marked({
     walkTokens(token) {
