@@ -1,38 +1,16 @@
 import type { Queue } from 'bullmq';
 import { Gauge, type Registry } from 'prom-client';
-import {
-  POOL_NAMES,
-  type Providers,
-  WORKER_POOL_NAMES,
-  type WorkerPoolName,
-} from '../src/operations/pools.ts';
+import { POOL_NAMES, type Providers, WORKER_POOL_NAMES } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { Stores } from '../src/platform/stores.ts';
-import { type AccountReading, readAccounts } from '../src/upstream/stored-accounts.ts';
+import { readAccounts } from '../src/upstream/stored-accounts.ts';
 import { type Backlog, countAlive } from './backlog.ts';
 import type { PoolQueue, Queues } from './queues.ts';
 
-/** Gauges of the state that all processes share in Redis: queues, workers, tokens. All gateways report the same values. */
-export interface QueueGauges {
-  /** Reads the values now. A value that cannot be read is omitted. */
-  sample(): Promise<void>;
-  /** Returns the current values, which pages show. */
-  read(): Promise<QueueReading>;
-}
+export type QueueGauges = ReturnType<typeof createQueueGauges>;
 
-export interface QueueReading {
-  pools: PoolReading[];
-  /** The accounts at the provider of product data. */
-  accounts: AccountReading[];
-}
-
-export interface PoolReading {
-  pool: WorkerPoolName;
-  jobs: { waiting: number; running: number; delayed: number };
-  /** For pools of calls. Infinity if the pool has no worker. */
-  expectedWaitMs: number | null;
-  workers: number;
-}
+export type QueueReading = Awaited<ReturnType<typeof read>>;
+export type PoolReading = QueueReading['pools'][number];
 
 interface ReadingDeps extends Pick<Stores, 'database' | 'redis' | 'keys' | 'clock'> {
   queues: Queues;
@@ -41,7 +19,8 @@ interface ReadingDeps extends Pick<Stores, 'database' | 'redis' | 'keys' | 'cloc
   providers: Providers;
 }
 
-export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log: Logger }): QueueGauges {
+/** Gauges of the state that all processes share in Redis: queues, workers, tokens. All gateways report the same values. */
+export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log: Logger }) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const jobs = gauge('souk_queue_jobs', 'Jobs in the queue of a pool: waiting, running, or delayed.', [
@@ -69,8 +48,10 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
   );
 
   return {
+    /** Returns the current values, which pages show. */
     read: () => read(deps),
-    async sample() {
+    /** Reads the values now. A value that cannot be read is omitted. */
+    async sample(): Promise<void> {
       const reading = await read(deps).catch((error: unknown) => {
         deps.log.warn({ err: error }, 'failed to read the queues for the metrics');
         return null;
@@ -95,7 +76,7 @@ export function createQueueGauges(registry: Registry, deps: ReadingDeps & { log:
   };
 }
 
-async function read(deps: ReadingDeps): Promise<QueueReading> {
+async function read(deps: ReadingDeps) {
   const { redis, keys, queues, batchQueue, backlog, providers, clock } = deps;
   const [counts, alive, waitsMs, accounts] = await Promise.all([
     Promise.all([...POOL_NAMES.map(queues.of), batchQueue].map(countJobs)),
@@ -106,13 +87,14 @@ async function read(deps: ReadingDeps): Promise<QueueReading> {
   const pools = WORKER_POOL_NAMES.map((pool, i) => ({
     pool,
     jobs: counts[i] ?? { waiting: 0, running: 0, delayed: 0 },
+    /** For pools of calls. Infinity if the pool has no worker. */
     expectedWaitMs: waitsMs[i] ?? null,
     workers: alive[i] ?? 0,
   }));
   return { pools, accounts };
 }
 
-async function countJobs(queue: PoolQueue | Queue): Promise<PoolReading['jobs']> {
+async function countJobs(queue: PoolQueue | Queue) {
   const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
   const { wait = 0, prioritized = 0, active = 0, delayed = 0 } = counts;
   return { waiting: wait + prioritized, running: active, delayed };

@@ -5,7 +5,7 @@ import { expirePacks, releaseOverdue } from '../src/billing/settlement.ts';
 import { POOL_NAMES } from '../src/operations/pools.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
 import { everyWithLease, type Renew } from '../src/platform/db/lease.ts';
-import { type Database, isClockRight } from '../src/platform/db/pool.ts';
+import { isClockRight } from '../src/platform/db/pool.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { Stores } from '../src/platform/stores.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
@@ -68,13 +68,6 @@ async function releaseAndExpire(deps: ReconcileDeps): Promise<void> {
   }
 }
 
-async function requeue(deps: ReconcileDeps, renew?: Renew): Promise<void> {
-  const { clock, log } = deps;
-  if (!isClockRight(clock)) return;
-  const lostJobs = await requeueLostJobs(deps, clock.now(), renew);
-  if (lostJobs > 0) log.warn({ lostJobs }, 'put lost jobs back into their queues');
-}
-
 /** If a call is at least this old and its job is not in the queue, the job is lost. */
 const SETTLED_IN_MS = 10_000;
 
@@ -84,20 +77,20 @@ const PAGE = 500;
  * Puts the jobs of open calls back into queues that have lost them, because Redis lost its data, or a gateway died
  * between admission and queueing. A job that is still there does not change.
  * @param mayGoOn asked after each page.
- * @returns the number of jobs that were lost.
  */
-async function requeueLostJobs(
-  { database, redis, queues }: { database: Database; redis: Redis; queues: Queues },
-  now: number,
-  mayGoOn: () => Promise<boolean> = async () => true,
-): Promise<number> {
+async function requeue(
+  { database, redis, queues, clock, log }: ReconcileDeps,
+  mayGoOn: Renew = async () => true,
+): Promise<void> {
+  if (!isClockRight(clock)) return;
+  const now = clock.now();
   let lostJobs = 0;
-  let after: WaitingCall | null = null;
-  for (;;) {
-    const page: WaitingCall[] = await listWaitingCalls(database, {
+  let page: WaitingCall[] = [];
+  do {
+    page = await listWaitingCalls(database, {
       acceptedBefore: now - SETTLED_IN_MS,
       deadlineAfter: now,
-      after,
+      after: page.at(-1) ?? null,
       limit: PAGE,
     });
     const lost = await withoutJob(redis, queues, page);
@@ -108,9 +101,8 @@ async function requeueLostJobs(
       if (payloads.length > 0) await addJobs(queues, pool, payloads);
     }
     lostJobs += open.length;
-    after = page.at(-1) ?? null;
-    if (page.length < PAGE || !(await mayGoOn())) return lostJobs;
-  }
+  } while (page.length === PAGE && (await mayGoOn()));
+  if (lostJobs > 0) log.warn({ lostJobs }, 'put lost jobs back into their queues');
 }
 
 /** Asks Redis for all jobs in one round trip. */

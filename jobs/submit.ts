@@ -255,20 +255,25 @@ async function join(
   return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
 }
 
-interface Begun {
-  pool: PoolName;
-  admission: Admitted<'started' | 'cached'>;
-  call: Parameters<typeof payloadOf>[0];
-  presentationId: string;
-  cached: Answer | null;
-  traceparent: string | undefined;
-}
-
 /** Answers an admitted call from the cache, or returns how to queue it. */
 async function begin(
   deps: SubmitDeps,
   request: CallRequest,
-  { pool, admission, call, presentationId, cached, traceparent }: Begun,
+  {
+    pool,
+    admission,
+    call,
+    presentationId,
+    cached,
+    traceparent,
+  }: {
+    pool: PoolName;
+    admission: Admitted<'started' | 'cached'>;
+    call: Parameters<typeof payloadOf>[0];
+    presentationId: string;
+    cached: Answer | null;
+    traceparent: string | undefined;
+  },
 ): Promise<Submission> {
   const { events, completionChannel } = deps;
   const { accountId, callId, operation, unitsReserved } = call;

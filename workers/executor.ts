@@ -25,16 +25,10 @@ import { traced } from '../src/platform/telemetry/tracing.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { type ProduceDeps, type Produced, produceAnswer } from './produce.ts';
 
-/** The deadline of a job, with a signal for everything that waits. */
-export interface Deadline {
-  signal: AbortSignal;
-  deadlineAt: number;
-  /** Ends the timer. @param isComplete false aborts the requests of the call that are still under way. */
-  end(isComplete: boolean): void;
-}
+export type Deadline = ReturnType<typeof deadlineSignal>;
 
-/** Returns a signal that aborts at a time of the clock, or with another signal. */
-function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
+/** Returns the deadline of a job, with a signal for everything that waits: it aborts at a time of the clock, or with another signal. */
+function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal) {
   const controller = new AbortController();
   // Each source of a large batch adds a listener.
   setMaxListeners(0, controller.signal);
@@ -49,7 +43,8 @@ function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): D
   return {
     signal: controller.signal,
     deadlineAt,
-    end(isComplete) {
+    /** Ends the timer. @param isComplete false aborts the requests of the call that are still under way. */
+    end(isComplete: boolean): void {
       cancel();
       other.removeEventListener('abort', onOther);
       // A call that failed may have other requests under way, which nothing else would end.
@@ -71,25 +66,10 @@ export interface RunningJob {
   log: Logger;
 }
 
-/** Stops, pauses and promotes a running job. */
-interface Run {
-  /** Aborts when the process stops running the job, which then returns to the queue. */
-  signal: AbortSignal;
-  /** Aborts when the job is cancelled: nothing more is sent, and what was sent runs to its end. */
-  cancelled: AbortSignal;
-  /** True if no request waits for the job. */
-  readonly background: boolean;
-  /** Waits, but ends early if a request starts to wait for the job. Rejects if the job stops. */
-  pause(durationMs: number): Promise<void>;
-  /** Total milliseconds of pauses. */
-  readonly pausedMs: number;
-  /** Ends the pause, because a request now waits for the job. */
-  promote(): void;
-  cancel(): void;
-}
+type Run = ReturnType<typeof createRun>;
 
-/** @param signal aborts when the process stops running the job. */
-function createRun(clock: Clock, signal: AbortSignal, isBackground: boolean): Run {
+/** Stops, pauses and promotes a running job. @param signal aborts when the process stops running the job, which then returns to the queue. */
+function createRun(clock: Clock, signal: AbortSignal, isBackground: boolean) {
   const cancellation = new AbortController();
   const { signal: cancelled } = cancellation;
   // Each source of a large call adds a listener.
@@ -99,14 +79,18 @@ function createRun(clock: Clock, signal: AbortSignal, isBackground: boolean): Ru
   let wake = () => {};
   return {
     signal,
+    /** Aborts when the job is cancelled: nothing more is sent, and what was sent runs to its end. */
     cancelled,
+    /** True if no request waits for the job. */
     get background() {
       return background;
     },
+    /** Total milliseconds of pauses. */
     get pausedMs() {
       return pausedMs;
     },
-    async pause(durationMs) {
+    /** Waits, but ends early if a request starts to wait for the job. Rejects if the job stops. */
+    async pause(durationMs: number): Promise<void> {
       if (!background) return;
       const pausedAt = clock.now();
       const promoted = new Promise<void>((resolve) => {
@@ -124,7 +108,8 @@ function createRun(clock: Clock, signal: AbortSignal, isBackground: boolean): Ru
         pausedMs += clock.now() - pausedAt;
       }
     },
-    promote() {
+    /** Ends the pause, because a request now waits for the job. */
+    promote(): void {
       background = false;
       wake();
     },

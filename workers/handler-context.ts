@@ -97,7 +97,7 @@ export function createHandlerContext(
   return { context, gathered };
 }
 
-type Fetch<Raw> = (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>;
+type Fetch<Raw> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Raw>>;
 
 /** Adds the provider to the identity of a source. */
 function ofProvider<Identified extends Pick<Source, 'identity' | 'provider'>>(
@@ -141,7 +141,7 @@ async function obtain<Raw>(
     },
     async fetch(missing) {
       sourceTimes.askedAt ??= deps.clock.now();
-      const values = await wanted.fetch(missing);
+      const values = await wanted.fetch(missing.map(({ key }) => key));
       sourceTimes.answeredAt = deps.clock.now();
       gathered.hasFetched = true;
       fetched += missing.length;

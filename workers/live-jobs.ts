@@ -1,7 +1,7 @@
 import type { CompletionMessage } from '../jobs/end-call.ts';
 import { ACCOUNT_LIMITS, type AccountLimits, directBytes } from '../src/batches/limits.ts';
 import { NOTE_SERVER } from '../src/billing/admission.ts';
-import { createSettlements, type Settlements } from '../src/billing/settlement.ts';
+import { createSettlements, } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
 import type { Providers } from '../src/operations/pools.ts';
 import {
@@ -30,7 +30,7 @@ import {
 import { createProviderAccounts, type ProviderAccount } from '../src/upstream/provider-accounts.ts';
 import { followAccounts } from '../src/upstream/stored-accounts.ts';
 import { openTrends } from '../src/upstream/trends/trends.ts';
-import { type Attempt, createExecutor, type Executor, type ExecutorDeps } from './executor.ts';
+import { type Attempt, createExecutor, type ExecutorDeps } from './executor.ts';
 import type { Upstreams } from './handlers/handler.ts';
 import { openSingleFlight } from './single-flight.ts';
 import { createSources } from './sources.ts';
@@ -55,6 +55,25 @@ export interface JobSettings {
   accountLimits?: AccountLimits | undefined;
 }
 
+const JOB_SETTINGS: readonly (keyof JobSettings)[] = [
+  'databaseUrl',
+  'redisUrl',
+  'cacheRedisUrl',
+  'answerLimitMs',
+  'redisNamespace',
+  'keepaBaseUrl',
+  'keepaAccounts',
+  'secretKeys',
+  'trendsBaseUrl',
+  'providers',
+  'accountLimits',
+];
+
+/** Returns only what jobs need of some settings. Others could not be sent to a thread. */
+export function jobSettings(settings: JobSettings): JobSettings {
+  return Object.fromEntries(JOB_SETTINGS.map((name) => [name, settings[name]])) as unknown as JobSettings;
+}
+
 /** The connections of a thread that runs jobs. */
 interface JobStores extends Pick<Stores, 'database' | 'redis' | 'keys'> {
   money: Database;
@@ -63,12 +82,6 @@ interface JobStores extends Pick<Stores, 'database' | 'redis' | 'keys'> {
   /** Listens on the Redis of the cache. */
   flightsSubscriber: Redis;
   close(): Promise<void>;
-}
-
-/** The most connections to PostgreSQL. */
-interface JobConnections {
-  requests: number;
-  money: number;
 }
 
 /** Receive the errors of stores. */
@@ -86,11 +99,11 @@ export async function openJobStores(
     answerLimitMs = STORE_ANSWER_LIMIT_MS,
     redisNamespace,
   }: JobSettings,
-  connections: JobConnections,
+  connections: { requests: number; money: number },
   onError: StoreErrors,
   log: Logger,
 ): Promise<JobStores> {
-  const open = (purpose: keyof JobConnections) =>
+  const open = (purpose: keyof typeof connections) =>
     openDatabase(databaseUrl, log, {
       max: connections[purpose],
       limits: STATEMENT_LIMITS[purpose],
@@ -119,24 +132,12 @@ export async function openJobStores(
   };
 }
 
-/** What the jobs of live calls and of test calls need. */
-type Executing = Omit<ExecutorDeps, 'upstream' | 'providers' | 'mode'>;
-
-/** Runs the jobs of live calls. */
-export interface LiveJobs {
-  executor: Executor;
-  executing: Executing;
-  settlements: Settlements;
-  /** Asks the provider for the tokens of each account. A failure is only logged. */
-  learnTokens(): Promise<void>;
-  /** Releases the call of a job that cannot be run, with an internal error. */
-  fail(attempt: Attempt, cause: Error): Promise<CompletionMessage>;
-  close(): Promise<void>;
-}
+export type LiveJobs = Awaited<ReturnType<typeof openLiveJobs>>;
 
 /** How long the ending of a job waits for an account that another transaction has locked. */
 const LOCK_PATIENCE_MS = 10_000;
 
+/** Opens what runs the jobs of live calls. */
 export async function openLiveJobs(
   settings: JobSettings,
   stores: JobStores & { reports: Database },
@@ -148,7 +149,7 @@ export async function openLiveJobs(
     clock: DatabaseClock;
     log: Logger;
   },
-): Promise<LiveJobs> {
+) {
   const { keys, database, money, reports, redis, cache, flightsSubscriber } = stores;
   const { isSecond = false, ...observers } = deps;
   const { events, tracing, clock, log } = observers;
@@ -189,14 +190,16 @@ export async function openLiveJobs(
     executor: createExecutor(live),
     executing,
     settlements,
-    learnTokens: async () => {
+    /** Asks the provider for the tokens of each account. A failure is only logged. */
+    learnTokens: async (): Promise<void> => {
       await Promise.all(present.present.map((account) => keepa.learn(account)));
     },
-    fail(attempt, cause) {
+    /** Releases the call of a job that cannot be run, with an internal error. */
+    fail(attempt: Attempt, cause: Error): Promise<CompletionMessage> {
       const obtain = () => Promise.reject(new SoukError('INTERNAL', { cause }));
       return createExecutor({ ...live, sources: { obtain } }).execute(attempt);
     },
-    async close() {
+    async close(): Promise<void> {
       await followed.close();
       await productLabels.close();
       await flights.close();

@@ -32,36 +32,6 @@ export interface Flight {
 /** The message that a flight has ended, for processes whose calls follow it. */
 const flightSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
 
-/**
- * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
- * follow: they wait until it ends, and then read what it stored or get its error. While a cache of its own is down, each
- * call fetches for itself.
- */
-export interface SingleFlight {
-  /**
-   * Returns the stored source if it was fetched after `newerThan` (Unix milliseconds). Otherwise takes the lead if
-   * no other call has it; then the caller must call `finish`.
-   */
-  take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
-  /** Returns the stored source, of any age. */
-  stored(flight: Flight): Promise<StoredSource | null>;
-  /** Stores the fetched source, if there is one, and notifies the followers. If `error` is given, they get it. */
-  finish(
-    flight: Flight,
-    outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },
-  ): Promise<void>;
-  /** Listens for the end of the present leader. Call it before `take`, so that no end is missed. */
-  follow(flight: Flight, signal: AbortSignal): Following;
-  close(): Promise<void>;
-}
-
-interface Following {
-  /** Resolves when the leader may have ended. @throws SoukError the leader's error, or the signal's reason. */
-  ended(): Promise<void>;
-  /** Stops listening. Required if the caller does not wait for the end. */
-  stop(): void;
-}
-
 /** If the process of a leader dies, its lead ends after this time. */
 const LEASE_MS = 15_000;
 
@@ -104,14 +74,21 @@ declare module 'ioredis' {
   }
 }
 
-/** @param subscriber a connection to the Redis of the cache for subscriptions only. */
+export type SingleFlight = Awaited<ReturnType<typeof openSingleFlight>>;
+
+/**
+ * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
+ * follow: they wait until it ends, and then read what it stored or get its error. While a cache of its own is down, each
+ * call fetches for itself.
+ * @param deps.subscriber a connection to the Redis of the cache for subscriptions only.
+ */
 export async function openSingleFlight(deps: {
   cache: Cache;
   subscriber: Redis;
   keys: RedisKeys;
   clock: Clock;
   log: Logger;
-}): Promise<SingleFlight> {
+}) {
   const { cache, keys, clock, log } = deps;
   const { redis } = cache;
   redis.defineCommand('soukTakeFlight', { numberOfKeys: 3, lua: TAKE });
@@ -136,7 +113,14 @@ export async function openSingleFlight(deps: {
   });
 
   return {
-    async take({ identity, forced, read }, newerThan) {
+    /**
+     * Returns the stored source if it was fetched after `newerThan` (Unix milliseconds). Otherwise takes the lead if
+     * no other call has it; then the caller must call `finish`.
+     */
+    async take(
+      { identity, forced, read }: Flight,
+      newerThan: number,
+    ): Promise<StoredSource | 'leads' | 'follows'> {
       const flight = keys.flight(identity, forced);
       const places = [keys.source(identity), flight, followed(flight)];
       const taken = await cache.attempt(
@@ -149,12 +133,17 @@ export async function openSingleFlight(deps: {
       return 'leads';
     },
 
-    async stored({ identity, read }) {
+    /** Returns the stored source, of any age. */
+    async stored({ identity, read }: Flight): Promise<StoredSource | null> {
       const bytes = await cache.attempt(() => cache.redis.getBuffer(keys.source(identity)), null);
       return bytes && decodeSource(bytes, read);
     },
 
-    async finish({ identity, forced, read }, outcome) {
+    /** Stores the fetched source, if there is one, and notifies the followers. If `error` is given, they get it. */
+    async finish(
+      { identity, forced, read }: Flight,
+      outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },
+    ): Promise<void> {
       const flight = keys.flight(identity, forced);
       // This comes first, so that the lease is not renewed and another call takes over even if the rest fails.
       leading.delete(flight);
@@ -173,7 +162,9 @@ export async function openSingleFlight(deps: {
       }, null);
     },
 
-    follow: ({ identity, forced }, signal) => followers.follow(keys.flight(identity, forced), signal),
+    /** Listens for the end of the present leader. Call it before `take`, so that no end is missed. */
+    follow: ({ identity, forced }: Flight, signal: AbortSignal) =>
+      followers.follow(keys.flight(identity, forced), signal),
 
     close: stopRenewing,
   };
@@ -188,7 +179,7 @@ function createFollowers(clock: Clock) {
       for (const end of [...(followers.get(flight) ?? [])]) end(error);
     },
 
-    follow(flight: string, signal: AbortSignal): Following {
+    follow(flight: string, signal: AbortSignal) {
       const set = followers.get(flight) ?? new Set();
       followers.set(flight, set);
       let stop = () => {};
@@ -215,7 +206,12 @@ function createFollowers(clock: Clock) {
       });
       // Prevents an unhandled rejection if it fails before a caller awaits it.
       ended.catch(() => {});
-      return { ended: () => ended, stop };
+      return {
+        /** Resolves when the leader may have ended. @throws SoukError the leader's error, or the signal's reason. */
+        ended: () => ended,
+        /** Stops listening. Required if the caller does not wait for the end. */
+        stop: () => stop(),
+      };
     },
   };
 }

@@ -43,7 +43,7 @@ import { openTestReports, type TestReportsSize } from './background/test-reports
 import type { Executor } from './executor.ts';
 import { createLargeJobs, isLarge } from './large-jobs/large-jobs.ts';
 import { PAUSING_SHARE, type ThreadSetup } from './large-jobs/messages.ts';
-import { type JobSettings, openJobStores, openLiveJobs, type StoreErrors } from './live-jobs.ts';
+import { type JobSettings, jobSettings, openJobStores, openLiveJobs, type StoreErrors } from './live-jobs.ts';
 import { openPoolWorker } from './pool.ts';
 import { createTestMode, type TestProvider } from './test-mode.ts';
 
@@ -64,20 +64,7 @@ export interface WorkerSettings extends BackgroundSettings, JobSettings {
 }
 
 /** A worker with everything that a process needs to run the jobs of some pools. */
-export interface SoukWorker {
-  /** The metrics of this worker. */
-  registry: Registry;
-  /** Asks the provider for the tokens of each account. A failure is only logged. */
-  learnTokens(): Promise<void>;
-  /** Runs the reconciler once. It also runs every few seconds. */
-  reconcile(): Promise<void>;
-  close(): Promise<void>;
-  /**
-   * Stops the running jobs if Redis is down, for a process that exits: other workers run them again. `close` waits for Redis.
-   * @returns whether Redis is down.
-   */
-  leaveWithoutRedis(): Promise<boolean>;
-}
+export type SoukWorker = Awaited<ReturnType<typeof openWorker>>;
 
 /** How long a worker that leaves without Redis takes to store its statistics. */
 const LEAVE_LIMIT_MS = 1_000;
@@ -97,7 +84,7 @@ export async function openWorker(
   log: Logger,
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
-): Promise<SoukWorker> {
+) {
   const { databaseUrl, providers } = settings;
   const registry = new Registry();
   const timeLimits = createTimeLimitMetrics(registry);
@@ -142,10 +129,12 @@ export async function openWorker(
   const stopReconciling = startReconciling(reconciling);
 
   return {
+    /** The metrics of this worker. */
     registry,
     learnTokens: live.learnTokens,
+    /** Runs the reconciler once. It also runs every few seconds. */
     reconcile: () => reconcile(reconciling),
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([stopReconciling(), background?.close(), ...pools.map((pool) => pool.close())]);
       await runners.close();
       await testReports?.close();
@@ -155,7 +144,11 @@ export async function openWorker(
       await queues.close();
       await opened.close();
     },
-    async leaveWithoutRedis() {
+    /**
+     * Stops the running jobs if Redis is down, for a process that exits: other workers run them again. `close` waits for Redis.
+     * @returns whether Redis is down.
+     */
+    async leaveWithoutRedis(): Promise<boolean> {
       if (await takesWrites(redis, settings.answerLimitMs ?? STORE_ANSWER_LIMIT_MS)) return false;
       const callIds = pools.flatMap((pool) => pool.abandon());
       log.warn({ callIds }, 'stopping without Redis, which is down: other workers run these jobs again');
@@ -229,7 +222,7 @@ async function openRunners(
   );
   const { executor, executing, fail } = live;
   const largeDeps = { fail, pools: settings.pools, events, onError, clock, log };
-  const large = largeJobs ? createLargeJobs(threadSetup(settings, largeJobs), largeDeps) : null;
+  const large = largeJobs ? createLargeJobs({ ...jobSettings(settings), ...largeJobs }, largeDeps) : null;
   const executeLive: Executor['execute'] = (attempt) =>
     large && isLarge(attempt.data) ? large.execute(attempt) : executor.execute(attempt);
   const test = start ? createTestMode({ ...executing, reports: reports.test, database, start }) : null;
@@ -294,38 +287,5 @@ function openSinks(
     ]),
     close: () =>
       Promise.all([usage, tokens, minutes, failures, accounts, runTimes].map((sink) => sink.close())),
-  };
-}
-
-/** Returns what the thread of large jobs needs of the settings. Others could not be sent to it. */
-function threadSetup(
-  {
-    databaseUrl,
-    redisUrl,
-    cacheRedisUrl,
-    answerLimitMs,
-    redisNamespace,
-    keepaBaseUrl,
-    keepaAccounts,
-    secretKeys,
-    trendsBaseUrl,
-    providers,
-    accountLimits,
-  }: JobSettings,
-  largeJobs: Pick<ThreadSetup, 'logLevel' | 'tracesUrl'>,
-): ThreadSetup {
-  return {
-    databaseUrl,
-    redisUrl,
-    cacheRedisUrl,
-    redisNamespace,
-    providers,
-    keepaBaseUrl,
-    keepaAccounts,
-    secretKeys,
-    trendsBaseUrl,
-    accountLimits,
-    ...largeJobs,
-    ...(answerLimitMs !== undefined && { answerLimitMs }),
   };
 }

@@ -4,8 +4,8 @@ import { hash } from '../catalog/random.ts';
 import { type DemoSeller, SELLER_COUNT, sellerAt, sellerById, sellersByRatings } from '../catalog/sellers.ts';
 import { labelOf } from '../catalog/sketch.ts';
 import { DAY } from '../minutes.ts';
-import { all } from '../words.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, required } from '../protocol.ts';
+import { all } from '../words.ts';
 
 export const seller: Endpoint = ({ params, nowMinutes }) => {
   const domain = domainOf(params);

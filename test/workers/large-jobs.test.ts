@@ -5,8 +5,12 @@ import { databaseClock } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import type { Attempt } from '../../workers/executor.ts';
-import { createLargeJobs, isLarge, THREAD_STARTS_AFTER_MS } from '../../workers/large-jobs/large-jobs.ts';
-import { openLargeThread } from '../../workers/large-jobs/large-thread.ts';
+import {
+  createLargeJobs,
+  isLarge,
+  openLargeThread,
+  THREAD_STARTS_AFTER_MS,
+} from '../../workers/large-jobs/large-jobs.ts';
 import type { ThreadSetup } from '../../workers/large-jobs/messages.ts';
 import { hasDeals, holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { TestClock } from '../support/clock.ts';

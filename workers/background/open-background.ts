@@ -7,6 +7,10 @@ import { createBatchNotifier } from '../../src/batches/ending.ts';
 import { chatTargets, sealChats } from '../../src/batches/trackers/chat.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { StripeSettings } from '../../src/billing/payments/payment-port.ts';
+import { reconcileCheckouts, reconcileReversals } from '../../src/billing/payments/stripe/events.ts';
+import { type StripeDeps, stripeContext } from '../../src/billing/payments/stripe/stripe-context.ts';
+import { reconcileRenewals } from '../../src/billing/payments/sync-renewal.ts';
+import { runTopUps } from '../../src/billing/payments/top-ups.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
 import {
@@ -23,8 +27,9 @@ import { sealSecrets } from '../../src/outbox/webhooks/secrets.ts';
 import { WEBHOOK_LIMITS } from '../../src/outbox/webhooks/webhook-limits.ts';
 import { createWebhookSender } from '../../src/outbox/webhooks/webhook-sender.ts';
 import { type Clock, startWorkLoop, type WorkLoop } from '../../src/platform/clock.ts';
+import { everyWithLease } from '../../src/platform/db/lease.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
-import { HOUR_MS } from '../../src/platform/durations.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/platform/durations.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
 import { createCompletionMetrics } from '../../src/platform/telemetry/call-events.ts';
@@ -33,7 +38,6 @@ import { sealAccountKeys } from '../../src/upstream/stored-accounts.ts';
 import { startHeartbeat } from '../pool.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batches.ts';
 import { startNotices, startOutbox } from './outbox.ts';
-import { startPayments } from './payments.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
 
 export interface BackgroundSettings {
@@ -151,4 +155,22 @@ function startSealing(
   });
   loop.wake();
   return loop;
+}
+
+/** Repairs what lost events of Stripe left undone, once a minute in one process, until the process stops. */
+function startPayments(
+  settings: StripeSettings,
+  { clock, ...deps }: Omit<StripeDeps, 'now'> & { clock: Clock },
+): () => Promise<void> {
+  const context = stripeContext(settings, { ...deps, now: clock.now });
+  const onceIn = (minutes: number, task: (stripe: typeof context) => Promise<void>) => ({
+    pauseMs: minutes * MINUTE_MS - 5_000,
+    task: () => task(context),
+  });
+  return everyWithLease({ ...deps, clock }, MINUTE_MS, 'failed to reconcile payments', {
+    renewals: onceIn(1, reconcileRenewals),
+    'top-ups': onceIn(1, runTopUps),
+    reversals: onceIn(60, reconcileReversals),
+    checkouts: onceIn(10, reconcileCheckouts),
+  });
 }

@@ -14,7 +14,7 @@ import { addDays } from '../../src/platform/calendar.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { handleExport } from './export.ts';
 import type { HandlersOf } from './handler.ts';
-import { fromReports, type Reports } from './reports.ts';
+import { fromReports, type Reports, weekIsGone } from './reports.ts';
 
 const handleAsinReverse = fromReports(asinReverse, async (input: AsinReverseInput, { database, weeks }) => {
   const { asins, limit, startDate, endDate } = input;
@@ -42,9 +42,7 @@ function weeksOf(weeks: readonly LoadedWeek[], { startDate, endDate }: AsinRever
 const handleRank = fromReports(rank, async (input: RankInput, { database, weeks }) => {
   const { country, reportDate, rankMin = 1, rankMax, limit, offset, afterRank = 0, ...filter } = input;
   const week = reportDate === undefined ? weeks[0] : weeks.find((one) => one.week === reportDate);
-  // The call was admitted, so the week was loaded a moment ago.
-  if (!week)
-    throw new SoukError('INTERNAL', { cause: new Error(`week ${reportDate} of ${country} is gone`) });
+  if (!week) throw weekIsGone(country, reportDate);
   const skip = offset ?? 0;
   const found = await walkRanks(database, week, {
     filter,

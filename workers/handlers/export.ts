@@ -6,7 +6,6 @@ import type { Row } from '../../src/operations/tables/columns.ts';
 import { TABLE_FORMATS } from '../../src/operations/tables/formats.ts';
 import { iso } from '../../src/platform/clock.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
-import { SoukError } from '../../src/platform/errors.ts';
 import {
   addFile,
   type Content,
@@ -16,7 +15,7 @@ import {
 } from '../../src/results/files.ts';
 import { writeTable } from '../../src/results/tables/write-table.ts';
 import type { HandlerContext, HandlersOf } from './handler.ts';
-import { type Reports, readReports } from './reports.ts';
+import { type Reports, readReports, weekIsGone } from './reports.ts';
 
 /** How long the file of a call is kept. */
 const FILE_LIFETIME_MS = 7 * DAY_MS;
@@ -47,9 +46,7 @@ async function contentOf(
   { upstream, signal, cancelled, now, onProgress }: HandlerContext,
 ): Promise<{ week: LoadedWeek; content: Content }> {
   const week = weekOf(weeks, reportDate);
-  // The call was admitted, so the week was loaded a moment ago.
-  if (!week)
-    throw new SoukError('INTERNAL', { cause: new Error(`week ${reportDate} of ${country} is gone`) });
+  if (!week) throw weekIsGone(country, reportDate);
   const { contentType, isCompressible } = TABLE_FORMATS[fileFormat];
   const { provider } = upstream.reports;
   const key = `aba/${provider}/${country}/${week.week}/${week.importId}/${fileFormat}`;

@@ -19,18 +19,18 @@ export interface HandlerContext {
   /** The sources that the contract names for this input. */
   sources: readonly Source[];
   /**
-   * Returns sources from the cache or from upstream, by key. Calls `fetch` with missing sources, at most `atOnce`
+   * Returns sources from the cache or from upstream, by key. Calls `fetch` with the keys of missing sources, at most `atOnce`
    * of them each time, and once for each source in all processes. Sources without upstream data are absent.
    */
   obtain<Raw>(
     sources: readonly Source[],
-    fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+    fetch: (keys: readonly string[]) => Promise<ReadonlyMap<string, Raw>>,
     atOnce?: number,
   ): Promise<ReadonlyMap<string, Raw>>;
   /** Like `obtain`, for a part of an answer that also has other parts: returns nothing if all of its sources fail. */
   obtainPart<Raw>(
     sources: readonly Source[],
-    fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+    fetch: (keys: readonly string[]) => Promise<ReadonlyMap<string, Raw>>,
     atOnce?: number,
   ): Promise<ReadonlyMap<string, Raw>>;
   /**
@@ -80,36 +80,32 @@ export type HandlersOf<Group extends string> = {
 export function fetching<Operation>(
   fetch: (
     input: InputOf<Operation>,
-    missing: readonly Source[],
+    keys: readonly string[],
     context: HandlerContext,
   ) => Promise<ReadonlyMap<string, RawOf<Operation>>>,
   atOnce?: (input: InputOf<Operation>) => number,
 ): Handler<Operation> {
   return (input, context) =>
-    context.obtain(context.sources, (missing) => fetch(input, missing, context), atOnce?.(input));
+    context.obtain(context.sources, (keys) => fetch(input, keys, context), atOnce?.(input));
 }
 
 /** Creates the handler of an operation with a single source. */
 export function single<Operation>(
   fetch: (input: InputOf<Operation>, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
-  return fetching<Operation>(async (input, missing, context) => {
+  return fetching<Operation>(async (input, keys, context) => {
     const value = await fetch(input, context);
-    return new Map(missing.map(({ key }) => [key, value]));
+    return new Map(keys.map((key) => [key, value]));
   });
 }
 
 /** Creates the handler of an operation that fetches its sources one by one. If one fails, the others are still stored. */
 export function fetchingEach<Operation>(
-  fetch: (input: InputOf<Operation>, source: Source, context: HandlerContext) => Promise<RawOf<Operation>>,
+  fetch: (input: InputOf<Operation>, key: string, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
   return fetching<Operation>(
-    async (input, missing, context) => {
-      const fetched = missing.map(
-        async (source) => [source.key, await fetch(input, source, context)] as const,
-      );
-      return new Map(await Promise.all(fetched));
-    },
+    async (input, keys, context) =>
+      new Map(await Promise.all(keys.map(async (key) => [key, await fetch(input, key, context)] as const))),
     () => 1,
   );
 }

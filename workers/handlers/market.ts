@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import sharp from 'sharp';
 import type { Source } from '../../src/operations/define.ts';
 import {
   CATEGORIES_A_TOKEN,
@@ -26,6 +28,7 @@ import {
   withoutFamily,
 } from '../../src/operations/products/product.ts';
 import { SoukError } from '../../src/platform/errors.ts';
+import type { Logger } from '../../src/platform/log.ts';
 import {
   fetchBestSellers,
   fetchCategories,
@@ -39,7 +42,6 @@ import {
   searchProducts,
 } from '../../src/upstream/keepa/endpoints.ts';
 import { asinsPerCall, fetchProducts, fetchProductsByCode } from '../../src/upstream/keepa/products.ts';
-import { checkedPng } from '../pictures/png.ts';
 import { fetching, type Handler, type HandlersOf, single } from './handler.ts';
 
 /**
@@ -53,13 +55,8 @@ const handleVariations: Handler<typeof variations> = async (input, context) => {
 
   async function obtainFamily(one: string): Promise<Product> {
     const options = familyOptions(domain);
-    const obtained = await context.obtain<Product>(productSources([one], options), (missing) =>
-      fetchProducts(
-        keepa,
-        missing.map(({ key }) => key),
-        options,
-        context,
-      ),
+    const obtained = await context.obtain<Product>(productSources([one], options), (keys) =>
+      fetchProducts(keepa, keys, options, context),
     );
     const product = obtained.get(one);
     if (!isKnown(product))
@@ -73,13 +70,8 @@ const handleVariations: Handler<typeof variations> = async (input, context) => {
     const options = memberOptions(input);
     const obtained = await context.obtain<Product>(
       productSources([...new Set(asins)], options, 'member'),
-      async (missing) => {
-        const products = await fetchProducts(
-          keepa,
-          missing.map(({ key }) => key),
-          options,
-          context,
-        );
+      async (keys) => {
+        const products = await fetchProducts(keepa, keys, options, context);
         return new Map([...products].map(([key, product]) => [key, withoutFamily(product)]));
       },
       asinsPerCall(options),
@@ -107,9 +99,7 @@ const handleProductSearch: Handler<typeof productSearch> = async (input, context
   const found = new Map<string, SearchPage>();
   const options = { ...searchOptions(input), update: input.update };
 
-  async function fetch([missing]: readonly Source[]): Promise<Map<string, SearchPage>> {
-    if (!missing) return new Map();
-    const page = missing.key;
+  async function fetch([page = '']: readonly string[]): Promise<Map<string, SearchPage>> {
     return new Map([[page, await searchProducts(context.upstream.keepa, { ...options, page }, context)]]);
   }
 
@@ -130,15 +120,14 @@ function* steps(sources: readonly Source[]): Generator<readonly Source[]> {
 const handleCategory: Handler<typeof category> = async (input, context) => {
   const { domain, category, parents, children } = input;
   const { keepa } = context.upstream;
-  const found = await context.obtain(context.sources, async (missing) => {
+  const found = await context.obtain(context.sources, async (keys) => {
     const categories = await fetchCategories(keepa, { domain, ids: [category], parents }, context);
-    return new Map(missing.map(({ key }) => [key, categories]));
+    return new Map(keys.map((key) => [key, categories]));
   });
   const below = children ? childCategories(found.get(''), category) : [];
   const obtained = await context.obtain(
     categorySources(domain, below),
-    async (missing) => {
-      const ids = missing.map(({ key }) => key);
+    async (ids) => {
       const categories = await fetchCategories(keepa, { domain, ids, parents: false }, context);
       return new Map(
         ids.flatMap((id) => {
@@ -154,8 +143,7 @@ const handleCategory: Handler<typeof category> = async (input, context) => {
 
 export const MARKET_HANDLERS: HandlersOf<'market'> = {
   'market.product': fetching(
-    (input, missing, context) => {
-      const keys = missing.map(({ key }) => key);
+    (input, keys, context) => {
       const options = { ...upstreamOptions(input), update: input.update };
       const { keepa } = context.upstream;
       return input.codes
@@ -177,15 +165,14 @@ export const MARKET_HANDLERS: HandlersOf<'market'> = {
 
   'market.category': handleCategory,
 
-  'market.bestseller': fetching(async (input, missing, context) => {
+  'market.bestseller': fetching(async (input, keys, context) => {
     const list = await fetchBestSellers(context.upstream.keepa, input, context);
-    return new Map(list ? missing.map(({ key }) => [key, list]) : []);
+    return new Map(list ? keys.map((key) => [key, list]) : []);
   }),
 
-  'market.seller': fetching(({ domain, storefront }, missing, context) => {
-    const ids = missing.map(({ key }) => key);
-    return fetchSellers(context.upstream.keepa, domain, ids, storefront, context);
-  }),
+  'market.seller': fetching(({ domain, storefront }, ids, context) =>
+    fetchSellers(context.upstream.keepa, domain, ids, storefront, context),
+  ),
 
   'market.topseller': single(({ domain }, context) =>
     fetchTopSellers(context.upstream.keepa, domain, context),
@@ -201,3 +188,45 @@ export const MARKET_HANDLERS: HandlersOf<'market'> = {
     checkedPng(await fetchGraphImage(context.upstream.keepa, input, context), input, context.log),
   ),
 };
+
+/** Keeps all colours: charts have far fewer than 256, and customers choose some of them. */
+const LOSSLESS_PALETTE = { palette: true, colours: 256, quality: 100, effort: 7, dither: 0 } as const;
+
+/**
+ * Checks that a picture is a complete PNG, resizes it if upstream did not keep to the requested size, and re-encodes it
+ * with a palette if that is smaller. Charts have few colours, so it usually is much smaller.
+ * @throws SoukError UPSTREAM_ERROR for any other picture.
+ */
+async function checkedPng(
+  picture: Buffer,
+  size: { width: number; height: number },
+  log: Logger,
+): Promise<Buffer> {
+  const { fault, isOfSize } = await examine(picture, size);
+  if (fault) {
+    const errorId = randomUUID();
+    log.warn({ errorId, fault }, 'the data provider sent a bad picture');
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause: fault });
+  }
+  const image = sharp(picture);
+  if (!isOfSize) image.resize({ ...size, fit: 'fill' });
+  const encoded = await image.png(LOSSLESS_PALETTE).toBuffer();
+  return !isOfSize || encoded.length < picture.length ? encoded : picture;
+}
+
+async function examine(
+  picture: Buffer,
+  { width, height }: { width: number; height: number },
+): Promise<{ fault: string | null; isOfSize: boolean }> {
+  try {
+    const image = sharp(picture, { failOn: 'error', limitInputPixels: 4_000_000 });
+    const found = await image.metadata();
+    const isOfSize = found.width === width && found.height === height;
+    if (found.format !== 'png') return { fault: `format ${found.format}`, isOfSize };
+    // Only decoding every pixel shows that the file is complete.
+    await image.stats();
+    return { fault: null, isOfSize };
+  } catch (error) {
+    return { fault: (error as Error).message, isOfSize: false };
+  }
+}

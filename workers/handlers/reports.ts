@@ -4,10 +4,13 @@ import type { ReportsNeeded } from '../../src/operations/brand-analytics/keyword
 import type { InputOf, RawOf } from '../../src/operations/index.ts';
 import { cancellable } from '../../src/platform/db/cancellable.ts';
 import type { Queryable } from '../../src/platform/db/pool.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 import type { Handler, HandlerContext } from './handler.ts';
 
 /** PostgreSQL's code of a missing table. */
 const NO_TABLE = '42P01';
+
+const MOST_ATTEMPTS = 3;
 
 /** The loaded weeks that an operation reads: of its site, or of all sites, the newest first. */
 export interface Reports {
@@ -34,28 +37,25 @@ export function fromReports<Operation extends { reports?: unknown }>(
  * everything is read again. Only the answer is cached, because reading our own tables is as fast as reading a source
  * cache.
  */
-export function readReports<T>(
+export async function readReports<T>(
   { upstream: { reports }, useEdition, signal }: HandlerContext,
   needed: ReportsNeeded,
   read: (reports: Reports) => Promise<T>,
 ): Promise<T> {
   const database = cancellable(reports.database, signal);
   const brandsFrom = mayLabel(reports.products, reports.provider) ? reports.products : null;
-  return readWhole(async () => {
-    const weeks = await loadedWeeks(database, reports.provider, needed.country);
-    useEdition(editionOf(weeks, needed));
-    return read({ database, weeks, brandsFrom });
-  });
-}
-
-const MOST_ATTEMPTS = 3;
-
-async function readWhole<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await read();
+      const weeks = await loadedWeeks(database, reports.provider, needed.country);
+      useEdition(editionOf(weeks, needed));
+      return await read({ database, weeks, brandsFrom });
     } catch (error) {
       if ((error as { code?: string }).code !== NO_TABLE || attempt === MOST_ATTEMPTS) throw error;
     }
   }
+}
+
+/** Returns the error of a call that was admitted, because its week was loaded a moment ago, and does not find the week. */
+export function weekIsGone(country: string, week = 'newest'): SoukError {
+  return new SoukError('INTERNAL', { cause: new Error(`week ${week} of ${country} is gone`) });
 }

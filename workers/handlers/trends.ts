@@ -18,12 +18,12 @@ export const TRENDS_HANDLERS: HandlersOf<'trends'> = {
   ),
 
   // One call for each keyword; all of them get their provider tokens from one call to explore.
-  'trends.related-queries': fetchingEach((input, { key }, context) =>
+  'trends.related-queries': fetchingEach((input, key, context) =>
     context.upstream.trends.relatedQueries(questionOf(input), key, context),
   ),
 
   // Upstream returns topics only for a single keyword, so each keyword needs its own explore call.
-  'trends.related-topics': fetchingEach((input, { key }, context) =>
+  'trends.related-topics': fetchingEach((input, key, context) =>
     context.upstream.trends.relatedTopics(questionOf(input, [key]), context),
   ),
 

@@ -20,10 +20,9 @@ import {
 } from '../../../src/operations/research/product.ts';
 import type { Timeline } from '../../../src/operations/trends/interest-over-time.ts';
 import { addDays } from '../../../src/platform/calendar.ts';
-import { SoukError } from '../../../src/platform/errors.ts';
 import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
 import type { HandlerContext, HandlersOf } from '../handler.ts';
-import { type Reports, readReports } from '../reports.ts';
+import { type Reports, readReports, weekIsGone } from '../reports.ts';
 import { questionOf } from '../trends.ts';
 import { handleScreen } from './screen.ts';
 
@@ -71,13 +70,7 @@ function obtainProducts(
   asins: readonly string[],
 ): Promise<ReadonlyMap<string, Product>> {
   const options = productOptions(domain);
-  const fetch = (missing: readonly { key: string }[]) =>
-    fetchProducts(
-      context.upstream.keepa,
-      missing.map(({ key }) => key),
-      options,
-      context,
-    );
+  const fetch = (keys: readonly string[]) => fetchProducts(context.upstream.keepa, keys, options, context);
   return obtain(productSources(asins, options), fetch, asinsPerCall(options));
 }
 
@@ -86,10 +79,10 @@ function obtainTrend(
   input: ResearchKeywordInput,
 ): Promise<ReadonlyMap<string, Timeline>> {
   const today = utcDay(context.now());
-  return context.obtainPart(trendSources(input, today), async (missing) => {
+  return context.obtainPart(trendSources(input, today), async (keys) => {
     const question = questionOf(trendInput(input, today));
     const timeline = await context.upstream.trends.interestOverTime(question, context);
-    return new Map(missing.map(({ key }) => [key, timeline]));
+    return new Map(keys.map((key) => [key, timeline]));
   });
 }
 
@@ -99,8 +92,7 @@ async function keywordIn(
   { country, keyword: sent }: ResearchKeywordInput,
 ): Promise<KeywordReports> {
   const [newest] = weeks;
-  // The call was admitted, so a week was loaded a moment ago.
-  if (!newest) throw new SoukError('INTERNAL', { cause: new Error(`the weeks of ${country} are gone`) });
+  if (!newest) throw weekIsGone(country);
   const keyword = normaliseTerm(sent);
   const wordId = (await termIds(database, country, [keyword])).get(keyword);
   const read = lastWeeks(weeks, READ_WEEKS);

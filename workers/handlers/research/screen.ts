@@ -7,17 +7,14 @@ import type { Figures } from '../../../src/operations/research/figures.ts';
 import { type ScreenInput, screen, weekOfScreen } from '../../../src/operations/research/screen.ts';
 import { cursorOf, positionOf } from '../../../src/operations/research/screen-cursor.ts';
 import { addDays } from '../../../src/platform/calendar.ts';
-import { SoukError } from '../../../src/platform/errors.ts';
-import { fromReports, type Reports } from '../reports.ts';
+import { fromReports, type Reports, weekIsGone } from '../reports.ts';
 
 export const handleScreen = fromReports(screen, async (input: ScreenInput, reports) => {
   const { country, sort, limit, cursor, ...filter } = input;
   const { database, weeks } = reports;
   const wanted = weekOfScreen(input).week;
   const week = wanted === undefined ? weeks[0] : weeks.find((one) => one.week === wanted);
-  // The call was admitted, so the week was loaded a moment ago.
-  if (!week?.screen)
-    throw new SoukError('INTERNAL', { cause: new Error(`week ${wanted} of ${country} is gone`) });
+  if (!week?.screen) throw weekIsGone(country, wanted);
   const before = {
     change4: addDays(week.week, -FIRST_CHANGE_DAYS),
     change12: addDays(week.week, -SECOND_CHANGE_DAYS),
