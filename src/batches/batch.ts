@@ -178,34 +178,21 @@ const WAITING_MESSAGES: Record<string, string> = {
   KEY_CAP_REACHED: 'The API key that created the batch has used the units of its day or month.',
 };
 
-export function batchView(batch: Batch): BatchView {
-  const { items, waiting, finishedAt } = batch;
-  const self = `/api/batches/${batch.batchId}`;
-  const lifetimeMs = isTestAccount(batch.accountId) ? TEST_RESULTS_LIFETIME_MS : RESULTS_LIFETIME_MS;
-  const isWaiting = waiting !== null && items.running === 0;
+export function batchView({ accountId, onlyChanges: _, items, waiting, ...batch }: Batch): BatchView {
+  const { batchId, finishedAt } = batch;
+  const { total, running, done, failed, cancelled, unchanged } = items;
+  const self = `/api/batches/${batchId}`;
+  const lifetimeMs = isTestAccount(accountId) ? TEST_RESULTS_LIFETIME_MS : RESULTS_LIFETIME_MS;
+  const pending = total - running - done - failed - cancelled;
   return {
-    batchId: batch.batchId,
-    name: batch.name,
-    operation: batch.operation,
-    state: isWaiting ? 'waiting' : batch.state,
-    window: batch.window,
+    ...batch,
+    state: waiting !== null && running === 0 ? 'waiting' : batch.state,
     waiting: waiting && {
       reason: waiting.reason,
       message: WAITING_MESSAGES[waiting.reason] ?? ERRORS.BUSY.text,
       until: iso(waiting.until),
     },
-    counts: {
-      items: items.total,
-      pending: items.total - items.running - items.done - items.failed - items.cancelled,
-      running: items.running,
-      done: items.done,
-      failed: items.failed,
-      cancelled: items.cancelled,
-      unchanged: items.unchanged,
-    },
-    units: batch.units,
-    scheduleId: batch.scheduleId,
-    webhook: batch.webhook,
+    counts: { items: total, pending, running, done, failed, cancelled, unchanged },
     createdAt: iso(batch.createdAt),
     deadlineAt: iso(batch.deadlineAt),
     finishedAt: finishedAt === null ? null : iso(finishedAt),

@@ -6,7 +6,7 @@ import { checkMaxUnits } from '../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../billing/wallets.ts';
 import { TEST_POOL } from '../operations/pools.ts';
 import { iso, type ServiceClock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
@@ -90,14 +90,7 @@ async function deadlineOf({ database, offPeak, clock }: PrepareDeps, { deadlineA
 }
 
 function dryRunReply({ operation, items }: BatchRequest, calls: number, units: number): Reply {
-  const data = {
-    dryRun: true,
-    operation: operation.name,
-    items: items.length,
-    calls,
-    units,
-    admitted: true,
-  };
+  const data = { dryRun: true, operation: operation.name, items: items.length, calls, units, admitted: true };
   return { status: 200, location: null, body: okBody(data) };
 }
 
@@ -110,6 +103,8 @@ async function create(
   requestHash: Buffer,
 ): Promise<Reply> {
   const { name, window, webhook, idempotencyKey } = settings;
+  // Without an idempotency key, only the same upload counts as a repetition.
+  const key = idempotencyKey ?? `upload ${uploadId}`;
   const batch: NewBatch = {
     // The id of the upload, so that an upload that is read twice creates one batch.
     batchId: uploadId,
@@ -119,8 +114,7 @@ async function create(
     operation: operation.name,
     window,
     webhook,
-    // Without an idempotency key, only the same upload counts as a repetition.
-    idempotencyKey: idempotencyKey ?? `upload ${uploadId}`,
+    idempotencyKey: key,
     requestHash,
     scheduleId: null,
     onlyChanges: false,
@@ -129,16 +123,14 @@ async function create(
   };
   const isNew = await inTransaction(database, async (client) => {
     const open = await countOpenBatches(client, accountId);
-    if (await isKnown(client, batch)) return false;
+    if ((await findRepeated(client, accountId, key, requestHash)) !== null) return false;
     const limits = limitsFor(accountId, accountLimits);
     requireBatchRoom(open, limits);
     await requireStorage({ database: client, redis, keys }, accountId, limits);
     return insertBatch(client, batch, calls);
   });
   await redis.publish(keys.batchesChannel, uploadId);
-  const earlier = isNew
-    ? null
-    : await findRepeated(database, accountId, batch.idempotencyKey ?? '', requestHash);
+  const earlier = isNew ? null : await findRepeated(database, accountId, key, requestHash);
   return accepted(database, accountId, earlier ?? uploadId);
 }
 
@@ -154,7 +146,7 @@ async function accepted(database: Database, accountId: number, batchId: string):
  * @throws SoukError IDEMPOTENCY_CONFLICT if the key was used for another request.
  */
 async function findRepeated(
-  database: Database,
+  database: Queryable,
   accountId: number,
   idempotencyKey: string,
   requestHash: Buffer,
@@ -264,15 +256,6 @@ async function deleteOldFreeBatches(client: ClientBase, accountId: number): Prom
        order by id desc offset $2 limit $3 for update skip locked)`,
     [accountId, FREE_BATCHES_KEPT, FREE_BATCHES_DELETED],
   );
-}
-
-/** Returns whether the account has a batch with the idempotency key of this one. */
-async function isKnown(client: ClientBase, { accountId, idempotencyKey }: NewBatch): Promise<boolean> {
-  const { rowCount } = await client.query(
-    'select 1 from batches where account_id = $1 and idempotency_key = $2',
-    [accountId, idempotencyKey],
-  );
-  return rowCount !== 0;
 }
 
 /** Adds calls to a batch. Those of a test account run in the pool of test calls. */

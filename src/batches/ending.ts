@@ -6,13 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
-import {
-  type BatchState,
-  batchView,
-  findBatchById,
-  RESULTS_LIFETIME_MS,
-  TEST_RESULTS_LIFETIME_MS,
-} from './batch.ts';
+import { batchView, findBatchById, RESULTS_LIFETIME_MS, TEST_RESULTS_LIFETIME_MS } from './batch.ts';
 import { callsToCancel, type FedCall } from './batch-calls.ts';
 import { firstChanges } from './changes.ts';
 import { mailResults } from './schedules/mail-results.ts';
@@ -122,42 +116,39 @@ export async function cancelBatch(
   now: number,
   onFinished: OnFinished,
 ): Promise<boolean> {
-  return inTransaction(database, async (client) => {
-    const { rowCount } = await client.query(
-      `update batches set state = 'cancelled', waiting_reason = null, waiting_until = null
-       where account_id = $1 and id = $2 and state = 'running' and finished_at is null`,
-      [accountId, batchId],
-    );
-    if (rowCount === 0) return false;
-    await endPending(client, batchId, 'cancelled', toRecord(new SoukError('CANCELLED')), now);
-    await finishIfDone(client, batchId, now, onFinished);
-    return true;
-  });
+  return inTransaction(database, (client) =>
+    stopBatch(client, { batchId, accountId }, 'cancelled', now, onFinished),
+  );
 }
 
-/** Ends the batches whose deadline has passed. @returns their number. */
-export async function expireBatches(
-  database: Database,
-  now: number,
-  onFinished: OnFinished,
-): Promise<number> {
-  const { rows } = await database.query<{ id: string }>(
-    `select id from batches where finished_at is null and state = 'running' and deadline_at <= $1`,
+/** Ends the batches whose deadline has passed. */
+export async function expireBatches(database: Database, now: number, onFinished: OnFinished): Promise<void> {
+  const { rows } = await database.query<{ batchId: string; accountId: number }>(
+    `select id as "batchId", account_id as "accountId" from batches
+     where finished_at is null and state = 'running' and deadline_at <= $1`,
     [new Date(now)],
   );
-  for (const { id } of rows) {
-    await inTransaction(database, async (client) => {
-      const { rowCount } = await client.query(
-        `update batches set state = 'expired', waiting_reason = null, waiting_until = null
-         where id = $1 and state = 'running' and finished_at is null`,
-        [id],
-      );
-      if (rowCount === 0) return;
-      await endPending(client, id, 'failed', toRecord(new SoukError('DEADLINE_PASSED')), now);
-      await finishIfDone(client, id, now, onFinished);
-    });
-  }
-  return rows.length;
+  for (const batch of rows)
+    await inTransaction(database, (client) => stopBatch(client, batch, 'expired', now, onFinished));
+}
+
+/** Stops feeding a running batch: its pending calls end immediately. @returns false if it had ended. */
+async function stopBatch(
+  client: ClientBase,
+  { batchId, accountId }: { batchId: string; accountId: number },
+  state: keyof typeof UNFED,
+  now: number,
+  onFinished: OnFinished,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update batches set state = $3, waiting_reason = null, waiting_until = null
+     where account_id = $1 and id = $2 and state = 'running' and finished_at is null`,
+    [accountId, batchId, state],
+  );
+  if (rowCount === 0) return false;
+  await endPending(client, batchId, state, now);
+  await finishIfDone(client, batchId, now, onFinished);
+  return true;
 }
 
 /**
@@ -175,16 +166,14 @@ export async function endStrandedCalls(
   );
   for (const { id } of rows) {
     await inTransaction(database, async (client) => {
-      const { rows: locked } = await client.query<{ state: BatchState }>(
-        'select state from batches where id = $1 and finished_at is null for update',
+      const { rows: locked } = await client.query<{ state: keyof typeof UNFED }>(
+        `select state from batches where id = $1 and finished_at is null and state in ('expired', 'cancelled') for update`,
         [id],
       );
       const [batch] = locked;
-      if (batch?.state === 'cancelled')
-        await endPending(client, id, 'cancelled', toRecord(new SoukError('CANCELLED')), now);
-      else if (batch?.state === 'expired')
-        await endPending(client, id, 'failed', toRecord(new SoukError('DEADLINE_PASSED')), now);
-      if (batch) await finishIfDone(client, id, now, onFinished);
+      if (!batch) return;
+      await endPending(client, id, batch.state, now);
+      await finishIfDone(client, id, now, onFinished);
     });
   }
 }
@@ -232,13 +221,19 @@ async function dropEndedBatches(database: Database, endedBefore: number, conditi
   }
 }
 
+/** How the pending calls of a batch end that was cancelled or has expired. */
+const UNFED = {
+  cancelled: { state: 'cancelled', column: 'cancelled_items', error: toRecord(new SoukError('CANCELLED')) },
+  expired: { state: 'failed', column: 'failed_items', error: toRecord(new SoukError('DEADLINE_PASSED')) },
+} as const;
+
 async function endPending(
   client: ClientBase,
   batchId: string,
-  state: 'failed' | 'cancelled',
-  error: ErrorRecord,
+  batchState: keyof typeof UNFED,
   now: number,
 ): Promise<void> {
+  const { state, column, error } = UNFED[batchState];
   const { rows } = await client.query<{ items: number; endNo: number }>(
     `update batch_calls c set state = $2, error = $3, ended_at = $4, end_no = b.ends + n.nth
      from batches b, (
@@ -250,7 +245,6 @@ async function endPending(
     [batchId, state, JSON.stringify(error), new Date(now)],
   );
   const items = rows.reduce((sum, row) => sum + row.items, 0);
-  const column = state === 'failed' ? 'failed_items' : 'cancelled_items';
   // If another transaction has taken one of the calls, its number is not used. So the highest number can exceed the
   // number of rows.
   const ends = rows.reduce((last, row) => Math.max(last, row.endNo), 0);

@@ -102,16 +102,10 @@ export const batchBodySchema = z.strictObject(
 export const DEFAULT_TIME_MS = 7 * DAY_MS;
 export const LONGEST_TIME_MS = 30 * DAY_MS;
 
-/** The settings of a requested batch, without its items. */
-export interface BatchSettings {
-  name: string | null;
-  maxUnits: number | null;
-  window: FeedWindow;
-  /** Unix milliseconds. */
-  deadlineAt: number | null;
-  webhook: string | null;
-  idempotencyKey: string | null;
-}
+type SentSettings = z.output<z.ZodObject<typeof BATCH_SETTINGS>>;
+
+/** The settings of a requested batch, without its items. Times are Unix milliseconds. */
+export type BatchSettings = Omit<SentSettings, 'deadline'> & { deadlineAt: number | null };
 
 export interface BatchRequest {
   operation: QueuedOperation;
@@ -129,7 +123,9 @@ export async function readBatch(upload: Upload, pause: Pause, now: number): Prom
   const { settings, operation, raws } =
     upload.type === 'json' ? await readDocument(upload.body) : await readLines(upload, pause);
   const items = await readItems(operation, raws, pause, now);
-  return { operation, items, settings: settingsOf(settings) };
+  const { deadline, ...others } = settings;
+  const deadlineAt = deadline === null ? null : Date.parse(deadline);
+  return { operation, items, settings: { ...others, deadlineAt } };
 }
 
 /** Reads items without the other fields of a batch. @throws BatchFaults if any item is invalid. */
@@ -197,27 +193,15 @@ function faultsOnDay(operation: QueuedOperation, input: unknown, now: number): r
   }
 }
 
-function settingsOf({
-  name,
-  maxUnits,
-  window,
-  deadline,
-  webhook,
-  idempotencyKey,
-}: Read['settings']): BatchSettings {
-  const deadlineAt = deadline === null ? null : Date.parse(deadline);
-  return { name, maxUnits, window, deadlineAt, webhook, idempotencyKey };
-}
-
 interface Read {
-  settings: z.output<z.ZodObject<typeof BATCH_SETTINGS>>;
+  settings: SentSettings;
   operation: QueuedOperation;
   raws: readonly unknown[];
 }
 
 async function readDocument(body: string): Promise<Read> {
-  const document = await parseBody(batchBodySchema, body);
-  return { settings: document, ...itemsOf(document, '') };
+  const { operation, items, params, split, ...settings } = await parseBody(batchBodySchema, body);
+  return { settings, ...itemsOf({ operation, items, params, split }, '') };
 }
 
 /**

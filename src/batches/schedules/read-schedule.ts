@@ -5,24 +5,18 @@ import { boolean, integer, oneOf, shownValue, text } from '../../operations/para
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { FEED_WINDOWS, type FeedWindow, type ITEM_LIMITS, ITEM_SOURCES, itemsOf } from '../read-batch.ts';
 import { BatchFaults, parseBody } from '../upload-text.ts';
+import type { Timing } from './cron.ts';
+import type { Schedule } from './schedule.ts';
 
 /** A request to create or change a schedule. Fields that are absent from a change stay as they are. */
-export interface ScheduleRequest {
-  name: string;
-  cron: string;
-  timezone: string;
-  paused: boolean;
-  window: FeedWindow;
-  onlyChanges: boolean;
-  /** Whether a mail with a link to the results is sent when a run ends. */
-  mailResults: boolean;
-  /** The time that each run may take. */
-  runHours: number;
-  webhook: string | null;
-  maxUnits: number | null;
-  /** The operation and the items of the batch that each run creates. */
-  batch: { operation: QueuedOperation; raws: readonly unknown[] };
-}
+export type ScheduleRequest = Timing &
+  Pick<
+    Schedule,
+    'name' | 'paused' | 'window' | 'onlyChanges' | 'mailResults' | 'runHours' | 'webhook' | 'maxUnits'
+  > & {
+    /** The operation and the items of the batch that each run creates. */
+    batch: { operation: QueuedOperation; raws: readonly unknown[] };
+  };
 
 /** Maximum size of the body of a schedule or a tracker, which a gateway parses. */
 export const DOCUMENT_LIMIT_BYTES = 1_048_576;

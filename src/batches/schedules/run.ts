@@ -9,17 +9,14 @@ import { DAY_MS } from '../../platform/durations.ts';
 const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
 const RUN_STATES = ['started', 'finished', 'skipped', 'failed'] as const;
 
-type RunTrigger = (typeof RUN_TRIGGERS)[number];
-type RunState = (typeof RUN_STATES)[number];
-
 /** One run of a schedule. Times are Unix milliseconds. */
 export interface Run {
   runId: string;
   dueAt: number;
   startedAt: number;
-  trigger: RunTrigger;
+  trigger: (typeof RUN_TRIGGERS)[number];
   /** A run with a batch is stored as `started`. It counts as finished when its batch has finished. */
-  state: RunState;
+  state: (typeof RUN_STATES)[number];
   reason: string | null;
   /** The batch of this run. It is kept for a week after its end. */
   batchId: string | null;
@@ -126,15 +123,8 @@ export const runSchema = z
 
 export type RunView = z.output<typeof runSchema>;
 
-export function runView({ runId, dueAt, startedAt, trigger, state, reason, batchId }: Run): RunView {
-  return {
-    runId,
-    dueAt: iso(dueAt),
-    startedAt: iso(startedAt),
-    trigger,
-    state,
-    reason,
-    batchId,
-    links: { batch: batchId && `/api/batches/${batchId}` },
-  };
+export function runView(run: Run): RunView {
+  const { batchId, dueAt, startedAt } = run;
+  const links = { batch: batchId && `/api/batches/${batchId}` };
+  return { ...run, dueAt: iso(dueAt), startedAt: iso(startedAt), links };
 }

@@ -1,5 +1,3 @@
-import { promisify } from 'node:util';
-import zlib from 'node:zlib';
 import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
@@ -7,11 +5,9 @@ import { iso } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { unixMs } from '../../platform/db/rows.ts';
 import { parseJson, stringifyJson } from '../../platform/json.ts';
+import { gunzip, gzip } from '../../results/compression.ts';
 import { FEED_WINDOWS, type FeedWindow } from '../read-batch.ts';
 import { nextRuns, type Timing } from './cron.ts';
-
-const gzip = promisify(zlib.gzip);
-const gunzip = promisify(zlib.gunzip);
 
 /** A pattern that creates batches. Times are Unix milliseconds. */
 export interface Schedule extends Timing {
@@ -112,7 +108,7 @@ export async function insertSchedule(
        max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, key_id, mail_results, items)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
      on conflict (id) do nothing`,
-    [...valuesOf(schedule), await compressed(items)],
+    [...valuesOf(schedule), await gzip(stringifyJson(items))],
   );
 }
 
@@ -127,7 +123,7 @@ export async function updateSchedule(
        webhook = $9, max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14,
        created_at = $15, updated_at = $16, next_due_at = $17, key_id = $18, mail_results = $19, items = coalesce($20, items)
      where account_id = $2 and id = $1`,
-    [...valuesOf(schedule), items && (await compressed(items))],
+    [...valuesOf(schedule), items && (await gzip(stringifyJson(items)))],
   );
 }
 
@@ -181,10 +177,6 @@ export function hasTimes({ cron }: Pick<Timing, 'cron'>): boolean {
 /** Returns the first time at which a schedule is due, from now on; null if it is due at no time. */
 export function firstDueAt(schedule: Timing & { paused: boolean }, now: number): number | null {
   return schedule.paused || !hasTimes(schedule) ? null : (nextRuns(schedule, now, 1)[0] ?? null);
-}
-
-function compressed(items: readonly unknown[]): Promise<Buffer> {
-  return gzip(stringifyJson(items));
 }
 
 function valuesOf(schedule: Schedule): unknown[] {

@@ -8,6 +8,7 @@ import { maskedChat } from '../../outbox/chat-message.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import { enqueueMessages } from '../../outbox/queue.ts';
 import { hasWebhookRoom, type WebhookLimits } from '../../outbox/webhooks/webhook-limits.ts';
+import { iso } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { unixMs } from '../../platform/db/rows.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
@@ -66,22 +67,14 @@ export const alertSchema = z
 
 export type AlertView = z.output<typeof alertSchema>;
 
-export function alertView({ item, createdAt, ...alert }: Alert): AlertView {
+export function alertView({ item, createdAt, reasons, ...alert }: Alert): AlertView {
   const isKeyword = isAboutKeywords(alert.condition);
-  const { alertId, trackerId, batchId, title, condition, before, after, threshold, reasons } = alert;
   return {
-    alertId,
-    trackerId,
-    batchId,
+    ...alert,
     asin: isKeyword ? null : item,
     wordId: isKeyword ? Number(item) : null,
-    title,
-    condition,
-    before,
-    after,
-    threshold,
     reasons: [...(reasons ?? [])],
-    createdAt: new Date(createdAt).toISOString(),
+    createdAt: iso(createdAt),
   };
 }
 
@@ -124,6 +117,9 @@ function rowOf({ alertId: id, item, condition, title, before, after, threshold, 
   return { id, item, key: conditionKey(condition), condition, title, before, after, threshold, reasons };
 }
 
+const SELECT_ALERTS = `select id as "alertId", tracker_id as "trackerId", batch_id as "batchId", item, title, condition,
+  before_value as before, after_value as after, threshold, reasons, ${unixMs('created_at')} as "createdAt"`;
+
 /**
  * Returns the first alerts of a tracker after another one, the oldest first, how many there are in all, and the id of the last.
  * @param since leaves out older ones.
@@ -134,9 +130,7 @@ async function listAlertsAfter(
   { after, since, limit }: { after: string | null; since: Date; limit: number },
 ): Promise<{ alerts: Alert[]; count: number; lastId: string | null }> {
   const { rows } = await database.query<Alert & { count: number; lastId: string }>(
-    `select id as "alertId", tracker_id as "trackerId", batch_id as "batchId", item, title, condition,
-       before_value as before, after_value as after, threshold, reasons, ${unixMs('created_at')} as "createdAt",
-       count(*) over () as count, last_value(id) over (order by id range between unbounded preceding and unbounded following) as "lastId"
+    `${SELECT_ALERTS}, count(*) over () as count, last_value(id) over (order by id range between unbounded preceding and unbounded following) as "lastId"
      from tracker_alerts where tracker_id = $1 and created_at > $2 and ($3::uuid is null or id > $3) order by id limit $4`,
     [trackerId, since, after, limit],
   );
@@ -150,9 +144,7 @@ export async function listAlerts(
   { before, limit }: { before: string | null; limit: number },
 ): Promise<Alert[]> {
   const { rows } = await database.query<Alert>(
-    `select id as "alertId", tracker_id as "trackerId", batch_id as "batchId", item, title, condition,
-       before_value as before, after_value as after, threshold, reasons, ${unixMs('created_at')} as "createdAt"
-     from tracker_alerts where tracker_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+    `${SELECT_ALERTS} from tracker_alerts where tracker_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
     [trackerId, before, limit],
   );
   return rows;
@@ -302,7 +294,7 @@ async function queueChat(
 }
 
 /** Returns what an alert says about its condition. */
-export function alertText(
+function alertText(
   { condition, before, after, reasons }: Pick<Alert, 'condition' | 'before' | 'after' | 'reasons'>,
   domain: number,
 ): string {
