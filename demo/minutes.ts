@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 export const HOUR = 60;
 export const DAY = 24 * HOUR;
 
-/** Returns a function that remembers its last results, by its arguments as text. */
-export function remembered<Args extends unknown[], Result extends {}>(
+/** Returns a function that remembers its last results, by its arguments, which are numbers and texts or lists of them. */
+export function remembered<Args extends (string | number | readonly number[])[], Result extends {}>(
   max: number,
   make: (...args: Args) => Result,
 ): (...args: Args) => Result {

@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { DAY } from '../minutes.ts';
 import { timesBetween } from './beats.ts';
-import { buyBoxHistory, buyBoxStats, usedBuyBoxHistory } from './buy-box.ts';
 import { type CategoryNode, leafAt, pathOfLeaf } from './categories.ts';
 import { aPlusOf, descriptionOf, saleOf, videosOf } from './details.ts';
 import { type Listing, quotesAt, stockOf } from './market.ts';
-import { offersOf } from './offers.ts';
+import { buyBoxHistory, buyBoxStats, offersOf, usedBuyBoxHistory } from './offers.ts';
 import { monthlySoldAt, type Popularity, trackingSince } from './popularity.ts';
 import { hash } from './random.ts';
 import { categoryRank, type History, historyOf } from './series.ts';

@@ -53,7 +53,7 @@ export function statsOf(
 }
 
 /** Returns the statistics of the usual numbers of days, by name. */
-function ofSpans<T>(name: string, compute: (days: number) => T): Record<string, T> {
+export function ofSpans<T>(name: string, compute: (days: number) => T): Record<string, T> {
   return Object.fromEntries([30, 90, 180, 365].map((days) => [`${name}${days}`, compute(days)]));
 }
 

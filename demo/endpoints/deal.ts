@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache';
+import { onePerFamily } from '../catalog/asins.ts';
 import { leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
 import { trackingSince } from '../catalog/popularity.ts';
 import { historyOf } from '../catalog/series.ts';
-import { listedProducts, type ProductSketch } from '../catalog/sketch.ts';
-import { rankDropsOf, toPoints, valueAtTime } from '../catalog/stats.ts';
-import { DAY } from '../minutes.ts';
+import { listedProducts, type ProductSketch, sketch } from '../catalog/sketch.ts';
+import { ofSpans, rankDropsOf, toPoints, valueAtTime } from '../catalog/stats.ts';
+import { DAY, remembered } from '../minutes.ts';
 import { domainOf, type Endpoint, invalidParameter, outOfRange, selectionOf } from '../protocol.ts';
 
 const PAGE = 150;
@@ -38,7 +38,10 @@ export const deal: Endpoint = (request) => {
   const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
   const isSingle = selection.isFilterEnabled === true && selection.singleVariation === true;
   const sorted = inCategories.sort(orderOf(sortType));
-  const shown = (isSingle ? onePerFamily(sorted) : sorted).slice(page * PAGE, (page + 1) * PAGE);
+  const shown = (isSingle ? onePerFamily(sorted, ({ product }) => product.facts) : sorted).slice(
+    page * PAGE,
+    (page + 1) * PAGE,
+  );
 
   const counts = new Map<number, number>();
   for (const { product } of candidates) {
@@ -48,7 +51,7 @@ export const deal: Endpoint = (request) => {
   const names = [...counts.keys()].map((root) => pathOfLeaf(leavesBelow(root)[0] ?? 0)[0]?.name);
   // Like upstream's, the answer contains the blank category; its id is written as digits to keep its value.
   const payloadText = [
-    `"dealsCached":false,"deals":{"dr":[${shown.map(({ product }) => recordText(product, domain, nowMinutes)).join(',')}]`,
+    `"dealsCached":false,"deals":{"dr":[${shown.map(({ product }) => recordText(product.asin, domain, nowMinutes)).join(',')}]`,
     `"drDateIndex":[]`,
     `"categoryIds":[${[...counts.keys(), BLANK_CATEGORY].join(',')}]`,
     `"categoryNames":${JSON.stringify([...names, '?'])}`,
@@ -74,20 +77,12 @@ interface Candidate {
   rank: number;
 }
 
-/** The candidates of the selections that were asked for last, by site, price type, date range and minute. */
-const candidateLists = new LRUCache<string, readonly Candidate[]>({ max: 8 });
-
-function candidatesOf(
-  domain: number,
-  priceType: number,
-  dateRange: number,
-  at: number,
-): readonly Candidate[] {
-  const name = [domain, priceType, dateRange, at].join();
-  const before = at - (SPANS[dateRange] ?? 7) * DAY;
-  const found =
-    candidateLists.get(name) ??
-    listedProducts(domain, POOL_SIZE)
+/** Returns the products whose price was reduced. It remembers those of the selections that were asked for last. */
+const candidatesOf = remembered(
+  8,
+  (domain: number, priceType: number, dateRange: number, at: number): readonly Candidate[] => {
+    const before = at - (SPANS[dateRange] ?? 7) * DAY;
+    return listedProducts(domain, POOL_SIZE)
       .map((product) => {
         const [was, now] = [product.current(priceType, before), product.current(priceType, at)];
         const [drop, rank] = [difference(was, now), product.current(3, at)];
@@ -95,9 +90,8 @@ function candidatesOf(
         return { product, priceType, now, drop, lastDrop, percent: was > 0 ? (100 * drop) / was : 0, rank };
       })
       .filter(({ now, drop }) => now > 0 && drop > 0);
-  candidateLists.set(name, found);
-  return found;
-}
+  },
+);
 
 /** Returns the earlier minus the current value: positive means cheaper, or a better rank. 0 if one is unknown. */
 function difference(before: number, now: number): number {
@@ -135,16 +129,6 @@ function passesFilters(
   );
 }
 
-function onePerFamily(deals: readonly Candidate[]): Candidate[] {
-  const families = new Set<string>();
-  return deals.filter(({ product: { asin, facts } }) => {
-    const family = facts.family?.parent ?? asin;
-    if (families.has(family)) return false;
-    families.add(family);
-    return true;
-  });
-}
-
 function passesCategories(
   { includeCategories, excludeCategories }: Record<string, unknown>,
   { categoryIds }: ProductSketch,
@@ -173,15 +157,10 @@ function orderOf(sortType: number): (a: Candidate, b: Candidate) => number {
   }
 }
 
-/** The records that were shown last, as JSON, by site, product and minute: a record reads the history of a year. */
-const records = new LRUCache<string, string>({ max: 1_000 });
-
-function recordText(product: ProductSketch, domain: number, now: number): string {
-  const name = [domain, product.asin, now].join();
-  const text = records.get(name) ?? JSON.stringify(dealRecord(product, now));
-  records.set(name, text);
-  return text;
-}
+/** Returns a record as JSON. It remembers those that were shown last: a record reads the history of a year. */
+const recordText = remembered(1_000, (asin: string, domain: number, now: number): string =>
+  JSON.stringify(dealRecord(sketch(asin, domain), now)),
+);
 
 function dealRecord(product: ProductSketch, now: number): Record<string, unknown> {
   const { asin, title, categoryIds, imageName, facts, popularity } = product;
@@ -217,11 +196,6 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
     warehouseConditionComment: null,
     backInStock: current.map(() => false),
     dateIntervalIndex: 0,
-    ...Object.fromEntries(
-      [30, 90, 180, 365].map((days) => [
-        `salesRankDrops${days}`,
-        rankDropsOf(points[3] ?? [], now - days * DAY),
-      ]),
-    ),
+    ...ofSpans('salesRankDrops', (days) => rankDropsOf(points[3] ?? [], now - days * DAY)),
   };
 }

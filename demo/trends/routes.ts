@@ -3,11 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Clock, sleep } from '../../src/platform/clock.ts';
 import type { DemoSettings } from '../settings.ts';
-import { explore } from './explore.ts';
-import { feedOf } from './feed.ts';
+import { explore, isTokenGood } from './explore.ts';
 import { isKnownGeo } from './regions.ts';
-import { isTokenGood } from './token.ts';
-import { slotsOf, trendsOf } from './trending.ts';
+import { feedOf, slotsOf, trendsOf } from './trending.ts';
 import { comparedgeo, multiline, relatedsearches, type WidgetData } from './widget-data.ts';
 
 const WIDGET_DATA: Record<string, WidgetData> = { multiline, comparedgeo, relatedsearches };

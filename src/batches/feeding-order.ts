@@ -1,18 +1,13 @@
-/** Decides which batch is fed next. Each step takes constant time, however many batches there are. */
-export interface FeedingOrder<Batch> {
-  /** Takes a batch of the account with the fewest calls under way: of its batches, the one that was fed longest ago. */
-  next(): Batch | undefined;
-  /** Puts a batch behind the others of its account after some of its calls were fed. */
-  putBack(batch: Batch, calls: number): void;
-  /** Takes out the other batches of an account. @returns them. */
-  dropAccount(accountId: number): Batch[];
-}
+export type FeedingOrder<Batch extends { accountId: number }> = ReturnType<typeof createFeedingOrder<Batch>>;
 
-/** @param batches the one that was fed longest ago first. @param underWay the number of calls under way by account. */
+/**
+ * Decides which batch is fed next. Each step takes constant time, however many batches there are.
+ * @param batches the one that was fed longest ago first. @param underWay the number of calls under way by account.
+ */
 export function createFeedingOrder<Batch extends { accountId: number }>(
   batches: readonly Batch[],
   underWay: ReadonlyMap<number, number>,
-): FeedingOrder<Batch> {
+) {
   /** Accounts by their calls under way. When an account moves to a later level, its entry in the old level stays and is skipped. */
   const levels: Queue<Account<Batch>>[] = [];
   const accounts = new Map<number, Account<Batch>>();
@@ -34,7 +29,8 @@ export function createFeedingOrder<Batch extends { accountId: number }>(
   }
 
   return {
-    next() {
+    /** Takes a batch of the account with the fewest calls under way: of its batches, the one that was fed longest ago. */
+    next(): Batch | undefined {
       while (lowest < levels.length) {
         const account = levels[lowest]?.shift();
         if (!account) lowest += 1;
@@ -46,14 +42,16 @@ export function createFeedingOrder<Batch extends { accountId: number }>(
         }
       }
     },
-    putBack(batch, calls) {
+    /** Puts a batch behind the others of its account after some of its calls were fed. */
+    putBack(batch: Batch, calls: number): void {
       const account = accounts.get(batch.accountId);
       if (!account) return;
       account.waiting.push(batch);
       account.calls += calls;
       enter(account);
     },
-    dropAccount(accountId) {
+    /** Takes out the other batches of an account. @returns them. */
+    dropAccount(accountId: number): Batch[] {
       return accounts.get(accountId)?.waiting.empty() ?? [];
     },
   };

@@ -105,21 +105,10 @@ async function sendReply(redis: Redis, keys: RedisKeys, uploadId: string, reply:
   await redis.publish(keys.repliesChannel, uploadId);
 }
 
-/** The requests of a gateway process that wait for replies to their uploads. */
-export interface Replies {
-  /** Returns null if no reply comes in time, or this process stops. */
-  wait(uploadId: string, timeoutMs: number): Promise<Reply | null>;
-  /** Ends all waits. */
-  close(): void;
-}
+export type Replies = Awaited<ReturnType<typeof openReplies>>;
 
-/** @param subscriber a Redis connection for subscriptions only. */
-export async function openReplies(deps: {
-  redis: Redis;
-  subscriber: Redis;
-  keys: RedisKeys;
-  clock: Clock;
-}): Promise<Replies> {
+/** The requests of a gateway process that wait for replies to their uploads. @param deps.subscriber a Redis connection for subscriptions only. */
+export async function openReplies(deps: { redis: Redis; subscriber: Redis; keys: RedisKeys; clock: Clock }) {
   const { redis, subscriber, keys, clock } = deps;
   const waiting = new Map<string, () => void>();
   subscriber.on('message', (channel, uploadId) => {
@@ -129,7 +118,8 @@ export async function openReplies(deps: {
   let closed = false;
 
   return {
-    async wait(uploadId, timeoutMs) {
+    /** Returns null if no reply comes in time, or this process stops. */
+    async wait(uploadId: string, timeoutMs: number): Promise<Reply | null> {
       await new Promise<void>((resolve) => {
         if (closed) {
           resolve();
@@ -148,7 +138,8 @@ export async function openReplies(deps: {
       const end = stored.indexOf('\n');
       return { ...(JSON.parse(stored.slice(0, end)) as Omit<Reply, 'body'>), body: stored.slice(end + 1) };
     },
-    close() {
+    /** Ends all waits. */
+    close(): void {
       closed = true;
       for (const end of waiting.values()) end();
     },

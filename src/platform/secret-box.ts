@@ -1,15 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Encrypts stored secrets that the service has to use again (AES-256-GCM). */
-export interface SecretBox {
-  /** Returns the stored form of a secret. @param purpose what the secret is for; it opens for the same purpose only. */
-  seal(secret: string, purpose: string): string;
-  /** Returns the secret; null if it was sealed with an unknown key, or for another purpose. */
-  open(stored: string, purpose: string): string | null;
-  /** The beginning of what `seal` returns; null without a key: secrets are stored as they are. */
-  prefix: string | null;
-}
-
 interface Key {
   bytes: Buffer;
   prefix: string;
@@ -20,14 +10,22 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** @param keys the keys of the setting SECRET_KEY: the first one seals, and all of them open. */
-export function createSecretBox(keys: readonly string[] = []): SecretBox {
+export type SecretBox = ReturnType<typeof createSecretBox>;
+
+/**
+ * Encrypts stored secrets that the service has to use again (AES-256-GCM).
+ * @param keys the keys of the setting SECRET_KEY: the first one seals, and all of them open.
+ */
+export function createSecretBox(keys: readonly string[] = []) {
   const known = keys.map(keyOf);
   const [first] = known;
   return {
+    /** The beginning of what `seal` returns; null without a key: secrets are stored as they are. */
     prefix: first?.prefix ?? null,
-    seal: (secret, purpose) => (first ? seal(first, secret, purpose) : secret),
-    open(stored, purpose) {
+    /** Returns the stored form of a secret. @param purpose what the secret is for; it opens for the same purpose only. */
+    seal: (secret: string, purpose: string): string => (first ? seal(first, secret, purpose) : secret),
+    /** Returns the secret; null if it was sealed with an unknown key, or for another purpose. */
+    open(stored: string, purpose: string): string | null {
       if (!stored.startsWith(MARK)) return stored;
       const key = known.find(({ prefix }) => stored.startsWith(prefix));
       return key ? open(key, stored, purpose) : null;

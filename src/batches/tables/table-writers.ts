@@ -8,19 +8,6 @@ import { programArguments } from '../../platform/project.ts';
 import type { FromTable, ToTable } from './messages.ts';
 import type { CallLines, ResultTable } from './result-table.ts';
 
-/**
- * Writes tables of batches, each in a process of its own: a table that needs too much memory ends alone. In a thread, parsing a
- * large JSON beyond the limit of the thread would end the gateway.
- */
-export interface TableWriters {
-  /**
-   * Returns the bytes of a table. Calls are read as the reader reads bytes; a reader that is too slow gets an error.
-   * @throws SoukError TOO_MANY_OPEN.
-   */
-  write(accountId: number, table: ResultTable, calls: AsyncIterable<CallLines>): Readable;
-  close(): Promise<void>;
-}
-
 /** The most tables of a gateway, and of an account in it, that are written at the same time. */
 export const MOST_TABLES = 4;
 export const MOST_OF_ACCOUNT = 2;
@@ -40,7 +27,13 @@ interface Writer {
 
 const isIdle = ({ accountId }: Writer) => accountId === null;
 
-export function createTableWriters(clock: Clock): TableWriters {
+export type TableWriters = ReturnType<typeof createTableWriters>;
+
+/**
+ * Writes tables of batches, each in a process of its own: a table that needs too much memory ends alone. In a thread, parsing a
+ * large JSON beyond the limit of the thread would end the gateway.
+ */
+export function createTableWriters(clock: Clock) {
   const writers = new Set<Writer>();
 
   /** Returns an idle process, or starts one. @throws SoukError TOO_MANY_OPEN. */
@@ -78,7 +71,11 @@ export function createTableWriters(clock: Clock): TableWriters {
   }
 
   return {
-    write(accountId, table, calls) {
+    /**
+     * Returns the bytes of a table. Calls are read as the reader reads bytes; a reader that is too slow gets an error.
+     * @throws SoukError TOO_MANY_OPEN.
+     */
+    write(accountId: number, table: ResultTable, calls: AsyncIterable<CallLines>): Readable {
       const writer = take(accountId);
       const { child } = writer;
       let state: 'unread' | 'writing' | 'over' = 'unread';
@@ -101,7 +98,7 @@ export function createTableWriters(clock: Clock): TableWriters {
         if (state === 'writing' && child.connected) child.send({ kind: 'gone' } satisfies ToTable, () => {});
       });
     },
-    async close() {
+    async close(): Promise<void> {
       for (const { child } of writers) child.kill('SIGKILL');
     },
   };
@@ -115,23 +112,18 @@ function tooMany(own: number, all: number): SoukError {
   return new SoukError('TOO_MANY_OPEN', { message, retryAfterSeconds: 5 });
 }
 
-interface Patience {
-  /** The reader has to read. */
-  begin(): void;
-  /** The reader has read. */
-  end(bytes: number): void;
-}
-
 /** Limits how long a process waits for a reader. The wait begins now. @param onEnd called when the reader has been too slow. */
-function createPatience(clock: Clock, onEnd: () => void): Patience {
+function createPatience(clock: Clock, onEnd: () => void) {
   let leftMs = LONGEST_WAIT_MS;
   let since = 0;
   let cancel = () => {};
   const patience = {
+    /** The reader has to read. */
     begin() {
       since = clock.now();
       cancel = clock.after(leftMs, onEnd, 'reader of a table');
     },
+    /** The reader has read. */
     end(bytes: number) {
       cancel();
       leftMs = Math.min(LONGEST_WAIT_MS, leftMs - (clock.now() - since) + bytes / BYTES_PER_MS);
@@ -144,7 +136,7 @@ function createPatience(clock: Clock, onEnd: () => void): Patience {
 async function* bytesFrom(
   child: ChildProcess,
   { table, calls, onOver }: { table: ResultTable; calls: AsyncIterable<CallLines>; onOver(): void },
-  patience: Patience,
+  patience: ReturnType<typeof createPatience>,
 ): AsyncGenerator<Uint8Array> {
   const messages = on(child, 'message', { close: ['exit'] }) as AsyncIterable<[FromTable]>;
   const send = (message: ToTable) => child.send(message, () => {});
