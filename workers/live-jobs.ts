@@ -1,7 +1,7 @@
 import type { CompletionMessage } from '../jobs/end-call.ts';
 import { ACCOUNT_LIMITS, type AccountLimits, directBytes } from '../src/batches/limits.ts';
 import { NOTE_SERVER } from '../src/billing/admission.ts';
-import { createSettlements, } from '../src/billing/settlement.ts';
+import { createSettlements } from '../src/billing/settlement.ts';
 import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
 import type { Providers } from '../src/operations/pools.ts';
 import {

@@ -72,7 +72,14 @@ export async function present(
   const { respond, price } = operation;
   if (respond.type === 'png') {
     const [picture] = found.values();
-    return pictureContent(picture as Buffer, price.quote(input));
+    const units = price.quote(input);
+    return {
+      contentType: 'image/png',
+      isCompressible: false,
+      units,
+      head: () => '',
+      rest: picture as Buffer,
+    };
   }
   const presented = respond.present(found, input, circumstances);
   const units = price.settle ? price.settle(input, presented) : price.quote(input);
@@ -80,10 +87,6 @@ export async function present(
   if (format) return tableContent(operation, input, format, presented, { units, now: circumstances.now });
   const data = fields ? project(respond, presented.data, fields) : presented.data;
   return jsonContent({ ...presented, data }, circumstances, units);
-}
-
-function pictureContent(picture: Buffer, units: number): Content {
-  return { contentType: 'image/png', isCompressible: false, units, head: () => '', rest: picture };
 }
 
 async function tableContent(
@@ -190,19 +193,21 @@ export async function produceAnswer(
   }
 }
 
-/** What a handler found for an input. */
-interface Found {
-  operation: QueuedOperation;
-  input: unknown;
-  found: ReadonlyMap<string, unknown>;
-  gathered: Gathered;
-}
-
 /** Presents and stores an answer while its sources are being stored. */
 async function storeAnswer(
   deps: ProduceDeps,
   { payload, log }: RunningJob,
-  { operation, input, found, gathered }: Found,
+  {
+    operation,
+    input,
+    found,
+    gathered,
+  }: {
+    operation: QueuedOperation;
+    input: unknown;
+    found: ReadonlyMap<string, unknown>;
+    gathered: Gathered;
+  },
 ): Promise<Produced> {
   const { clock } = deps;
   const age = ageOf(operation, gathered, clock.now());
@@ -212,7 +217,7 @@ async function storeAnswer(
       mode: modeOf(payload.accountId),
       now: clock.now(),
       staleSince,
-      failures: kindsOf(gathered),
+      failures: new Map([...gathered.failures].map(([key, { kind }]) => [key, kind])),
     }),
   );
   const { unitsPaid, unitsReserved } = payload;
@@ -226,10 +231,6 @@ async function storeAnswer(
   const { failures } = gathered;
   const ref = failures.size > 0 ? partialAnswerRef(unitsPaid + units) : OWN_ANSWER;
   return { units, ref, answer, failures: new Set(failures.values()) };
-}
-
-function kindsOf({ failures }: Gathered): Map<string, ErrorKind> {
-  return new Map([...failures].map(([key, { kind }]) => [key, kind]));
 }
 
 interface Age {

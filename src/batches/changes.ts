@@ -85,20 +85,12 @@ export async function storeRows(
   return gzip(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** A changed value. */
-interface Change {
-  key: string;
-  column: string;
-  before: unknown;
-  after: unknown;
-}
-
 /** Compares rows by their keys. A row that is only in one of the lists has a change for each of its values. */
 export function* changesBetween(
   columns: readonly string[],
   before: readonly Row[],
   after: readonly Row[],
-): Generator<Change> {
+): Generator<{ key: string; column: string; before: unknown; after: unknown }> {
   const keyOf = keyFrom(columns, before, after);
   const earlier = new Map(before.map((row, i) => [keyOf(row, i), row]));
   const later = new Map(after.map((row, i) => [keyOf(row, i), row]));

@@ -23,6 +23,7 @@ import {
   valueText,
 } from './condition.ts';
 import { type Reason, reasonSchema, reasonText } from './screen-reason.ts';
+import type { Tracker } from './tracker.ts';
 
 /** A crossing of a condition of a tracker. */
 export interface Alert extends Crossing {
@@ -174,15 +175,6 @@ const TOGETHER = {
 
 type Together = keyof typeof TOGETHER;
 
-interface SendingTracker {
-  trackerId: string;
-  accountId: number;
-  name: string;
-  domain: number;
-  chatHost: string | null;
-  lastAlertId: string | null;
-}
-
 /** Alerts in words, for a mail or a chat. */
 export interface AlertFacts {
   trackerId: string;
@@ -229,8 +221,10 @@ async function queueMessageOf(
 ): Promise<void> {
   const { lastId: idColumn, lastAt, pauseMs, most } = TOGETHER[way];
   // The collection of a check shares this lock until its alerts are committed, so no alert is missed between two messages.
-  const { rows } = await client.query<SendingTracker>(
-    `select t.id as "trackerId", s.account_id as "accountId", s.name, t.domain, t.chat_host as "chatHost",
+  const { rows } = await client.query<
+    Pick<Tracker, 'accountId' | 'name' | 'domain'> & { chatHost: string | null; lastAlertId: string | null }
+  >(
+    `select s.account_id as "accountId", s.name, t.domain, t.chat_host as "chatHost",
        t.${idColumn} as "lastAlertId"
      from trackers t join schedules s on s.id = t.id
      where t.id = $1 and (t.${lastAt} is null or t.${lastAt} <= $2) for update of t skip locked`,

@@ -9,12 +9,6 @@ import { isAnswered, itemName } from './items.ts';
 import { imageOf, type Reading, readingOf, titleOf } from './reading.ts';
 import type { Tracker } from './tracker.ts';
 
-/** The changed results of a call of a batch. */
-interface Check {
-  batchId: string;
-  results: readonly ItemResult[];
-}
-
 /** The states of the conditions of one item, by the key of the condition. */
 type States = Record<string, KeptState>;
 
@@ -50,11 +44,12 @@ export async function lockTracker(client: ClientBase, scheduleId: string): Promi
 /**
  * Compares results with the conditions of a locked tracker, and stores states, alerts and webhook events. It runs in the
  * transaction that collects the call, so a result is compared once.
+ * @param results the changed results of a call of the batch.
  */
 export async function compareWithConditions(
   client: ClientBase,
   tracker: LockedTracker,
-  { batchId, results }: Check,
+  { batchId, results }: { batchId: string; results: readonly ItemResult[] },
   limits: WebhookLimits,
   now: number,
 ): Promise<void> {
@@ -214,11 +209,6 @@ export interface Crossing {
   threshold: number | null;
 }
 
-interface Decision {
-  state: ConditionState | null;
-  crossing: Crossing | null;
-}
-
 /**
  * Compares a reading with the state before, and decides whether there is an alert: when the condition was false and is
  * true now.
@@ -231,7 +221,7 @@ export function decide(
   reading: Reading | null,
   { alertAtStart, quietMs }: AlertRules,
   now: number,
-): Decision {
+): { state: ConditionState | null; crossing: Crossing | null } {
   if (reading === null) return { state, crossing: null };
   const wasMet = state?.isMet ?? false;
   const becomesTrue =

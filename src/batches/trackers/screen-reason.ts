@@ -27,19 +27,14 @@ export const reasonSchema = z
 /** Why a term entered or left a screen: a filter, with its value before and after. */
 export type Reason = z.output<typeof reasonSchema>;
 
-/** A term that entered or left. `null`: the week does not have it, or is no longer loaded. */
-interface Moved {
-  before: TermFigures | null;
-  after: TermFigures | null;
-}
-
 /**
  * Returns why a term that does not match in one of two weeks entered or left a screen: the filters that it does not pass there.
+ * @param moved the term in both weeks; null: the week does not have it, or is no longer loaded.
  * @param outside in which of the two it was not among the terms of the screen.
  */
 export function reasonsOf(
   screen: SavedScreen,
-  { before, after }: Moved,
+  { before, after }: { before: TermFigures | null; after: TermFigures | null },
   outside: 'before' | 'after',
 ): Reason[] {
   const there = outside === 'before' ? before : after;
