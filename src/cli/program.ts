@@ -1,22 +1,16 @@
 import { type Command, CommanderError } from 'commander';
 import { maskSecrets } from '../platform/log.ts';
-import { registerAba } from './commands/aba.ts';
-import { registerAccount } from './commands/account.ts';
-import { registerActivity } from './commands/activity.ts';
-import { registerAlerts } from './commands/alerts.ts';
-import { registerAnnounce } from './commands/announce.ts';
-import { registerAudit } from './commands/audit.ts';
-import { registerCoupon } from './commands/coupon.ts';
-import { registerDoctor } from './commands/doctor.ts';
-import { registerGrant } from './commands/grant.ts';
-import { registerKey } from './commands/key.ts';
-import { registerMargin } from './commands/margin.ts';
-import { registerMcp } from './commands/mcp.ts';
-import { registerMember, registerPerson } from './commands/person.ts';
-import { registerPlan } from './commands/plan.ts';
-import { registerProviderAccounts } from './commands/provider-accounts.ts';
-import { registerRecovery } from './commands/recovery.ts';
-import { registerStatement } from './commands/statement.ts';
+import { abaCommands } from './commands/aba.ts';
+import { accountCommands } from './commands/account.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { activityCommand, ledgerCommand, marginCommand, usageCommand } from './commands/figures.ts';
+import { keyCommands } from './commands/key.ts';
+import { mcpCommand } from './commands/mcp.ts';
+import { alertsCommand, announceCommand, announcementCommands, auditCommands } from './commands/operating.ts';
+import { memberCommands, personCommands } from './commands/person.ts';
+import { providerAccountCommands } from './commands/provider-accounts.ts';
+import { admitCommand, backupCommand, restoreCommand, verifyCommand } from './commands/recovery.ts';
+import { couponCommands, discountCommands, grantCommands, planCommands } from './commands/sales.ts';
 import { SoukProgram, type Terminal } from './terminal.ts';
 
 /** The command failed; standard error says why. */
@@ -39,27 +33,19 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
   }
 }
 
+const COMMANDS = [
+  ...[accountCommands, personCommands, memberCommands, keyCommands],
+  ...[planCommands, couponCommands, discountCommands, grantCommands],
+  ...[usageCommand, ledgerCommand, activityCommand, marginCommand],
+  ...[providerAccountCommands, abaCommands],
+  ...[alertsCommand, announceCommand, announcementCommands, auditCommands],
+  ...[backupCommand, restoreCommand, verifyCommand, admitCommand, doctorCommand, mcpCommand],
+];
+
 /** Adds every command to the operator's program. */
 export function registerCommands(program: Command): void {
   program
     .description('Manages a Souk installation: accounts, keys, units, reports.')
     .showHelpAfterError('(run with --help for usage)');
-  registerAccount(program);
-  registerPerson(program);
-  registerMember(program);
-  registerKey(program);
-  registerPlan(program);
-  registerCoupon(program);
-  registerGrant(program);
-  registerStatement(program);
-  registerActivity(program);
-  registerMargin(program);
-  registerProviderAccounts(program);
-  registerAba(program);
-  registerAlerts(program);
-  registerAnnounce(program);
-  registerAudit(program);
-  registerRecovery(program);
-  registerDoctor(program);
-  registerMcp(program);
+  for (const add of COMMANDS) add(program);
 }

@@ -1,11 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
-import { Command } from 'commander';
+import { type Argument, Command, Option } from 'commander';
 import { z } from 'zod';
 import { type Account, findAccount } from '../accounts/accounts.ts';
-import type { ImportStage } from '../brand-analytics/import/import-week.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { providersOf } from '../config/providers.ts';
 import type { Providers } from '../operations/pools.ts';
@@ -26,7 +24,7 @@ const NOT_MIGRATED = new Set(['42P01', '42703', '42883']);
 export async function withDatabase<T>(
   config: Config,
   work: (database: Database) => Promise<T>,
-  { connections = 2 }: { connections?: number } = {},
+  connections = 2,
 ): Promise<T> {
   const url = await databaseUrlOf(config);
   await checkPostgres(url);
@@ -72,16 +70,6 @@ export async function knownAccount(database: Database, id: number): Promise<Acco
 
 export const noAccount = (id: number) => new OperatorError(`Account ${id} does not exist.`);
 
-export { instant, wholeNumber } from '../operator/fields.ts';
-
-/** Validates the command line. @throws OperatorError that names each invalid option. */
-export function readInput<Input>(schema: z.ZodType<Input>, given: Record<string, unknown>): Input {
-  const result = schema.safeParse(given);
-  if (result.success) return result.data;
-  const faults = result.error.issues.map(({ path, message }) => `${nameOf(String(path[0]))} ${message}`);
-  throw new OperatorError(`${[...new Set(faults)].join('; ')}.`);
-}
-
 export const accountId = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, 'must be an account number; `account list` shows them')
@@ -94,18 +82,9 @@ export const email = z
   .max(254, 'must have at most 254 characters')
   .pipe(z.email('must be an e-mail address such as ann@example.com'));
 
-export const accountName = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .max(100, 'must have at most 100 characters')
-  .regex(/^\P{C}*$/u, 'must not have control characters');
-
-/** Returns `--valid-days` for `validDays`, and ID for the argument `id`. */
-function nameOf(field: string): string {
-  if (field === 'id' || field === 'state') return field.toUpperCase();
-  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
+/** The option and the input of commands on an account. */
+export const OF_ACCOUNT = { '--account <ID>': 'number of the account' };
+export const ofAccount = z.object({ account: accountId });
 
 /** Where a command reads its settings and writes its output. */
 export interface Terminal {
@@ -149,18 +128,30 @@ export interface Report {
 
 type Cell = string | number | Date | null | undefined;
 
+/** A column of a table: its heading, and the cell of a row. */
+export type Column<Row> = readonly [heading: string, cell: (row: Row) => Cell];
+
 /** Formats a table. Numbers are right-aligned; null is a dash. */
-export function table(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   if (rows.length === 0) return 'None.';
+  const cells = rows.map((row) => columns.map(([, cell]) => cell(row)));
   const drawn = new Table({
-    head: [...columns],
+    head: columns.map(([heading]) => heading),
     colAligns: columns.map((_, i) =>
-      rows.every((row) => typeof row[i] === 'number' || row[i] === null) ? 'right' : 'left',
+      cells.every((row) => typeof row[i] === 'number' || row[i] === null) ? 'right' : 'left',
     ),
     style: { head: [], border: [], compact: true },
   });
-  drawn.push(...rows.map((row) => row.map(show)));
+  drawn.push(...cells.map((row) => row.map(show)));
   return drawn.toString();
+}
+
+/** Makes a function that reports a list, or one row, as a table. */
+export function reportOf<Row extends object>(columns: readonly Column<Row>[]) {
+  return (data: Row | readonly Row[]): Report => ({
+    data,
+    text: table(columns, Array.isArray(data) ? data : [data as Row]),
+  });
 }
 
 /** Formats a time in UTC. */
@@ -174,68 +165,56 @@ function show(cell: Cell): string {
   return typeof cell === 'number' ? cell.toLocaleString('en-US') : cell;
 }
 
-/** A progress bar of an import, on standard error. */
-interface ImportBar {
-  /** Shows a stage before the size is known. */
-  waiting(what: string): void;
-  /** @param size 0 if it is not known. */
-  reading(progress: { stage: ImportStage; rows: number; bytes: number; size: number }): void;
-  stop(): void;
-  elapsedSeconds(): number;
-}
+/** Adds commands to a program or group. */
+export type AddCommands = (parent: Command) => void;
 
-export function showImportBar(): ImportBar {
-  const bar = new SingleBar({
-    format: '{stage} [{bar}] {percentage}% | {rows} rows | {rate} rows/s | {left} left',
-    stream: process.stderr,
-    clearOnComplete: true,
-    hideCursor: true,
-  });
-  const startedAt = performance.now();
-  let readingSince = startedAt;
-  bar.start(1, 0, { stage: 'reading', rows: 0, rate: '-', left: '-' });
-  return {
-    waiting(what) {
-      readingSince = performance.now();
-      bar.update(0, { stage: what });
-    },
-    reading({ stage, rows, bytes, size }) {
-      const seconds = (performance.now() - readingSince) / 1000;
-      const left = size > 0 ? `${Math.ceil((seconds / Math.max(1, bytes)) * (size - bytes))} s` : '?';
-      bar.setTotal(Math.max(1, size));
-      bar.update(Math.min(bytes, Math.max(1, size)), {
-        stage,
-        rows: rows.toLocaleString('en-US'),
-        rate: Math.round(rows / seconds).toLocaleString('en-US'),
-        left: stage === 'reading' ? left : '-',
-      });
-    },
-    stop: () => bar.stop(),
-    elapsedSeconds: () => Math.max(1, Math.round((performance.now() - startedAt) / 1000)),
+/** Makes a group of commands, such as `account`. */
+export function group(name: string, description: string, commands: readonly AddCommands[]): AddCommands {
+  return (parent) => {
+    const own = parent.command(name).description(description);
+    for (const add of commands) add(own);
   };
 }
 
-/** Values of the command line: options and arguments by name. */
-export type Given = Record<string, unknown>;
+/** Adds a value to that of the same option before. */
+type Joined = (value: string, before: string | undefined) => string;
+
+/** Options or arguments as commander writes them, such as `--days <N>`, with their descriptions. */
+type Described = Readonly<Record<string, string>>;
+
+interface CommandParts {
+  /** Its name, and arguments that need no description. */
+  name: string;
+  description: string;
+  arguments?: Described;
+  required?: Described;
+  /** Further options. With a text: their value if they are not given; with a function: they can be given several times. */
+  options?: Readonly<Record<string, string | readonly [description: string, more: string | Joined]>>;
+}
 
 export interface Context extends Operating {
   env: NodeJS.ProcessEnv;
+  config: Config;
 }
 
-/** Makes a command run on the database and print its report. */
-export function onDatabase(
-  command: Command,
-  run: (context: Context, given: Given) => Promise<Report>,
-  options: { connections?: number } = {},
-): void {
-  reporting(command, (given, env) =>
-    withDatabase(
-      readConfig(env),
-      async (database) =>
-        run({ database, env, operator: userOfCommand(), now: await readTime(database) }, given),
-      options,
-    ),
-  );
+/** Makes a command that runs on the database and prints its report. @param parts.input reads options and arguments by their names. */
+export function command<Input>(
+  parts: CommandParts & {
+    input?: z.ZodType<Input> | ((context: Context) => z.ZodType<Input>);
+    /** Default: 2. */
+    connections?: number;
+    run(context: Context, input: Input): Promise<Report>;
+  },
+): AddCommands {
+  const { input = z.any(), connections, run } = parts;
+  return reporting(parts, (read, env) => {
+    const config = readConfig(env);
+    const work = async (database: Database) => {
+      const context = { database, env, config, operator: userOfCommand(), now: await readTime(database) };
+      return run(context, read(typeof input === 'function' ? input(context) : input));
+    };
+    return withDatabase(config, work, connections);
+  });
 }
 
 /** The user and host of this process, for the audit log. */
@@ -250,18 +229,55 @@ export function userOfCommand(): Operator {
   return { channel: 'command', name: `${user}@${hostname()}`, address: null };
 }
 
-/** Makes a command print its report as text, or with --json as one JSON document. */
+/** Reads the options and arguments of a command. @throws OperatorError that names each invalid one. */
+type Read = <Input>(schema: z.ZodType<Input>) => Input;
+
+/** Makes a command that prints its report as text, or with --json as one JSON document. */
 export function reporting(
-  command: Command,
-  run: (given: Given, env: NodeJS.ProcessEnv) => Promise<Report>,
-): void {
-  command.option('--json', 'prints one JSON document, for scripts').action(async () => {
-    const names = command.registeredArguments.map((argument) => argument.name().toLowerCase());
-    const bare = Object.fromEntries(names.map((name, i) => [name, command.args[i]]));
-    const { json, ...given } = command.opts<Given>();
-    const program = programOf(command);
-    const { data, text, failed } = await run({ ...given, ...bare }, program.terminal.env);
-    program.terminal.write(`${json ? JSON.stringify(data, null, 2) : text}\n`);
-    if (failed) program.failed = true;
-  });
+  parts: CommandParts,
+  run: (read: Read, env: NodeJS.ProcessEnv) => Promise<Report>,
+): AddCommands {
+  const { name, description, required = {}, options = {} } = parts;
+  return (parent) => {
+    const own = parent.command(name).description(description);
+    for (const [argument, text] of Object.entries(parts.arguments ?? {})) own.argument(argument, text);
+    for (const [flags, text] of Object.entries(required)) own.requiredOption(flags, text);
+    for (const [flags, of] of Object.entries(options)) own.addOption(optionOf(flags, of));
+    own.option('--json', 'prints one JSON document, for scripts').action(async () => {
+      const bare = own.registeredArguments.map((one, i) => [fieldOf(one), own.args[i]]);
+      const { json, ...given } = own.opts<Record<string, unknown>>();
+      const program = programOf(own);
+      const read: Read = (schema) => readInput(own, schema, { ...given, ...Object.fromEntries(bare) });
+      const { data, text, failed } = await run(read, program.terminal.env);
+      program.terminal.write(`${json ? JSON.stringify(data, null, 2) : text}\n`);
+      if (failed) program.failed = true;
+    });
+  };
+}
+
+function optionOf(flags: string, of: string | readonly [description: string, more: string | Joined]): Option {
+  const [description, more] = typeof of === 'string' ? [of] : of;
+  const option = new Option(flags, description);
+  if (typeof more === 'function') return option.argParser(more);
+  return more === undefined ? option : option.default(more);
+}
+
+const fieldOf = (argument: Argument) => argument.name().toLowerCase();
+
+function readInput<Input>(
+  { registeredArguments }: Command,
+  schema: z.ZodType<Input>,
+  given: Record<string, unknown>,
+): Input {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const nameOf = (field: string) =>
+    registeredArguments.find((one) => fieldOf(one) === field)?.name() ?? optionName(field);
+  const faults = result.error.issues.map(({ path, message }) => `${nameOf(String(path[0]))} ${message}`);
+  throw new OperatorError(`${[...new Set(faults)].join('; ')}.`);
+}
+
+/** Returns `--valid-days` for `validDays`. */
+export function optionName(field: string): string {
+  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

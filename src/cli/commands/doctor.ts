@@ -1,36 +1,29 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { createOpenId, OpenIdFailed, type OpenIdSettings } from '../../accounts/openid.ts';
 import { listBookFaults, readGuard } from '../../billing/book-guard.ts';
 import { type Config, readConfig } from '../../config/config.ts';
 import { openIdOf } from '../../config/single-sign-on.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { migrationNames } from '../../platform/db/migrate.ts';
-import { openDatabase } from '../../platform/db/pool.ts';
+import { type Database, openDatabase } from '../../platform/db/pool.ts';
 import { createLogger } from '../../platform/log.ts';
 import { closeRedis, connectRedis, mastersOf } from '../../platform/redis.ts';
 import { checkAccounts, checkKeepa, checkPostgres, checkRedis } from '../../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../../start/data-dir.ts';
-import { databaseUrlOf, type Given, moment, type Report, reporting } from '../terminal.ts';
+import { databaseUrlOf, moment, reporting } from '../terminal.ts';
 
-export function registerDoctor(program: Command): void {
-  reporting(
-    program
-      .command('doctor')
-      .description('checks settings, PostgreSQL, migrations, Redis and the data provider'),
-    diagnose,
-  );
-}
-
-async function diagnose(_given: Given, env: NodeJS.ProcessEnv): Promise<Report> {
-  const checks = await runChecks(env);
-  const failed = checks.some(({ state }) => state === 'failed');
-  return {
-    data: { ok: !failed, checks },
-    text: checks.map(({ name, state, message }) => `${state.padEnd(7)} ${name}: ${message}`).join('\n'),
-    failed,
-  };
-}
+export const doctorCommand = reporting(
+  { name: 'doctor', description: 'checks settings, PostgreSQL, migrations, Redis and the data provider' },
+  async (_read, env) => {
+    const checks = await runChecks(env);
+    const failed = checks.some(({ state }) => state === 'failed');
+    return {
+      data: { ok: !failed, checks },
+      text: checks.map(({ name, state, message }) => `${state.padEnd(7)} ${name}: ${message}`).join('\n'),
+      failed,
+    };
+  },
+);
 
 interface Check {
   name:
@@ -83,8 +76,8 @@ async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
     await checkPostgres(databaseUrl);
     return { message: `reachable${settings.DATABASE_URL ? '' : ', run by npm start'}` };
   });
-  if (hasPostgres && (await check('migrations', () => migrations(databaseUrl))))
-    await check('books', () => books(databaseUrl));
+  if (hasPostgres && (await check('migrations', () => onDatabase(databaseUrl, migrations))))
+    await check('books', () => onDatabase(databaseUrl, books));
 
   const redisUrl = settings.REDIS_URL ?? own.redisUrl;
   const hasRedis = await check('Redis', async () => {
@@ -128,47 +121,46 @@ async function singleSignOn(openId: OpenIdSettings, { PUBLIC_URL = '' }: Config)
   return { message: 'the provider answers' };
 }
 
-async function migrations(databaseUrl: string): Promise<{ message: string }> {
-  const names = migrationNames();
+async function onDatabase(
+  databaseUrl: string,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
   try {
-    const { rows: exists } = await database.query<{ table: string | null }>(
-      "select to_regclass('migrations')::text as table",
-    );
-    const { rows } = exists[0]?.table
-      ? await database.query<{ name: string }>('select name from migrations')
-      : { rows: [] };
-    const done = new Set(rows.map(({ name }) => name));
-    const missing = names.filter((name) => !done.has(name));
-    if (missing.length === 0) return { message: `all ${names.length} applied` };
-    throw new Error(`${missing.join(', ')} not applied. Run \`npm run migrate\`.`);
+    return await work(database);
   } finally {
     await database.end();
   }
 }
 
+async function migrations(database: Database): Promise<Result> {
+  const names = migrationNames();
+  const { rows: exists } = await database.query<{ table: string | null }>(
+    "select to_regclass('migrations')::text as table",
+  );
+  const { rows } = exists[0]?.table
+    ? await database.query<{ name: string }>('select name from migrations')
+    : { rows: [] };
+  const done = new Set(rows.map(({ name }) => name));
+  const missing = names.filter((name) => !done.has(name));
+  if (missing.length === 0) return { message: `all ${names.length} applied` };
+  throw new Error(`${missing.join(', ')} not applied. Run \`npm run migrate\`.`);
+}
+
 const MOST_FAULTS = 100;
 
 /** Reports the findings of the audit that workers repeat. `verify` audits everything at one moment. */
-async function books(databaseUrl: string): Promise<Result> {
-  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
-  try {
-    const [{ roundStartedAt, audited, unaudited }, faults] = [
-      await readGuard(database),
-      await listBookFaults(database, MOST_FAULTS),
-    ];
-    if (faults.length > 0) {
-      const of = faults.map(({ accountId, promise }) => `${promise} (account ${accountId})`);
-      throw new Error(`not kept: ${of.join('; ')}. Run \`npm run souk -- verify\`.`);
-    }
-    if (roundStartedAt === null) return { message: 'no account was audited yet' };
-    const since = moment(new Date(roundStartedAt));
-    const message = `right for ${audited} accounts audited since ${since}`;
-    if (unaudited === 0) return { message };
-    return { state: 'warning', message: `${message}; the audit of ${unaudited} took too long` };
-  } finally {
-    await database.end();
+async function books(database: Database): Promise<Result> {
+  const { roundStartedAt, audited, unaudited } = await readGuard(database);
+  const faults = await listBookFaults(database, MOST_FAULTS);
+  if (faults.length > 0) {
+    const of = faults.map(({ accountId, promise }) => `${promise} (account ${accountId})`);
+    throw new Error(`not kept: ${of.join('; ')}. Run \`npm run souk -- verify\`.`);
   }
+  if (roundStartedAt === null) return { message: 'no account was audited yet' };
+  const message = `right for ${audited} accounts audited since ${moment(new Date(roundStartedAt))}`;
+  if (unaudited === 0) return { message };
+  return { state: 'warning', message: `${message}; the audit of ${unaudited} took too long` };
 }
 
 /** A server that holds keys. */

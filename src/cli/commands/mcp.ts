@@ -8,11 +8,10 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { isWellFormed } from '../../accounts/authentication.ts';
 import { parseSettings } from '../../platform/settings.ts';
-import { programOf } from '../terminal.ts';
+import { type AddCommands, programOf } from '../terminal.ts';
 
 const settings = z.object({
   SOUK_URL: z.url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:3000' }),
@@ -21,7 +20,7 @@ const settings = z.object({
     .refine(isWellFormed, 'must be an API key: km_ or km_test_, and 32 letters or digits'),
 });
 
-export function registerMcp(parent: Command): void {
+export const mcpCommand: AddCommands = (parent) => {
   const command = parent.command('mcp');
   command
     .description(
@@ -35,7 +34,7 @@ export function registerMcp(parent: Command): void {
       if (toolsets !== undefined) endpoint.searchParams.set('toolsets', toolsets);
       program.failed = !(await runMcpBridge(endpoint, SOUK_API_KEY));
     });
-}
+};
 
 /** JSON-RPC's code for an internal error. */
 const INTERNAL_ERROR = -32_603;

@@ -1,69 +1,63 @@
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { LastOwner, listMembers, type Member, ROLES } from '../../accounts/members.ts';
 import { findPersonByEmail, INSTALLATION_ROLES, listStaff, type Person } from '../../accounts/people.ts';
 import { memberActs, personActs } from '../../operator/acts/account-acts.ts';
+import type { Database } from '../../platform/db/pool.ts';
 import {
-  accountId,
   type Context,
+  command,
   email,
-  type Given,
+  group,
   knownAccount,
+  OF_ACCOUNT,
   OperatorError,
-  onDatabase,
-  type Report,
-  readInput,
-  table,
+  ofAccount,
+  reportOf,
 } from '../terminal.ts';
 
 const NONE = 'none';
 
+const BY_EMAIL = { '<EMAIL>': 'e-mail address of the person' };
+
+const showPeople = reportOf<Person>([
+  ['ID', ({ id }) => String(id)],
+  ['E-mail', ({ email: address }) => address],
+  ['Name', ({ name }) => name],
+  ['Role', ({ installationRole }) => installationRole ?? ''],
+  ['Created', ({ createdAt }) => createdAt],
+]);
+
 /** People: their roles in the installation, and two-factor sign-in. */
-export function registerPerson(program: Command): void {
-  const person = program.command('person').description('manages people and their roles in the installation');
-  onDatabase(
-    person.command('staff').description('lists the people who have a role in the installation'),
-    staff,
-  );
-  onDatabase(
-    person
-      .command('role')
-      .description(`sets what a person may do in the console: ${INSTALLATION_ROLES.join(', ')} or ${NONE}`)
-      .argument('<EMAIL>', 'e-mail address of the person')
-      .argument('<ROLE>', 'the role'),
-    setRole,
-  );
-  onDatabase(
-    person
-      .command('reset2fa')
-      .description('turns two-factor sign-in off, for a person who has lost the app and the recovery codes')
-      .argument('<EMAIL>', 'e-mail address of the person'),
-    resetTwoFactor,
-  );
-}
-
-async function staff({ database }: Context): Promise<Report> {
-  const people = await listStaff(database);
-  return { data: people, text: personTable(people) };
-}
-
-async function setRole(context: Context, given: Given): Promise<Report> {
-  const { email: address, role } = readInput(
-    z.object({ email, role: z.enum([...INSTALLATION_ROLES, NONE]) }),
-    given,
-  );
-  const { id } = await knownPerson(context, address);
-  const person = await personActs.setRole(context, id, role === NONE ? null : role);
-  return { data: person, text: personTable(person ? [person] : []) };
-}
-
-async function resetTwoFactor(context: Context, given: Given): Promise<Report> {
-  const { email: address } = readInput(z.object({ email }), given);
-  const { id } = await knownPerson(context, address);
-  const wasOn = await personActs.removeTwoFactor(context, id);
-  const text = wasOn ? 'Two-factor sign-in is off.' : 'Two-factor sign-in was not on.';
-  return { data: { personId: id, wasOn }, text };
-}
+export const personCommands = group('person', 'manages people and their roles in the installation', [
+  command({
+    name: 'staff',
+    description: 'lists the people who have a role in the installation',
+    run: async ({ database }) => showPeople(await listStaff(database)),
+  }),
+  command({
+    name: 'role',
+    description: `sets what a person may do in the console: ${INSTALLATION_ROLES.join(', ')} or ${NONE}`,
+    arguments: { ...BY_EMAIL, '<ROLE>': 'the role' },
+    input: z.object({ email, role: z.enum([...INSTALLATION_ROLES, NONE]) }),
+    async run(context, { email: address, role }) {
+      const { id } = await knownPerson(context, address);
+      const person = await personActs.setRole(context, id, role === NONE ? null : role);
+      return { ...showPeople(person ? [person] : []), data: person };
+    },
+  }),
+  command({
+    name: 'reset2fa',
+    description: 'turns two-factor sign-in off, for a person who has lost the app and the recovery codes',
+    arguments: BY_EMAIL,
+    input: z.object({ email }),
+    async run(context, { email: address }) {
+      const { id } = await knownPerson(context, address);
+      const wasOn = await personActs.removeTwoFactor(context, id);
+      const text = wasOn ? 'Two-factor sign-in is off.' : 'Two-factor sign-in was not on.';
+      return { data: { personId: id, wasOn }, text };
+    },
+  }),
+]);
 
 async function knownPerson({ database }: Context, address: string): Promise<Person> {
   const person = await findPersonByEmail(database, address);
@@ -71,81 +65,61 @@ async function knownPerson({ database }: Context, address: string): Promise<Pers
   return person;
 }
 
-function personTable(people: readonly Person[]): string {
-  return table(
-    ['ID', 'E-mail', 'Name', 'Role', 'Created'],
-    people.map(({ id, email: address, name, installationRole, createdAt }) => [
-      String(id),
-      address,
-      name,
-      installationRole ?? '',
-      createdAt,
-    ]),
-  );
-}
-
-const ofAccount = z.object({ account: accountId });
+const showMembers = reportOf<Member>([
+  ['Person', ({ personId }) => String(personId)],
+  ['E-mail', ({ email: address }) => address],
+  ['Name', ({ name }) => name],
+  ['Role', ({ role }) => role],
+  ['Since', ({ since }) => since],
+]);
 
 /** Members of accounts. */
-export function registerMember(program: Command): void {
-  const member = program.command('member').description('manages the members of an account');
-  const command = (name: string, description: string) =>
-    member.command(name).description(description).requiredOption('--account <ID>', 'number of the account');
-  onDatabase(command('list', 'lists the members of an account with their roles'), list);
-  onDatabase(
-    command('set', `makes a person a member, or changes the role: ${ROLES.join(', ')}`)
-      .requiredOption('--email <E>', 'e-mail address of the person, who has signed up')
-      .requiredOption('--role <R>', 'the role'),
-    set,
-  );
-  onDatabase(
-    command('remove', 'removes a member, whose pages of the account end').requiredOption(
-      '--email <E>',
-      'e-mail address of the person',
-    ),
-    remove,
-  );
-}
+export const memberCommands = group('member', 'manages the members of an account', [
+  command({
+    name: 'list',
+    description: 'lists the members of an account with their roles',
+    required: OF_ACCOUNT,
+    input: ofAccount,
+    run: async ({ database }, { account }) => membersOf(database, account),
+  }),
+  command({
+    name: 'set',
+    description: `makes a person a member, or changes the role: ${ROLES.join(', ')}`,
+    required: {
+      ...OF_ACCOUNT,
+      '--email <E>': 'e-mail address of the person, who has signed up',
+      '--role <R>': 'the role',
+    },
+    input: ofAccount.extend({ email, role: z.enum(ROLES) }),
+    async run(context, { account, email: address, role }) {
+      await knownAccount(context.database, account);
+      const { id: personId } = await knownPerson(context, address);
+      await memberActs.set(context, { accountId: account, personId, role }).catch(refuseLastOwner);
+      return membersOf(context.database, account);
+    },
+  }),
+  command({
+    name: 'remove',
+    description: 'removes a member, whose pages of the account end',
+    required: { ...OF_ACCOUNT, '--email <E>': 'e-mail address of the person' },
+    input: ofAccount.extend({ email }),
+    async run(context, { account, email: address }) {
+      await knownAccount(context.database, account);
+      const { id: personId } = await knownPerson(context, address);
+      const member = { accountId: account, personId };
+      if (!(await memberActs.remove(context, member).catch(refuseLastOwner)))
+        throw new OperatorError(`${address} is no member of account ${account}.`);
+      return membersOf(context.database, account);
+    },
+  }),
+]);
 
-async function list({ database }: Context, given: Given): Promise<Report> {
-  const { account } = readInput(ofAccount, given);
+async function membersOf(database: Database, account: number) {
   await knownAccount(database, account);
-  const members = await listMembers(database, account);
-  return { data: members, text: memberTable(members) };
-}
-
-async function set(context: Context, given: Given): Promise<Report> {
-  const fields = z.object({ account: accountId, email, role: z.enum(ROLES) });
-  const { account, email: address, role } = readInput(fields, given);
-  await knownAccount(context.database, account);
-  const { id: personId } = await knownPerson(context, address);
-  await memberActs.set(context, { accountId: account, personId, role }).catch(refuseLastOwner);
-  return list(context, { account: String(account) });
-}
-
-async function remove(context: Context, given: Given): Promise<Report> {
-  const { account, email: address } = readInput(z.object({ account: accountId, email }), given);
-  await knownAccount(context.database, account);
-  const { id: personId } = await knownPerson(context, address);
-  const wasMember = await memberActs.remove(context, { accountId: account, personId }).catch(refuseLastOwner);
-  if (!wasMember) throw new OperatorError(`${address} is no member of account ${account}.`);
-  return list(context, { account: String(account) });
+  return showMembers(await listMembers(database, account));
 }
 
 function refuseLastOwner(error: unknown): never {
   if (error instanceof LastOwner) throw new OperatorError('An account needs an owner.', { cause: error });
   throw error;
-}
-
-function memberTable(members: readonly Member[]): string {
-  return table(
-    ['Person', 'E-mail', 'Name', 'Role', 'Since'],
-    members.map(({ personId, email: address, name, role, since }) => [
-      String(personId),
-      address,
-      name,
-      role,
-      since,
-    ]),
-  );
 }
