@@ -147,6 +147,25 @@ export function audited<Result>(
   });
 }
 
+/**
+ * Executes an act of the operator like `audited`. One that returns null or false has done nothing, and has no line.
+ * @param line of the act, or returns it from the result.
+ */
+export function auditedAs<Result>(
+  by: Operating,
+  act: (client: ClientBase) => Promise<Result>,
+  line: AuditLine | ((result: Exclude<Result, null | false>) => AuditLine | null),
+): Promise<Result> {
+  return audited(by, async (client) => {
+    const result = await act(client);
+    if (result === null || result === false) return { result, line: null };
+    return {
+      result,
+      line: typeof line === 'function' ? line(result as Exclude<Result, null | false>) : line,
+    };
+  });
+}
+
 /** Writes the line of an act outside PostgreSQL, or of one that takes several transactions, before the act begins. */
 export async function writeLine(database: Queryable, operator: Operator, line: AuditLine): Promise<void> {
   const { channel, name, personId = null, address } = operator;

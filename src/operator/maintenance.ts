@@ -22,22 +22,25 @@ const EVERY_MS = 60_000;
 
 const RETAIN_EVERY_MS = 3_600_000;
 
-/** How long the records behind the operator console are kept, in days. */
-const KEPT_DAYS = {
-  failures: 30,
-  provider_accounts: 1,
-  provider_account_hours: 400,
-  token_readings: 7,
-  operation_hours: 400,
-  queue_hours: 400,
-  status_minutes: 3,
-  incidents: 120,
-  announcements: 90,
-  wrong_clocks: 1,
-  daily_figures: 400,
-  aba_imports: 400,
-  product_labels: 400,
-} as const;
+/** Records behind the operator console that are deleted by their age, with the column of their time. */
+const KEPT_DAYS: readonly (readonly [table: string, column: string, days: number])[] = [
+  ['provider_account_hours', 'hour', 400],
+  ['token_readings', 'minute', 7],
+  ['operation_hours', 'hour', 400],
+  ['queue_hours', 'hour', 400],
+  ['status_minutes', 'minute', 3],
+  ['incidents', 'ended_at', 120],
+  ['announcements', 'ends_at', 90],
+  ['wrong_clocks', 'noted_at', 1],
+  ['daily_figures', 'day', 400],
+  ['aba_imports', 'started_at', 400],
+  ['product_labels', 'learned_at', 400],
+];
+
+const FAILURES_KEPT_DAYS = 30;
+
+/** Accounts of settings that no worker has any more. */
+const PROVIDER_ACCOUNTS_KEPT_DAYS = 1;
 
 /** The most failures that are kept. Older ones are deleted, even within that number of days. */
 const MAX_FAILURES = 100_000;
@@ -110,21 +113,11 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
   await deleteOldClaims(database, now);
   await purgeLinks(database, now);
   await purgeFiles(database, now);
-  const before = (days: number) => [new Date(now - days * DAY_MS)];
-  await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
-  await forgetAccounts(database, new Date(now - KEPT_DAYS.provider_accounts * DAY_MS));
-  const hours = before(KEPT_DAYS.provider_account_hours);
-  await database.query('delete from provider_account_hours where hour < $1', hours);
-  await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));
-  await database.query('delete from queue_hours where hour < $1', before(KEPT_DAYS.queue_hours));
-  await database.query('delete from status_minutes where minute < $1', before(KEPT_DAYS.status_minutes));
-  await database.query('delete from incidents where ended_at < $1', before(KEPT_DAYS.incidents));
-  await database.query('delete from announcements where ends_at < $1', before(KEPT_DAYS.announcements));
-  await database.query('delete from wrong_clocks where noted_at < $1', before(KEPT_DAYS.wrong_clocks));
+  const before = (days: number) => new Date(now - days * DAY_MS);
+  await forgetAccounts(database, before(PROVIDER_ACCOUNTS_KEPT_DAYS));
   await noteSize(database, now);
-  await database.query('delete from daily_figures where day < $1::date', before(KEPT_DAYS.daily_figures));
-  await database.query('delete from aba_imports where started_at < $1', before(KEPT_DAYS.aba_imports));
-  await database.query('delete from product_labels where learned_at < $1', before(KEPT_DAYS.product_labels));
+  for (const [table, column, days] of KEPT_DAYS)
+    await database.query(`delete from ${table} where ${column} < $1`, [before(days)]);
   // The count is an estimate, because counting takes long. A tenth is deleted at once, so that this is rare.
   await database.query(
     `delete from product_labels where learned_at < (
@@ -136,7 +129,7 @@ async function keepRecords(deps: MaintenanceDeps): Promise<void> {
   await database.query(
     `delete from failures where id in (select id from failures where at < $1 order by id limit 10000)
        or id <= (select max(id) from failures) - $2::bigint`,
-    [...before(KEPT_DAYS.failures), MAX_FAILURES],
+    [before(FAILURES_KEPT_DAYS), MAX_FAILURES],
   );
   await deleteDemoReports(database, providers.reports);
 }

@@ -115,9 +115,10 @@ test('every table with a person has a rule', async () => {
 test('docs/operating/personal-data.md names every table with its rule', async () => {
   const page = await readFile('docs/operating/personal-data.md', 'utf8');
   const tables = [...Object.entries(ACCOUNT_TABLES), ...Object.entries(PERSON_TABLES)];
-  for (const [name, { exported: of, erasure }] of tables) {
-    const section = 'section' in of ? `\`${of.section}\`` : `no: ${of.not}`;
-    const rule = typeof erasure === 'string' ? erasure : `kept: ${erasure.kept}`;
+  for (const [name, { section: own, hidden, kept, isEmptied }] of tables) {
+    const section = own === undefined ? `no: ${hidden}` : `\`${own}\``;
+    const erasure = isEmptied ? 'pseudonym' : 'deleted';
+    const rule = kept === undefined ? erasure : `kept: ${kept}`;
     expect(page).toContain(`| \`${name}\` | ${section} | ${rule} |`);
   }
 });
@@ -127,9 +128,7 @@ test('the export is one JSON document with the sections of the account, without 
   const text = await exported(one.id);
   const { accountId, live, test: ofTest } = JSON.parse(text);
   expect(accountId).toBe(one.id);
-  const sections = Object.values(ACCOUNT_TABLES).flatMap(({ exported: of }) =>
-    'section' in of ? [of.section] : [],
-  );
+  const sections = Object.values(ACCOUNT_TABLES).flatMap(({ section }) => section ?? []);
   expect(Object.keys(live)).toEqual(sections);
   expect(Object.keys(ofTest)).toEqual(sections);
   expect(live.profile).toMatchObject([{ id: one.id, name: expect.stringMatching(/^Person/) }]);
@@ -161,9 +160,7 @@ test('a person downloads the own data, without secrets and the data of other peo
   const download = await one.visitor.get('/profile/data.json');
   expect(download.headers['content-disposition']).toMatch(/^attachment; filename="person-\d+\.json"$/);
   const { data } = JSON.parse(download.html);
-  const sections = Object.values(PERSON_TABLES).flatMap(({ exported: of }) =>
-    'section' in of ? [of.section] : [],
-  );
+  const sections = Object.values(PERSON_TABLES).flatMap(({ section }) => section ?? []);
   expect(Object.keys(data)).toEqual(sections);
   expect([data.profile, data.memberships, data.sessions, data.invitations]).toMatchObject([
     [{ email: one.email }],

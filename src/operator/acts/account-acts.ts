@@ -15,7 +15,7 @@ import {
   setAccountState,
 } from '../../accounts/accounts.ts';
 import { keyPrefix, type Mode } from '../../accounts/authentication.ts';
-import { type KeySettings, WITHOUT_LIMITS } from '../../accounts/key-settings.ts';
+import type { KeySettings } from '../../accounts/key-settings.ts';
 import { endPages, type Role, removeMember, setMember } from '../../accounts/members.ts';
 import { createPasswordReset } from '../../accounts/passwords.ts';
 import {
@@ -30,19 +30,19 @@ import { endOtherSessions } from '../../accounts/sessions.ts';
 import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { openTestAccount } from '../../billing/test-wallet.ts';
 import { addAccountNote, deleteAccountNote } from '../account-notes.ts';
-import { audited, type Operating } from '../audit.ts';
+import { audited, auditedAs, type Operating } from '../audit.ts';
 import { cancelErasure, requestErasure, requireNotErased } from '../personal-data/erasure.ts';
 import { exportAccount } from '../personal-data/export-account.ts';
 
 /** Acts of the operator on accounts, for the console and the command. */
 export const accountActs = {
   /** @returns null if the e-mail address already has an account. */
-  create(by: Operating, { email, name }: { email: string; name: string }): Promise<Account | null> {
-    return audited(by, async (client) => {
-      const account = await createAccount(client, email, name, by.now);
-      return { result: account, line: account && { action: 'account.created', accountId: account.id } };
-    });
-  },
+  create: (by: Operating, { email, name }: { email: string; name: string }) =>
+    auditedAs(
+      by,
+      (client) => createAccount(client, email, name, by.now),
+      ({ id }) => ({ action: 'account.created', accountId: id }),
+    ),
 
   /**
    * Sets the state from the next request on. The pages of a disabled account end. @returns null if the account does not exist.
@@ -61,35 +61,34 @@ export const accountActs = {
     });
   },
 
-  /** Adds a note for other operators. Its text is not in the audit log, whose lines stay. @returns false if there are too many. */
-  addNote(by: Operating, accountId: number, text: string): Promise<boolean> {
-    return audited(by, async (client) => {
-      const note = { accountId, author: by.operator.name, text, now: by.now };
-      const id = await addAccountNote(client, note);
-      const line = { action: 'note.added', accountId, target: `note ${id}` } as const;
-      return { result: id !== null, line: id === null ? null : line };
-    });
-  },
+  /** Adds a note for other operators. Its text is not in the audit log, whose lines stay. @returns null if there are too many. */
+  addNote: (by: Operating, accountId: number, text: string) =>
+    auditedAs(
+      by,
+      (client) => addAccountNote(client, { accountId, author: by.operator.name, text, now: by.now }),
+      (id) => ({ action: 'note.added', accountId, target: `note ${id}` }),
+    ),
 
   /** @returns false if the account has no such note. */
-  deleteNote(by: Operating, accountId: number, id: number): Promise<boolean> {
-    return audited(by, async (client) => {
-      const isDeleted = await deleteAccountNote(client, accountId, id);
-      const line = { action: 'note.deleted', accountId, target: `note ${id}` } as const;
-      return { result: isDeleted, line: isDeleted ? line : null };
-    });
-  },
+  deleteNote: (by: Operating, accountId: number, id: number) =>
+    auditedAs(by, (client) => deleteAccountNote(client, accountId, id), {
+      action: 'note.deleted',
+      accountId,
+      target: `note ${id}`,
+    }),
 
   /** Confirms the address of the owner. @returns null if the account does not exist or has no owner. */
-  confirmEmail(by: Operating, accountId: number): Promise<Account | null> {
-    return audited<Account | null>(by, async (client) => {
-      const account = await findAccount(client, accountId);
-      if (!account?.ownerId) return { result: null, line: null };
-      await confirmEmail(client, account.ownerId, by.now);
-      const result = await findAccount(client, accountId);
-      return { result, line: { action: 'account.email-confirmed', accountId } };
-    });
-  },
+  confirmEmail: (by: Operating, accountId: number) =>
+    auditedAs(
+      by,
+      async (client) => {
+        const account = await findAccount(client, accountId);
+        if (!account?.ownerId) return null;
+        await confirmEmail(client, account.ownerId, by.now);
+        return findAccount(client, accountId);
+      },
+      { action: 'account.email-confirmed', accountId },
+    ),
 
   /** Turns two-factor sign-in of the owner off, who has neither the app nor recovery codes. @returns false if it was not on. */
   async removeTwoFactor(by: Operating, accountId: number): Promise<boolean> {
@@ -98,14 +97,15 @@ export const accountActs = {
   },
 
   /** Creates a link that sets the password of the owner. @returns its token; null if the account has no owner. */
-  createReset(by: Operating, accountId: number): Promise<string | null> {
-    return audited<string | null>(by, async (client) => {
-      const account = await findAccount(client, accountId);
-      if (!account?.ownerId) return { result: null, line: null };
-      const token = await createPasswordReset(client, account.ownerId, by.now);
-      return { result: token, line: { action: 'password-reset.created', accountId } };
-    });
-  },
+  createReset: (by: Operating, accountId: number) =>
+    auditedAs(
+      by,
+      async (client) => {
+        const account = await findAccount(client, accountId);
+        return account?.ownerId ? createPasswordReset(client, account.ownerId, by.now) : null;
+      },
+      { action: 'password-reset.created', accountId },
+    ),
 };
 
 /** The limits of a key without its name and networks, which may be personal data. */
@@ -116,13 +116,15 @@ function limitsOf({ scopes, capDay, capMonth, expiresAt }: KeySettings) {
 /** Acts of the operator on the keys of an account. */
 export const keyActs = {
   /** @param mode of the key. A test key belongs to the test account of the account. @returns the key, which is not stored. */
-  create(by: Operating, accountId: number, settings: KeySettings = WITHOUT_LIMITS, mode: Mode = 'live') {
-    return audited(by, async (client) => {
-      const owner = mode === 'test' ? await openTestAccount(client, accountId, by.now) : accountId;
-      const { key } = await addKey(client, owner, { settings, createdBy: null, now: by.now });
-      return { result: key, line: { action: 'key.created', accountId, target: keyPrefix(key) } };
-    });
-  },
+  create: (by: Operating, accountId: number, settings: KeySettings, mode: Mode) =>
+    auditedAs(
+      by,
+      async (client) => {
+        const owner = mode === 'test' ? await openTestAccount(client, accountId, by.now) : accountId;
+        return (await addKey(client, owner, { settings, createdBy: null, now: by.now })).key;
+      },
+      (key) => ({ action: 'key.created', accountId, target: keyPrefix(key) }),
+    ),
 
   /** @param change returns the new settings. */
   update(
@@ -140,14 +142,17 @@ export const keyActs = {
   },
 
   /** Creates a key, and lets the others expire soon. */
-  reset(by: Operating, accountId: number): Promise<{ key: string; olderKeysUntil: Date }> {
-    return audited(by, async (client) => {
-      const reset = await resetKey(client, accountId, by.now);
-      const { key, olderKeysUntil } = reset;
-      const after = { olderKeysUntil };
-      return { result: reset, line: { action: 'key.reset', accountId, target: keyPrefix(key), after } };
-    });
-  },
+  reset: (by: Operating, accountId: number) =>
+    auditedAs(
+      by,
+      (client) => resetKey(client, accountId, by.now),
+      ({ key, olderKeysUntil }) => ({
+        action: 'key.reset',
+        accountId,
+        target: keyPrefix(key),
+        after: { olderKeysUntil },
+      }),
+    ),
 
   /** @param which 'all', or a key's id, its prefix, or the key itself. @returns the keys that were found. */
   revoke(by: Operating, accountId: number, which: string): Promise<AccountKey[]> {
@@ -190,13 +195,18 @@ export const personActs = {
 
   /** Makes the person with the operator token the first operator. @returns false if there is an operator. */
   claim(by: Operating, personId: number): Promise<boolean> {
-    return audited(by, async (client) => {
-      await client.query("select pg_advisory_xact_lock(hashtext('first operator'))");
-      if (await hasOperator(client)) return { result: false, line: null };
-      await setInstallationRole(client, personId, 'operator');
-      const change = { before: { role: null }, after: { role: 'operator' } };
-      return { result: true, line: { action: 'staff.changed', target: `person ${personId}`, ...change } };
-    });
+    const change = { before: { role: null }, after: { role: 'operator' } };
+    const line = { action: 'staff.changed', target: `person ${personId}`, ...change } as const;
+    return auditedAs(
+      by,
+      async (client) => {
+        await client.query("select pg_advisory_xact_lock(hashtext('first operator'))");
+        if (await hasOperator(client)) return false;
+        await setInstallationRole(client, personId, 'operator');
+        return true;
+      },
+      line,
+    );
   },
 
   /** Turns two-factor sign-in off, for a person who has neither the app nor recovery codes. @returns false if it was not on. */
@@ -214,50 +224,44 @@ export const memberActs = {
   /** Makes a person a member, or changes the role. @throws LastOwner. */
   set(by: Operating, member: { accountId: number; personId: number; role: Role }): Promise<void> {
     const { accountId, personId, role } = member;
-    return audited(by, async (client) => ({
-      result: await setMember(client, member, by.now),
-      line: { action: 'member.changed', accountId, target: `person ${personId}`, after: { role } },
-    }));
+    const line = {
+      action: 'member.changed',
+      accountId,
+      target: `person ${personId}`,
+      after: { role },
+    } as const;
+    return auditedAs(by, (client) => setMember(client, member, by.now), line);
   },
 
   /** @returns false if the person is no member. @throws LastOwner. */
   remove(by: Operating, member: { accountId: number; personId: number }): Promise<boolean> {
     const { accountId, personId } = member;
-    return audited<boolean>(by, async (client) => {
-      const wasMember = await removeMember(client, member, by.now);
-      const line = { action: 'member.removed' as const, accountId, target: `person ${personId}` };
-      return { result: wasMember, line: wasMember ? line : null };
-    });
+    const line = { action: 'member.removed', accountId, target: `person ${personId}` } as const;
+    return auditedAs(by, (client) => removeMember(client, member, by.now), line);
   },
 };
 
 /** Acts of the operator on the personal data of an account. */
 export const personalDataActs = {
   /** @returns the pieces of a JSON document. */
-  export(by: Operating, accountId: number): Promise<AsyncGenerator<string>> {
-    return audited(by, async () => ({
-      result: exportAccount(by.database, accountId, by.now),
-      line: { action: 'account.exported', accountId },
-    }));
-  },
+  export: (by: Operating, accountId: number) =>
+    auditedAs(by, async () => exportAccount(by.database, accountId, by.now), {
+      action: 'account.exported',
+      accountId,
+    }),
 
   /** @returns when the account will be erased; null if it does not exist or is erased. @throws ErasureRefused. */
-  requestErasure(by: Operating, accountId: number): Promise<Date | null> {
-    return audited(by, async (client) => {
-      const eraseAt = await requestErasure(client, accountId, by.now);
-      const line = eraseAt && { action: 'account.erasure-requested' as const, accountId, after: { eraseAt } };
-      return { result: eraseAt, line };
-    });
-  },
+  requestErasure: (by: Operating, accountId: number) =>
+    auditedAs(
+      by,
+      (client) => requestErasure(client, accountId, by.now),
+      (eraseAt) => ({ action: 'account.erasure-requested', accountId, after: { eraseAt } }),
+    ),
 
   /** @returns false if no erasure is planned, or it has begun. */
-  cancelErasure(by: Operating, accountId: number): Promise<boolean> {
-    return audited(by, async (client) => {
-      const isCancelled = await cancelErasure(client, accountId, by.now);
-      return {
-        result: isCancelled,
-        line: isCancelled ? { action: 'account.erasure-cancelled', accountId } : null,
-      };
-    });
-  },
+  cancelErasure: (by: Operating, accountId: number) =>
+    auditedAs(by, (client) => cancelErasure(client, accountId, by.now), {
+      action: 'account.erasure-cancelled',
+      accountId,
+    }),
 };

@@ -8,7 +8,7 @@ import {
   type ProviderAccount,
 } from '../../upstream/provider-accounts.ts';
 import { addAccount, removeAccount, setAccountState } from '../../upstream/stored-accounts.ts';
-import { audited, type Operating } from '../audit.ts';
+import { audited, auditedAs, type Operating } from '../audit.ts';
 
 export const accountNameField = z
   .string({ error: 'is required' })
@@ -35,12 +35,9 @@ interface Named {
 export const providerActs = {
   /** @returns false if an account has this name or this key. */
   add(by: Operating, box: SecretBox, account: ProviderAccount & { provider: string }): Promise<boolean> {
-    return audited(by, async (client) => {
-      const isAdded = await addAccount(client, box, { ...account, now: by.now });
-      const { provider, name: target } = account;
-      const line = { action: 'provider-account.added', target, after: { provider } } as const;
-      return { result: isAdded, line: isAdded ? line : null };
-    });
+    const { provider, name: target } = account;
+    const line = { action: 'provider-account.added', target, after: { provider } } as const;
+    return auditedAs(by, (client) => addAccount(client, box, { ...account, now: by.now }), line);
   },
 
   /** @returns false if there is no such account. */
@@ -56,11 +53,8 @@ export const providerActs = {
 
   /** Removes an account that the console has added. @returns false if there is none, or it is active. */
   remove(by: Operating, account: Named): Promise<boolean> {
-    return audited(by, async (client) => {
-      const isRemoved = await removeAccount(client, account);
-      const { provider, name: target } = account;
-      const line = { action: 'provider-account.removed', target, before: { provider } } as const;
-      return { result: isRemoved, line: isRemoved ? line : null };
-    });
+    const { provider, name: target } = account;
+    const line = { action: 'provider-account.removed', target, before: { provider } } as const;
+    return auditedAs(by, (client) => removeAccount(client, account), line);
   },
 };

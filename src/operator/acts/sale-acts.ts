@@ -30,13 +30,8 @@ import {
   type UsedReduction,
 } from '../../billing/payments/reductions.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
-import {
-  type Announcement,
-  createAnnouncement,
-  endAnnouncement,
-  type NewAnnouncement,
-} from '../announcements.ts';
-import { type AuditAction, type AuditLine, audited, type Operating } from '../audit.ts';
+import { createAnnouncement, endAnnouncement, type NewAnnouncement } from '../announcements.ts';
+import { type AuditAction, type AuditLine, audited, auditedAs, type Operating } from '../audit.ts';
 import { instant, ownWindow, requireOffPeak, WINDOW_WITHOUT_WALLET, wallet, wholeNumber } from '../fields.ts';
 import { addNote } from '../status/incidents.ts';
 
@@ -69,24 +64,20 @@ export const saleActs = {
   },
 
   /** Creates a coupon or a discount. @returns it, or the field that prevents it and why. */
-  createReduction(
-    by: Operating,
-    reduction: NewReduction,
-  ): Promise<UsedReduction | { field: string; fault: string }> {
-    return audited<UsedReduction | { field: string; fault: string }>(by, async (client) => {
-      const made = await createReduction(client, reduction, by.now);
-      if ('fault' in made) return { result: made, line: null };
-      return { result: made, line: reductionLine('reduction.created', made, reduction) };
-    });
-  },
+  createReduction: (by: Operating, reduction: NewReduction) =>
+    auditedAs(
+      by,
+      (client) => createReduction(client, reduction, by.now),
+      (made) => ('fault' in made ? null : reductionLine('reduction.created', made, reduction)),
+    ),
 
   /** Ends a coupon or a discount now. @returns null if there is no such one that runs. */
-  endReduction(by: Operating, id: number): Promise<UsedReduction | null> {
-    return audited(by, async (client) => {
-      const ended = await endReduction(client, id, by.now);
-      return { result: ended, line: ended && reductionLine('reduction.ended', ended) };
-    });
-  },
+  endReduction: (by: Operating, id: number) =>
+    auditedAs(
+      by,
+      (client) => endReduction(client, id, by.now),
+      (ended) => reductionLine('reduction.ended', ended),
+    ),
 };
 
 function reductionLine(
@@ -224,31 +215,25 @@ export const grantActs = {
 /** Acts of the operator on what all visitors see: announcements, and notes to incidents. */
 export const noticeActs = {
   /** @returns null if the announcement would end before it starts, or has ended. */
-  announce(by: Operating, fields: NewAnnouncement): Promise<Announcement | null> {
-    return audited(by, async (client) => {
-      const made = await createAnnouncement(client, fields, by.now);
-      if (!made) return { result: null, line: null };
-      const { id, ...after } = made;
-      return { result: made, line: { action: 'announcement.created', target: String(id), after } };
-    });
-  },
+  announce: (by: Operating, fields: NewAnnouncement) =>
+    auditedAs(
+      by,
+      (client) => createAnnouncement(client, fields, by.now),
+      ({ id, ...after }) => ({ action: 'announcement.created', target: String(id), after }),
+    ),
 
   /** Ends an announcement now. @returns null if there is no such announcement that has not ended. */
-  endAnnouncement(by: Operating, id: number): Promise<Announcement | null> {
-    return audited(by, async (client) => {
-      const ended = await endAnnouncement(client, id, by.now);
-      return { result: ended, line: ended && { action: 'announcement.ended', target: String(id) } };
-    });
-  },
+  endAnnouncement: (by: Operating, id: number) =>
+    auditedAs(by, (client) => endAnnouncement(client, id, by.now), {
+      action: 'announcement.ended',
+      target: String(id),
+    }),
 
   /** @returns false if there is no such incident. */
-  noteIncident(by: Operating, id: number, text: string): Promise<boolean> {
-    return audited(by, async (client) => {
-      const isNoted = await addNote(client, id, { at: new Date(by.now).toISOString(), text });
-      return {
-        result: isNoted,
-        line: isNoted ? { action: 'incident.noted', target: String(id), after: { text } } : null,
-      };
-    });
-  },
+  noteIncident: (by: Operating, id: number, text: string) =>
+    auditedAs(by, (client) => addNote(client, id, { at: new Date(by.now).toISOString(), text }), {
+      action: 'incident.noted',
+      target: String(id),
+      after: { text },
+    }),
 };

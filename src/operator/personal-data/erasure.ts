@@ -183,7 +183,7 @@ async function eraseRows(client: ClientBase, accountId: number, now: number): Pr
   if (records) await client.query(`delete from oauth_records where ${rowsOf(records)}`, [accountId]);
   await client.query('delete from api_keys where account_id = $1', [accountId]);
   for (const [name, table] of Object.entries(ACCOUNT_TABLES))
-    if (table.erasure === 'deleted' && name !== 'members')
+    if (table.kept === undefined && !table.isEmptied && name !== 'members')
       await client.query(`delete from ${name} where ${rowsOf(table)}`, [accountId]);
   if (!isTestAccount(accountId)) await eraseMembers(client, accountId, now);
   await client.query(

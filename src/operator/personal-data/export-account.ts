@@ -3,10 +3,16 @@ import type { Database } from '../../platform/db/pool.ts';
 
 /** What the export of the data of an account or person has of a table, and what the erasure does with it. */
 interface OwnedTable {
-  /** The section of the export, or why the table is not exported. */
-  exported: { section: string; omit?: readonly string[] } | { not: string };
-  /** `pseudonym`: the columns that tell something about a person are emptied. */
-  erasure: 'deleted' | 'pseudonym' | { kept: string };
+  /** The section of the export. */
+  section?: string;
+  /** Columns that are not exported. */
+  omit?: readonly string[];
+  /** Why the table is not exported. */
+  hidden?: string;
+  /** Why its rows are kept. Default: they are deleted. */
+  kept?: string;
+  /** Its rows are kept, and the columns that tell something about a person are emptied. */
+  isEmptied?: true;
   /** The columns that order its rows, with their types. */
   key: Readonly<Record<string, string>>;
   /** The rows of the account or person $1. Default: by account_id. */
@@ -32,249 +38,175 @@ const OF_MESSAGES = 'select id from outbox where account_id = $1';
  */
 export const ACCOUNT_TABLES: Readonly<Record<string, OwnedTable>> = {
   accounts: {
-    exported: { section: 'profile', omit: ['pack_minute_start', 'pack_minute_used'] },
-    erasure: 'pseudonym',
+    section: 'profile',
+    omit: ['pack_minute_start', 'pack_minute_used'],
+    isEmptied: true,
     key: ID,
     where: 'id = $1',
   },
-  members: { exported: { section: 'members' }, erasure: 'deleted', key: { person_id: 'bigint' } },
-  invitations: { exported: { section: 'invitations', omit: ['token_hash'] }, erasure: 'deleted', key: ID },
+  members: { section: 'members', key: { person_id: 'bigint' } },
+  invitations: { section: 'invitations', omit: ['token_hash'], key: ID },
   web_sessions: {
-    exported: { not: 'sessions belong to people' },
-    erasure: { kept: 'sessions belong to people; they have no access to an erased account' },
+    hidden: 'sessions belong to people',
+    kept: 'sessions belong to people; they have no access to an erased account',
     key: { token_hash: 'bytea' },
   },
   key_periods: {
-    exported: { section: 'keyUse' },
-    erasure: 'deleted',
+    section: 'keyUse',
     key: { key_id: 'bigint', period: 'text', starts_at: 'timestamptz' },
     where: 'key_id in (select id from api_keys where account_id = $1)',
   },
   oauth_records: {
-    exported: { section: 'connectionTokens', omit: TOKENS },
-    erasure: 'deleted',
+    section: 'connectionTokens',
+    omit: TOKENS,
     key: TOKEN_KEY,
     where: `grant_id in (select grant_id from connections where ${OF_KEYS('account_id = $1')})`,
   },
   connections: {
-    exported: { section: 'connections', omit: ['grant_id'] },
-    erasure: 'deleted',
+    section: 'connections',
+    omit: ['grant_id'],
     key: { key_id: 'bigint' },
     where: OF_KEYS('account_id = $1'),
   },
   api_keys: {
-    exported: { section: 'keys', omit: ['hash', 'session'] },
-    erasure: 'deleted',
+    section: 'keys',
+    omit: ['hash', 'session'],
     key: ID,
     where: "account_id = $1 and purpose = 'customer'",
   },
-  mail_choices: {
-    exported: { section: 'noticeChoices', omit: ['unsubscribe_key'] },
-    erasure: 'deleted',
-    key: { person_id: 'bigint' },
-  },
-  packs: { exported: { section: 'packs' }, erasure: { kept: BOOKS }, key: ID },
-  subscriptions: { exported: { section: 'subscriptions' }, erasure: { kept: BOOKS }, key: ID },
-  orders: { exported: { section: 'purchases' }, erasure: { kept: BOOKS }, key: UUID },
-  price_reductions: { exported: { section: 'discounts' }, erasure: 'deleted', key: ID },
-  renewing_plans: { exported: { section: 'renewingPlans' }, erasure: { kept: BOOKS }, key: { id: 'text' } },
-  stripe_payments: { exported: { section: 'payments' }, erasure: { kept: BOOKS }, key: { id: 'text' } },
-  auto_top_ups: { exported: { section: 'autoTopUps' }, erasure: 'deleted', key: { account_id: 'bigint' } },
-  stripe_customers: {
-    exported: { section: 'paymentCustomer' },
-    erasure: 'deleted',
-    key: { account_id: 'bigint' },
-  },
-  ledger: { exported: { section: 'ledger' }, erasure: { kept: BOOKS }, key: ID },
+  mail_choices: { section: 'noticeChoices', omit: ['unsubscribe_key'], key: { person_id: 'bigint' } },
+  packs: { section: 'packs', kept: BOOKS, key: ID },
+  subscriptions: { section: 'subscriptions', kept: BOOKS, key: ID },
+  orders: { section: 'purchases', kept: BOOKS, key: UUID },
+  price_reductions: { section: 'discounts', key: ID },
+  renewing_plans: { section: 'renewingPlans', kept: BOOKS, key: { id: 'text' } },
+  stripe_payments: { section: 'payments', kept: BOOKS, key: { id: 'text' } },
+  auto_top_ups: { section: 'autoTopUps', key: { account_id: 'bigint' } },
+  stripe_customers: { section: 'paymentCustomer', key: { account_id: 'bigint' } },
+  ledger: { section: 'ledger', kept: BOOKS, key: ID },
   usage_days: {
-    exported: { section: 'usage' },
-    erasure: { kept: BOOKS },
+    section: 'usage',
+    kept: BOOKS,
     key: { day: 'date', operation: 'text', key_id: 'bigint' },
     // The index starts with the day: without the days, PostgreSQL before 18 would read the days of all accounts.
     where:
       'account_id = $1 and day = any(array(select current_date - n from generate_series(-1, 3660) as n))',
   },
-  unit_days: {
-    exported: { not: 'sums of the ledger, for the operator' },
-    erasure: { kept: BOOKS },
-    key: { source_id: 'bigint' },
-  },
+  unit_days: { hidden: 'sums of the ledger, for the operator', kept: BOOKS, key: { source_id: 'bigint' } },
   token_days: {
-    exported: { not: 'tokens of the data provider, for the operator' },
-    erasure: { kept: BOOKS },
+    hidden: 'tokens of the data provider, for the operator',
+    kept: BOOKS,
     key: { day: 'date', operation: 'text' },
   },
   open_calls: {
-    exported: { section: 'openCalls', omit: ['claim_key', 'draws'] },
+    section: 'openCalls',
+    omit: ['claim_key', 'draws'],
     // They are cancelled, and become finished calls.
-    erasure: 'pseudonym',
+    isEmptied: true,
     key: UUID,
   },
-  finished_calls: {
-    exported: { section: 'calls', omit: ['claim_key', 'answer'] },
-    erasure: 'pseudonym',
-    key: UUID,
-  },
-  book_faults: {
-    exported: { not: 'findings of an audit, which concern the operator' },
-    erasure: 'deleted',
-    key: { promise: 'text' },
-  },
-  call_webhooks: {
-    exported: { section: 'callWebhooks' },
-    erasure: 'deleted',
-    key: { call_id: 'uuid', url: 'text' },
-  },
-  call_webhook_counts: { exported: { not: 'a counter' }, erasure: 'deleted', key: { call_id: 'uuid' } },
-  result_links: {
-    exported: { section: 'resultLinks', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: UUID,
-  },
-  chart_links: {
-    exported: { section: 'chartLinks', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: UUID,
-  },
-  account_notes: { exported: { not: 'notes of the operator' }, erasure: 'deleted', key: ID },
-  files: { exported: { section: 'files', omit: ['content_id'] }, erasure: 'deleted', key: UUID },
+  finished_calls: { section: 'calls', omit: ['claim_key', 'answer'], isEmptied: true, key: UUID },
+  book_faults: { hidden: 'findings of an audit, which concern the operator', key: { promise: 'text' } },
+  call_webhooks: { section: 'callWebhooks', key: { call_id: 'uuid', url: 'text' } },
+  call_webhook_counts: { hidden: 'a counter', key: { call_id: 'uuid' } },
+  result_links: { section: 'resultLinks', omit: ['token_hash'], key: UUID },
+  chart_links: { section: 'chartLinks', omit: ['token_hash'], key: UUID },
+  account_notes: { hidden: 'notes of the operator', key: ID },
+  files: { section: 'files', omit: ['content_id'], key: UUID },
   batch_calls: {
-    exported: { not: 'the API returns items and results' },
-    erasure: 'deleted',
+    hidden: 'the API returns items and results',
     key: { batch_id: 'uuid', first_item: 'integer' },
     where: 'batch_id in (select id from batches where account_id = $1)',
   },
-  batches: { exported: { section: 'batches', omit: ['request_hash'] }, erasure: 'deleted', key: UUID },
-  tracker_alerts: {
-    exported: { section: 'trackerAlerts' },
-    erasure: 'deleted',
-    key: UUID,
-    where: `tracker_id in (${OF_SCHEDULES})`,
-  },
+  batches: { section: 'batches', omit: ['request_hash'], key: UUID },
+  tracker_alerts: { section: 'trackerAlerts', key: UUID, where: `tracker_id in (${OF_SCHEDULES})` },
   tracker_states: {
-    exported: { section: 'trackerStates' },
-    erasure: 'deleted',
+    section: 'trackerStates',
     key: { tracker_id: 'uuid', item: 'text' },
     where: `tracker_id in (${OF_SCHEDULES})`,
   },
-  trackers: {
-    exported: { section: 'trackers', omit: ['chat'] },
-    erasure: 'deleted',
-    key: UUID,
-    where: `id in (${OF_SCHEDULES})`,
-  },
-  schedule_runs: {
-    exported: { section: 'scheduleRuns' },
-    erasure: 'deleted',
-    key: UUID,
-    where: `schedule_id in (${OF_SCHEDULES})`,
-  },
+  trackers: { section: 'trackers', omit: ['chat'], key: UUID, where: `id in (${OF_SCHEDULES})` },
+  schedule_runs: { section: 'scheduleRuns', key: UUID, where: `schedule_id in (${OF_SCHEDULES})` },
   schedule_contents: {
-    exported: { not: 'digests' },
-    erasure: 'deleted',
+    hidden: 'digests',
     key: { item_hash: 'bytea' },
     where: `schedule_id in (${OF_SCHEDULES})`,
   },
-  schedules: { exported: { section: 'schedules', omit: ['items'] }, erasure: 'deleted', key: UUID },
+  schedules: { section: 'schedules', omit: ['items'], key: UUID },
   outbox_attempts: {
-    exported: { section: 'messageAttempts' },
-    erasure: 'deleted',
+    section: 'messageAttempts',
     key: { message_id: 'uuid', number: 'integer' },
     where: `message_id in (${OF_MESSAGES})`,
   },
-  outbox: {
-    exported: { section: 'messages', omit: ['cause', 'shown_text', 'claimed_until', 'expires_at'] },
-    erasure: 'deleted',
-    key: UUID,
-  },
-  webhook_secrets: { exported: { section: 'webhookSecrets', omit: ['secret'] }, erasure: 'deleted', key: ID },
-  failures: { exported: { not: 'causes of failures, for the operator' }, erasure: 'deleted', key: ID },
+  outbox: { section: 'messages', omit: ['cause', 'shown_text', 'claimed_until', 'expires_at'], key: UUID },
+  webhook_secrets: { section: 'webhookSecrets', omit: ['secret'], key: ID },
+  failures: { hidden: 'causes of failures, for the operator', key: ID },
   audit_log: {
-    exported: { not: 'owners and admins download it as a table or JSON' },
-    erasure: { kept: 'what was done, under the numbers of people and keys' },
+    hidden: 'owners and admins download it as a table or JSON',
+    kept: 'what was done, under the numbers of people and keys',
     key: ID,
   },
 };
 
 /** Every table with data of a person. A test compares the list with the schema. */
 export const PERSON_TABLES: Readonly<Record<string, OwnedTable>> = {
-  people: { exported: { section: 'profile' }, erasure: 'deleted', key: ID, where: 'id = $1' },
-  members: {
-    exported: { section: 'memberships' },
-    erasure: 'deleted',
-    key: { account_id: 'bigint' },
-    where: OF_PERSON,
-  },
-  web_sessions: {
-    exported: { section: 'sessions', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: { token_hash: 'bytea' },
-    where: OF_PERSON,
-  },
-  passwords: { exported: { not: 'a digest' }, erasure: 'deleted', key: { person_id: 'bigint' } },
-  password_resets: { exported: { not: 'a digest' }, erasure: 'deleted', key: { token_hash: 'bytea' } },
-  pending_sign_ins: { exported: { not: 'a digest' }, erasure: 'deleted', key: { token_hash: 'bytea' } },
-  recovery_codes: { exported: { not: 'a digest' }, erasure: 'deleted', key: { hash: 'bytea' } },
-  two_factor: { exported: { not: 'a secret' }, erasure: 'deleted', key: { person_id: 'bigint' } },
+  people: { section: 'profile', key: ID, where: 'id = $1' },
+  members: { section: 'memberships', key: { account_id: 'bigint' }, where: OF_PERSON },
+  web_sessions: { section: 'sessions', omit: ['token_hash'], key: { token_hash: 'bytea' }, where: OF_PERSON },
+  passwords: { hidden: 'a digest', key: { person_id: 'bigint' } },
+  password_resets: { hidden: 'a digest', key: { token_hash: 'bytea' } },
+  pending_sign_ins: { hidden: 'a digest', key: { token_hash: 'bytea' } },
+  recovery_codes: { hidden: 'a digest', key: { hash: 'bytea' } },
+  two_factor: { hidden: 'a secret', key: { person_id: 'bigint' } },
   email_confirmations: {
-    exported: { section: 'emailChanges', omit: ['token_hash'] },
-    erasure: 'deleted',
+    section: 'emailChanges',
+    omit: ['token_hash'],
     key: { token_hash: 'bytea' },
     where: OF_PERSON,
   },
   mail_choices: {
-    exported: { section: 'noticeChoices', omit: ['unsubscribe_key'] },
-    erasure: 'deleted',
+    section: 'noticeChoices',
+    omit: ['unsubscribe_key'],
     key: { account_id: 'bigint' },
     where: OF_PERSON,
   },
   outbox: {
-    exported: { section: 'mails', omit: ['cause', 'shown_text', 'claimed_until', 'expires_at'] },
-    erasure: 'deleted',
+    section: 'mails',
+    omit: ['cause', 'shown_text', 'claimed_until', 'expires_at'],
     key: UUID,
     where: OF_PERSON,
   },
   invitations: {
-    exported: { section: 'invitations', omit: ['token_hash'] },
-    erasure: 'deleted',
+    section: 'invitations',
+    omit: ['token_hash'],
     key: ID,
     where: 'email = (select email from people where id = $1)',
   },
   oauth_records: {
-    exported: { section: 'connectionTokens', omit: TOKENS },
-    erasure: 'deleted',
+    section: 'connectionTokens',
+    omit: TOKENS,
     key: TOKEN_KEY,
     where: `grant_id in (select grant_id from connections where ${OF_KEYS(OF_PERSON)})`,
   },
-  result_links: {
-    exported: { section: 'resultLinks', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: UUID,
-    where: OF_PERSON,
-  },
-  chart_links: {
-    exported: { section: 'chartLinks', omit: ['token_hash'] },
-    erasure: 'deleted',
-    key: UUID,
-    where: OF_PERSON,
-  },
+  result_links: { section: 'resultLinks', omit: ['token_hash'], key: UUID, where: OF_PERSON },
+  chart_links: { section: 'chartLinks', omit: ['token_hash'], key: UUID, where: OF_PERSON },
   connections: {
-    exported: { section: 'connections', omit: ['grant_id'] },
-    erasure: {
-      kept: 'connections belong to their account; they are revoked, and who connected is forgotten',
-    },
+    section: 'connections',
+    omit: ['grant_id'],
+    kept: 'connections belong to their account; they are revoked, and who connected is forgotten',
     key: { key_id: 'bigint' },
     where: OF_KEYS(OF_PERSON),
   },
   api_keys: {
-    exported: { section: 'createdKeys', omit: ['hash', 'session'] },
-    erasure: { kept: 'keys belong to their account; who created them is forgotten' },
+    section: 'createdKeys',
+    omit: ['hash', 'session'],
+    kept: 'keys belong to their account; who created them is forgotten',
     key: ID,
     where: `${OF_PERSON} and purpose = 'customer'`,
   },
   audit_log: {
-    exported: { section: 'acts' },
-    erasure: { kept: 'what was done, under the number of the person' },
+    section: 'acts',
+    kept: 'what was done, under the number of the person',
     key: ID,
     where: OF_PERSON,
   },
@@ -321,8 +253,8 @@ async function* sectionsOf(
 ): AsyncGenerator<string> {
   let separator = '{';
   for (const [name, table] of Object.entries(tables)) {
-    if ('not' in table.exported) continue;
-    yield `${separator}"${table.exported.section}":[`;
+    if (table.section === undefined) continue;
+    yield `${separator}"${table.section}":[`;
     separator = ',';
     let isFirst = true;
     for await (const rows of pagesOf(database, name, table, ownerId)) {
@@ -347,14 +279,13 @@ async function* pagesOf(
   const after = Object.values(table.key)
     .map((type, i) => `($2::jsonb ->> ${i})::${type}`)
     .join(', ');
-  const omit = 'section' in table.exported ? (table.exported.omit ?? []) : [];
   let cursor: string | null = null;
   for (;;) {
     const { rows }: { rows: { row: string; cursor: string }[] } = await database.query(
       `select (to_jsonb(t) - $3::text[])::text as row, jsonb_build_array(${columns})::text as cursor
        from ${name} t where ${rowsOf(table)} and ($2::jsonb is null or (${columns}) > (${after}))
        order by ${columns} limit ${PAGE_ROWS}`,
-      [ownerId, cursor, omit],
+      [ownerId, cursor, table.omit ?? []],
     );
     if (rows.length > 0) yield rows.map(({ row }) => row);
     cursor = rows.at(-1)?.cursor ?? null;
