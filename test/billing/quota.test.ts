@@ -1,7 +1,6 @@
-import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { quotaSnapshot } from '../../src/billing/quota.ts';
-import { type BilledAccount, billingOfFile, OFF_PEAK, refusalOf } from '../support/billing.ts';
+import { type BilledAccount, billingOfFile, OFF_PEAK } from '../support/billing.ts';
 
 const billing = await billingOfFile({ start: Date.parse('2026-03-10T10:20:30.000Z') });
 beforeEach(() => {
@@ -114,51 +113,4 @@ test('lists packs by their earliest end, and states which are usable now', async
       },
     ],
   });
-});
-
-const limit = fc.option(fc.integer({ min: 1, max: 6 }), { nil: null });
-const wallet = fc.constantFrom('general' as const, 'off_peak' as const);
-
-test('predicts the outcome of the next call', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(fc.record({ wallet, minuteLimit: limit, dailyLimit: limit, monthlyLimit: limit }), {
-        maxLength: 2,
-        selector: (subscription) => subscription.wallet,
-      }),
-      fc.array(
-        fc.record({ wallet, units: fc.integer({ min: 1, max: 5 }), rate: fc.integer({ min: 1, max: 3 }) }),
-        { maxLength: 2 },
-      ),
-      fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 6 }),
-      fc.constantFrom(0, 60_000, 3 * 3_600_000, 15 * 3_600_000),
-      async (subscriptions, packs, earlier, waitMs) => {
-        const account = await billing.account({ subscriptions, packs });
-        for (const units of earlier) await billing.admit(account, units).catch(() => {});
-        billing.clock.advance(waitMs);
-
-        const snapshot = await snapshotOf(account);
-        expect(await snapshotOf(account)).toEqual(snapshot);
-        const drawn = billing.admit(account, 1).then(async ({ callId }) => {
-          const { rows } = await billing.database.query(
-            `select coalesce(s.wallet, k.wallet) as wallet, l.source from ledger l
-             left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
-             left join packs k on l.source = 'pack' and k.id = l.source_id
-             where l.account_id = $1 and l.call_id = $2`,
-            [account.accountId, callId],
-          );
-          return rows[0];
-        });
-        if (snapshot.nextCallRejectReason !== null) {
-          expect(await refusalOf(drawn)).toMatchObject({ kind: snapshot.nextCallRejectReason });
-          expect(snapshot).toMatchObject({ activeBilling: null, activeBillingTrack: null });
-        } else {
-          const { wallet, source } = await drawn;
-          expect(snapshot.activeBilling).toBe(wallet);
-          expect(snapshot.activeBillingTrack).toBe(source === 'pack' ? 'pack' : 'legacy');
-        }
-      },
-    ),
-    { numRuns: 20 },
-  );
 });

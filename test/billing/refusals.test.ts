@@ -8,17 +8,7 @@ beforeEach(() => {
 });
 
 const at = (offsetMs: number) => new Date(billing.clock.now() + offsetMs).toISOString();
-const HALF_MINUTE_MS = 30_000;
 const TO_MIDNIGHT_MS = 13 * 3_600_000 + 59 * 60_000 + 30_000;
-
-test('refuses a call of an account without a subscription and without a pack', async () => {
-  const account = await billing.account();
-  expect(await refusalOf(billing.admit(account, 3))).toEqual({
-    kind: 'QUOTA_NO_SUBSCRIPTION',
-    metadata: { wallet: null, needed: 3, remaining: 0, resetAt: null },
-    retryAfterSeconds: 3600,
-  });
-});
 
 test.each([
   ['is over', { startsAt: new Date(0), endsAt: new Date(1) }],
@@ -26,15 +16,6 @@ test.each([
 ])('refuses a call of an account whose subscription %s', async (_, period) => {
   const account = await billing.account({ subscriptions: [period] });
   expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind: 'QUOTA_NO_SUBSCRIPTION' });
-});
-
-test('a refusal of an account with off-peak units only states when the window opens', async () => {
-  const account = await billing.account({ subscriptions: [{ wallet: 'off_peak' }] });
-  expect(await refusalOf(billing.admit(account, 1))).toEqual({
-    kind: 'QUOTA_OFF_PEAK_ONLY',
-    metadata: { wallet: 'off_peak', needed: 1, remaining: 0, resetAt: at(3_570_000) },
-    retryAfterSeconds: 3_570,
-  });
 });
 
 test('a refusal of a pack with a window of its own states when that window opens', async () => {
@@ -47,50 +28,6 @@ test('a refusal of a pack with a window of its own states when that window opens
   billing.clock.advance(14.5 * 60_000);
   expect(await billing.admit(account, 1)).toMatchObject({ kind: 'started' });
   billing.clock.advance(86_400_000 - 14.5 * 60_000);
-});
-
-test('refuses calls above the minute limit until the minute ends', async () => {
-  const account = await billing.account({ subscriptions: [{ minuteLimit: 2, quantity: 1 }] });
-  await billing.admit(account, 5);
-  await billing.admit(account, 5);
-  expect(await refusalOf(billing.admit(account, 1))).toEqual({
-    kind: 'QUOTA_MINUTE_EXCEEDED',
-    metadata: { wallet: 'general', needed: 1, remaining: 0, resetAt: at(HALF_MINUTE_MS) },
-    retryAfterSeconds: 30,
-  });
-});
-
-test('refuses units above the daily limit until midnight UTC', async () => {
-  const account = await billing.account({ subscriptions: [{ dailyLimit: 5 }] });
-  await billing.admit(account, 5);
-  expect(await refusalOf(billing.admit(account, 2))).toEqual({
-    kind: 'QUOTA_DAILY_EXCEEDED',
-    metadata: { wallet: 'general', needed: 2, remaining: 0, resetAt: at(TO_MIDNIGHT_MS) },
-    retryAfterSeconds: TO_MIDNIGHT_MS / 1000,
-  });
-});
-
-test('refuses units above the monthly limit until the next month of the subscription starts', async () => {
-  const startsAt = new Date(billing.clock.now() - 10 * 86_400_000);
-  const account = await billing.account({ subscriptions: [{ monthlyLimit: 5, dailyLimit: 5, startsAt }] });
-  await billing.admit(account, 5);
-  const next = new Date(startsAt);
-  next.setUTCMonth(next.getUTCMonth() + 1);
-  expect(await refusalOf(billing.admit(account, 2))).toEqual({
-    kind: 'QUOTA_MONTHLY_EXCEEDED',
-    metadata: { wallet: 'general', needed: 2, remaining: 0, resetAt: next.toISOString() },
-    retryAfterSeconds: Math.ceil((next.getTime() - billing.clock.now()) / 1000),
-  });
-});
-
-test('refuses a call on an empty pack without a reset time, and with a Retry-After of an hour', async () => {
-  const account = await billing.account({ packs: [{ units: 4 }] });
-  await billing.admit(account, 4);
-  expect(await refusalOf(billing.admit(account, 1))).toEqual({
-    kind: 'QUOTA_PACK_EXHAUSTED',
-    metadata: { wallet: 'general', needed: 1, remaining: 0, resetAt: null },
-    retryAfterSeconds: 3600,
-  });
 });
 
 test('a refusal of a call that costs more than all sources hold states the remaining units', async () => {

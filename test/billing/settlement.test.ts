@@ -23,18 +23,6 @@ async function linesOf({ accountId }: BilledAccount): Promise<string[]> {
   return rows.map(({ kind, source, units }) => `${kind} ${units} ${source}`);
 }
 
-test('a settled call is charged the reserved units', async () => {
-  const account = await billing.account({ subscriptions: [{ dailyLimit: 100 }] });
-  const { callId } = await billing.admit(account, 10);
-  expect(await billing.settle(account, callId, 10)).toEqual({
-    endedNow: true,
-    state: 'settled',
-    unitsCharged: 10,
-  });
-  expect(await metersOf(account)).toMatchObject({ day: 10, month: 10 });
-  expect(await linesOf(account)).toEqual(['reserve 10 subscription', 'settle 10 subscription']);
-});
-
 test('settling for less releases the rest', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const { callId } = await billing.admit(account, 5);

@@ -25,15 +25,6 @@ test('a secret is whsec_ and 32 unique bytes in Base64', () => {
   expect(new Set(secrets).size).toBe(50);
 });
 
-test('the headers are the id, the time in seconds and a signature of version 1', () => {
-  const headers = signedHeaders({ id: ID, payload: '{}' }, [newSecret()], NOW);
-  expect(headers).toEqual({
-    'webhook-id': ID,
-    'webhook-timestamp': String(Date.parse('2026-05-01T08:30:00Z') / 1000),
-    'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
-  });
-});
-
 // From the standard's own test vectors.
 test('the signature equals the test vector of Standard Webhooks', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

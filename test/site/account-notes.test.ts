@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { eraseDueAccounts, requestErasure } from '../../src/operator/personal-data/erasure.ts';
-import { signedIn, staffOf } from '../support/customer.ts';
+import { expectPage, signedIn, staffOf } from '../support/customer.ts';
 import { test } from '../support/souk-test.ts';
 
 test.override('soukOptions', { workers: 0, operator: { adminToken: 'only-for-the-operator' } });
@@ -53,7 +53,7 @@ test('an account has at most 200 notes, which are deleted with its data', async 
   );
   await visitor.get(`/admin/accounts/${accountId}`);
   const page = await visitor.post(`/admin/accounts/${accountId}/notes`, { text: 'One more' });
-  expect([page.status, page.text]).toEqual([409, expect.stringContaining('has 200 notes')]);
+  expectPage(page, 409, 'has 200 notes');
 
   await requestErasure(souk.database, accountId, souk.clock.now());
   await eraseDueAccounts(souk.database, souk.clock.now() + 8 * 86_400_000, (_id, error) => {

@@ -1,17 +1,12 @@
 import { describe, expect } from 'vitest';
 import { createAccountOf } from '../../src/accounts/accounts.ts';
 import { testAccountOf } from '../../src/accounts/authentication.ts';
-import { type Role, setMember } from '../../src/accounts/members.ts';
 import { createMailedReset } from '../../src/accounts/passwords.ts';
-import { createPerson } from '../../src/accounts/people.ts';
-import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { type Customer, PAGES, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import { expectPage, memberOf, PAGES, PASSWORD, signedIn, signUp, staffOf } from '../support/customer.ts';
 import { ALLOWED, ask, type Program, registerProgram } from '../support/oauth-program.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
-import { createVisitor, type VisitedPage, type Visitor } from '../support/visitor.ts';
-
-const PASSWORD = 'a long enough password';
+import { createVisitor, fieldIn, type VisitedPage, type Visitor } from '../support/visitor.ts';
 
 /** A program that has registered itself. */
 const test = base
@@ -28,7 +23,7 @@ const stranger = (souk: Souk) => createVisitor(souk.clientOf('').baseUrl);
 
 /** Sends a decision with the token of the page. */
 function decide(visitor: Visitor, page: VisitedPage, fields: Record<string, string>): Promise<VisitedPage> {
-  const _csrf = /name="_csrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+  const _csrf = fieldIn(page.html, '_csrf');
   const sent = Object.entries({ _csrf, ...ALLOWED, ...fields }).filter(([, value]) => value !== '');
   return visitor.send(page.path, Object.fromEntries(sent));
 }
@@ -63,17 +58,6 @@ async function keysOf({ database }: Souk, accountId: number) {
     [accountId],
   );
   return rows;
-}
-
-/** A member with a role in the account of a customer, who has no other account. */
-async function memberOf(souk: Souk, { accountId }: Customer, role: Role): Promise<Visitor> {
-  const email = `${role}-${Math.random().toString(36).slice(2)}@member.example`;
-  const person = await createPerson(souk.database, { email, name: role }, souk.clock.now());
-  const personId = person?.id ?? 0;
-  await inTransaction(souk.database, (client) =>
-    setMember(client, { accountId, personId, role }, souk.clock.now()),
-  );
-  return (await visitorOf(souk, personId)).visitor;
 }
 
 describe('the consent page', () => {
@@ -207,7 +191,7 @@ describe('a connection', () => {
     'is not for the role %s, whose page says what to do',
     async (role, { souk, program }) => {
       const owner = await signedIn(souk);
-      const visitor = await memberOf(souk, owner, role);
+      const { visitor } = await memberOf(souk, owner.accountId, role);
       const page = await program.begin(visitor);
       expect(page.text).toContain('that requires an owner, admin or developer');
       expect(page.html).toContain('href="/profile"');
@@ -220,7 +204,7 @@ describe('a connection', () => {
 
   test('is for developers, and for one of several accounts', async ({ souk, program }) => {
     const owner = await signedIn(souk);
-    const visitor = await memberOf(souk, owner, 'developer');
+    const { visitor } = await memberOf(souk, owner.accountId, 'developer');
     await program.connect(visitor, { account: String(owner.accountId) });
     const second = await createAccountOf(souk.database, owner.personId, 'Second', souk.clock.now());
     const page = await program.begin(owner.visitor);
@@ -255,7 +239,7 @@ describe('a decision', () => {
     const fields = { ...ALLOWED, account: String(accountId) };
     const other = await signedIn(souk);
     const theirs = await other.visitor.get('/profile');
-    const _csrf = /name="_csrf" value="([^"]+)"/.exec(theirs.html)?.[1] ?? '';
+    const _csrf = fieldIn(theirs.html, '_csrf');
     for (const forged of [{}, { _csrf: 'x' }, { _csrf }])
       expect((await visitor.send(page.path, { ...forged, ...fields })).status).toBe(403);
     expect(await keysOf(souk, accountId)).toEqual([]);
@@ -265,7 +249,7 @@ describe('a decision', () => {
     const { path } = await program.begin((await signedIn(souk)).visitor);
     const victim = await signedIn(souk);
     const page = await victim.visitor.get(path);
-    expect([page.status, page.text]).toEqual([404, expect.stringContaining('This request has expired')]);
+    expectPage(page, 404, 'This request has expired');
     const shown = await victim.visitor.get('/profile');
     const answer = await decide(victim.visitor, { ...shown, path }, { account: String(victim.accountId) });
     expect(answer.status).toBe(404);
@@ -307,7 +291,7 @@ describe('somebody who is not signed in', () => {
     const { visitor, page } = await atSignIn(souk, program);
     const [, link = ''] = /href="(\/sign-up[^"]+)"/.exec(page.html) ?? [];
     const form = await visitor.get(link);
-    const [, to = ''] = /name="to" value="([^"]+)"/.exec(form.html) ?? [];
+    const to = fieldIn(form.html, 'to');
     const email = `new-${Math.random().toString(36).slice(2)}@person.example`;
     const consent = await visitor.post('/sign-up', { email, name: 'New', password: PASSWORD, to });
     expect(consent.path).toBe(to);
@@ -322,9 +306,7 @@ describe('somebody who is not signed in', () => {
     program,
   }) => {
     const email = `ann-${Math.random().toString(36).slice(2)}@person.example`;
-    const first = stranger(souk);
-    await first.get('/sign-up');
-    await first.post('/sign-up', { email, name: 'Ann', password: PASSWORD });
+    await signUp(souk, email);
     const { visitor, to } = await atSignIn(souk, program);
     const consent = await visitor.post('/sign-in', { email, password: PASSWORD, to });
     expect([consent.path, consent.status]).toEqual([to, 200]);
@@ -335,9 +317,7 @@ describe('somebody who is not signed in', () => {
 
   test('sets a new password by a mailed link, and returns to the consent', async ({ souk, program }) => {
     const email = `forgetful-${Math.random().toString(36).slice(2)}@person.example`;
-    const first = stranger(souk);
-    await first.get('/sign-up');
-    await first.post('/sign-up', { email, name: 'Ann', password: PASSWORD });
+    await signUp(souk, email);
     const { visitor, page, to } = await atSignIn(souk, program);
     const [, link = ''] = /href="(\/forgot-password[^"]+)"/.exec(page.html) ?? [];
     const form = await visitor.get(link);
@@ -359,7 +339,7 @@ test('a device is allowed on the same page, without an address of return', async
   const { body: begun } = await ask(`${baseUrl}/oauth/device`, form);
   const code = await visitor.get('/device');
   const send = (page: VisitedPage, fields: Record<string, string>) => {
-    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+    const xsrf = fieldIn(page.html, 'xsrf');
     return visitor.send('/device', { xsrf, ...fields });
   };
   expect((await send(code, { user_code: 'WRONG' })).text).toContain('Unknown code.');
@@ -382,7 +362,7 @@ test.for([
   ],
 ] as const)('the page of a wrong request (%s) says what to do', async ([query, text], { souk, program }) => {
   const page = await stranger(souk).get(`/oauth/authorize?${query.replace('ID', program.clientId)}`);
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining(text)]);
+  expectPage(page, 400, text);
 });
 
 test.for([
@@ -391,5 +371,5 @@ test.for([
 ] as const)('%s %s without its cookie shows how to start again', async ([method, path, text], { souk }) => {
   const visitor = stranger(souk);
   const page = await (method === 'GET' ? visitor.open(path) : visitor.send(path, { user_code: 'BBBB-CCCC' }));
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining(text)]);
+  expectPage(page, 400, text);
 });

@@ -4,7 +4,7 @@ import { type Customer, PAGES, signedIn } from '../support/customer.ts';
 import { servedPaths } from '../support/routes.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor } from '../support/visitor.ts';
+import { createVisitor, fieldIn } from '../support/visitor.ts';
 import { words } from '../support/words.ts';
 
 interface PageRoute {
@@ -53,7 +53,7 @@ describe('every POST of a page', () => {
   }) => {
     const other = await signedIn(souk);
     const { html } = await other.visitor.get('/account/keys');
-    const foreign = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const foreign = fieldIn(html, '_csrf');
     expect(foreign).not.toBe('');
     await customer.visitor.get('/account/keys');
     const forms: Record<string, string>[] = [{}, { _csrf: '' }, { _csrf: 'made-up' }, { _csrf: foreign }];

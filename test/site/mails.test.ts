@@ -4,13 +4,12 @@ import { createMailedReset } from '../../src/accounts/passwords.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { setTopicsOff, topicsOff, unsubscribeToken } from '../../src/outbox/mail/choices.ts';
 import { queueMail } from '../../src/outbox/mail/mails.ts';
-import { accountOf, ownerOf, PAGES } from '../support/customer.ts';
+import { accountOf, expectPage, ownerOf, PAGES, PASSWORD } from '../support/customer.ts';
 import type { MailServer } from '../support/mail-server.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type VisitedPage, type Visitor } from '../support/visitor.ts';
 
-const PASSWORD = 'a long enough password';
 const PUBLIC_URL = 'https://souk.example';
 
 test.override('soukOptions', ({ mailServer }) => ({
@@ -154,7 +153,7 @@ describe('a change of the address', () => {
     await signUp();
     await visitor.get('/account/settings');
     const taken = await change({ email: 'ann-1@customers.example', password: PASSWORD });
-    expect([taken.status, taken.text.includes('belongs to somebody else')]).toEqual([409, true]);
+    expectPage(taken, 409, 'belongs to somebody else');
     await change({ email: `new-${email}`, password: PASSWORD });
     await subjects(3);
     const path = linkIn(mailOf('Confirm your new e-mail address'));

@@ -1,10 +1,19 @@
 import { describe, expect } from 'vitest';
 import { INSTALLATION_ROLES } from '../../src/accounts/people.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { accountOf, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import {
+  accountOf,
+  buy,
+  expectPage,
+  PASSWORD,
+  signedIn,
+  signUp,
+  staffOf,
+  visitorOf,
+} from '../support/customer.ts';
 import type { Souk, SoukOptions } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor, type VisitedPage, type Visitor } from '../support/visitor.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
 import { words } from '../support/words.ts';
 
 const TOKEN = 'only-for-the-operator';
@@ -27,19 +36,10 @@ async function operator(): Promise<Visitor> {
   return signedIn;
 }
 
-function expectPage({ status, text }: VisitedPage, expected: number, part: string): void {
-  expect([status, text]).toEqual([expected, expect.stringContaining(part)]);
-}
-
-const SIGN_IN = { password: 'correct horse battery' };
+const SIGN_IN = { password: PASSWORD };
 
 /** Signs up a customer. */
-async function customer(email: string, name = 'A customer', at = souk): Promise<Visitor> {
-  const signedUp = createVisitor(at.clientOf('').baseUrl);
-  await signedUp.get('/sign-up');
-  await signedUp.post('/sign-up', { ...SIGN_IN, email, name });
-  return signedUp;
-}
+const customer = (email: string, name = 'A customer', at = souk) => signUp(at, email, { name });
 
 /** Sets a role as an operator does. */
 async function setRole(email: string, role: string): Promise<void> {
@@ -48,12 +48,8 @@ async function setRole(email: string, role: string): Promise<void> {
   expect((await who.post('/admin/staff', { email, role })).status).toBe(200);
 }
 
-async function order(by: Visitor, kind: 'plan' | 'pack', code: string): Promise<string> {
-  const checkout = await by.get(`/account/checkout?kind=${kind}&code=${code}`);
-  const orderId = /name="orderId" value="([^"]+)"/.exec(checkout.html)?.[1] ?? '';
-  await by.post('/account/checkout', { orderId, kind, code, wallet: 'general', quantity: '1', months: '1' });
-  return orderId;
-}
+const order = async (by: Visitor, kind: 'plan' | 'pack', code: string) =>
+  (await buy(by, `kind=${kind}&code=${code}`)).orderId;
 
 const idOf = (email: string) => accountOf(souk.database, email);
 
@@ -349,10 +345,7 @@ describe('accounts', () => {
     expect((await client.get('/api/quota')).status).toBe(403);
     expect((await signedIn.get('/account')).status).toBe(403);
     await signedIn.get('/sign-in');
-    const refused = await signedIn.post('/sign-in', {
-      email: 'off@find.example',
-      password: 'correct horse battery',
-    });
+    const refused = await signedIn.post('/sign-in', { ...SIGN_IN, email: 'off@find.example' });
     expect(refused.status).toBe(403);
 
     expect((await who.post(`/admin/accounts/${id}/enable`, {})).text).toContain('Active');

@@ -4,17 +4,17 @@ import { describe, expect } from 'vitest';
 import { addressFor } from '../../src/accounts/account-address.ts';
 import { addKey } from '../../src/accounts/account-keys.ts';
 import { SCOPES, type Scope, scopeNamed } from '../../src/accounts/key-settings.ts';
-import { ROLES, setMember } from '../../src/accounts/members.ts';
-import { createPerson, INSTALLATION_ROLES } from '../../src/accounts/people.ts';
-import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { ROLES } from '../../src/accounts/members.ts';
+import { INSTALLATION_ROLES } from '../../src/accounts/people.ts';
 import { assetUrl } from '../../src/site/kit/assets.ts';
-import { ownerOf, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import { memberOf, ownerOf, signedIn, staffOf } from '../support/customer.ts';
 import { CLIENT, openOpenIdProvider } from '../support/openid-provider.ts';
 import { servedPaths } from '../support/routes.ts';
 import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
 import { openStripeStandIn, type StripeStandIn } from '../support/stripe.ts';
 import { stripeSettings } from '../support/stripe-customer.ts';
+import { fieldIn } from '../support/visitor.ts';
 
 // Every route of the service is in docs/operating/roles.md, in a section with what each role may do there. These tests send a request
 // to each route as each role. Forms are empty and ids do not exist, so an allowed request is answered with 400, 303, or 404 about
@@ -93,14 +93,13 @@ test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
   // It receives the bodies of batches.
   await souk.addWorker(['batch']);
-  const { database } = souk;
   const owner = await signedIn(souk);
   accountId = owner.accountId;
   await owner.visitor.get('/sign-in');
   const shown = await souk.clientOf('').raw('/sign-in', { headers: { accept: 'text/html' } });
   form = {
     cookie: shown.headers['set-cookie']?.split(';')[0] ?? '',
-    token: /name="_csrf" value="([^"]+)"/.exec(shown.text)?.[1] ?? '',
+    token: fieldIn(shown.text, '_csrf'),
   };
   const session = ({ cookie }: { cookie: { name: string; value: string } }) => ({
     cookie: `${cookie.name}=${cookie.value}; ${form.cookie}`,
@@ -108,14 +107,8 @@ test.beforeAll(async ({ souk: opened }) => {
   headersOf.set('visitor', { cookie: form.cookie });
   headersOf.set('stranger', session(await signedIn(souk)));
   headersOf.set('owner', session(owner));
-  for (const role of ROLES.filter((one) => one !== 'owner')) {
-    const person = await createPerson(database, { email: `${role}@member.example`, name: role }, 0);
-    const personId = person?.id ?? 0;
-    await inTransaction(database, (client) =>
-      setMember(client, { accountId, personId, role }, souk.clock.now()),
-    );
-    headersOf.set(role, session(await visitorOf(souk, personId)));
-  }
+  for (const role of ROLES.filter((one) => one !== 'owner'))
+    headersOf.set(role, session(await memberOf(souk, accountId, role)));
   for (const role of INSTALLATION_ROLES) headersOf.set(role, session(await staffOf(souk, role)));
   headersOf.set('token', { authorization: `Bearer ${TOKEN}`, cookie: form.cookie });
 });

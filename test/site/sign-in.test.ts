@@ -2,12 +2,10 @@ import { request } from 'undici';
 import { beforeEach, describe, expect } from 'vitest';
 import { setAccountState } from '../../src/accounts/accounts.ts';
 import { accountPath } from '../../src/site/visitor/sign-in.tsx';
-import { PAGES } from '../support/customer.ts';
+import { expectPage, PAGES, PASSWORD, signUp } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
-
-const PASSWORD = 'a long enough password';
 
 test.override('soukOptions', { workers: 0, pages: PAGES });
 
@@ -22,9 +20,7 @@ describe('signing in', () => {
   beforeEach(async () => {
     number += 1;
     email = `customer-${number}@test.example`;
-    visitor = stranger();
-    await visitor.get('/sign-up');
-    await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+    visitor = await signUp(souk, email);
   });
 
   const stranger = () => createVisitor(souk.clientOf('').baseUrl);
@@ -136,7 +132,7 @@ describe('signing in', () => {
       current: 'no',
       password: 'another password',
     });
-    expect([wrong.status, wrong.text.includes('Incorrect password')]).toEqual([400, true]);
+    expectPage(wrong, 400, 'Incorrect password');
     const changed = await visitor.post('/profile/password', {
       current: PASSWORD,
       password: 'another password',
@@ -187,7 +183,7 @@ describe('signing in', () => {
     const other = stranger();
     await other.get('/sign-up');
     const page = await other.post('/sign-up', { email, name: 'Another', password: PASSWORD });
-    expect([page.status, page.text.includes('already has an account')]).toEqual([409, true]);
+    expectPage(page, 409, 'already has an account');
   });
 
   test('pages have headers against framing and foreign content', async () => {

@@ -1,18 +1,15 @@
 import { afterAll, beforeEach, describe, expect } from 'vitest';
-import { setMember } from '../../src/accounts/members.ts';
 import { createOpenId, OpenIdFailed, type OpenIdSettings } from '../../src/accounts/openid.ts';
 import { confirmEmail, findPersonByEmail } from '../../src/accounts/people.ts';
 import { beginSession, SESSION_COOKIE } from '../../src/accounts/sessions.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { ownerOf, PAGES, signedIn, staffOf, visitorOf } from '../support/customer.ts';
+import { join, ownerOf, PAGES, signedIn, signUp, staffOf, visitorOf } from '../support/customer.ts';
 import { ALLOWED, registerProgram } from '../support/oauth-program.ts';
 import { CLIENT, ID_TOKEN_SECONDS, openOpenIdProvider } from '../support/openid-provider.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor, type VisitedPage, type Visitor } from '../support/visitor.ts';
+import { createVisitor, fieldIn, type VisitedPage, type Visitor } from '../support/visitor.ts';
 
-const PASSWORD = 'a long enough password';
 const PUBLIC_URL = 'http://souk.test';
 
 const provider = await openOpenIdProvider(`${PUBLIC_URL}/sign-in/openid/callback`);
@@ -76,9 +73,7 @@ const signIn = async (visitor: Visitor, subject: string, start = START): Promise
 
 /** Signs up by password. */
 async function signedUp(souk: Souk, email: string, isConfirmed: boolean): Promise<number> {
-  const visitor = stranger(souk);
-  await visitor.get('/sign-up');
-  await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+  await signUp(souk, email, { visitor: stranger(souk) });
   const { id = 0 } = (await findPersonByEmail(souk.database, email)) ?? {};
   if (isConfirmed) await confirmEmail(souk.database, id, souk.clock.now());
   return id;
@@ -408,10 +403,7 @@ describe('an account that requires single sign-on', () => {
     expect((await visitor.get(SETTINGS)).text).toContain('sign in with Example ID yourself first');
     expect((await visitor.post(`${SWITCH}/require`, {})).status).toBe(403);
     const { owner, personId } = await requiring(souk);
-    await inTransaction(souk.database, async (client) => {
-      const viewer = { accountId, personId, role: 'viewer' } as const;
-      await setMember(client, viewer, souk.clock.now());
-    });
+    await join(souk, { accountId, personId, role: 'viewer' });
     await owner.get(`/account/${accountId}/settings`);
     expect((await owner.post(`${SWITCH}/require`, {})).status).toBe(403);
   });
@@ -519,7 +511,7 @@ describe('a program that asks for a connection', () => {
     const { subject, email } = newcomer();
     const visitor = stranger(souk);
     const page = await begin(souk, visitor);
-    const [, to = ''] = /name="to" value="([^"]+)"/.exec(page.html) ?? [];
+    const to = fieldIn(page.html, 'to');
     expect(to).toMatch(/^\/connect\//);
     const [, start = ''] = /href="(\/sign-in\/openid[^"]+)"/.exec(page.html) ?? [];
     const consent = await signIn(visitor, subject, start);
@@ -536,7 +528,7 @@ describe('a program that asks for a connection', () => {
     expect(page.html).toContain(`href="/sign-in/openid?to=${encodeURIComponent(page.path)}"`);
     expect(page.html).not.toContain('name="account"');
     const decide = (by: Visitor, { path, html }: VisitedPage) => {
-      const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+      const _csrf = fieldIn(html, '_csrf');
       return by.send(path, { _csrf, ...ALLOWED, account: String(accountId) });
     };
     expect((await decide(visitor, page)).status).toBe(403);

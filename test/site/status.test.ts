@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { staffOf } from '../support/customer.ts';
+import { expectPage, signUp, staffOf } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
 import { test } from '../support/souk-test.ts';
@@ -181,13 +181,7 @@ test('dismissing redirects only to pages of this host', async () => {
 });
 
 test('shows an announcement for signed-in customers to them only, from its start to its end', async () => {
-  const customer = visitor();
-  await customer.get('/sign-up');
-  await customer.post('/sign-up', {
-    email: 'ann@news.example',
-    name: 'Ann',
-    password: 'correct horse battery',
-  });
+  const customer = await signUp(souk, 'ann@news.example');
   await announce({ audience: 'signed-in', from: laterThan(MINUTE_MS) });
   const seenBy = async (who: Visitor) => (await who.get('/docs')).html.includes('Maintenance');
   expect(await seenBy(customer)).toBe(false);
@@ -232,7 +226,7 @@ test.for([
     until: laterThan(MINUTE_MS),
     ...fields,
   });
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining(fault)]);
+  expectPage(page, 400, fault);
 });
 
 test('the status page is for browsers without a session, and is revalidated by them', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { buy } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
@@ -30,10 +31,9 @@ describe('a new customer', () => {
     expect(first.path).toBe('/account');
     expect(first.text).toContain('First steps');
     expect((await visitor.get('/account/plans')).text).toContain('Demo payments');
-    const checkout = await visitor.get('/account/checkout?kind=plan&code=basic');
-    const orderId = /name="orderId" value="([^"]+)"/.exec(checkout.html)?.[1] ?? '';
-    const order = { orderId, kind: 'plan', code: 'basic', wallet: 'general', quantity: '2', months: '3' };
-    const bought = await visitor.post('/account/checkout', order);
+    const terms = { quantity: '2', months: '3' };
+    const { orderId, page: bought } = await buy(visitor, 'kind=plan&code=basic', terms);
+    const order = { orderId, kind: 'plan', code: 'basic', wallet: 'general', ...terms };
     expect(bought.text).toContain('Purchase complete');
     expect(bought.text).toContain('Basic × 2, 3 months');
     const key = /km_[A-Za-z0-9]{32}/.exec(bought.text)?.[0] ?? '';

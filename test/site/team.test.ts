@@ -1,19 +1,16 @@
 import { beforeEach, describe, expect } from 'vitest';
-import { listMembers, type Role, setMember } from '../../src/accounts/members.ts';
-import { createPerson } from '../../src/accounts/people.ts';
+import { listMembers, type Role } from '../../src/accounts/members.ts';
 import type { AccountLine } from '../../src/operator/account-audit.ts';
 import { eraseDueAccounts, requestErasure } from '../../src/operator/personal-data/erasure.ts';
 import { queueMail } from '../../src/outbox/mail/mails.ts';
-import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { type Customer, PAGES, signedIn, visitorOf } from '../support/customer.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
+import { type Customer, expectPage, join, memberOf, PAGES, PASSWORD, signedIn } from '../support/customer.ts';
 import type { MailServer } from '../support/mail-server.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
-const PASSWORD = 'a long enough password';
 const PUBLIC_URL = 'https://souk.example';
-const DAY_MS = 86_400_000;
 
 test.override('soukOptions', ({ mailServer }) => ({
   workers: 0,
@@ -60,16 +57,8 @@ async function invited(email: string, role: Role): Promise<string> {
 const invitationsTo = (email: string) =>
   server.taken.filter(({ to, subject }) => to?.[0]?.address === email && subject?.includes('invites you'));
 
-/** Somebody with a profile who is a member of the owner's account. */
-async function member(role: Role): Promise<{ personId: number; email: string; visitor: Visitor }> {
-  const email = newAddress();
-  const person = await createPerson(souk.database, { email, name: role }, souk.clock.now());
-  const personId = person?.id ?? 0;
-  await inTransaction(souk.database, (client) =>
-    setMember(client, { accountId: owner.accountId, personId, role }, souk.clock.now()),
-  );
-  return { personId, email, visitor: (await visitorOf(souk, personId)).visitor };
-}
+/** A member of the owner's account. */
+const member = (role: Role) => memberOf(souk, owner.accountId, role);
 
 const tokenIn = (path: string) => path.split('token=')[1] ?? '';
 
@@ -159,9 +148,7 @@ describe('the pages of an account', () => {
   test('are named by their address, so that two tabs show two accounts', async () => {
     const { visitor, personId } = await signedIn(souk);
     const own = (await visitor.get('/account')).address;
-    await inTransaction(souk.database, (client) =>
-      setMember(client, { accountId: owner.accountId, personId, role: 'viewer' }, souk.clock.now()),
-    );
+    await join(souk, { accountId: owner.accountId, personId, role: 'viewer' });
     const [mine, theirs] = [
       await visitor.get(`${own}/settings`),
       await visitor.get(`/account/${owner.accountId}/settings`),
@@ -244,7 +231,7 @@ describe('a role', () => {
       ['remove', { person }],
     ] as const) {
       const page = await owner.visitor.post(`/account/team/${path}`, fields);
-      expect([page.status, page.text.includes('An account needs an owner.')]).toEqual([409, true]);
+      expectPage(page, 409, 'An account needs an owner.');
     }
   });
 
@@ -257,7 +244,7 @@ describe('a role', () => {
       { person: String(admin.personId), role: 'owner' },
     ]) {
       const page = await admin.visitor.post('/account/team/role', fields);
-      expect([page.status, page.text.includes('Only an owner')]).toEqual([403, true]);
+      expectPage(page, 403, 'Only an owner');
     }
     const page = await owner.visitor.post('/account/team/role', {
       person: String(second.personId),
@@ -341,17 +328,12 @@ describe('erasing', () => {
     const erase = { password: PASSWORD, confirmation: 'DELETE' };
     const created = await guest.post('/profile/accounts', { name: 'Own account' });
     const refused = await guest.post('/profile/erase', erase);
-    expect([refused.status, refused.text.includes('You are the only owner of Own account.')]).toEqual([
-      409,
-      true,
-    ]);
-    await inTransaction(souk.database, (client) =>
-      setMember(
-        client,
-        { accountId: Number(created.address.split('/')[2]), personId: owner.personId, role: 'owner' },
-        souk.clock.now(),
-      ),
-    );
+    expectPage(refused, 409, 'You are the only owner of Own account.');
+    await join(souk, {
+      accountId: Number(created.address.split('/')[2]),
+      personId: owner.personId,
+      role: 'owner',
+    });
     expect((await guest.post('/profile/erase', erase)).path).toBe('/');
     const { rowCount } = await souk.database.query('select from people where email = $1', [email]);
     expect(rowCount).toBe(0);
@@ -363,13 +345,7 @@ describe('erasing', () => {
   test('an account erases the members who belong to no other account', async () => {
     const lone = await member('viewer');
     const other = await signedIn(souk);
-    await inTransaction(souk.database, (client) =>
-      setMember(
-        client,
-        { accountId: owner.accountId, personId: other.personId, role: 'viewer' },
-        souk.clock.now(),
-      ),
-    );
+    await join(souk, { accountId: owner.accountId, personId: other.personId, role: 'viewer' });
     await requestErasure(souk.database, owner.accountId, souk.clock.now());
     souk.clock.advance(7 * DAY_MS);
     await eraseDueAccounts(souk.database, souk.clock.now(), (_id, error) => {

@@ -9,13 +9,12 @@ import {
   sealTwoFactor,
 } from '../../src/accounts/two-factor.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
-import { ownerOf, PAGES } from '../support/customer.ts';
+import { ownerOf, PAGES, PASSWORD, signUp } from '../support/customer.ts';
 import { registerProgram } from '../support/oauth-program.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor, type Visitor } from '../support/visitor.ts';
+import { createVisitor, fieldIn, type Visitor } from '../support/visitor.ts';
 
-const PASSWORD = 'a long enough password';
 const TOKEN = 'only-for-the-operator';
 
 test.override('soukOptions', {
@@ -36,9 +35,7 @@ let number = 0;
 async function enrolled(souk: Souk) {
   number += 1;
   const email = `two-factor-${number}@test.example`;
-  const visitor = stranger(souk);
-  await visitor.get('/sign-up');
-  await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+  const visitor = await signUp(souk, email);
   await visitor.get('/profile/two-factor');
   const shown = await visitor.post('/profile/two-factor/begin', { current: PASSWORD });
   expect(shown.html).toContain('<svg');
@@ -80,9 +77,7 @@ test('a password alone does not sign in; a code after it does, and is used once'
 
 test('turning it on ends the other sessions of the account', async ({ souk }) => {
   const email = 'two-sessions@test.example';
-  const [visitor, other] = [stranger(souk), stranger(souk)];
-  await visitor.get('/sign-up');
-  await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+  const [visitor, other] = [await signUp(souk, email), stranger(souk)];
   await other.get('/sign-in');
   await other.post('/sign-in', { email, password: PASSWORD });
   expect((await other.get('/account')).path).toBe('/account');
@@ -205,9 +200,9 @@ test('the consent for a program opens after the code', async ({ souk }) => {
   const program = await registerProgram(souk.clientOf('').baseUrl);
   const visitor = stranger(souk);
   const page = await program.begin(visitor);
-  const [, to = ''] = /name="to" value="([^"]+)"/.exec(page.html) ?? [];
+  const to = fieldIn(page.html, 'to');
   const code = await visitor.post('/sign-in', { email, password: PASSWORD, to });
-  const [, kept = ''] = /name="to" value="([^"]+)"/.exec(code.html) ?? [];
+  const kept = fieldIn(code.html, 'to');
   expect([code.path.split('?')[0], kept]).toEqual(['/sign-in/code', to]);
   const consent = await visitor.post('/sign-in/code', { code: codeNow(), to: kept });
   expect([consent.path, consent.text]).toEqual([to, expect.stringContaining('Notebook asks to use')]);

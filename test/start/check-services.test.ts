@@ -52,12 +52,22 @@ test('refuses a REDIS_URL where no server listens', async () => {
   );
 });
 
-test('refuses a REDIS_URL without the required password', async () => {
+test.for([
+  ['without the required password', '', /^REDIS_URL does not lead to a usable Redis: NOAUTH .*\.$/],
+  ['with a wrong password', 'pa55word', /^REDIS_URL does not lead to a usable Redis: WRONGPASS .*\.$/],
+] as const)('refuses a REDIS_URL %s', async ([_, password, message]) => {
   const url = changed(inject('redisUrl'), (wrong) => {
-    wrong.password = '';
+    wrong.password = password;
   });
-  expect(await messageOf(checkRedis(url))).toMatch(
-    /^REDIS_URL does not lead to a usable Redis: NOAUTH .*\.$/,
+  expect(await messageOf(checkRedis(url))).toMatch(message);
+});
+
+test('refuses a wrong password in DATABASE_URL', async () => {
+  const url = changed(inject('templateDatabaseUrl'), (wrong) => {
+    wrong.password = 'pa55word';
+  });
+  expect(await messageOf(checkPostgres(url))).toMatch(
+    /^DATABASE_URL does not lead to a usable PostgreSQL: password authentication failed .*\.$/,
   );
 });
 

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
 import { findAccount } from '../../src/accounts/accounts.ts';
+import { type Role, setMember } from '../../src/accounts/members.ts';
 import { createPerson, type InstallationRole, setInstallationRole } from '../../src/accounts/people.ts';
 import { beginSession, SESSION_COOKIE } from '../../src/accounts/sessions.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 import type { Client } from './client.ts';
 import type { AccountOptions, Souk } from './souk.ts';
-import { createVisitor, type Visitor } from './visitor.ts';
+import { createVisitor, fieldIn, type VisitedPage, type Visitor } from './visitor.ts';
 
 /** A customer with a session and an API key. */
 export interface Customer {
@@ -63,4 +66,52 @@ export async function staffOf(
   if (!person) throw new Error('the address is taken');
   await setInstallationRole(souk.database, person.id, role);
   return { personId: person.id, email, ...(await visitorOf(souk, person.id)) };
+}
+
+/** Makes a person a member of an account, or changes the role. */
+export async function join(
+  { database, clock }: Souk,
+  member: { accountId: number; personId: number; role: Role },
+): Promise<void> {
+  await inTransaction(database, (client) => setMember(client, member, clock.now()));
+}
+
+/** Somebody with a role in an account and no other account, who has signed in. */
+export async function memberOf(souk: Souk, accountId: number, role: Role) {
+  const email = `${role}-${randomBytes(6).toString('hex')}@member.example`;
+  const person = await createPerson(souk.database, { email, name: role }, souk.clock.now());
+  if (!person) throw new Error('the address is taken');
+  await join(souk, { accountId, personId: person.id, role });
+  return { personId: person.id, email, ...(await visitorOf(souk, person.id)) };
+}
+
+export const PASSWORD = 'a long enough password';
+
+/** Signs a customer up by the form. @param visitor the browser of the customer. */
+export async function signUp(
+  souk: Souk,
+  email: string,
+  { name = 'Customer', visitor = createVisitor(souk.clientOf('').baseUrl) } = {},
+): Promise<Visitor> {
+  await visitor.get('/sign-up');
+  await visitor.post('/sign-up', { email, name, password: PASSWORD });
+  return visitor;
+}
+
+/** Sends the form of an offer, such as `kind=plan&code=pro`. @returns the number of the purchase, and the page that follows. */
+export async function buy(visitor: Visitor, offer: string, fields: Record<string, string> = {}) {
+  const { html } = await visitor.get(`/account/checkout?${offer}`);
+  const orderId = fieldIn(html, 'orderId');
+  const terms = { wallet: 'general', quantity: '1', months: '1', ...fields };
+  const sent = { orderId, ...Object.fromEntries(new URLSearchParams(offer)), ...terms };
+  return { orderId, page: await visitor.post('/account/checkout', sent) };
+}
+
+/** Expects a page with a status and a text. */
+export function expectPage(
+  { status, text }: Pick<VisitedPage, 'status' | 'text'>,
+  expected: number,
+  part: string,
+): void {
+  expect([status, text]).toEqual([expected, expect.stringContaining(part)]);
 }

@@ -1,5 +1,5 @@
 import { ALLOWED } from './oauth-program.ts';
-import type { VisitedPage, Visitor } from './visitor.ts';
+import { fieldIn, type VisitedPage, type Visitor } from './visitor.ts';
 
 /** Opens the address that a device shows, compares the code, and decides. @returns the last page. */
 export async function allowDevice(
@@ -11,7 +11,7 @@ export async function allowDevice(
   const input = await visitor.get(`${pathname}${search}`);
   const sent = await visitor.send(pathname, formOf(input));
   const consent = await follow(visitor, await visitor.send(pathname, { ...formOf(sent), confirm: 'yes' }));
-  const token = /name="_csrf" value="([^"]+)"/.exec(consent.html)?.[1] ?? '';
+  const token = fieldIn(consent.html, '_csrf');
   return follow(visitor, await visitor.send(consent.path, { _csrf: token, ...ALLOWED, ...fields }));
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'undici';
-import type { VisitedPage, Visitor } from './visitor.ts';
+import { fieldIn, type VisitedPage, type Visitor } from './visitor.ts';
 
 /** The tokens of a connection, as the token endpoint returns them. */
 export interface Tokens {
@@ -96,7 +96,7 @@ export function programOf(baseUrl: string, clientId: string, redirectUri = REDIR
       return visitor.get(`/oauth/authorize?${new URLSearchParams(given)}`);
     },
     async decide(visitor, page, fields) {
-      const token = /name="_csrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+      const token = fieldIn(page.html, '_csrf');
       let next = await visitor.send(page.path, { _csrf: token, ...fields });
       while (next.status === 303 && String(next.headers.location).startsWith(baseUrl)) {
         const { pathname, search } = new URL(String(next.headers.location));

@@ -34,6 +34,11 @@ export interface VisitedPage {
   text: string;
 }
 
+/** The value of a field in a form, such as its token `_csrf`. */
+export function fieldIn(html: string, name: string): string {
+  return new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1] ?? '';
+}
+
 /** @param headers sent with every request. */
 export function createVisitor(baseUrl: string, headers: Record<string, string> = {}): Visitor {
   const cookies = new Map<string, string>();
@@ -59,7 +64,7 @@ export function createVisitor(baseUrl: string, headers: Record<string, string> =
       else cookies.set(name, value);
     }
     const html = await answer.body.text();
-    token = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? token;
+    token = fieldIn(html, '_csrf') || token;
     const [, home = ''] = /class="brand" href="([^"]+)"/.exec(html) ?? [];
     account = accountNamed(home) ?? accountNamed(path) ?? account;
     const { statusCode: status, headers: answered } = answer;

@@ -4,7 +4,7 @@ import { signedIn } from '../../support/customer.ts';
 import { openMetadataServer, TEST_AUTHORITY } from '../../support/metadata-server.ts';
 import { ALLOWED, ask, programOf, REDIRECT_URI, registerProgram } from '../../support/oauth-program.ts';
 import { test as base } from '../../support/souk-test.ts';
-import { createVisitor } from '../../support/visitor.ts';
+import { createVisitor, fieldIn } from '../../support/visitor.ts';
 
 const test = base
   .extend('metadata', { scope: 'file' }, async ({}, { onCleanup }) => {
@@ -22,7 +22,7 @@ test('a request is decided once, even by several forms at the same time', async 
   const { visitor, accountId } = await signedIn(souk);
   const program = await registerProgram(souk.clientOf('').baseUrl);
   const page = await program.begin(visitor);
-  const token = /name="_csrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+  const token = fieldIn(page.html, '_csrf');
   const form = { _csrf: token, ...ALLOWED, account: String(accountId) };
   const answers = await Promise.all([1, 2, 3].map(() => visitor.send(page.path, form)));
   expect(answers.map(({ status }) => String(status)).sort()).toEqual(['303', '404', '404']);

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
 import { revokeKeys } from '../../../src/accounts/account-keys.ts';
-import { removeMember, setMember } from '../../../src/accounts/members.ts';
-import { inTransaction } from '../../../src/platform/db/transaction.ts';
-import { type Customer, signedIn, visitorOf } from '../../support/customer.ts';
+import { removeMember } from '../../../src/accounts/members.ts';
+import { type Customer, join, signedIn, visitorOf } from '../../support/customer.ts';
 import {
   ALLOWED,
   ask,
@@ -12,7 +11,7 @@ import {
   type Tokens,
 } from '../../support/oauth-program.ts';
 import type { Souk } from '../../support/souk.ts';
-import { test as base } from '../../support/souk-test.ts';
+import { test } from '../../support/souk-test.ts';
 import type { Visitor } from '../../support/visitor.ts';
 
 interface Connected {
@@ -47,8 +46,6 @@ async function connected(
       ask(`${baseUrl}/api/quota`, undefined, { authorization: `Bearer ${token}` }),
   };
 }
-
-const test = base;
 
 /** Returns the code that a person has allowed. */
 async function codeOf(program: Program, visitor: Visitor, account: number): Promise<string> {
@@ -355,9 +352,7 @@ describe('a connection ends', () => {
     const { accountId } = owner;
     const now = souk.clock.now();
     const { personId } = await signedIn(souk, { plan: null });
-    await inTransaction(souk.database, (client) =>
-      setMember(client, { accountId, personId, role: 'developer' }, now),
-    );
+    await join(souk, { accountId, personId, role: 'developer' });
     const { visitor } = await visitorOf(souk, personId);
     const { baseUrl } = souk.clientOf('');
     const tokens = await (await registerProgram(baseUrl)).connect(visitor, { account: String(accountId) });
@@ -365,8 +360,7 @@ describe('a connection ends', () => {
       ask(`${baseUrl}/api/quota`, undefined, { authorization: `Bearer ${tokens.access_token}` });
     expect((await quota()).status).toBe(200);
     if (role === null) await removeMember(souk.database, { accountId, personId }, now);
-    else
-      await inTransaction(souk.database, (client) => setMember(client, { accountId, personId, role }, now));
+    else await join(souk, { accountId, personId, role });
     expect((await quota()).status).toBe(401);
   });
 });

@@ -21,6 +21,7 @@ import { test as base } from '../../support/souk-test.ts';
 import { openStripeStandIn, type StripeStandIn } from '../../support/stripe.ts';
 import { openPaidService, type PaidService, stripeSettings } from '../../support/stripe-customer.ts';
 import { subscriptionOf } from '../../support/stripe-model.ts';
+import { fieldIn } from '../../support/visitor.ts';
 
 const START = '2026-03-04T10:00:00.000Z';
 
@@ -434,7 +435,7 @@ test('requests about payments are limited for an account, and not for others', a
   await other.visitor.get('/account/settings');
   for (let i = 0; i < 28; i += 1) {
     const { html } = await customer.visitor.get('/account/settings');
-    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const _csrf = fieldIn(html, '_csrf');
     expect((await customer.visitor.send(portal.path, { _csrf })).status).toBe(303);
   }
   expect((await customer.visitor.get('/account/invoices')).status).toBe(200);
@@ -677,7 +678,7 @@ test('a customer switches the automatic top-up on, with a ceiling of at least on
   expect((await visitor.post('/account/top-up', form)).text).toContain('must be at least the price');
   expect((await visitor.post('/account/top-up', { ...form, ceiling: '40' })).text).toContain('On.');
   expect(await findTopUp(souk.database, accountId)).toMatchObject({ isOn: true, ceilingCents: 4_000 });
-  const _csrf = /name="_csrf" value="([^"]+)"/.exec((await visitor.get('/account/top-up')).html)?.[1] ?? '';
+  const _csrf = fieldIn((await visitor.get('/account/top-up')).html, '_csrf');
   expect((await visitor.send('/account/portal', { _csrf })).headers.location).toBe(`${stripe.url}/portal`);
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
+import { signUp } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import {
@@ -8,7 +9,7 @@ import {
   STRIPE_WEBHOOK_SECRET,
   type StripeStandIn,
 } from '../../support/stripe.ts';
-import { createVisitor, type Visitor } from '../../support/visitor.ts';
+import { fieldIn, type Visitor } from '../../support/visitor.ts';
 
 const test = base
   .extend('stripe', { scope: 'file' }, async ({}, { onCleanup }): Promise<StripeStandIn> => {
@@ -28,19 +29,13 @@ describe('paying with Stripe', () => {
   test.beforeAll(async ({ souk: opened, stripe: standIn }) => {
     [souk, stripe] = [opened, standIn];
     await ensureStandardPlans(souk.database);
-    visitor = createVisitor(souk.clientOf('').baseUrl);
-    await visitor.get('/sign-up');
-    await visitor.post('/sign-up', {
-      email: 'a@test.example',
-      name: 'A',
-      password: 'a long enough password',
-    });
+    visitor = await signUp(souk, 'a@test.example');
   });
 
   async function checkOut(fields: Record<string, string>) {
     const { html } = await visitor.get(`/account/checkout?kind=${fields.kind}&code=${fields.code}`);
-    const orderId = /name="orderId" value="([^"]+)"/.exec(html)?.[1] ?? '';
-    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const orderId = fieldIn(html, 'orderId');
+    const _csrf = fieldIn(html, '_csrf');
     return { orderId, sent: await visitor.send('/account/checkout', { _csrf, orderId, ...fields }) };
   }
 

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { test } from '../../support/shared-souk-test.ts';
-import { leapAhead } from '../../support/time.ts';
 
 test('returns the same figures from /api/quota and /api/token after every call', async ({ souk }) => {
   const client = await souk.client({ plan: { minuteLimit: 10, dailyLimit: 50, monthlyLimit: null } });
@@ -40,41 +39,4 @@ test('reading the quota is free, not limited and counts as no usage', async ({ s
   }
   const { rowCount } = await souk.database.query('select from calls where account_id = $1', [accountId]);
   expect(rowCount).toBe(0);
-});
-
-test.for([
-  ['QUOTA_MINUTE_EXCEEDED', { minuteLimit: 1 }, 60_000],
-  ['QUOTA_DAILY_EXCEEDED', { dailyLimit: 1 }, 86_400_000],
-  ['QUOTA_MONTHLY_EXCEEDED', { monthlyLimit: 1 }, 31 * 86_400_000],
-] as const)('predicts %s of the next call, and its reset', async ([code, plan, resetWithinMs], { souk }) => {
-  const client = await souk.client({ plan });
-  const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);
-  await client.get('/api/market/product?domain=1&asins=B00QUOTA03');
-
-  const { data } = (await client.get('/api/quota')).json;
-  expect([data.activeBilling, data.activeBillingTrack, data.nextCallRejectReason]).toEqual([
-    null,
-    null,
-    code,
-  ]);
-  const refused = await call();
-  expect([refused.status, refused.json.code]).toEqual([429, code]);
-  expect(refused.json.msg).toBe(data.nextCallRejectMessage);
-  expect(Number(refused.headers['retry-after']) * 1000).toBeLessThanOrEqual(resetWithinMs);
-
-  await leapAhead(souk, Number(refused.headers['retry-after']) * 1000, ['market']);
-  expect((await client.get('/api/quota')).json.data.nextCallRejectReason).toBeNull();
-  expect((await call()).status).toBe(200);
-});
-
-test('returns empty figures for an account without plan or pack', async ({ souk }) => {
-  const client = await souk.client({ plan: null });
-  const { data } = (await client.get('/api/quota')).json;
-  expect(data).toMatchObject({
-    activeBilling: null,
-    activeBillingTrack: null,
-    nextCallRejectReason: 'QUOTA_NO_SUBSCRIPTION',
-    general: { subscribed: false },
-    off_peak: { subscribed: false },
-  });
 });

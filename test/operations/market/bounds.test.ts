@@ -3,6 +3,7 @@ import { bestSellers, topSellers } from '../../../src/operations/market/best-sel
 import { category, categorySearch } from '../../../src/operations/market/category.ts';
 import { deal } from '../../../src/operations/market/deal.ts';
 import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
+import { product } from '../../../src/operations/market/product.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { productSearch } from '../../../src/operations/market/product-search.ts';
 import { seller } from '../../../src/operations/market/seller.ts';
@@ -28,6 +29,28 @@ const LARGEST_ID = '9223372036854775807';
 const sellers = (count: number) => ids(count).map((id) => `ASELLER${id}`);
 
 const TABLE: Record<string, Bounds> = {
+  product: {
+    operation: product,
+    least: { domain: 1, asins: 'b000000001' },
+    defaults: {
+      domain: 1,
+      asins: ['B000000001'],
+      history: true,
+      offers: 0,
+      rating: false,
+      buybox: false,
+      stock: false,
+      detailLevel: 'lite',
+    },
+    good: {
+      stats: [1, ' 30 ', Number.MAX_SAFE_INTEGER],
+      update: [0, '24'],
+      offers: [0, 100],
+      days: [1, '5000'],
+      detailLevel: ['summary', 'lite', 'full'],
+    },
+    bad: { stats: [['1', '1']], history: [['1', '1']], detailLevel: [['lite', 'lite']] },
+  },
   variations: {
     operation: variations,
     least: { domain: 1, asin: 'b000000001' },
@@ -132,7 +155,7 @@ const TABLE: Record<string, Bounds> = {
       ],
       state: ['available', 'SUPPRESSED', 'CANCELLED', '', 1],
       // The provider names none.
-      type: ['BEST_DEAL', '', 5],
+      type: ['BEST_DEAL', '', 5, 'x'.repeat(51), 'a\u0000b', 'a\nb'],
     },
   },
   deal: {

@@ -113,21 +113,6 @@ describe('parameters', () => {
     expect(await paramsFor(souk, client, `domain=1&asin=B00GRAPH05&${unknown}`)).toEqual(known);
     expect(souk.upstream.calls).toHaveLength(calls);
   });
-
-  test.for([
-    ['domain=1', 'asin'],
-    ['asin=B00GRAPH06', 'domain'],
-    ['domain=1&asin=B00GRAPH06&ASIN=B00GRAPH07', 'asin'],
-    ['domain=1&asin=B00GRAPH06&width=wide', 'width'],
-    ['domain=1&asin=B00GRAPH06&range=0', 'range'],
-    ['domain=1&asin=B00GRAPH06&used=2', 'used'],
-    ['domain=1&asin=B00GRAPH06&cnew=red', 'cnew'],
-  ] as const)('are refused as JSON for %s', async ([query, parameter], { client }) => {
-    const reply = await client.get(`${GRAPH}?${query}`);
-    expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
-    expect(await unitsUsed(client)).toBe(0);
-  });
 });
 
 test('resizes a picture that does not have the requested size', async ({ souk, client }) => {

@@ -41,14 +41,6 @@ describe('parameters of a price-history picture', () => {
     }
   });
 
-  test.each([
-    ['range', 1, 10_000],
-    ['width', 300, 1000],
-    ['height', 150, 1000],
-  ] as const)('accept %s from %i to %i', (name, min, max) => {
-    expect([min, max].map((value) => read({ [name]: String(value) })[name])).toEqual([min, max]);
-  });
-
   test('limit the size to the smallest and largest of the provider', () => {
     expect(read({ width: 1, height: 1 })).toMatchObject({ width: 300, height: 150 });
     expect(read({ width: 299, height: 149 })).toMatchObject({ width: 300, height: 150 });

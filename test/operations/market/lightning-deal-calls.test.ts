@@ -75,21 +75,3 @@ test('the list of a site costs 500 units, fetched once, filtered for each call',
   expect(asked.map(({ params }) => ({ ...params, key: '' }))).toEqual([{ domain: '3', key: '' }]);
   expect(await unitsUsed(client)).toBe(500 * 8);
 });
-
-test.for([
-  ['asin=', 'asin'],
-  ['asin=B00', 'asin'],
-  ['asin=B00DEAL001,B00DEAL002', 'asin'],
-  ['asin=B00DEAL001&asin=B00DEAL002', 'asin'],
-  ['state=OPEN', 'state'],
-  ['type=', 'type'],
-  [`type=${'x'.repeat(51)}`, 'type'],
-  ['type=a%00b', 'type'],
-  ['type=a%0Ab', 'type'],
-] as const)('refuses %s, and does not fetch the whole site', async ([query, parameter], { souk, client }) => {
-  const before = souk.upstream.calls.length;
-  const reply = await client.get(`${DEALS}?domain=1&${query}`);
-  expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
-  expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
-  expect(souk.upstream.calls).toHaveLength(before);
-});

@@ -10,31 +10,6 @@ const faults = (sent: object) => faultsOf(product, { ...NEEDED, ...sent });
 const untyped = product as QueuedOperation;
 
 describe('parameters of a product look-up', () => {
-  test('have defaults: history on, the rest off, detail level lite', () => {
-    expect(read()).toEqual({
-      domain: 1,
-      asins: ['B000000001'],
-      history: true,
-      offers: 0,
-      rating: false,
-      buybox: false,
-      stock: false,
-      detailLevel: 'lite',
-    });
-  });
-
-  test.each([
-    ['stats', 1, Number.MAX_SAFE_INTEGER],
-    ['update', 0, Number.MAX_SAFE_INTEGER],
-    ['offers', 0, 100],
-    ['days', 1, Number.MAX_SAFE_INTEGER],
-  ] as const)('accept %s from %i to %i, as a number or as digits', (name, min, max) => {
-    for (const value of [min, max, min + 1]) {
-      expect(read({ [name]: value })[name]).toBe(value);
-      expect(read({ [name]: ` ${value} ` })[name]).toBe(value);
-    }
-  });
-
   test.each([
     ['stats', 'must be an integer of at least 1', [0, -1]],
     ['update', 'must be an integer of at least 0', [-1, -24]],
@@ -67,16 +42,8 @@ describe('parameters of a product look-up', () => {
     }
   });
 
-  test.each(['summary', 'lite', 'full'] as const)('accept the detailLevel %s', (detailLevel) => {
-    expect(read({ detailLevel }).detailLevel).toBe(detailLevel);
-  });
-
   test.each(['Full', 'medium', '', 1, null, {}])('refuse detailLevel %j, and list levels', (detailLevel) => {
     expect(faults({ detailLevel })).toEqual({ detailLevel: withValue('must be one of summary, lite, full') });
-  });
-
-  test.each(['stats', 'history', 'offers', 'days', 'detailLevel', 'buybox'])('refuse %s twice', (name) => {
-    expect(faults({ [name]: ['1', '1'] })[name]).toMatch(/^was given more than once; it must be /);
   });
 
   test('request the rating at summary, unless rating=0 is sent', () => {

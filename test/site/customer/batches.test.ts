@@ -5,6 +5,7 @@ import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { gate } from '../../support/scripted-upstream.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
+import { fieldIn } from '../../support/visitor.ts';
 
 const NEW = '/account/batches/new';
 
@@ -19,7 +20,7 @@ test.beforeAll(async ({ souk: opened }) => {
 
 async function sendForm(fields: Record<string, string>) {
   const { html } = await customer.visitor.get(NEW);
-  const [, idempotencyKey = ''] = /name="idempotencyKey" value="([^"]+)"/.exec(html) ?? [];
+  const idempotencyKey = fieldIn(html, 'idempotencyKey');
   return customer.visitor.post(NEW, { operation: 'market.product', idempotencyKey, ...fields });
 }
 

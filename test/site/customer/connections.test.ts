@@ -1,8 +1,6 @@
 import { describe, expect } from 'vitest';
 import { addKey, isKeyDue, listKeys, resetKey } from '../../../src/accounts/account-keys.ts';
 import { type Scope, WITHOUT_LIMITS } from '../../../src/accounts/key-settings.ts';
-import { setMember } from '../../../src/accounts/members.ts';
-import { createPerson } from '../../../src/accounts/people.ts';
 import { accountLines } from '../../../src/operator/account-audit.ts';
 import {
   ERASURE_DELAY_MS,
@@ -16,7 +14,7 @@ import { mailText } from '../../../src/outbox/mail/mails.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { DAY_MS } from '../../../src/platform/durations.ts';
 import { createSecretBox } from '../../../src/platform/secret-box.ts';
-import { type Customer, PAGES, signedIn, staffOf, visitorOf } from '../../support/customer.ts';
+import { type Customer, expectPage, memberOf, PAGES, signedIn, staffOf } from '../../support/customer.ts';
 import { ask, type Program, registerProgram, type Tokens } from '../../support/oauth-program.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
@@ -58,17 +56,6 @@ async function connect(
   // The next page shows the account.
   await visitor.get('/account/keys');
   return { program, tokens, keyId, path: `/account/keys/${keyId}` };
-}
-
-/** A member with a role in an account, who has no other. */
-async function memberOf(souk: Souk, accountId: number, role: 'developer' | 'viewer') {
-  const email = `${role}-${Math.random().toString(36).slice(2)}@member.example`;
-  const person = await createPerson(souk.database, { email, name: role }, souk.clock.now());
-  const personId = person?.id ?? 0;
-  await inTransaction(souk.database, (client) =>
-    setMember(client, { accountId, personId, role }, souk.clock.now()),
-  );
-  return { personId, email, visitor: (await visitorOf(souk, personId)).visitor };
 }
 
 /** @returns the status of a request with the access token. */
@@ -172,7 +159,7 @@ describe('the page of a connection', () => {
     const expiresAt = new Date(souk.clock.now() + DAY_MS).toISOString();
     const given = { name: 'Other', capDay: '3', capMonth: '30', expiresAt, ...fields };
     const answer = await visitor.post(path, given);
-    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(fault)]);
+    expectPage(answer, 400, fault);
     expect(answer.html).toContain('value="Other"');
     const keys = await listKeys(souk.database, accountId, souk.clock.now());
     expect(keys.find(({ id }) => id === keyId)).toMatchObject({ name: 'Notebook', capDay: 100 });
@@ -206,10 +193,7 @@ describe('a revoked connection', () => {
     const developer = await memberOf(souk, accountId, 'developer');
     const own = await connect(souk, developer.visitor, accountId);
     const refused = await developer.visitor.post('/account/keys/revoke', { id: String(keyId) });
-    expect([refused.status, refused.text]).toEqual([
-      403,
-      expect.stringContaining('you can change only the keys'),
-    ]);
+    expectPage(refused, 403, 'you can change only the keys');
     expect((await developer.visitor.post(`/account/keys/${keyId}`, { capDay: '1' })).status).toBe(403);
     expect((await developer.visitor.get('/account/keys')).html.match(/>Revoke</g)).toHaveLength(1);
     const viewer = await memberOf(souk, accountId, 'viewer');

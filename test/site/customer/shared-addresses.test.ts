@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
-import { setMember } from '../../../src/accounts/members.ts';
-import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { describeInBrowser, openBrowser, type TestBrowser } from '../../support/browser.ts';
-import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { type Customer, expectPage, join, PAGES, signedIn } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
@@ -24,13 +22,7 @@ test.beforeAll(async ({ souk: opened }) => {
   souk = opened;
   owner = await signedIn(souk);
   colleague = await signedIn(souk);
-  await inTransaction(souk.database, (client) =>
-    setMember(
-      client,
-      { accountId: owner.accountId, personId: colleague.personId, role: 'viewer' },
-      souk.clock.now(),
-    ),
-  );
+  await join(souk, { accountId: owner.accountId, personId: colleague.personId, role: 'viewer' });
   const fields = { domain: '1', asin: 'B0C3CDEF01', view: 'product', range: '30' };
   await owner.visitor.get('/explore/product');
   address = (await owner.visitor.post('/explore/product', fields)).address;
@@ -67,7 +59,7 @@ test('offers a person without access to an account the own accounts, and names n
   const stranger = await signedIn(souk);
   const path = `/jobs/019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d`;
   const page = await stranger.visitor.get(`/account/${owner.accountId}${path}`);
-  expect([page.status, page.text]).toEqual([404, expect.stringContaining('no such account among yours')]);
+  expectPage(page, 404, 'no such account among yours');
   expect(page.sentHtml).toContain(`href="/account/${stranger.accountId}${path}"`);
   expect(page.sentHtml).not.toContain(`/account/${owner.accountId}/`);
   const unknown = await stranger.visitor.get(`/account/${stranger.accountId}/nowhere`);

@@ -1,12 +1,11 @@
 import { expect } from 'vitest';
 import { testAccountOf } from '../../../src/accounts/authentication.ts';
 import { newAsin } from '../../support/answers.ts';
-import { PAGES, signedIn } from '../../support/customer.ts';
+import { PAGES, PASSWORD, signedIn, signUp } from '../../support/customer.ts';
 import { test } from '../../support/souk-test.ts';
 import { createVisitor } from '../../support/visitor.ts';
 
 const TOKEN = 'operator-token-of-tests';
-const PASSWORD = 'correct horse battery staple';
 
 test.override('soukOptions', ({ demo }) => ({
   pages: PAGES,
@@ -87,9 +86,7 @@ test('the pages of a test account that was not created do not exist', async ({ s
 test('while the pages show the test account, its owner exports and deletes the whole account', async ({
   souk,
 }) => {
-  const visitor = createVisitor(souk.clientOf('').baseUrl);
-  await visitor.get('/sign-up');
-  await visitor.post('/sign-up', { email: 'bob@customers.example', name: 'Bob', password: PASSWORD });
+  const visitor = await signUp(souk, 'bob@customers.example');
   await visitor.get('/account/keys');
   await visitor.post('/account/test-key', {});
   const { live, test: ofTest } = JSON.parse((await visitor.get('/account/data.json')).html);

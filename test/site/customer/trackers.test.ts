@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
-import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { type Customer, expectPage, PAGES, signedIn } from '../../support/customer.ts';
 import { comesAbout } from '../../support/schedules.ts';
 import { test } from '../../support/souk-test.ts';
 import { createTracker, everyTwoHours, hasProducts, nextLook, trackerNow } from '../../support/trackers.ts';
@@ -123,7 +123,7 @@ test('shows a tracker in its form, changes it, and looks now', async ({ souk, up
     ],
   });
   const refused = await visitor.post(`${page}/edit`, { ...fields, domain: '2', intent: 'save' });
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('is required with domain')]);
+  expectPage(refused, 400, 'is required with domain');
 
   expect((await visitor.post(`${page}/run`, {})).path).toBe(page);
   await comesAbout(souk, async () => (await trackerNow(client, tracker)).lastRun?.state === 'finished');

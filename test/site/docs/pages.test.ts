@@ -9,7 +9,7 @@ import {
   type Page,
   type TestBrowser,
 } from '../../support/browser.ts';
-import { PAGES, signedIn } from '../../support/customer.ts';
+import { expectPage, PAGES, signedIn } from '../../support/customer.ts';
 import { test } from '../../support/souk-test.ts';
 
 const REFERENCE = ['/docs/api', ...CHAPTERS.map(({ tag }) => `/docs/api/${tag}`)];
@@ -46,7 +46,7 @@ test('shows the navigation of a customer to a browser with a session, and of a v
   const ofVisitor = await client.raw('/docs', {
     headers: { 'if-none-match': ofCustomer.headers.etag ?? '' },
   });
-  expect([ofVisitor.status, ofVisitor.text]).toEqual([200, expect.stringContaining('href="/sign-in"')]);
+  expectPage(ofVisitor, 200, 'href="/sign-in"');
 });
 
 test('returns 404 for a guide that does not exist', async ({ client }) => {

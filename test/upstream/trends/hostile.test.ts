@@ -229,16 +229,6 @@ describe('a cached explore answer', () => {
     await expect(ask(keeping())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
     expect(times(EXPLORE)).toBe(2);
   });
-
-  test('is fetched again once in each call whose token upstream refuses', async () => {
-    let n = 0;
-    client.upstream.on(SERIES, () => {
-      n += 1;
-      return n % 2 === 1 ? REFUSALS.staleToken : POINTS;
-    });
-    for (let i = 0; i < 3; i += 1) expect((await ask(keeping())).points).toHaveLength(1);
-    expect([times(EXPLORE), times(SERIES)]).toEqual([6, 6]);
-  });
 });
 
 test('returns links to the site itself only', async () => {

@@ -10,7 +10,7 @@ import {
   screenshot,
   type TestBrowser,
 } from '../../../support/browser.ts';
-import { type Customer, PAGES, signedIn } from '../../../support/customer.ts';
+import { type Customer, expectPage, PAGES, signedIn } from '../../../support/customer.ts';
 import type { Demo } from '../../../support/demo-provider.ts';
 import { answersAsDemo, asDemo } from '../../../support/demo-upstream.ts';
 import { withAllData } from '../../../support/explore-pages.ts';
@@ -290,10 +290,7 @@ test('data that has expired is marked, and can be fetched again for the stated p
   await redis.del(...(await redis.keys(`${souk.redisNamespace}:answer:*`)));
   souk.clock.advance(6 * 60_000);
   const expired = await customer.visitor.get(page.path);
-  expect([expired.status, expired.text]).toEqual([
-    200,
-    expect.stringContaining('This answer has expired. Fetch again (2 units)'),
-  ]);
+  expectPage(expired, 200, 'This answer has expired. Fetch again (2 units)');
   expect(expired.text).not.toContain('Nothing was charged');
   // A file without rows would be taken for data.
   const file = await customer.visitor.get(`${page.path}&download=product&format=csv`);

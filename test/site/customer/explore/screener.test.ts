@@ -8,12 +8,13 @@ import {
   screenshot,
   type TestBrowser,
 } from '../../../support/browser.ts';
-import { type Customer, PAGES, signedIn } from '../../../support/customer.ts';
+import { type Customer, expectPage, PAGES, signedIn } from '../../../support/customer.ts';
 import { csvReport, load, type TestTerm } from '../../../support/reports.ts';
 import { comesAbout } from '../../../support/schedules.ts';
 import type { Souk } from '../../../support/souk.ts';
 import { test } from '../../../support/souk-test.ts';
 import { unitsUsed } from '../../../support/units.ts';
+import { fieldIn } from '../../../support/visitor.ts';
 
 test.override('soukOptions', { pages: PAGES });
 
@@ -65,7 +66,7 @@ test('states the price before it runs, then shows terms with their products, and
   expect(page.html).toContain('/explore/product?domain=1&amp;asin=B0SCREEN01');
   expect(page.html).toMatch(/explore\/keyword\?country=us&amp;keyword=lamp/);
   expect(page.text).toContain('Next 100 rows (at most 1 unit)');
-  const cursor = /name="cursor" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+  const cursor = fieldIn(page.html, 'cursor');
   const next = await shown({ words: 'lamp', limit: '100', cursor });
   expect(next.text).toContain('lamp 101');
   expect(next.text).toContain('First page');
@@ -79,7 +80,7 @@ test('states the price before it runs, then shows terms with their products, and
 
 test('shows faults at their fields', async () => {
   const page = await shown({ rankMin: '9', rankMax: '3' });
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining('must not be below rankMin (9)')]);
+  expectPage(page, 400, 'must not be below rankMin (9)');
   const words = await shown({ words: '!!' });
   expect(words.text).toContain('must have a letter or a digit');
 });
@@ -100,10 +101,7 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
   });
   const fields = { ...filters, name: 'Tents', email: 'true' };
   const refused = await customer.visitor.post('/account/trackers/new', { ...fields, chat: 'nonsense' });
-  expect([refused.status, refused.text]).toEqual([
-    400,
-    expect.stringContaining('must be an address such as'),
-  ]);
+  expectPage(refused, 400, 'must be an address such as');
   expect(refused.html).toMatch(/name="notWords"[^>]*value="green, blue"/);
   const chat = 'https://hooks.slack.com/services/T0/B0/secret';
   const saved = await customer.visitor.post('/account/trackers/new', { ...fields, chat });
@@ -152,10 +150,7 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
   expect((await savedScreens())[0]).toMatchObject({ chat: null });
 
   const faulty = await customer.visitor.post(edit, { ...renamed, rankMin: '300' });
-  expect([faulty.status, faulty.text]).toEqual([
-    400,
-    expect.stringContaining('max must not be below min (300)'),
-  ]);
+  expectPage(faulty, 400, 'max must not be below min (300)');
   await customer.visitor.post(edit, { ...renamed, words: '', rankMin: '2', limit: '250' });
   const [changed] = await savedScreens();
   expect(changed?.screen).toMatchObject({ rank: { min: 2, max: 200 }, limit: 250 });
