@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { drawsPictures, hasDeals } from '../support/answers.ts';
 import type { Reply } from '../support/client.ts';
-import { test } from '../support/souk-test.ts';
+import { test } from '../support/shared-souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 

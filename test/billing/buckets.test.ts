@@ -32,15 +32,6 @@ test.each([
   expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind });
 });
 
-test('the minute of packs resets at its boundary', async () => {
-  const account = await billing.account({ packs: [{ units: 10, rate: 1 }] });
-  await billing.admit(account, 1);
-  billing.clock.advance(29_999);
-  expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind: 'QUOTA_MINUTE_EXCEEDED' });
-  billing.clock.advance(1);
-  expect(await billing.admit(account, 1)).toMatchObject({ kind: 'started' });
-});
-
 test('a released call returns its units and keeps its place in the minute', async () => {
   const account = await limitedTo({ minuteLimit: 2, dailyLimit: 9 });
   const { callId } = await billing.admit(account, 5);

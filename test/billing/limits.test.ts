@@ -51,27 +51,6 @@ test('concurrent calls never take more units from a pack than it has', async () 
   });
 });
 
-test('all packs of an account share one minute limit, the highest of their limits', async () => {
-  const account = await billing.account({
-    packs: [
-      { units: 100, rate: 3 },
-      { units: 100, rate: 10 },
-    ],
-  });
-  expect(await admitAll(times(20, () => billing.request(account, 1)))).toEqual({
-    started: 10,
-    QUOTA_MINUTE_EXCEEDED: 10,
-  });
-});
-
-test('the quantity of a subscription multiplies every limit', async () => {
-  const account = await billing.account({ subscriptions: [{ minuteLimit: 4, quantity: 3 }] });
-  expect(await admitAll(times(20, () => billing.request(account, 1)))).toEqual({
-    started: 12,
-    QUOTA_MINUTE_EXCEEDED: 8,
-  });
-});
-
 test('concurrent identical calls over several gateways are admitted once for each account', async () => {
   const accounts = await Promise.all(times(5, () => billing.account({ subscriptions: [{}] })));
   const chargeId = 'ab'.repeat(16);

@@ -1,32 +1,26 @@
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { claimDue } from '../../src/outbox/claims.ts';
 import { findMessage, purgeMessages } from '../../src/outbox/log.ts';
 import { ATTEMPTS_KEPT, type Attempt, type ClaimedMessage, recordOutcome } from '../../src/outbox/queue.ts';
 import { enqueue, enqueueAll, KEPT_DAYS, replayDelivery } from '../../src/outbox/webhooks/deliveries.ts';
 import { CLAIM_MS, createWebhookSender } from '../../src/outbox/webhooks/webhook-sender.ts';
-import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { TestClock } from '../support/clock.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { test } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 const MANY = { atOnce: 1_000, perHost: 1_000, perAccount: 1_000, hostsPerAccount: 200 };
 const claiming = (limits = MANY) => ({ channel: 'webhook' as const, claimMs: CLAIM_MS, limits });
 
 const log = createLogger('silent');
-let stores: Awaited<ReturnType<typeof createTestDatabase>>;
 let database: Database;
 let accounts: number[];
-beforeAll(async () => {
-  stores = await createTestDatabase();
-  database = openDatabase(stores.url, log);
-});
-afterAll(async () => {
-  await database.end();
-  await stores.drop();
+test.beforeAll(async ({ database: opened }) => {
+  database = opened;
 });
 beforeEach(async () => {
   const emails = ['one@test.example', 'two@test.example', 'three@test.example'];

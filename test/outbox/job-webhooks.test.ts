@@ -1,25 +1,18 @@
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect } from 'vitest';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { enqueueEndedJobs, watchJob } from '../../src/outbox/webhooks/job-webhooks.ts';
-import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
+import { test } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 const HOOK = 'https://example.com/hook';
 
-let stores: Awaited<ReturnType<typeof createTestDatabase>>;
 let database: Database;
 let accountId: number;
-beforeAll(async () => {
-  stores = await createTestDatabase();
-  database = openDatabase(stores.url, createLogger('silent'));
+test.beforeAll(async ({ database: opened }) => {
+  database = opened;
   accountId = (await createAccount(database, 'jobs@test.example', 'Test', NOW))?.id ?? 0;
-});
-afterAll(async () => {
-  await database.end();
-  await stores.drop();
 });
 beforeEach(() => database.query('truncate open_calls, finished_calls, call_webhooks, outbox cascade'));
 
@@ -81,17 +74,4 @@ test('creates all deliveries at the next attempt after an attempt has failed', a
   await database.query('alter table outbox drop constraint no_more');
   expect(await enqueueEndedJobs(database, NOW)).toBe(3);
   expect(await toldJobs()).toEqual(ids.sort());
-});
-
-test('creates a delivery for each webhook of a call', async () => {
-  const [callId = ''] = await watchedCalls(1);
-  await watchJob(database, { accountId, callId, url: HOOK }, NOW);
-  await watchJob(database, { accountId, callId, url: 'https://elsewhere.example/' }, NOW);
-  await end([callId]);
-  expect(await enqueueEndedJobs(database, NOW)).toBe(2);
-  const { rows } = await database.query('select recipient as url, host from outbox order by recipient');
-  expect(rows).toEqual([
-    { url: 'https://elsewhere.example/', host: 'elsewhere.example' },
-    { url: HOOK, host: 'example.com' },
-  ]);
 });

@@ -1,52 +1,30 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect } from 'vitest';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import {
   findSecretState,
   purgeSecrets,
-  requireSecret,
   rotateSecret,
   SECRET_OVERLAP_MS,
   sealSecrets,
   signingSecrets,
 } from '../../src/outbox/webhooks/secrets.ts';
-import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { test } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 
-let stores: Awaited<ReturnType<typeof createTestDatabase>>;
 let database: Database;
 let accountId: number;
 let accounts = 0;
-beforeAll(async () => {
-  stores = await createTestDatabase();
-  database = openDatabase(stores.url, createLogger('silent'));
-});
-afterAll(async () => {
-  await database.end();
-  await stores.drop();
+test.beforeAll(async ({ database: opened }) => {
+  database = opened;
 });
 beforeEach(async () => {
   accountId = await newAccount();
 });
 
 const signing = async (now: number) => (await signingSecrets(database, [accountId], now)).get(accountId);
-
-test('refuses webhooks of an account until it has created a secret', async () => {
-  expect(await findSecretState(database, accountId, NOW)).toBeNull();
-  expect(await signing(NOW)).toBeUndefined();
-  await expect(requireSecret(database, accountId, 'webhook')).rejects.toMatchObject({
-    kind: 'VALIDATION_FAILED',
-    message: expect.stringMatching(/^webhook: .*POST \/api\/webhooks\/secret/),
-  });
-  const { secret, ...state } = await rotateSecret(database, accountId, NOW);
-  expect(state).toEqual({ createdAt: new Date(NOW), previousSignsUntil: null });
-  expect(await findSecretState(database, accountId, NOW)).toEqual(state);
-  expect(await signing(NOW)).toEqual([secret]);
-  await requireSecret(database, accountId, 'webhook');
-});
 
 test('each of several secrets rotated within a day signs for one more day, newest first', async () => {
   const made: string[] = [];

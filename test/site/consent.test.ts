@@ -256,14 +256,6 @@ describe('a decision', () => {
     expect(await keysOf(souk, victim.accountId)).toEqual([]);
   });
 
-  test('is made once', async ({ souk, program }) => {
-    const { visitor, accountId } = await signedIn(souk);
-    const page = await program.begin(visitor);
-    await program.decide(visitor, page, { ...ALLOWED, account: String(accountId) });
-    expect((await decide(visitor, page, { account: String(accountId) })).status).toBe(404);
-    expect(await keysOf(souk, accountId)).toHaveLength(1);
-  });
-
   test('waits for a session that has ended meanwhile', async ({ souk, program }) => {
     const { visitor } = await signedIn(souk);
     const page = await program.begin(visitor);

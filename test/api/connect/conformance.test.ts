@@ -3,7 +3,7 @@ import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { signedIn } from '../../support/customer.ts';
 import { ALLOWED, ask, registerProgram } from '../../support/oauth-program.ts';
 import { checksOf, expectComplete, expectPassed, REVISIONS } from '../../support/protocol-suite.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import { words } from '../../support/words.ts';
 
 // Results of the authorization server scenarios of the public conformance suite of the Model Context Protocol.

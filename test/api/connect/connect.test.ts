@@ -6,8 +6,8 @@ import { createLogger } from '../../../src/platform/log.ts';
 import { createSecretBox } from '../../../src/platform/secret-box.ts';
 import { CONNECT_PAGES } from '../../../src/site/visitor/connect-pages.tsx';
 import { signedIn } from '../../support/customer.ts';
-import { ask, programOf, registerProgram } from '../../support/oauth-program.ts';
-import { test } from '../../support/souk-test.ts';
+import { ask, programOf } from '../../support/oauth-program.ts';
+import { test } from '../../support/shared-souk-test.ts';
 
 test('a program that knows only the address of the tools finds where to sign in', async ({ souk }) => {
   const { baseUrl } = souk.clientOf('');
@@ -25,17 +25,6 @@ test('a program that knows only the address of the tools finds where to sign in'
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,
   });
-});
-
-test('a program that a person has allowed makes calls', async ({ souk }) => {
-  const { baseUrl } = souk.clientOf('');
-  const { visitor, accountId } = await signedIn(souk);
-  const program = await registerProgram(baseUrl);
-  const tokens = await program.connect(visitor, { account: String(accountId) });
-  const answer = await ask(`${baseUrl}/api/quota`, undefined, {
-    authorization: `Bearer ${tokens.access_token}`,
-  });
-  expect([answer.status, answer.body.code]).toEqual([200, '0000']);
 });
 
 test('a request for a connection without any parameter is refused by a page', async ({ souk }) => {

@@ -38,10 +38,6 @@ async function doneJob(client: Client, path?: string): Promise<string> {
   return job;
 }
 
-test('returns an empty list for an account without calls', async ({ client }) => {
-  expect(await list(client)).toEqual({ jobs: [], nextCursor: null });
-});
-
 test('lists the calls of an account, newest first, as GET /api/jobs/{id} returns them, for free', async ({
   client,
 }) => {

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { mediaTypeOf, TABLE_FORMAT_NAMES } from '../../../src/operations/tables/formats.ts';
 import { everyProductWith } from '../../support/answers.ts';
 import type { Reply } from '../../support/client.ts';
-import { test } from '../../support/souk-test.ts';
+import { test } from '../../support/shared-souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product?domain=1&asins=';

@@ -255,13 +255,6 @@ describe('a replay', () => {
   });
 });
 
-test('all webhook endpoints are free', async ({ customer }) => {
-  const { client } = customer;
-  const replies = [await client.get('/api/webhooks'), await client.get(DELIVERIES)];
-  for (const { headers } of replies) expect(headers['x-units-consumed']).toBe('0');
-  expect(await unitsUsed(client)).toBe(0);
-});
-
 test('contains no secret', ({ souk }) => {
   const log = souk.logLines.join('');
   expect(log).toContain('/api/webhooks/secret');

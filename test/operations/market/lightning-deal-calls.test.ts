@@ -20,6 +20,11 @@ test.beforeEach(async ({ souk }) => {
       { asin: 'B00DEAL005', dealState: 'SOLDOUT', ...running },
       { asin: 'B00DEAL006', dealState: 'EXPIRED', startTime: now - 120, endTime: now - 60 },
       { asin: 'B00DEAL007', dealState: 'CANCELLED', startTime: now + 10, endTime: now + 70 },
+      { asin: 'B00DEAL008', dealState: 'WAITLISTFULL', ...running },
+      { asin: 'B00DEAL009', startTime: now + 10, dealPrice: -1 },
+      { asin: 'B00DEAL010', dealState: 'UPCOMING' },
+      { asin: 'B00DEAL011' },
+      { asin: 'B00DEAL012', dealState: 'WAITLIST', startTime: now + 10 },
     ]),
   );
 });
@@ -51,14 +56,14 @@ test('the list of a site costs 500 units, fetched once, filtered for each call',
   const before = souk.upstream.calls.length;
   const whole = await client.get(`${DEALS}?domain=3`);
   expect(whole.headers['x-units-consumed']).toBe('500');
-  expect(asinsOf(whole)).toHaveLength(7);
+  expect(asinsOf(whole)).toEqual(Array.from({ length: 12 }, (_, i) => `B00DEAL${String(i + 1).padStart(3, '0')}`));
   souk.clock.advance(1);
 
   const filtered: [query: string, asins: string[]][] = [
     ['state=AVAILABLE', ['B00DEAL001']],
-    ['state=WAITLIST', ['B00DEAL002']],
+    ['state=WAITLIST', ['B00DEAL002', 'B00DEAL008']],
     ['state=SUSPENDED', ['B00DEAL003']],
-    ['state=UPCOMING', ['B00DEAL004']],
+    ['state=UPCOMING', ['B00DEAL004', 'B00DEAL009', 'B00DEAL010', 'B00DEAL012']],
     ['state=SOLDOUT', ['B00DEAL005']],
     ['state=EXPIRED', ['B00DEAL006']],
     ['state=CANCELED', ['B00DEAL007']],
