@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
-import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { claimDue } from '../../src/outbox/claims.ts';
 import { findMessage, purgeMessages } from '../../src/outbox/log.ts';

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { beforeAll, beforeEach, expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { enqueueEndedJobs, watchJob } from '../../src/outbox/webhooks/job-webhooks.ts';
 import type { Database } from '../../src/platform/db/pool.ts';

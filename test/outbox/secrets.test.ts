@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import {
   findSecretState,

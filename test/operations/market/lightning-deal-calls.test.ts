@@ -56,7 +56,9 @@ test('the list of a site costs 500 units, fetched once, filtered for each call',
   const before = souk.upstream.calls.length;
   const whole = await client.get(`${DEALS}?domain=3`);
   expect(whole.headers['x-units-consumed']).toBe('500');
-  expect(asinsOf(whole)).toEqual(Array.from({ length: 12 }, (_, i) => `B00DEAL${String(i + 1).padStart(3, '0')}`));
+  expect(asinsOf(whole)).toEqual(
+    Array.from({ length: 12 }, (_, i) => `B00DEAL${String(i + 1).padStart(3, '0')}`),
+  );
   souk.clock.advance(1);
 
   const filtered: [query: string, asins: string[]][] = [

@@ -9,9 +9,9 @@ import {
   type Page,
   type TestBrowser,
 } from '../../support/browser.ts';
+import type { Client } from '../../support/client.ts';
 import { expectPage, PAGES, signedIn } from '../../support/customer.ts';
 import { test } from '../../support/souk-test.ts';
-import { type Client } from '../../support/client.ts';
 
 const REFERENCE = ['/docs/api', ...CHAPTERS.map(({ tag }) => `/docs/api/${tag}`)];
 const ADDRESSES = ['/docs', ...GUIDES.map(({ slug }) => `/docs/${slug}`)];
