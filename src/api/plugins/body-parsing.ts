@@ -16,13 +16,17 @@ export const BODY_LIMIT_BYTES = 65_536;
 
 /** Parses JSON bodies in linear time. Integers beyond 2^53 keep their digits. */
 export function parseJsonBodies(app: FastifyInstance): void {
-  app.addHook('preParsing', ({ headers }, _reply, _payload, done) => done(encodingFault(headers)));
   app.removeContentTypeParser('text/plain');
   const parseBody = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text: string, done) => {
     // Some clients send a content type without a body, also to addresses that take none.
     if (text === '') {
       done(null, undefined);
+      return;
+    }
+    const compressed = encodingFault(request.headers);
+    if (compressed) {
+      done(compressed);
       return;
     }
     const tooLarge = callerJsonFault(text);
