@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exactObject } from '../operations/params/request.ts';
 import { integer, listProblem, oneOf, text } from '../operations/params/scalars.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { invalidParameters, type ParameterFault, SoukError } from '../platform/errors.ts';
@@ -175,34 +176,31 @@ const network = z
   .meta({ pattern: '^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$', examples: ['203.0.113.0/24'] });
 
 /** Settings as customers send them. An absent field of a change leaves the setting as it is. */
-export const keySettingsSchema = z.strictObject(
-  {
-    name: text({ maxLength: 60 }).nullable().optional().describe('Name in lists'),
-    scopes: z
-      .array(oneOf(SCOPES), listProblem('must be a list of scopes'))
-      .min(1, listProblem('must have at least one scope'))
-      .max(SCOPES.length, listProblem(`must have at most ${SCOPES.length} scopes`))
-      .nullable()
-      .optional()
-      .describe('What the key may do; null: everything but managing keys'),
-    capDay: units().nullable().optional().describe('Units that the key may use in a day (UTC)'),
-    capMonth: units().nullable().optional().describe('Units that the key may use in a month (UTC)'),
-    expiresAt: z.iso
-      .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
-      .meta({ maxLength: 40 })
-      .nullable()
-      .optional()
-      .describe('When the key stops working'),
-    networks: z
-      .array(network, listProblem('must be a list of networks'))
-      .min(1, listProblem('must have at least one network'))
-      .max(MOST_NETWORKS, listProblem(`must have at most ${MOST_NETWORKS} networks`))
-      .nullable()
-      .optional()
-      .describe('Addresses or networks in CIDR notation from which the key may be used'),
-  },
-  'must be a JSON object',
-);
+export const keySettingsSchema = exactObject({
+  name: text({ maxLength: 60 }).nullable().optional().describe('Name in lists'),
+  scopes: z
+    .array(oneOf(SCOPES), listProblem('must be a list of scopes'))
+    .min(1, listProblem('must have at least one scope'))
+    .max(SCOPES.length, listProblem(`must have at most ${SCOPES.length} scopes`))
+    .nullable()
+    .optional()
+    .describe('What the key may do; null: everything but managing keys'),
+  capDay: units().nullable().optional().describe('Units that the key may use in a day (UTC)'),
+  capMonth: units().nullable().optional().describe('Units that the key may use in a month (UTC)'),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
+    .meta({ maxLength: 40 })
+    .nullable()
+    .optional()
+    .describe('When the key stops working'),
+  networks: z
+    .array(network, listProblem('must be a list of networks'))
+    .min(1, listProblem('must have at least one network'))
+    .max(MOST_NETWORKS, listProblem(`must have at most ${MOST_NETWORKS} networks`))
+    .nullable()
+    .optional()
+    .describe('Addresses or networks in CIDR notation from which the key may be used'),
+});
 
 /** Changes settings. @throws SoukError VALIDATION_FAILED. */
 export function changedSettings(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
 import { faultsIn } from '../operations/faults.ts';
 import { existingOperation, QUEUED_NAMES } from '../operations/index.ts';
+import { exactObject } from '../operations/params/request.ts';
 import { integer, oneOf, shownValue, text } from '../operations/params/scalars.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
@@ -93,10 +94,7 @@ const BATCH_SETTINGS = {
 export const batchQuerySchema = z.object({ operation: ITEM_SOURCES.operation, ...BATCH_SETTINGS });
 
 /** Body of a batch that is one JSON document. */
-export const batchBodySchema = z.strictObject(
-  { ...ITEM_SOURCES, ...BATCH_SETTINGS },
-  'must be a JSON object',
-);
+export const batchBodySchema = exactObject({ ...ITEM_SOURCES, ...BATCH_SETTINGS });
 
 /** The default and the longest time from creation to the deadline. */
 export const DEFAULT_TIME_MS = 7 * DAY_MS;
@@ -220,7 +218,7 @@ export function itemsOf(
   if (items && params)
     throw fault('params', 'can be used with split only: each entry of items contains all of its parameters');
   if (items) {
-    counted(items.length, fault);
+    counted(items.length, 'items', fault);
     return { operation: existingOperation(name), raws: items };
   }
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
@@ -229,20 +227,24 @@ export function itemsOf(
     throw fault('split', 'must contain exactly one parameter with a list');
   if (params && Object.hasOwn(params, field))
     throw fault('params', `must not contain ${shownValue(field)}, because split sets it for each item`);
-  counted(values.length, fault);
+  counted(values.length, 'split', fault);
   // Before the parameters are copied, because the copies can take much more memory than the document.
   if (params && sizeOf(params) * values.length > limits.bytes) throw tooLarge(limits);
   return { operation: existingOperation(name), raws: values.map((value) => ({ ...params, [field]: value })) };
 }
 
-function counted(count: number, fault: (parameter: string, problem: string) => BatchFaults): void {
-  if (count === 0) throw fault('items', 'must contain at least one item');
-  if (count > MOST_ITEMS) throw fault('items', `must be at most ${MOST_ITEMS} items; ${count} were given`);
+function counted(
+  count: number,
+  parameter: 'items' | 'split',
+  fault: (parameter: string, problem: string) => BatchFaults,
+): void {
+  if (count === 0) throw fault(parameter, 'must contain at least one item');
+  if (count > MOST_ITEMS) throw fault(parameter, `must be at most ${MOST_ITEMS} items; ${count} were given`);
 }
 
 async function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>, pause: Pause): Promise<Read> {
   const { operation, ...settings } = parseAs(batchQuerySchema, query);
   const { lines, count } = await linesOf(body, MOST_ITEMS, pause);
-  counted(count, (parameter, problem) => new BatchFaults([{ parameter, problem }]));
+  counted(count, 'items', (parameter, problem) => new BatchFaults([{ parameter, problem }]));
   return { settings, operation: existingOperation(operation), raws: lines };
 }

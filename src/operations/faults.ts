@@ -76,7 +76,7 @@ const UNKNOWN = 'is not a known field';
 const MOST_SUGGESTIONS = 3;
 
 /** Returns the message of an issue with unknown keys: a line for each of them, which may suggest a known name. */
-export function unknownKeys(keys: readonly string[], known: readonly string[]): string {
+export function unknownKeys(keys: readonly string[], known: Iterable<string>): string {
   return keys
     .map((key, i) => (i < MOST_SUGGESTIONS ? `${UNKNOWN}${didYouMean(key, known)}` : UNKNOWN))
     .join('\n');

@@ -160,13 +160,12 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
     );
   });
 
-  test('does not depend on the order of the parameters or on unknown ones', () => {
+  test('does not depend on the order of the parameters', () => {
     fc.assert(
       fc.property(sent, (request) => {
         const reversed = Object.fromEntries(Object.entries(request).reverse());
         const once = fingerprint(canonical(operation, request));
         expect(fingerprint(canonical(operation, reversed))).toBe(once);
-        expect(fingerprint(canonical(operation, { ...request, unheardOf: 'x' }))).toBe(once);
       }),
       { numRuns: 50 },
     );

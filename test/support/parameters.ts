@@ -18,7 +18,8 @@ export function faultsOf(operation: TakingParameters<unknown>, sent: unknown): R
   const result = operation.params.safeParse(decoded(operation, sent));
   const faults: Record<string, string> = {};
   for (const { parameter, problem } of result.error ? faultsIn(result.error) : []) {
-    if (parameter in faults) throw new Error(`${parameter} is named twice: ${faults[parameter]}; ${problem}`);
+    if (Object.hasOwn(faults, parameter))
+      throw new Error(`${parameter} is named twice: ${faults[parameter]}; ${problem}`);
     faults[parameter] = problem;
   }
   return faults;

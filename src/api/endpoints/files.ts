@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import { exactObject } from '../../operations/params/request.ts';
 import { integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { iso } from '../../platform/clock.ts';
@@ -74,26 +75,22 @@ const getFile = endpoint({
 
 const LONGEST_HOURS = 168;
 
-const linkBody = z.strictObject(
-  {
-    target: oneOf(LINK_TARGETS).describe('What it opens: the result of a job or batch, or a file'),
-    id: uuidParameter('the job, batch or file'),
-    format: oneOf(TABLE_FORMAT_NAMES)
-      .optional()
-      .describe('Format of the results of a job or batch; default: as the call asked, or ndjson'),
-    table: text({ maxLength: 50 })
-      .optional()
-      .meta({
-        description:
-          'Table of the results of a job or batch, such as history; default: that of the operation',
-        examples: ['products'],
-      }),
-    hours: integer({ min: 1, max: LONGEST_HOURS })
-      .default(24)
-      .describe('Hours until it ends, at most until the result is deleted'),
-  },
-  'must be a JSON object',
-);
+const linkBody = exactObject({
+  target: oneOf(LINK_TARGETS).describe('What it opens: the result of a job or batch, or a file'),
+  id: uuidParameter('the job, batch or file'),
+  format: oneOf(TABLE_FORMAT_NAMES)
+    .optional()
+    .describe('Format of the results of a job or batch; default: as the call asked, or ndjson'),
+  table: text({ maxLength: 50 })
+    .optional()
+    .meta({
+      description: 'Table of the results of a job or batch, such as history; default: that of the operation',
+      examples: ['products'],
+    }),
+  hours: integer({ min: 1, max: LONGEST_HOURS })
+    .default(24)
+    .describe('Hours until it ends, at most until the result is deleted'),
+});
 
 export type LinkBody = z.output<typeof linkBody>;
 

@@ -8,6 +8,7 @@ import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { type Call, listCalls } from '../../billing/calls.ts';
 import { inputOn, type QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
+import { exactObject } from '../../operations/params/request.ts';
 import { instant, integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
@@ -41,21 +42,21 @@ import { endpoint } from './endpoint.ts';
 import { getJobEvents } from './job-events.ts';
 import { pageOf } from './page.ts';
 
-const callBody = z.strictObject(
-  {
-    operation: oneOf(QUEUED_NAMES).describe('Operation of the call'),
-    params: z
-      .record(z.string(), z.unknown(), 'must be an object of parameters')
-      .meta({ description: 'Parameters of the operation', maxProperties: 200 }),
-    maxUnits: integer({ min: 0 })
-      .nullable()
-      .default(null)
-      .meta({ description: 'Refuse the call if it costs more units than this', examples: [100] }),
-  },
-  'must be a JSON object',
-);
+const callFields = {
+  operation: oneOf(QUEUED_NAMES).describe('Operation of the call'),
+  params: z
+    .record(z.string(), z.unknown(), 'must be an object of parameters')
+    .meta({ description: 'Parameters of the operation', maxProperties: 200 }),
+  maxUnits: integer({ min: 0 })
+    .nullable()
+    .default(null)
+    .meta({ description: 'Refuse the call if it costs more units than this', examples: [100] }),
+};
 
-const jobBody = callBody.extend({
+const callBody = exactObject(callFields);
+
+const jobBody = exactObject({
+  ...callFields,
   webhook: z
     .unknown()
     .optional()

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import { exactObject } from '../../operations/params/request.ts';
 import { integer, oneOf } from '../../operations/params/scalars.ts';
 import { findMessage, listMessages } from '../../outbox/log.ts';
 import { refusalOf } from '../../outbox/webhooks/address-guard.ts';
@@ -94,12 +95,9 @@ const testWebhook = endpoint({
   summary: 'Sends a test delivery to an address.',
   body: {
     description: 'The address to test',
-    schema: z.object(
-      {
-        url: webhookUrl(true).meta({ description: 'Address that receives the test delivery', format: 'uri' }),
-      },
-      'must be a JSON object',
-    ),
+    schema: exactObject({
+      url: webhookUrl(true).meta({ description: 'Address that receives the test delivery', format: 'uri' }),
+    }),
     example: { url: 'https://example.com/hook' },
   },
   answers: { 202: enveloped('The delivery', deliverySchema) },

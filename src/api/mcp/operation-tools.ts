@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../operations/index.ts';
 import { SITES } from '../../operations/params/domain.ts';
 import type { JsonSchema } from '../../operations/params/request.ts';
 import { invalidParameters } from '../../platform/errors.ts';
-import { type DocumentedParameter, isAlwaysRequired, isStrict, parametersOf } from '../openapi/parameters.ts';
+import { type DocumentedParameter, isAlwaysRequired, parametersOf } from '../openapi/parameters.ts';
 import { scopesOfOperation } from '../plugins/authentication.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { SITE_NAMES, siteParameterIn, withSite } from './site-arguments.ts';
@@ -86,8 +86,8 @@ function toolOf(operation: Operation): Tool {
     narrowing: NARROWING.filter((parameter) => shown.includes(parameter)),
     requestOf(args) {
       const sent = withSite(withoutNulls(args), site);
-      // These operations refuse unknown fields themselves.
-      if (!isStrict(params) && !hasFilters) refuseUnknown(sent, known, shown);
+      // Filters have further names, of which the address refuses the unknown ones.
+      if (!hasFilters) refuseUnknown(sent, known, shown);
       return requestOf(
         route,
         names.includes('decode') ? withDecode(sent, operation) : withoutDecode(sent, operation),

@@ -10,7 +10,6 @@ import { operationIdOf } from './operation-ids.ts';
 import {
   CALL_OPTIONS,
   exampleOf,
-  isStrict,
   option,
   parameterObject,
   parametersOf,
@@ -199,7 +198,7 @@ function requestOf(
     return { parameters: [...queryParameters(parameters, pathNames), ...options.map(option)] };
   }
   const schema = { $ref: `#/components/schemas/${parametersNameOf(operation)}` };
-  const example = exampleOf(parameterObject(parameters, isStrict(operation.params)));
+  const example = exampleOf(parameterObject(parameters));
   // A query has the fields of every answer; a body and a selection may have them instead.
   const fields = queryParameters(parameters.filter(({ name }) => name === 'fields'));
   if (!route.jsonParameter) {
@@ -231,7 +230,7 @@ export function parameterObjects(): Record<string, JsonSchema> {
   return Object.fromEntries(
     OPERATIONS.filter(({ routes }) => routes.some(({ method }) => method === 'POST')).map((operation) => [
       parametersNameOf(operation),
-      parameterObject(parametersOf(operation.params), isStrict(operation.params)),
+      parameterObject(parametersOf(operation.params)),
     ]),
   );
 }

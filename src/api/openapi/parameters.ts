@@ -3,6 +3,7 @@ import {
   GROUP_DOCUMENTATION,
   type GroupDocumentation,
   type JsonSchema,
+  objectOf,
   PARAMETER_PARTS,
   REQUEST_GROUPS,
 } from '../../operations/params/request.ts';
@@ -73,12 +74,6 @@ export function isAlwaysRequired({ required, unless }: DocumentedParameter): boo
   return required && unless === null;
 }
 
-/** Returns whether unknown fields are refused instead of ignored. */
-export function isStrict(params: z.ZodType): boolean {
-  const [own] = PARAMETER_PARTS.get(params) ?? [params];
-  return objectOf(own)?._zod.def.catchall?._zod.def.type === 'never';
-}
-
 /** Returns the schema of the parameters as an object under their canonical names. */
 export function inputSchema(params: z.ZodType): JsonSchema {
   const parameters = parametersOf(params);
@@ -123,14 +118,6 @@ function ofGroup(
     spread,
     forms: ordered.map((form) => ({ name: form, description, schema, ...forms[form] })),
   };
-}
-
-/** Finds the object schema in a contract's `params`, which preprocessing and refinements may wrap. */
-function objectOf(schema: z.core.$ZodType): z.ZodObject | null {
-  if (schema instanceof z.ZodObject) return schema;
-  if (!(schema instanceof z.ZodPipe)) return null;
-  const { in: before, out: after } = schema._zod.def;
-  return objectOf(before instanceof z.ZodTransform ? after : before);
 }
 
 /** Returns the JSON Schema of accepted values. Adds defaults and examples, which zod omits for schemas that transform. */
@@ -206,12 +193,11 @@ export function queryParameters(
 }
 
 /** Describes parameters as an object, in a body or as JSON in a query. */
-export function parameterObject(parameters: readonly DocumentedParameter[], isStrict: boolean): JsonSchema {
-  const result: JsonSchema = { type: 'object', properties: {} };
+export function parameterObject(parameters: readonly DocumentedParameter[]): JsonSchema {
+  const result: JsonSchema = { type: 'object', properties: {}, additionalProperties: false };
   const properties = result.properties ?? {};
   const required: string[] = [];
   const example: Record<string, unknown> = {};
-  if (isStrict) result.additionalProperties = false;
   for (const parameter of parameters) {
     const forms = documentedForms(parameter, 'body');
     const [first] = forms;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { WebhookSettings } from '../../batches/limits.ts';
 import { inputOn, type QueuedOperation, type Route } from '../../operations/define.ts';
 import { faultsIn } from '../../operations/faults.ts';
-import { isRecord } from '../../operations/params/request.ts';
+import { isRecord, parametersIn } from '../../operations/params/request.ts';
 import { boolean, integer, oneOf } from '../../operations/params/scalars.ts';
 import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
 import {
@@ -36,8 +36,12 @@ export function parseInput<Input>(
     params: Record<string, unknown>;
   };
   if (route.method === 'POST' && !operation.invalidKind) refuseOptionsIn(body);
-  const sent = route.decode ? route.decode({ query, body, params }) : route.method === 'GET' ? query : body;
-  const raw = withFieldsOf(query, sent, operation.invalidKind);
+  const inQuery = route.method === 'GET' ? query : body;
+  const sent = route.decode ? route.decode({ query, body, params }) : inQuery;
+  const isQuery = route.method === 'GET' && !route.jsonParameter && isRecord(sent);
+  const raw = isQuery
+    ? parametersIn(sent, operation.params)
+    : withFieldsOf(query, sent, operation.invalidKind);
   return inputOn(operation, parseAs(operation.params, raw, operation.invalidKind), now);
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { didYouMean } from '../../operations/faults.ts';
+import { exactObject } from '../../operations/params/request.ts';
 import { boolean, integer, oneOf, shownValue, text } from '../../operations/params/scalars.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { FEED_WINDOWS, type FeedWindow, type ITEM_LIMITS, ITEM_SOURCES, itemsOf } from '../read-batch.ts';
@@ -70,43 +71,37 @@ const mailResults = boolean().describe(
   'Mails a link to the results to the owners, admins and developers of the account when a run ends',
 );
 
-const batchShape = z.strictObject(
-  {
-    ...ITEM_SOURCES,
-    window: oneOf(FEED_WINDOWS).optional(),
-    webhook: text({ maxLength: 2_000 })
-      .nullable()
-      .default(null)
-      .describe('Address that receives a message when a run finishes'),
-    maxUnits: integer({ min: 0 })
-      .nullable()
-      .default(null)
-      .describe('Refuse a run if it can cost more than this'),
-  },
-  'must be a JSON object',
-);
+const batchShape = exactObject({
+  ...ITEM_SOURCES,
+  window: oneOf(FEED_WINDOWS).optional(),
+  webhook: text({ maxLength: 2_000 })
+    .nullable()
+    .default(null)
+    .describe('Address that receives a message when a run finishes'),
+  maxUnits: integer({ min: 0 })
+    .nullable()
+    .default(null)
+    .describe('Refuse a run if it can cost more than this'),
+});
 
 const BATCH_TEXT = 'The operation and the items of each run';
 
-export const newScheduleSchema = z.strictObject(
-  {
-    ...SCHEDULE_FIELDS,
-    timezone: SCHEDULE_FIELDS.timezone.default('UTC'),
-    paused: SCHEDULE_FIELDS.paused.default(false),
-    window: SCHEDULE_FIELDS.window.optional(),
-    onlyChanges: SCHEDULE_FIELDS.onlyChanges.default(false),
-    mailResults: mailResults.default(false),
-    runHours: SCHEDULE_FIELDS.runHours.default(24),
-    batch: batchShape.describe(BATCH_TEXT),
-  },
-  'must be a JSON object',
-);
+export const newScheduleSchema = exactObject({
+  ...SCHEDULE_FIELDS,
+  timezone: SCHEDULE_FIELDS.timezone.default('UTC'),
+  paused: SCHEDULE_FIELDS.paused.default(false),
+  window: SCHEDULE_FIELDS.window.optional(),
+  onlyChanges: SCHEDULE_FIELDS.onlyChanges.default(false),
+  mailResults: mailResults.default(false),
+  runHours: SCHEDULE_FIELDS.runHours.default(24),
+  batch: batchShape.describe(BATCH_TEXT),
+});
 
-export const scheduleChangeSchema = z
-  .strictObject(
-    { ...SCHEDULE_FIELDS, mailResults, batch: batchShape.describe(BATCH_TEXT) },
-    'must be a JSON object',
-  )
+export const scheduleChangeSchema = exactObject({
+  ...SCHEDULE_FIELDS,
+  mailResults,
+  batch: batchShape.describe(BATCH_TEXT),
+})
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
+import { exactObject } from '../../operations/params/request.ts';
 import { integer, oneOf, oneOfNumbers } from '../../operations/params/scalars.ts';
 import { priceFormat, priceOf } from '../../operations/products/provider-fields.ts';
 import type { AlertView } from './alert.ts';
@@ -57,8 +58,9 @@ const fields = {
 };
 
 /** A condition as it is sent. */
-export const newConditionSchema = z
-  .strictObject(fields, 'must be an object such as {"type": "price_below", "value": 1999}')
+export const newConditionSchema = exactObject(fields, {
+  problem: 'must be an object such as {"type": "price_below", "value": 1999}',
+})
   .superRefine((condition, context) => {
     for (const [parameter, message] of problemsOf(condition))
       context.addIssue({ code: 'custom', path: [parameter], message });

@@ -3,7 +3,7 @@ import { normaliseTerm, REPORT_SITES } from '../../operations/brand-analytics/ke
 import { faultsIn } from '../../operations/faults.ts';
 import { type Domain, reportSite, SITES } from '../../operations/params/domain.ts';
 import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
-import { Fault } from '../../operations/params/request.ts';
+import { exactObject, Fault } from '../../operations/params/request.ts';
 import { boolean, integer, listProblem, oneOf, oneOfNumbers, text } from '../../operations/params/scalars.ts';
 import { type ScreenInput, screen as screenOperation } from '../../operations/research/screen.ts';
 import { SCHEDULE_FIELDS } from '../schedules/read-schedule.ts';
@@ -121,27 +121,23 @@ const OF_CONDITIONS = ['cron', 'conditions', ...Object.keys(DEFAULTS)] as readon
   | keyof typeof DEFAULTS
 )[];
 
-export const newTrackerSchema = z.strictObject(
-  {
-    ...fields,
-    ...subjects,
-    timezone: fields.timezone.default(DEFAULTS.timezone),
-    paused: fields.paused.default(false),
-    window: fields.window.default('any'),
-    runHours: fields.runHours.default(24),
-    alertAtStart: fields.alertAtStart.default(DEFAULTS.alertAtStart),
-    hysteresisPercent: fields.hysteresisPercent.default(DEFAULTS.hysteresisPercent),
-    quietHours: fields.quietHours.default(DEFAULTS.quietHours),
-    notify: fields.notify.default(['webhook', 'chat']),
-    webhook: fields.webhook.default(null),
-    chat: fields.chat.default(null),
-    maxUnits: fields.maxUnits.default(null),
-  },
-  'must be a JSON object',
-);
+export const newTrackerSchema = exactObject({
+  ...fields,
+  ...subjects,
+  timezone: fields.timezone.default(DEFAULTS.timezone),
+  paused: fields.paused.default(false),
+  window: fields.window.default('any'),
+  runHours: fields.runHours.default(24),
+  alertAtStart: fields.alertAtStart.default(DEFAULTS.alertAtStart),
+  hysteresisPercent: fields.hysteresisPercent.default(DEFAULTS.hysteresisPercent),
+  quietHours: fields.quietHours.default(DEFAULTS.quietHours),
+  notify: fields.notify.default(['webhook', 'chat']),
+  webhook: fields.webhook.default(null),
+  chat: fields.chat.default(null),
+  maxUnits: fields.maxUnits.default(null),
+});
 
-export const trackerChangeSchema = z
-  .strictObject({ ...fields, ...subjects }, 'must be a JSON object')
+export const trackerChangeSchema = exactObject({ ...fields, ...subjects })
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 

@@ -65,7 +65,7 @@ const fields = {
   singleVariation: boolean().optional().describe('Return one product of each variation family'),
 };
 
-const params = request({ domainId: ['domainId'] }, fields, { strict: true });
+const params = request({ domainId: ['domainId'] }, fields);
 
 export type DealInput = z.output<typeof params> & { domainId: Domain };
 

@@ -85,22 +85,58 @@ function fault(problem: string) {
  * The schema of an operation's parameters. `groups` lists, for a canonical parameter, every name a caller may use for it
  * (domain: domain, domainId, country). The field's schema receives an object of the names that were sent, so that all
  * faults of a request are reported together. The output is the canonical input; parsing it again returns the same.
- * @param strict refuses fields that are neither in the shape nor in a group; otherwise they are ignored.
+ * It refuses other fields.
  */
 export function request<Shape extends z.ZodRawShape>(
   groups: Record<string, readonly string[]>,
   shape: Shape,
-  { strict = false } = {},
 ) {
-  const object = (strict ? z.strictObject : z.object)(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? unknownKeys(issue.keys, [...Object.keys(shape), 'fields'])
-        : 'must be a JSON object',
-  });
+  const object = exactObject(shape, { known: [...Object.values(groups).flat(), 'fields'] });
   REQUEST_GROUPS.add(object, groups);
   const group = grouper(groups);
   return z.preprocess((raw) => (isRecord(raw) ? group(raw) : raw), object);
+}
+
+/**
+ * The schema of a JSON object that has no other fields. An unknown field is refused with the nearest known name.
+ * @param known further names to suggest. @param problem the fault of a value that is no object.
+ */
+export function exactObject<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  { known = [], problem = 'must be a JSON object' }: { known?: readonly string[]; problem?: string } = {},
+) {
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownKeys(issue.keys, new Set([...Object.keys(shape), ...known]))
+        : problem,
+  });
+}
+
+/** Returns the parameters of an operation that a query has. Others, such as those of the call, are ignored. */
+export function parametersIn(query: Record<string, unknown>, params: z.ZodType): Record<string, unknown> {
+  const names = NAMES.get(params) ?? new Set(namesOf(params));
+  NAMES.set(params, names);
+  return Object.fromEntries(Object.entries(query).filter(([name]) => names.has(name)));
+}
+
+/** The names under which requests may send the parameters of an operation. */
+const NAMES = new WeakMap<z.ZodType, ReadonlySet<string>>();
+
+function namesOf(params: z.ZodType): string[] {
+  const parts = PARAMETER_PARTS.get(params);
+  if (parts) return parts.flatMap(namesOf);
+  const object = objectOf(params);
+  if (!object) return [];
+  return [...Object.keys(object.shape), ...Object.values(REQUEST_GROUPS.get(object) ?? {}).flat()];
+}
+
+/** Finds the object schema in a contract's `params`, which preprocessing and refinements may wrap. */
+export function objectOf(schema: z.core.$ZodType): z.ZodObject | null {
+  if (schema instanceof z.ZodObject) return schema;
+  if (!(schema instanceof z.ZodPipe)) return null;
+  const { in: before, out: after } = schema._zod.def;
+  return objectOf(before instanceof z.ZodTransform ? after : before);
 }
 
 /** The values that a request has under the names of a group. */

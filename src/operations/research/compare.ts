@@ -112,7 +112,7 @@ export const researchCompare = defineQueued<'research.compare', ResearchCompareI
   summary: 'Compares price, sales rank, offers and rating of 2 to 10 products day by day.',
   tool: 'research_compare',
   toolset: 'research',
-  routes: getAndPost('/api/research/compare', [...DOMAIN_NAMES, 'asins', 'days']),
+  routes: getAndPost('/api/research/compare'),
   params: request(
     { domain: DOMAIN_NAMES, asins: ['asins'] },
     {
@@ -123,7 +123,6 @@ export const researchCompare = defineQueued<'research.compare', ResearchCompareI
       ),
       days: integer({ min: 1, max: 365 }).default(90).describe('Days up to today, in UTC'),
     },
-    { strict: true },
   ),
   price: {
     text: '1 per ASIN',

@@ -232,7 +232,7 @@ export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordI
     'Joins the weekly ranks of a keyword, its most-clicked products with their present values, and its search trend.',
   tool: 'research_keyword',
   toolset: 'research',
-  routes: getAndPost('/api/research/keyword', ['country', 'keyword', 'weeks', 'trends']),
+  routes: getAndPost('/api/research/keyword'),
   params: request(
     {},
     {
@@ -247,7 +247,6 @@ export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordI
         .describe('Weeks of the histories, up to the newest loaded one'),
       trends: boolean().default(false).describe('Include the search trend of the last 12 months'),
     },
-    { strict: true },
   ).refine(({ trends, keyword }) => !trends || Array.from(keyword).length <= LONGEST_KEYWORD, {
     path: ['trends'],
     error: `must be 0 for a keyword of more than ${LONGEST_KEYWORD} characters`,

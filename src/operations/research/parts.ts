@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from '../../platform/errors.ts';
-import type { RawRequest, Route } from '../define.ts';
+import type { Route } from '../define.ts';
 import {
   DEFAULT_STATS_DAYS,
   isFetchError,
@@ -37,15 +37,10 @@ export const partErrors = z
     'Parts of the answer that are missing. PRODUCT_NOT_FOUND and PRODUCT_UNAVAILABLE are answers of the provider; the others could not be fetched and are not charged',
   );
 
-/**
- * Returns the routes of an operation. Unknown parameters of a query are ignored, unknown fields of a body refused.
- * @param names of the parameters in a query.
- */
-export function getAndPost(path: string, names: readonly string[]): readonly [Route, Route] {
-  const decode = ({ query }: RawRequest) =>
-    Object.fromEntries(names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
+/** Returns the routes of an operation whose parameters may be in a query or a body. */
+export function getAndPost(path: string): readonly [Route, Route] {
   return [
-    { method: 'GET', path, decode },
+    { method: 'GET', path },
     { method: 'POST', path },
   ];
 }

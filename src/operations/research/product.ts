@@ -198,14 +198,7 @@ export const researchProduct = defineQueued<'research.product', ResearchProductI
   summary: 'Joins price, sales rank, keywords, fees and profit of a product.',
   tool: 'research_product',
   toolset: 'research',
-  routes: getAndPost('/api/research/product', [
-    ...DOMAIN_NAMES,
-    'asin',
-    'cost',
-    'otherCosts',
-    'weeks',
-    'days',
-  ]),
+  routes: getAndPost('/api/research/product'),
   params: request(
     { domain: DOMAIN_NAMES, asin: ['asin'] },
     {
@@ -220,7 +213,6 @@ export const researchProduct = defineQueued<'research.product', ResearchProductI
       weeks: integer({ min: 1, max: 104 }).default(12).describe('Newest weeks of reports with keywords'),
       days: integer({ min: 1, max: 365 }).optional().describe('Adds daily series'),
     },
-    { strict: true },
   ),
   price: {
     text: '1 for the product, 1 for the reports of a site that has them',

@@ -3,7 +3,7 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
 import { normaliseTerm, piecesOfKeyword, siteOfWord } from '../brand-analytics/keywords.ts';
 import { CLICKED_COLUMNS, COUNTRY_COLUMN } from '../brand-analytics/week-columns.ts';
-import { defineQueued, oneSource, type RawRequest } from '../define.ts';
+import { defineQueued, oneSource } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { range, rangeNames } from '../params/range.ts';
@@ -11,6 +11,7 @@ import { Fault, request } from '../params/request.ts';
 import { date, integer, oneOf, PRINTABLE, text, VISIBLE } from '../params/scalars.ts';
 import { columnsFrom, columnsOf } from '../tables/columns.ts';
 import { figures } from './figures.ts';
+import { getAndPost } from './parts.ts';
 import { LONGEST_CURSOR, positionOf, SCREEN_SORTS } from './screen-cursor.ts';
 
 const LARGEST_RANK = 2_000_000_000;
@@ -108,7 +109,7 @@ const groups = {
   notWords: ['notWords'],
 } as const;
 
-const params = request(groups, shape, { strict: true }).superRefine((input, context) => {
+const params = request(groups, shape).superRefine((input, context) => {
   for (const name of ['words', 'notWords'] as const) {
     const words = wordsIn(input[name] ?? []);
     if (words > MOST_WORDS)
@@ -181,12 +182,6 @@ const COLUMNS = [
   ...CLICKED_COLUMNS,
 ];
 
-/** Returns the parameters in a query. Others, such as those of the call, are ignored. */
-function fromQuery({ query }: RawRequest): Record<string, unknown> {
-  const names = new Set([...Object.keys(shape), ...Object.values(groups).flat()]);
-  return Object.fromEntries(Object.entries(query).filter(([name]) => names.has(name)));
-}
-
 /** Returns the price of a page with this many rows. */
 export const unitsOfRows = (rows: number) => Math.max(1, Math.ceil(rows / ROWS_PER_UNIT));
 
@@ -195,10 +190,7 @@ export const screen = defineQueued<'research.screen', ScreenInput, Record<string
   summary: 'Screens the search terms of a week by rank, change, shares, words, brand and first week.',
   tool: 'research_screen',
   toolset: 'research',
-  routes: [
-    { method: 'GET', path: '/api/research/screen', decode: fromQuery },
-    { method: 'POST', path: '/api/research/screen' },
-  ],
+  routes: getAndPost('/api/research/screen'),
   params,
   price: {
     text: '1 per 100 rows returned, at least 1; reserved for limit',
