@@ -99,7 +99,7 @@ export function request<Shape extends z.ZodRawShape>(
 
 /**
  * The schema of a JSON object that has no other fields. An unknown field is refused with the nearest known name.
- * @param known further names to suggest. @param problem the fault of a value that is no object.
+ * @param known further names to suggest. @param problem the fault of a value that is not an object.
  */
 export function exactObject<Shape extends z.ZodRawShape>(
   shape: Shape,
