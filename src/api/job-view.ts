@@ -8,12 +8,12 @@ import { SCHEMA_NAMES } from '../operations/answers.ts';
 import { fromDigits, problem } from '../operations/params/scalars.ts';
 import { type Clock, iso } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
-import { ERRORS, SoukError } from '../platform/errors.ts';
+import { ERRORS } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Redis } from '../platform/redis.ts';
 import { JOB_LIFETIME_MS } from '../results/cache.ts';
 import { ACCEPTED, sendEnvelope } from './envelope.ts';
-import { type Account, requireUse } from './plugins/authentication.ts';
+import { type Account, owned } from './plugins/authentication.ts';
 
 /** The header Retry-After for a job that has not ended, in seconds. */
 export const PENDING_RETRY_SECONDS = 1;
@@ -179,18 +179,10 @@ export interface OwnJobDeps {
 
 export const jobId = { of: 'the job', unknown: 'JOB_NOT_FOUND' } as const;
 
-/** Returns a job of the account that its key may use. @throws SoukError JOB_NOT_FOUND or KEY_SCOPE_MISSING. */
-export async function ownJob(
-  { database, clock }: OwnJobDeps,
-  account: Account,
-  id: string,
-  use: 'read' | 'change' = 'read',
-): Promise<Call> {
-  const call = await findCall(database, account.accountId, id);
-  if (!call || clock.now() - call.acceptedAt > JOB_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
-  requireUse(account, call.operation, use);
-  return call;
-}
+export const ownJob = owned(jobId.unknown, async ({ database, clock }: OwnJobDeps, accountId, id) => {
+  const call = await findCall(database, accountId, id);
+  return call && clock.now() - call.acceptedAt <= JOB_LIFETIME_MS ? call : null;
+});
 
 /** Maximum of the parameter `wait`, in seconds. */
 export const LONGEST_POLL_SECONDS = 60;

@@ -20,7 +20,7 @@ import { registerStripeWebhook } from '../api/endpoints/stripe-webhook.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace, createUploadTurns } from '../api/limits/upload-limits.ts';
 import { createParsedRequests } from '../api/operations/call-options.ts';
-import { createQuotaSnapshots } from '../api/operations/local/quota-snapshots.ts';
+import { createQuotaSnapshots } from '../api/operations/quota-snapshots.ts';
 import { type OperatorApiDeps, registerOperatorApi } from '../api/operator-api.ts';
 import { BODY_LIMIT_BYTES, parseJsonBodies } from '../api/plugins/body-parsing.ts';
 import {

@@ -10,7 +10,7 @@ import { type CompletionMap, openCompletionMap } from '../../jobs/wait.ts';
 import type { OpenIdSettings } from '../accounts/openid.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
-import type { LinkSettings } from '../api/operations/local/local-answer.ts';
+import type { LinkSettings } from '../api/operations/serve-local.ts';
 import { createRequestMetrics, type RequestLimits, type RequestMetrics } from '../api/plugins/requests.ts';
 import type { AccountLimits, WebhookSettings } from '../batches/limits.ts';
 import { createTableWriters } from '../batches/tables/table-writers.ts';

@@ -18,8 +18,7 @@ import type { Logger } from '../../platform/log.ts';
 import { isStoreDown } from '../../platform/outage.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { OUTAGE_RETRY_SECONDS } from '../plugins/errors.ts';
-import { KNOWN_CLIENTS } from './known-clients.ts';
-import { createMetadataFetch } from './metadata-fetch.ts';
+import { createMetadataFetch, KNOWN_CLIENTS } from './known-clients.ts';
 import { BASE_SCOPES, isLoopback, isOwnResource } from './resources.ts';
 
 // The only file that configures `oidc-provider`, which speaks OAuth 2.1 for us.

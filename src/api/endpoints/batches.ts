@@ -36,7 +36,7 @@ import { dispositionOf, sendEnvelope, setFacts } from '../envelope.ts';
 import { uuidParameter } from '../ids.ts';
 import { enveloped, headers, partialAnswers, TABLE_CONTENT } from '../openapi/responses.ts';
 import { formatOf, parseAs } from '../operations/call-options.ts';
-import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
+import { owned, readableOperations } from '../plugins/authentication.ts';
 import { type BatchFileDeps, batchFile, batchResults } from '../result-files.ts';
 import { downloadsOf, sendFile } from '../send-file.ts';
 import { sendPieces } from '../send-results.ts';
@@ -57,21 +57,9 @@ interface NotifyDeps {
 
 const batchId = { of: 'the batch', unknown: 'BATCH_NOT_FOUND' } as const;
 
-/**
- * Returns a batch of the account that its key may use.
- * @throws SoukError BATCH_NOT_FOUND, also for a batch of another account, or KEY_SCOPE_MISSING.
- */
-export async function ownBatch(
-  { database }: Pick<BatchDeps, 'database'>,
-  account: Account,
-  id: string,
-  use: 'read' | 'change' = 'read',
-): Promise<Batch> {
-  const batch = await findBatch(database, account.accountId, id);
-  if (!batch) throw new SoukError('BATCH_NOT_FOUND');
-  requireUse(account, batch.operation, use);
-  return batch;
-}
+const ownBatch = owned(batchId.unknown, ({ database }: { database: Database }, accountId, id) =>
+  findBatch(database, accountId, id),
+);
 
 /** Publishes that a batch has changed. Workers also poll for changes every second, so a lost message only costs time. */
 async function notifyWorkers({ redis, keys, log }: NotifyDeps, id: string): Promise<void> {

@@ -1,13 +1,16 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
 import type { z } from 'zod';
 import type { Scope } from '../../accounts/key-settings.ts';
+import { DOCUMENT_LIMIT_BYTES } from '../../batches/schedules/read-schedule.ts';
 import type { AccountAction } from '../../operator/account-audit.ts';
 import { type ErrorKind, SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
 import type { Occupies } from '../limits/limits.ts';
 import type { MediaType, Method, ResponseObject } from '../openapi/schemas.ts';
 import { parseAs } from '../operations/call-options.ts';
-import { type Account, accountOf } from '../plugins/authentication.ts';
+import { type Account, accountOf, scopesOfEndpoint } from '../plugins/authentication.ts';
+import { keepBodies } from '../plugins/body-parsing.ts';
+import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 
 /**
  * An address that is not an operation: it belongs to the service itself, and is free. Its declaration yields the route, its
@@ -136,4 +139,39 @@ function readId({ unknown, isNumber }: IdParameter, { params }: FastifyRequest):
   const { id } = params as { id: string };
   if (isNumber ? /^[1-9]\d{0,14}$/.test(id) : isUuid(id)) return id;
   throw new SoukError(unknown);
+}
+
+/** Registers the routes of endpoints. */
+export function registerEndpoints<Deps>(
+  scope: FastifyInstance,
+  endpoints: readonly Endpoint<Deps>[],
+  deps: Deps,
+): void {
+  const parsed = endpoints.filter(({ document, upload }) => !document && !upload);
+  for (const endpoint of parsed) scope.route(routeOf(endpoint, deps));
+  scope.register(async (documents) => {
+    keepBodies(documents, 'bytes');
+    for (const endpoint of endpoints.filter(({ document }) => document))
+      documents.route({ ...routeOf(endpoint, deps), bodyLimit: DOCUMENT_LIMIT_BYTES });
+  });
+  scope.register(async (uploads) => {
+    keepBodies(uploads, 'stream');
+    for (const endpoint of endpoints.filter(({ upload }) => upload))
+      uploads.route({ ...routeOf(endpoint, deps), bodyLimit: UPLOAD_LIMIT_BYTES });
+  });
+}
+
+function routeOf<Deps>(endpoint: Endpoint<Deps>, deps: Deps): RouteOptions {
+  const { method, path, serve, document, upload, occupies, act, isPublic } = endpoint;
+  if (method !== 'get' && !isPublic && act === undefined)
+    throw new Error(`${method} ${path} needs the action of its line in the audit log, or null`);
+  // A HEAD request for a stream would have to read the stream.
+  const isStream = occupies === 'downloads' || occupies === 'streams';
+  return {
+    method: method.toUpperCase() as HTTPMethods,
+    exposeHeadRoute: method === 'get' && !isStream,
+    url: path.replace('{id}', ':id'),
+    config: { occupies: document || upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint), act },
+    handler: async (request, reply) => serve(deps, request, reply),
+  };
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
@@ -8,8 +8,8 @@ import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { iso } from '../../platform/clock.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { HOUR_MS } from '../../platform/durations.ts';
-import { invalidParameters, SoukError } from '../../platform/errors.ts';
-import { findFile, type StoredFile } from '../../results/files.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import { findFile } from '../../results/files.ts';
 import {
   createLink,
   deleteLink,
@@ -23,24 +23,25 @@ import {
 import { sendEnvelope, setFacts } from '../envelope.ts';
 import { EXAMPLE_ID, uuidParameter } from '../ids.ts';
 import { enveloped, headers, partialAnswers } from '../openapi/responses.ts';
-import { type Account, OWN_JOB_SCOPES, readableOperations, requireUse } from '../plugins/authentication.ts';
+import { OWN_JOB_SCOPES, owned, readableOperations, requireUse } from '../plugins/authentication.ts';
 import { storedFile } from '../result-files.ts';
 import { linkedResult, type ResultDeps } from '../result-links.ts';
 import { downloadsOf, sendFile } from '../send-file.ts';
 import { endpoint } from './endpoint.ts';
 import { cutPage, pageOf } from './page.ts';
 
-/** Returns a file of the account that its key may read. @throws SoukError FILE_NOT_FOUND or KEY_SCOPE_MISSING. */
-async function ownFile(
-  { database, clock }: Pick<ResultDeps, 'database' | 'clock'>,
-  account: Account,
-  id: string,
-): Promise<StoredFile> {
-  const file = await findFile(database, account.accountId, id, clock.now());
-  if (!file) throw new SoukError('FILE_NOT_FOUND');
-  requireUse(account, file.operation, 'read');
-  return file;
-}
+const fileId = { of: 'the file', unknown: 'FILE_NOT_FOUND' } as const;
+const linkId = { of: 'the link', unknown: 'LINK_NOT_FOUND' } as const;
+
+type OwnDeps = Pick<ResultDeps, 'database' | 'clock'>;
+
+const ownFile = owned(fileId.unknown, ({ database, clock }: OwnDeps, accountId, id) =>
+  findFile(database, accountId, id, clock.now()),
+);
+
+const ownLink = owned(linkId.unknown, ({ database, clock }: OwnDeps, accountId, id) =>
+  findLink(database, accountId, id, clock.now()),
+);
 
 const getFile = endpoint({
   tag: 'files',
@@ -51,7 +52,7 @@ const getFile = endpoint({
   summary: 'Returns a file that a job has written, whole or in parts.',
   description:
     'Returns a file that a job has written. An interrupted download continues with `Range` and `If-Range`.',
-  id: { of: 'the file', unknown: 'FILE_NOT_FOUND' },
+  id: fileId,
   answers: {
     200: {
       description: 'The file',
@@ -65,7 +66,7 @@ const getFile = endpoint({
   },
   errors: ['RANGE_NOT_SATISFIABLE'],
 
-  async handle(deps: Pick<ResultDeps, 'database' | 'clock'>, { account, id, request, reply }) {
+  async handle(deps: OwnDeps, { account, id, request, reply }) {
     const file = await ownFile(deps, account, id);
     setFacts(reply);
     reply.header('content-disposition', `attachment; filename="${file.name}"`);
@@ -238,14 +239,12 @@ const revokeLink = endpoint({
   act: 'link.revoked',
   scopes: OPERATION_SCOPES,
   summary: 'Revokes a link. It opens nothing from now on.',
-  id: { of: 'the link', unknown: 'LINK_NOT_FOUND' },
+  id: linkId,
   answers: { 200: enveloped('The link as it was', linkSchema) },
 
-  async handle({ database, clock }: LinkDeps, { account, id, reply }): Promise<FastifyReply> {
-    const link = await findLink(database, account.accountId, id, clock.now());
-    if (!link) throw new SoukError('LINK_NOT_FOUND');
-    requireUse(account, link.operation, 'change');
-    await deleteLink(database, link.linkId);
+  async handle(deps: LinkDeps, { account, id, reply }) {
+    const link = await ownLink(deps, account, id, 'change');
+    await deleteLink(deps.database, link.linkId);
     return sendEnvelope(reply, 200, linkView(link));
   },
 });

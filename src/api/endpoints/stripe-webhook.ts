@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { BadSignature, type StripePayments } from '../../billing/payments/payment-port.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { publicEndpoint } from './endpoint.ts';
-import { registerEndpoints } from './register.ts';
+import { publicEndpoint, registerEndpoints } from './endpoint.ts';
 
 const BODY_LIMIT_BYTES = 262_144;
 

@@ -1,12 +1,7 @@
 import { z } from 'zod';
-import { deleteSchedule } from '../../batches/schedules/schedule.ts';
 import { alertSchema, alertView, listAlerts } from '../../batches/trackers/alert.ts';
 import { newTrackerSchema, trackerChangeSchema } from '../../batches/trackers/read-tracker.ts';
-import {
-  changeTracker,
-  createTracker as create,
-  type SaveTrackerDeps,
-} from '../../batches/trackers/save-tracker.ts';
+import { changeTracker, createTracker } from '../../batches/trackers/save-tracker.ts';
 import {
   listedValueSchema,
   listTrackedItems,
@@ -16,51 +11,42 @@ import {
 import {
   findTracker,
   listTrackers as findTrackers,
-  type Tracker,
   trackerSchema,
   trackerView,
 } from '../../batches/trackers/tracker.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { integer, problem } from '../../operations/params/scalars.ts';
 import type { Database } from '../../platform/db/pool.ts';
-import { SoukError } from '../../platform/errors.ts';
 import { sendEnvelope } from '../envelope.ts';
 import { EXAMPLE_ID, uuidParameter } from '../ids.ts';
 import { enveloped } from '../openapi/responses.ts';
-import { type Account, readableOperations, requireUse } from '../plugins/authentication.ts';
-import { dryRunQuery, readDocument, sendToWorker, type UploadDeps } from '../uploads.ts';
+import { owned, readableOperations } from '../plugins/authentication.ts';
 import { endpoint } from './endpoint.ts';
 import { cutPage, pageOf } from './page.ts';
-import { pageQuery, type ScheduleDeps, startedRunSchema } from './schedules.ts';
+import { pageQuery, recurringEndpoints } from './recurring.ts';
+import type { ScheduleDeps } from './schedules.ts';
 
 const trackerId = { of: 'the tracker', unknown: 'TRACKER_NOT_FOUND' } as const;
 
-/**
- * Returns a tracker of the account that its key may use.
- * @throws SoukError TRACKER_NOT_FOUND, also for a tracker of another account, or KEY_SCOPE_MISSING.
- */
-async function ownTracker(
-  { database }: { database: Database },
-  account: Account,
-  id: string,
-  use: 'read' | 'change' = 'read',
-): Promise<Tracker> {
-  const tracker = await findTracker(database, account.accountId, id);
-  if (!tracker) throw new SoukError('TRACKER_NOT_FOUND');
-  requireUse(account, tracker.operation, use);
-  return tracker;
-}
+const ownTracker = owned(trackerId.unknown, ({ database }: { database: Database }, accountId, id) =>
+  findTracker(database, accountId, id),
+);
 
-/** Answer to creating or updating a tracker with dryRun. */
-const previewSchema = trackerSchema
-  .extend({ dryRun: z.literal(true) })
-  .register(SCHEMA_NAMES, { id: 'TrackerPreview' });
-
-/** What a tracker and its quote share. */
-const NEW_TRACKER = {
-  tag: 'trackers',
-  method: 'post',
-  document: {
+const { create, quote, update, remove, run } = recurringEndpoints({
+  kind: 'tracker',
+  id: trackerId,
+  summaries: {
+    create:
+      'Creates a tracker: it checks products or keywords at regular times, or a screen with each imported week, and makes alerts.',
+    quote: 'Validates a tracker and returns it with the price of a check and of a day, without creating it.',
+    update:
+      'Updates the given fields of a tracker. A new condition only records its state at the next check.',
+    delete: 'Deletes a tracker and its alerts. A check that is under way continues, and makes no alerts.',
+    run: 'Checks the products, keywords or screen of a tracker now.',
+  },
+  run: 'check',
+  schema: trackerSchema,
+  created: {
     description:
       'The times of the checks, the products or keywords, and the conditions, or a screen; at most 1 MiB',
     schema: newTrackerSchema,
@@ -73,41 +59,14 @@ const NEW_TRACKER = {
       conditions: [{ type: 'price_below', price: 'new', value: 1999 }],
     },
   },
-  errors: ['LIMIT_REACHED', 'QUOTA_MAX_UNITS'],
-} as const;
-
-const createTracker = endpoint({
-  ...NEW_TRACKER,
-  path: '/api/trackers',
-  act: 'tracker.created',
-  tool: 'trackers_create',
-  startsCalls: true,
-  summary:
-    'Creates a tracker: it checks products or keywords at regular times, or a screen with each imported week, and makes alerts.',
-  query: dryRunQuery,
-  answers: { 201: enveloped('The tracker', trackerSchema, 'Location') },
-
-  async handle(deps: SaveTrackerDeps & UploadDeps, { account, query: { dryRun }, request, reply }) {
-    const body = await readDocument(deps, { account, request });
-    const tracker = await create(deps, { ...account, body, dryRun });
-    if (dryRun) return sendEnvelope(reply, 200, { dryRun, ...tracker });
-    reply.header('location', tracker.links.self);
-    return sendEnvelope(reply, 201, tracker, { message: 'created' });
+  changed: {
+    description: 'Fields to update; at most 1 MiB',
+    schema: trackerChangeSchema,
+    example: { paused: true },
   },
-});
-
-const quoteTracker = endpoint({
-  ...NEW_TRACKER,
-  path: '/api/trackers/quote',
-  act: null,
-  summary: 'Validates a tracker and returns it with the price of a check and of a day, without creating it.',
-  answers: { 200: enveloped('The tracker that would be created', previewSchema) },
-
-  async handle(deps: SaveTrackerDeps & UploadDeps, { account, request, reply }) {
-    const body = await readDocument(deps, { account, request });
-    const tracker = await create(deps, { ...account, body, dryRun: true });
-    return sendEnvelope(reply, 200, { dryRun: true, ...tracker });
-  },
+  create: createTracker,
+  change: changeTracker,
+  requireOwn: (deps, account, id) => ownTracker(deps, account, id, 'change'),
 });
 
 const listTrackers = endpoint({
@@ -198,53 +157,6 @@ const getTracker = endpoint({
   },
 });
 
-const updateTracker = endpoint({
-  tag: 'trackers',
-  method: 'patch',
-  path: '/api/trackers/{id}',
-  act: 'tracker.changed',
-  tool: 'trackers_update',
-  summary: 'Updates the given fields of a tracker. A new condition only records its state at the next check.',
-  id: trackerId,
-  query: dryRunQuery,
-  document: {
-    description: 'Fields to update; at most 1 MiB',
-    schema: trackerChangeSchema,
-    example: { paused: true },
-  },
-  answers: { 200: enveloped('The tracker', trackerSchema) },
-  errors: ['QUOTA_MAX_UNITS'],
-
-  async handle(deps: SaveTrackerDeps & UploadDeps, { account, id, query: { dryRun }, request, reply }) {
-    await ownTracker(deps, account, id, 'change');
-    const body = await readDocument(deps, { account, request });
-    const tracker = await changeTracker(deps, id, { ...account, body, dryRun });
-    return sendEnvelope(reply, 200, dryRun ? { dryRun, ...tracker } : tracker);
-  },
-});
-
-const deleted = z
-  .object({ deleted: z.literal(true), trackerId: z.uuid() })
-  .register(SCHEMA_NAMES, { id: 'DeletedTracker' });
-
-const deleteTracker = endpoint({
-  tag: 'trackers',
-  method: 'delete',
-  path: '/api/trackers/{id}',
-  act: 'tracker.deleted',
-  tool: 'trackers_delete',
-  summary: 'Deletes a tracker and its alerts. A check that is under way continues, and makes no alerts.',
-  id: trackerId,
-  answers: { 200: enveloped('The tracker was deleted', deleted) },
-
-  async handle({ database }: { database: Database }, { account, id, reply }) {
-    await ownTracker({ database }, account, id, 'change');
-    // Its schedule takes the tracker, its states and its alerts with it.
-    await deleteSchedule(database, account.accountId, id);
-    return sendEnvelope(reply, 200, { deleted: true, trackerId: id });
-  },
-});
-
 const listTrackerAlerts = endpoint({
   tag: 'trackers',
   method: 'get',
@@ -264,35 +176,15 @@ const listTrackerAlerts = endpoint({
   },
 });
 
-const runTracker = endpoint({
-  tag: 'trackers',
-  method: 'post',
-  path: '/api/trackers/{id}/run',
-  act: 'tracker.run',
-  tool: 'trackers_run',
-  startsCalls: true,
-  cost: { shownBy: '/api/trackers/{id}', unitsOf: ({ units }) => units as number },
-  summary: 'Checks the products, keywords or screen of a tracker now.',
-  id: trackerId,
-  answers: { 202: enveloped('The check and its batch', startedRunSchema, 'Location') },
-  errors: ['BATCH_STATE', 'LIMIT_REACHED', 'STORAGE_EXCEEDED'],
-
-  async handle(deps: { database: Database } & UploadDeps, call) {
-    await ownTracker(deps, call.account, call.id, 'change');
-    // The id of a tracker is that of its schedule.
-    return sendToWorker(deps, call, (ids) => ({ kind: 'run', ...ids, scheduleId: call.id, of: 'tracker' }));
-  },
-});
-
 /** Trackers, which check products, keywords or screens and make alerts. */
 export const TRACKER_ENDPOINTS = [
-  createTracker,
-  quoteTracker,
+  create,
+  quote,
   listTrackers,
   listTrackedValues,
   getTracker,
-  updateTracker,
-  deleteTracker,
+  update,
+  remove,
   listTrackerAlerts,
-  runTracker,
+  run,
 ];

@@ -21,7 +21,7 @@ import {
 } from '../../accounts/key-settings.ts';
 import type { Operation } from '../../operations/define.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
-import { ERRORS, SoukError } from '../../platform/errors.ts';
+import { ERRORS, type ErrorKind, SoukError } from '../../platform/errors.ts';
 import type { EndpointDescription } from '../endpoints/endpoint.ts';
 
 /** A key that may make calls may follow them up by the ids of their jobs; `requireUse` compares the operation. */
@@ -57,6 +57,27 @@ export function requireUse({ scopes }: WithScopes, operation: string, use: 'read
   const found = queuedOperation(operation);
   const own = found ? [scopeNamed(found.toolset)] : [];
   requireScope(scopes, use === 'read' ? ['read', ...own] : own);
+}
+
+/**
+ * Makes a function that returns what an id names, if it belongs to the account and its key may use it.
+ * @param unknown its error if the account has nothing with the id; it also throws KEY_SCOPE_MISSING.
+ */
+export function owned<Deps, Found extends { operation: string }>(
+  unknown: ErrorKind,
+  find: (deps: Deps, accountId: number, id: string) => Promise<Found | null>,
+) {
+  return async (
+    deps: Deps,
+    account: Account,
+    id: string,
+    use: 'read' | 'change' = 'read',
+  ): Promise<Found> => {
+    const found = await find(deps, account.accountId, id);
+    if (!found) throw new SoukError(unknown);
+    requireUse(account, found.operation, use);
+    return found;
+  };
 }
 
 /** Returns the operations whose batches, schedules and trackers a key may read; null: all. */

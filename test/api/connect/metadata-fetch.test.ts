@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { KNOWN_CLIENTS } from '../../../src/api/connect/known-clients.ts';
-import { createMetadataFetch } from '../../../src/api/connect/metadata-fetch.ts';
+import { createMetadataFetch, KNOWN_CLIENTS } from '../../../src/api/connect/known-clients.ts';
 import { createAddressGuard } from '../../../src/outbox/webhooks/address-guard.ts';
 import { openMetadataServer, TEST_AUTHORITY } from '../../support/metadata-server.ts';
 

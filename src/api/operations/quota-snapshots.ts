@@ -1,7 +1,7 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
-import { type Clock, sleep } from '../../../platform/clock.ts';
-import { recentlyUsed } from '../../../platform/recently-used.ts';
-import type { Account } from '../../plugins/authentication.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { recentlyUsed } from '../../platform/recently-used.ts';
+import type { Account } from '../plugins/authentication.ts';
 
 /** Reads are counted in windows of this length. */
 const WINDOW_SECONDS = 5;
