@@ -4,17 +4,10 @@ import { LOCAL } from '../operations/index.ts';
 import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import type { Connect } from './connect/register.ts';
-import { AUDIT_ENDPOINTS } from './endpoints/audit.ts';
-import { BATCH_ENDPOINTS } from './endpoints/batches.ts';
-import { BILLING_ENDPOINTS } from './endpoints/billing.ts';
 import { type DepsOf, registerEndpoints } from './endpoints/endpoint.ts';
-import { FILE_ENDPOINTS } from './endpoints/files.ts';
-import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs.ts';
-import { KEY_ENDPOINTS } from './endpoints/keys.ts';
-import { SCHEDULE_ENDPOINTS } from './endpoints/schedules.ts';
+import { ACCOUNT_ENDPOINTS } from './endpoints/index.ts';
+import { CALL_ENDPOINTS } from './endpoints/jobs.ts';
 import { getMetrics, SERVICE_ENDPOINTS } from './endpoints/service.ts';
-import { TRACKER_ENDPOINTS } from './endpoints/trackers.ts';
-import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks.ts';
 import { versionOf } from './envelope.ts';
 import { limitCalls, limitFreeRequests, type RequestLimits } from './limits/limits.ts';
 import { type McpDeps, registerMcp } from './mcp/index.ts';
@@ -33,21 +26,12 @@ import {
 import { refusingOtherMethods } from './plugins/other-methods.ts';
 import { requireMetricsAccess } from './require-token.ts';
 
-/** Dependencies of the groups of endpoints. */
 export interface ApiDeps {
   authentication: AuthenticationDeps;
   connect: Connect;
   limits: RequestLimits;
-  queued: QueuedDeps;
-  local: LocalDeps;
-  jobs: DepsOf<typeof JOB_ENDPOINTS>;
-  batches: DepsOf<typeof BATCH_ENDPOINTS>;
-  files: DepsOf<typeof FILE_ENDPOINTS>;
-  schedules: DepsOf<typeof SCHEDULE_ENDPOINTS>;
-  trackers: DepsOf<typeof TRACKER_ENDPOINTS>;
-  webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
-  billing: DepsOf<typeof BILLING_ENDPOINTS>;
-  keys: DepsOf<typeof KEY_ENDPOINTS>;
+  /** What operations and endpoints use. Each of them names its part. */
+  endpoints: QueuedDeps & LocalDeps & DepsOf<typeof ACCOUNT_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
   /** The setting METRICS_TOKEN; without it, only programs of the same machine may read the metrics; behind a proxy, no program may. */
@@ -62,9 +46,10 @@ const document = versionOf(JSON.stringify(openApiDocument()), JSON_TYPE);
 
 /** Every operation, every other endpoint, and the tools for agents. */
 export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
+  const { endpoints } = deps;
   decorateWithAccount(app);
   deps.connect.register(app);
-  registerLinks(app, deps.files, deps.limits);
+  registerLinks(app, endpoints, deps.limits);
   const requireOwner = (scope: FastifyInstance): void => {
     requireAccount(scope, deps.authentication);
     limitFreeRequests(scope, deps.limits);
@@ -84,39 +69,31 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
       api.register(async (scope) => {
         requireKey(scope, deps.authentication);
         limitCalls(scope, deps.limits);
-        registerQueuedOperations(scope, deps.queued);
+        registerQueuedOperations(scope, endpoints);
       });
       api.register(async (scope) => {
         requireAccount(scope, deps.authentication);
         limitCalls(scope, deps.limits);
-        registerEndpoints(scope, CALL_ENDPOINTS, deps.queued);
+        registerEndpoints(scope, CALL_ENDPOINTS, endpoints);
       });
       // No limit refuses it: beyond a rate it is answered with snapshots.
       api.register(async (scope) => {
         requireAccount(scope, deps.authentication);
         registerLocalOperations(
           scope,
-          deps.local,
+          endpoints,
           LOCAL.filter(({ name }) => name === quota.name),
         );
       });
       api.register(async (scope) => {
         requireOwner(scope);
-        writeActs(scope, deps.keys.database);
+        writeActs(scope, endpoints.database);
         registerLocalOperations(
           scope,
-          deps.local,
+          endpoints,
           LOCAL.filter(({ name }) => name !== quota.name),
         );
-        registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
-        registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
-        registerEndpoints(scope, FILE_ENDPOINTS, deps.files);
-        registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
-        registerEndpoints(scope, TRACKER_ENDPOINTS, deps.trackers);
-        registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
-        registerEndpoints(scope, BILLING_ENDPOINTS, deps.billing);
-        registerEndpoints(scope, KEY_ENDPOINTS, deps.keys);
-        registerEndpoints(scope, AUDIT_ENDPOINTS, deps.keys);
+        registerEndpoints(scope, ACCOUNT_ENDPOINTS, endpoints);
       });
       api.register(async (scope) =>
         registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }),

@@ -31,7 +31,8 @@ interface DocumentDeps {
 }
 
 export interface UploadDeps extends DocumentDeps {
-  redis: Redis;
+  /** A connection of its own, so that commands of calls do not wait behind the pieces of a body. */
+  uploading: Redis;
   keys: RedisKeys;
   batchQueue: BatchQueue;
   replies: Replies;
@@ -53,7 +54,7 @@ export async function readDocument(
 
 /** Stores the body of a request for a worker, piece by piece. @returns its bytes. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
 async function receiveUpload(
-  { redis, keys, uploadPace }: Pick<UploadDeps, 'redis' | 'keys' | 'uploadPace'>,
+  { uploading, keys, uploadPace }: Pick<UploadDeps, 'uploading' | 'keys' | 'uploadPace'>,
   uploadId: string,
   { request }: Pick<UploadCall, 'request'>,
 ): Promise<number> {
@@ -61,7 +62,7 @@ async function receiveUpload(
   let bytes = 0;
   try {
     await putUpload(
-      redis,
+      uploading,
       keys,
       uploadId,
       limited(body, uploadPace, (sum) => {
@@ -70,7 +71,7 @@ async function receiveUpload(
     );
     return bytes;
   } catch (error) {
-    await dropUpload(redis, keys, uploadId).catch(() => {});
+    await dropUpload(uploading, keys, uploadId).catch(() => {});
     throw error;
   }
 }
@@ -99,7 +100,7 @@ export async function sendToWorker(
   { account, request, reply }: UploadCall,
   jobOf: (upload: { uploadId: string; accountId: number; keyId: number | null }) => BatchJob,
 ): Promise<FastifyReply> {
-  const { redis, keys, batchQueue, replies, uploadTurns } = deps;
+  const { uploading, keys, batchQueue, replies, uploadTurns } = deps;
   const { accountId, keyId } = account;
   const uploadId = uuid();
   await uploadTurns.require(accountId);
@@ -111,7 +112,7 @@ export async function sendToWorker(
     batchQueue.add(job.kind, job, { jobId: uploadId, priority }),
   ]);
   if (!answer) {
-    await dropUpload(redis, keys, uploadId);
+    await dropUpload(uploading, keys, uploadId);
     throw new SoukError('BUSY', {
       message: 'No worker processed the request in time; retry it with an idempotencyKey.',
       retryAfterSeconds: 10,

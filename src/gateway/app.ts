@@ -82,7 +82,7 @@ interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
   log: Logger;
 }
 
-/** Returns the dependencies of each group of endpoints. */
+/** Returns the dependencies of the API. */
 function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempts): ApiDeps {
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
   const { database, reports, money: moneyDatabase, redis, cache, keys } = parts;
@@ -111,54 +111,47 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
     challengeOf: connect.challengeOf,
   };
   const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
-  const settlements = createSettlements(moneyDatabase, clock.now);
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const answers = createAnswerStore(redis, keys, cache, (accountId) => directBytes(accountId, accountLimits));
   const requireStorage = createStorageCheck({ database, redis, keys }, accountLimits, clock);
-  const results = { database, clock, answers, requireStorage, tables: parts.tables };
-  const money = { database, clock, events, admissions, settlements };
   const { channel: completionChannel } = completions;
-  const jobs = { redis, keys, queues, backlog, completions, answers, providers, reports, completionChannel };
-  const uploads = uploadDepsOf(settings, parts);
-  const schedules = { ...uploads, database, reports, clock, offPeak, webhooks, accountLimits };
-  const quotaSnapshots = createQuotaSnapshots<Record<string, unknown>>(clock, settings.limits.freePerSecond);
-  const agents = { database, redis, keys, clock, log, completions, answers };
+  const shared = { database, redis, keys, clock, log, completions, answers };
   return {
     authentication,
     connect,
     limits,
-    queued: {
-      ...money,
-      ...jobs,
+    endpoints: {
+      ...shared,
+      ...uploadDepsOf(settings, parts),
+      accountLimits,
+      admissions,
+      authentication: authentication.authentication,
+      backlog,
+      completionChannel,
+      events,
       fairness,
+      freeRequests: limits.free,
+      links,
+      offPeak,
+      onBatchFinished: createBatchNotifier(clock),
+      parsed: createParsedRequests(),
+      providers,
+      publicUrl: settings.pages?.publicUrl ?? null,
+      queues,
+      quotaSnapshots: createQuotaSnapshots(clock, settings.limits.freePerSecond),
+      reports,
+      requireStorage,
+      secretBox,
+      settlements: createSettlements(moneyDatabase, clock.now),
+      tables: parts.tables,
       tracing,
       webhooks,
-      log,
-      authentication: authentication.authentication,
-      freeRequests: limits.free,
-      requireStorage,
-      parsed: createParsedRequests(),
-    },
-    local: { database, reports, admissions, clock, offPeak, providers, links, quotaSnapshots },
-    jobs: { ...money, ...jobs, ...results },
-    batches: { ...uploads, ...results, accountLimits, log, onBatchFinished: createBatchNotifier(clock) },
-    files: { ...results, publicUrl: settings.pages?.publicUrl ?? null },
-    schedules,
-    trackers: { ...schedules, secretBox },
-    billing: { database, clock },
-    keys: { database, clock },
-    webhooks: {
-      database,
-      clock,
-      allowPrivate: webhooks.allowPrivate,
-      limits: webhooks.limits,
-      secretBox,
     },
     service: { readiness: createReadiness({ database: parts.readiness, redis, cache, clock }), clock },
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
     hasProxy: settings.trustProxy !== undefined || settings.pages?.publicUrl !== undefined,
-    mcp: { ...authentication, ...agents, limits, settings: mcp },
+    mcp: { ...authentication, ...shared, limits, settings: mcp },
   };
 }
 
@@ -168,8 +161,7 @@ function uploadDepsOf(
   { uploading, keys, batchQueue, replies, clock, redis }: ApiParts,
 ) {
   return {
-    redis: uploading,
-    keys,
+    uploading,
     batchQueue,
     replies,
     uploadPace: createUploadPace(clock, limits.uploadBytesPerSecond),

@@ -10,9 +10,8 @@ import { SERVICE_ENDPOINTS } from './service.ts';
 import { TRACKER_ENDPOINTS } from './trackers.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
-/** Every documented endpoint, in the order of the OpenAPI document. */
-export const ENDPOINTS: readonly EndpointDescription[] = [
-  ...CALL_ENDPOINTS,
+/** The endpoints that need an account and are free. */
+export const ACCOUNT_ENDPOINTS = [
   ...JOB_ENDPOINTS,
   ...BATCH_ENDPOINTS,
   ...FILE_ENDPOINTS,
@@ -22,5 +21,11 @@ export const ENDPOINTS: readonly EndpointDescription[] = [
   ...BILLING_ENDPOINTS,
   ...KEY_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
+];
+
+/** Every documented endpoint, in the order of the OpenAPI document. */
+export const ENDPOINTS: readonly EndpointDescription[] = [
+  ...CALL_ENDPOINTS,
+  ...ACCOUNT_ENDPOINTS,
   ...SERVICE_ENDPOINTS,
 ];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WebhookSettings } from '../../batches/limits.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { exactObject } from '../../operations/params/request.ts';
 import { integer, oneOf } from '../../operations/params/scalars.ts';
@@ -18,12 +19,7 @@ import {
   TEST_TYPE,
 } from '../../outbox/webhooks/deliveries.ts';
 import { findSecretState, requireSecret, rotateSecret, secretSchema } from '../../outbox/webhooks/secrets.ts';
-import {
-  requireWebhookRoom,
-  WEBHOOK_LIMITS,
-  type WebhookLimits,
-  webhookUrl,
-} from '../../outbox/webhooks/webhook-limits.ts';
+import { requireWebhookRoom, WEBHOOK_LIMITS, webhookUrl } from '../../outbox/webhooks/webhook-limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../../platform/errors.ts';
@@ -80,11 +76,10 @@ const rotateWebhookSecret = endpoint({
 /** Tests of an address that does not respond stay pending for a day, so their number is limited. */
 const MOST_PENDING_TESTS = 20;
 
-interface TestDeps {
+interface DeliveryDeps {
   database: Database;
   clock: Clock;
-  /** The setting WEBHOOK_ALLOW_PRIVATE. */
-  allowPrivate: boolean;
+  webhooks: WebhookSettings;
 }
 
 const testWebhook = endpoint({
@@ -102,10 +97,10 @@ const testWebhook = endpoint({
   },
   answers: { 202: enveloped('The delivery', deliverySchema) },
 
-  async handle({ database, clock, allowPrivate }: TestDeps, { account, body, reply }) {
+  async handle({ database, clock, webhooks }: DeliveryDeps, { account, body, reply }) {
     const { accountId } = account;
     const { url } = body;
-    const refusal = refusalOf(new URL(url), allowPrivate);
+    const refusal = refusalOf(new URL(url), webhooks.allowPrivate);
     if (refusal) throw invalidParameters([{ parameter: 'url', problem: refusal }]);
     await requireSecret(database, accountId, 'url');
     if ((await countPendingTests(database, accountId)) >= MOST_PENDING_TESTS) {
@@ -167,13 +162,6 @@ const getDelivery = endpoint({
   },
 });
 
-interface ReplayDeps {
-  database: Database;
-  clock: Clock;
-  /** Default: `WEBHOOK_LIMITS`. */
-  limits?: WebhookLimits | undefined;
-}
-
 const replayDelivery = endpoint({
   tag: 'webhooks',
   method: 'post',
@@ -184,11 +172,15 @@ const replayDelivery = endpoint({
   errors: ['LIMIT_REACHED'],
   answers: { 202: enveloped('The delivery', deliverySchema) },
 
-  async handle({ database, clock, limits = WEBHOOK_LIMITS }: ReplayDeps, { account, id, reply }) {
+  async handle({ database, clock, webhooks }: DeliveryDeps, { account, id, reply }) {
     const { accountId } = account;
     const ended = await findMessage(database, { channel: 'webhook', accountId }, id);
     if (ended && ended.state !== 'pending')
-      await requireWebhookRoom(database, { accountId, url: ended.recipient }, limits);
+      await requireWebhookRoom(
+        database,
+        { accountId, url: ended.recipient },
+        webhooks.limits ?? WEBHOOK_LIMITS,
+      );
     const delivery = await replay(database, accountId, id, clock.now());
     if (!delivery) throw new SoukError('DELIVERY_NOT_FOUND');
     return sendEnvelope(reply, 202, deliveryView(delivery), { message: 'accepted' });
