@@ -1,9 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Attempts } from '../accounts/attempts.ts';
-import { createOperatorGuard } from '../accounts/operator-token.ts';
 import { activityFields } from '../operator/activity/activity.ts';
 import { readActivity } from '../operator/activity/read-activity.ts';
-import { writeRefusal } from '../operator/audit.ts';
 import { MARGIN_COLUMNS, marginFields } from '../operator/margin/margin.ts';
 import { readMargin } from '../operator/margin/read-margin.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -57,10 +55,8 @@ const getActivity = publicEndpoint({
 
 /** Registers what programs of the operator read, with the token of ADMIN_TOKEN. */
 export function registerOperatorApi(app: FastifyInstance, deps: OperatorApiDeps, token: string): void {
-  const guard = createOperatorGuard(deps.attempts, (address) => writeRefusal(deps.database, address));
-  const judge = ({ ip }: FastifyRequest, isRight: boolean) => guard(ip, isRight);
   app.register(async (scope) => {
-    scope.addHook('onRequest', requireToken(token, { judge }));
+    scope.addHook('onRequest', requireToken(token, deps));
     registerEndpoints(scope, [getActivity, getMargin], deps);
   });
 }

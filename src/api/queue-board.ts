@@ -2,12 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Queues } from '../../jobs/queues.ts';
 import type { Attempts } from '../accounts/attempts.ts';
-import { createOperatorGuard } from '../accounts/operator-token.ts';
 import { findSession, SESSION_COOKIE } from '../accounts/sessions.ts';
 import type { BatchQueue } from '../batches/uploads.ts';
 import { faultsIn } from '../operations/faults.ts';
 import { POOL_NAMES } from '../operations/pools.ts';
-import { holderOf, personOperator, writeLine, writeRefusal } from '../operator/audit.ts';
+import { holderOf, personOperator, writeLine } from '../operator/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../platform/errors.ts';
@@ -56,12 +55,7 @@ export function registerQueueBoard(
       createBullBoard({
         queues: boards.map((queue) => new BullMQAdapter(queue)),
         serverAdapter,
-        options: {
-          uiConfig: {
-            boardTitle: 'Souk',
-            hideDocsLink: true,
-          },
-        },
+        options: { uiConfig: { boardTitle: 'Souk', hideDocsLink: true } },
       });
       serverAdapter.setBasePath(PATH);
       await registerCookies(scope, publicUrl);
@@ -74,9 +68,7 @@ export function registerQueueBoard(
         const message = 'The queues are for people with the role operator.';
         return sendError(reply, new SoukError('KEY_FORBIDDEN', { message }));
       });
-      const guard = createOperatorGuard(attempts, (address) => writeRefusal(database, address));
-      const judge = ({ ip }: FastifyRequest, isRight: boolean) => guard(ip, isRight);
-      scope.addHook('onRequest', requireToken(token, { isSignedIn: isOperator, judge }));
+      scope.addHook('onRequest', requireToken(token, { attempts, database }, isOperator));
       scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));
       scope.addHook('preHandler', async ({ method, url, ip, session }) => {

@@ -1,32 +1,36 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Attempts } from '../accounts/attempts.ts';
 import {
   createMetricsCheck,
+  createOperatorGuard,
   createTokenCheck,
   TOKEN_CHALLENGE,
   type Verdict,
 } from '../accounts/operator-token.ts';
+import { writeRefusal } from '../operator/audit.ts';
+import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
 
-interface TokenOptions {
-  /** Accepts requests without the token, too. */
-  isSignedIn?: (request: FastifyRequest) => boolean;
-  /** Decides whether the token is accepted. Default: a correct token always is. */
-  judge?: (request: FastifyRequest, isRight: boolean) => Promise<Verdict>;
+interface TokenDeps {
+  attempts: Attempts;
+  database: Database;
 }
 
-/** Refuses requests without the operator's token, before the body is read. */
+/**
+ * Refuses requests without the operator's token, before the body is read.
+ * @param isSignedIn accepts requests without the token, too.
+ */
 export function requireToken(
   token: string,
-  {
-    isSignedIn = () => false,
-    judge = async (_request, isRight) => ({ isRight, waitSeconds: null }),
-  }: TokenOptions = {},
+  { attempts, database }: TokenDeps,
+  isSignedIn: (request: FastifyRequest) => boolean = () => false,
 ) {
   const isGood = createTokenCheck(token);
+  const judge = createOperatorGuard(attempts, (address) => writeRefusal(database, address));
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const { authorization } = request.headers;
-    const verdict = authorization === undefined ? NO_TOKEN : await judge(request, isGood(authorization));
+    const verdict = authorization === undefined ? NO_TOKEN : await judge(request.ip, isGood(authorization));
     if (verdict.isRight || isSignedIn(request)) return undefined;
     return sendError(reply, refusal(reply, verdict));
   };

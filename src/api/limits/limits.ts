@@ -9,7 +9,7 @@ import { atEnd } from '../plugins/requests.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import { createUploadBudget, type UploadBudget } from './upload-limits.ts';
 
-/** Requests are counted in windows of this length, so an account may send those of a whole window at the same time. */
+/** Requests are counted in windows of this length, so an account or address may send those of a whole window at the same time. */
 const WINDOW_SECONDS = 5;
 
 /** Bounds memory. A refused account that is forgotten is counted in Redis again. */
@@ -43,7 +43,7 @@ function createFreeRequests(redis: Redis, keys: RedisKeys, perSecond: number | n
 
   const refuseExhausted = (accountId: number) => {
     const waitMs = (refused.get(accountId) ?? 0) - performance.now();
-    if (waitMs > 0) throw tooMany(perSecond, waitMs);
+    if (waitMs > 0) throw tooMany(FREE, limits.points, waitMs);
   };
   const count = async (accountId: number, requests = 1) => {
     refuseExhausted(accountId);
@@ -52,20 +52,23 @@ function createFreeRequests(redis: Redis, keys: RedisKeys, perSecond: number | n
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       refused.set(accountId, performance.now() + refusal.msBeforeNext);
-      throw tooMany(perSecond, refusal.msBeforeNext);
+      throw tooMany(FREE, limits.points, refusal.msBeforeNext);
     }
   };
   return { count, refuseExhausted, countLater: (accountId) => void count(accountId).catch(() => {}) };
 }
 
-function tooMany(perSecond: number, waitMs: number): SoukError {
-  const perWindow = perSecond * WINDOW_SECONDS;
+/** @param what is limited, and for whom. */
+function tooMany(what: readonly [string, string], limit: number, waitMs: number): SoukError {
   return new SoukError('TOO_MANY_REQUESTS', {
-    message: `Requests that cost no units are limited to ${perWindow} in ${WINDOW_SECONDS} seconds per account.`,
+    message: `${what[0]} are limited to ${limit} in ${WINDOW_SECONDS} seconds per ${what[1]}.`,
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-    metadata: { limit: perWindow, seconds: WINDOW_SECONDS },
+    metadata: { limit, seconds: WINDOW_SECONDS },
   });
 }
+
+const FREE = ['Requests that cost no units', 'account'] as const;
+const PAGES = ['Requests for pages', 'address'] as const;
 
 /** Resources of a process that a request occupies until it is answered. */
 type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads' | 'pages';
@@ -112,9 +115,6 @@ function createOpenRequests(limits: OpenRequestLimits): OpenRequests {
   };
 }
 
-/** Requests are counted in windows of this length, so an address may send those of a whole window at the same time. */
-const PAGE_WINDOW_SECONDS = 5;
-
 /** Limits the requests of an address for pages that need no session, in this gateway. */
 interface OpenPages {
   /** Counts the requests of a scope. @throws SoukError TOO_MANY_REQUESTS. */
@@ -124,8 +124,8 @@ interface OpenPages {
 /** @param perSecond null: no limit. */
 function createOpenPages(perSecond: number | null): OpenPages {
   if (perSecond === null) return { limit() {} };
-  const points = perSecond * PAGE_WINDOW_SECONDS;
-  const limiter = new RateLimiterMemory({ points, duration: PAGE_WINDOW_SECONDS });
+  const points = perSecond * WINDOW_SECONDS;
+  const limiter = new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
   return {
     limit(scope) {
       scope.addHook('onRequest', async ({ ip }) => {
@@ -133,11 +133,7 @@ function createOpenPages(perSecond: number | null): OpenPages {
           await limiter.consume(networkOf(ip));
         } catch (refusal) {
           if (!(refusal instanceof RateLimiterRes)) throw refusal;
-          throw new SoukError('TOO_MANY_REQUESTS', {
-            message: `Requests for pages are limited to ${points} in ${PAGE_WINDOW_SECONDS} seconds per address.`,
-            retryAfterSeconds: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
-            metadata: { limit: points, seconds: PAGE_WINDOW_SECONDS },
-          });
+          throw tooMany(PAGES, points, refusal.msBeforeNext);
         }
       });
     },

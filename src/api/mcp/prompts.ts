@@ -8,7 +8,7 @@ interface Prompt {
   name: string;
   title: string;
   description: string;
-  arguments: readonly { name: string; description: string; required: boolean }[];
+  arguments: { name: string; description: string; required: boolean }[];
   text(values: Values, site: Site): string;
 }
 

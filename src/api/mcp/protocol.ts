@@ -1,21 +1,31 @@
 import {
+  type ContentBlock,
   createMcpHandler,
   hostHeaderValidationResponse,
   isJSONRPCRequest,
   isSpecType,
+  type Resource as ListedResource,
   type McpHttpHandler,
   originValidationResponse,
+  type Prompt,
   ProtocolError,
   ProtocolErrorCode,
+  type ReadResourceResult,
   ResourceNotFoundError,
+  type ResourceTemplateType as ResourceTemplate,
   Server,
   type ServerContext,
+  type CallToolResult as ToolResult,
   type Transport,
 } from '@modelcontextprotocol/server';
 import { HOUR_MS } from '../../platform/durations.ts';
 import type { Arguments, ListedTool } from './tool.ts';
 
 // The only file of the gateway that imports the SDK of the Model Context Protocol.
+
+export type { ContentBlock, ListedResource, ResourceTemplate, ToolResult };
+
+export type ResourceContents = ReadResourceResult['contents'][number];
 
 /** The tools and resources that are served over the protocol. `Caller` is opaque here. */
 export interface Served<Caller> {
@@ -26,7 +36,7 @@ export interface Served<Caller> {
   listTools(caller: Caller): readonly ListedTool[];
   /** @returns null if the caller has no such tool. */
   callTool(caller: Caller, name: string, args: Arguments, context: CallContext): Promise<ToolResult | null>;
-  prompts: readonly ListedPrompt[];
+  prompts: readonly Prompt[];
   /** Returns the text of a prompt, or what is wrong with its arguments; null if it does not exist. */
   promptText(name: string, values: Record<string, string>): { text: string } | { problem: string } | null;
   listResources(caller: Caller): Promise<readonly ListedResource[]>;
@@ -39,55 +49,8 @@ export interface CallContext {
   /** Aborted when the caller has disconnected or cancelled the call. */
   signal: AbortSignal;
   /** Reports the progress of the call; null if the caller did not ask for it. */
-  onProgress: ((progress: Progress) => Promise<void>) | null;
+  onProgress: ((progress: { progress: number; total: number; message: string }) => Promise<void>) | null;
 }
-
-interface Progress {
-  progress: number;
-  total: number;
-  message: string;
-}
-
-export interface ToolResult {
-  content: ContentBlock[];
-  structuredContent?: Record<string, unknown>;
-  isError?: boolean;
-}
-
-export type ContentBlock =
-  | { type: 'text'; text: string }
-  | { type: 'image' | 'audio'; data: string; mimeType: string }
-  | ({ type: 'resource_link' } & ListedResource)
-  | { type: 'resource'; resource: ResourceContents };
-
-export interface ListedResource {
-  uri: string;
-  name: string;
-  description?: string;
-  mimeType?: string;
-  /** Bytes. */
-  size?: number;
-  _meta?: Record<string, unknown>;
-}
-
-interface ListedPrompt {
-  name: string;
-  title: string;
-  description: string;
-  arguments: readonly { name: string; description: string; required: boolean }[];
-}
-
-export interface ResourceTemplate {
-  uriTemplate: string;
-  name: string;
-  description: string;
-}
-
-export type ResourceContents = {
-  uri: string;
-  mimeType: string;
-  _meta?: Record<string, unknown>;
-} & ({ text: string } | { blob: string });
 
 /** Answers requests of the protocol, without sessions. */
 interface ProtocolHandler<Caller> {
@@ -181,11 +144,12 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
     throw invalidParams(`Unknown tool: ${name.slice(0, 100)}.`);
   });
   server.setRequestHandler('prompts/list', () => ({
+    // Without the functions that write their texts.
     prompts: served.prompts.map(({ name, title, description, arguments: args }) => ({
       name,
       title,
       description,
-      arguments: [...args],
+      arguments: args,
     })),
   }));
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }) => {
