@@ -44,10 +44,6 @@ class JobNotFoundError(NotFoundError):
     """JOB_NOT_FOUND: This account has no job with this id, or the job is older than 7 days."""
 
 
-class ResultExpiredError(NotFoundError):
-    """RESULT_EXPIRED: The result of this job has expired; make the call again."""
-
-
 class BatchNotFoundError(NotFoundError):
     """BATCH_NOT_FOUND: This account has no batch with this id, or it has expired."""
 
@@ -106,6 +102,10 @@ class BatchStateError(ConflictError):
 
 class ResultNotReadyError(ConflictError):
     """RESULT_NOT_READY: The job or batch has not ended, so that its result can still change."""
+
+
+class ResultExpiredError(NotFoundError):
+    """RESULT_EXPIRED: The result of this job has expired; make the call again."""
 
 
 class PayloadTooLargeError(InvalidRequestError):
@@ -211,7 +211,6 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "NOT_FOUND": NotFoundError,
     "KEY_NOT_FOUND": KeyNotFoundError,
     "JOB_NOT_FOUND": JobNotFoundError,
-    "RESULT_EXPIRED": ResultExpiredError,
     "BATCH_NOT_FOUND": BatchNotFoundError,
     "SCHEDULE_NOT_FOUND": ScheduleNotFoundError,
     "TRACKER_NOT_FOUND": TrackerNotFoundError,
@@ -227,6 +226,7 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "IDEMPOTENCY_CONFLICT": IdempotencyConflictError,
     "BATCH_STATE": BatchStateError,
     "RESULT_NOT_READY": ResultNotReadyError,
+    "RESULT_EXPIRED": ResultExpiredError,
     "PAYLOAD_TOO_LARGE": PayloadTooLargeError,
     "UNSUPPORTED_MEDIA_TYPE": UnsupportedMediaTypeError,
     "RANGE_NOT_SATISFIABLE": RangeNotSatisfiableError,
@@ -252,4 +252,4 @@ BY_CODE: Dict[str, Type[SoukError]] = {
     "UPSTREAM_TIMEOUT": UpstreamTimeoutError,
 }
 
-__all__ = ["ValidationFailedError", "SelectionInvalidError", "KeyInvalidError", "KeyForbiddenError", "KeyScopeMissingError", "KeyAddressRefusedError", "KeyRightsExceededError", "KeyNotFoundError", "JobNotFoundError", "ResultExpiredError", "BatchNotFoundError", "ScheduleNotFoundError", "TrackerNotFoundError", "DeliveryNotFoundError", "FileNotFoundError", "LinkNotFoundError", "ProductNotFoundError", "WordNotFoundError", "MethodNotAllowedError", "RequestTimeoutError", "JobSharedError", "CancelledError", "IdempotencyConflictError", "BatchStateError", "ResultNotReadyError", "PayloadTooLargeError", "UnsupportedMediaTypeError", "RangeNotSatisfiableError", "TooManyRequestsError", "TooManyOpenError", "LimitReachedError", "StorageExceededError", "QuotaNoSubscriptionError", "QuotaOffPeakOnlyError", "QuotaMinuteExceededError", "QuotaDailyExceededError", "QuotaMonthlyExceededError", "QuotaPackExhaustedError", "QuotaInsufficientUnitsError", "QuotaMaxUnitsError", "KeyCapReachedError", "TooManyAttemptsError", "InternalError", "UpstreamError", "BusyError", "RecoveringError", "DeadlinePassedError", "UpstreamTimeoutError"]
+__all__ = ["ValidationFailedError", "SelectionInvalidError", "KeyInvalidError", "KeyForbiddenError", "KeyScopeMissingError", "KeyAddressRefusedError", "KeyRightsExceededError", "KeyNotFoundError", "JobNotFoundError", "BatchNotFoundError", "ScheduleNotFoundError", "TrackerNotFoundError", "DeliveryNotFoundError", "FileNotFoundError", "LinkNotFoundError", "ProductNotFoundError", "WordNotFoundError", "MethodNotAllowedError", "RequestTimeoutError", "JobSharedError", "CancelledError", "IdempotencyConflictError", "BatchStateError", "ResultNotReadyError", "ResultExpiredError", "PayloadTooLargeError", "UnsupportedMediaTypeError", "RangeNotSatisfiableError", "TooManyRequestsError", "TooManyOpenError", "LimitReachedError", "StorageExceededError", "QuotaNoSubscriptionError", "QuotaOffPeakOnlyError", "QuotaMinuteExceededError", "QuotaDailyExceededError", "QuotaMonthlyExceededError", "QuotaPackExhaustedError", "QuotaInsufficientUnitsError", "QuotaMaxUnitsError", "KeyCapReachedError", "TooManyAttemptsError", "InternalError", "UpstreamError", "BusyError", "RecoveringError", "DeadlinePassedError", "UpstreamTimeoutError"]
