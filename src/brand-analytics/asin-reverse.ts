@@ -1,21 +1,9 @@
-import { type Fluctuation, fluctuationOf, type ReportSite } from '../operations/brand-analytics/keywords.ts';
+import type { ReverseKeyword } from '../operations/brand-analytics/asin-reverse.ts';
+import { fluctuationOf } from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { asinToNumber } from './asin-number.ts';
 import { percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
-
-/** A search term for which a product was among the three most clicked. */
-interface ReverseKeyword {
-  wordId: number;
-  keyword: string;
-  country: ReportSite;
-  reportDate: string;
-  rank: number;
-  position: number;
-  clickShare: number | null;
-  conversionShare: number | null;
-  fluctuationType: Fluctuation | null;
-}
 
 /** Number of weeks that are searched at the same time. */
 const AT_ONCE = 4;
@@ -28,17 +16,6 @@ export const HAS_ASIN = ['r.asin1', 'r.asin2', 'r.asin3']
 /** Returns an SQL expression for the share of the product `a.asin` in a row `r`. */
 export function shareAt(column: 'click' | 'conv'): string {
   return `case a.asin when r.asin1 then r.${column}1 when r.asin2 then r.${column}2 else r.${column}3 end`;
-}
-
-interface Found {
-  asin: string;
-  id: number;
-  term: string;
-  rank: number;
-  position: number;
-  click: number;
-  conversion: number;
-  fluctuation: number;
 }
 
 /**
@@ -85,7 +62,16 @@ async function lookInto(
   limit: number,
 ): Promise<{ asin: string; keyword: ReverseKeyword }[]> {
   const byNumber = new Map(asins.map((asin) => [String(asinToNumber(asin)), asin]));
-  const { rows } = await database.query<Found>(
+  const { rows } = await database.query<{
+    asin: string;
+    id: number;
+    term: string;
+    rank: number;
+    position: number;
+    click: number;
+    conversion: number;
+    fluctuation: number;
+  }>(
     `select a.asin::text, m.*, t.term from unnest($1::bigint[]) as a (asin)
       cross join lateral (
         select * from (

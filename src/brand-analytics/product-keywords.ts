@@ -4,23 +4,6 @@ import { HAS_ASIN, shareAt } from './asin-reverse.ts';
 import { percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
-/** A search term for which a product was among the three most clicked, in the last week in which it was. */
-interface ProductKeyword {
-  keyword: string;
-  week: string;
-  rank: number;
-  position: number;
-  clickShare: number | null;
-}
-
-interface Found {
-  week: string;
-  rank: number;
-  position: number;
-  click: number;
-  term: string;
-}
-
 /**
  * Returns the keywords of a product in some weeks of a site, each once with its last week: the newest week first, then by
  * rank. @param count the highest number of keywords.
@@ -30,7 +13,7 @@ export async function latestKeywords(
   weeks: readonly LoadedWeek[],
   asin: string,
   count: number,
-): Promise<ProductKeyword[]> {
+) {
   const [newest] = weeks;
   if (!newest) return [];
   const looks = weeks.map(
@@ -38,7 +21,13 @@ export async function latestKeywords(
         case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position, ${shareAt('click')} as click
       from (select $1::bigint as asin) a join ${table} r on ${HAS_ASIN}`,
   );
-  const { rows } = await database.query<Found>(
+  const { rows } = await database.query<{
+    week: string;
+    rank: number;
+    position: number;
+    click: number;
+    term: string;
+  }>(
     `select k.week, k.rank, k.position, k.click, t.term from (
         select * from (select distinct on (id) * from (${looks.join(' union all ')}) each order by id, week desc) last
         order by week desc, rank, id limit $2) k

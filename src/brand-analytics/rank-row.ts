@@ -1,6 +1,7 @@
+import type { z } from 'zod';
+import type { goods, rankRow } from '../operations/answers.ts';
 import {
   changeOf,
-  type Fluctuation,
   fluctuationOf,
   REPORT_SITES,
   type ReportSite,
@@ -9,35 +10,7 @@ import type { Queryable } from '../platform/db/pool.ts';
 import { asinOfNumber, asinToNumber } from './asin-number.ts';
 import { labelNames } from './label-names.ts';
 
-/** One of the three most clicked products of a search term. Shares in percent. */
-interface Goods {
-  position: number;
-  asin: string;
-  title: string | null;
-  brand: string | null;
-  imageUrl: string | null;
-  clickShare: number | null;
-  conversionShare: number | null;
-}
-
-/** A search term in a week. */
-interface RankRow {
-  wordId: number;
-  keyword: string;
-  rank: number;
-  lastRank: number | null;
-  rankChange: number | null;
-  rankChangeRate: number | null;
-  rank4w: number | null;
-  rankChange4w: number | null;
-  fluctuationType: Fluctuation | null;
-  brands: string[];
-  categories: string[];
-  clickShareSum: number;
-  /** Null if all three shares are blank. */
-  convShareSum: number | null;
-  goods: Goods[];
-}
+type Goods = z.output<typeof goods>;
 
 const PLACES = [1, 2, 3] as const;
 
@@ -77,7 +50,7 @@ export async function describeRows(
   database: Queryable,
   site: ReportSite,
   stored: readonly StoredRow[],
-): Promise<RankRow[]> {
+): Promise<z.output<typeof rankRow>[]> {
   if (stored.length === 0) return [];
   const [labels, titles] = await Promise.all([
     labelNames(database, stored),

@@ -1,25 +1,9 @@
-import {
-  type Fluctuation,
-  fluctuationOf,
-  normaliseTerm,
-  type ReportSite,
-} from '../operations/brand-analytics/keywords.ts';
+import { fluctuationOf, normaliseTerm, type ReportSite } from '../operations/brand-analytics/keywords.ts';
+import type { FoundTerm } from '../operations/brand-analytics/search.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { type KeywordFilter, keywordFilter, walkRanks } from './rank-walk.ts';
 import type { LoadedWeek } from './weeks.ts';
 import { findInWeek } from './word.ts';
-
-/** A term of the dictionary. */
-interface FoundTerm {
-  wordId: number;
-  keyword: string;
-  /** In the last week in which the term was ranked. */
-  rank: number | null;
-  reportDate: string | null;
-  firstSeen: string;
-  lastSeen: string | null;
-  fluctuationType: Fluctuation | null;
-}
 
 interface Term {
   id: number;

@@ -37,7 +37,7 @@ export async function termFigures(
   wordIds: readonly number[],
 ): Promise<Map<number, TermFigures> | null> {
   const schema = schemaOf(isTest);
-  const { rows: loaded } = await database.query<{ week: string; screenId: string | null }>(
+  const { rows: loaded } = await database.query<{ week: string; screenId: string }>(
     `select week::text, screen_id::text as "screenId" from ${schema}.aba_weeks where site = $1 and week = any($2::date[])`,
     [domain, [week, addDays(week, -FIRST_CHANGE_DAYS), addDays(week, -SECOND_CHANGE_DAYS)]],
   );
@@ -64,6 +64,6 @@ export async function termFigures(
 /** The newest week of each site that can be screened, as SQL: site, week, is_test. $1 is the provider of the reports. */
 export const NEWEST_SCREENS = `
   select site, max(week) as week, false as is_test from public.aba_weeks
-  where screen_id is not null and $1 = (select provider from public.aba_provider) group by site
+  where $1 = (select provider from public.aba_provider) group by site
   union all
-  select site, max(week), true from ${TEST_REPORTS.search_path}.aba_weeks where screen_id is not null group by site`;
+  select site, max(week), true from ${TEST_REPORTS.search_path}.aba_weeks group by site`;

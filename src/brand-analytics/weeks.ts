@@ -25,8 +25,7 @@ export interface LoadedWeek {
   /** Whether a row has a brand or category. */
   labelled: boolean;
   table: string;
-  /** What screens read; null if an earlier version imported the week. */
-  screen: WeekScreen | null;
+  screen: WeekScreen;
 }
 
 /** The narrow table of a week that screens read. Like that of its ranks, it never changes. */
@@ -45,7 +44,7 @@ export async function loadedWeeks(
 ): Promise<LoadedWeek[]> {
   type Row = Omit<LoadedWeek, 'site' | 'table' | 'screen'> & {
     domain: number;
-    screenId: number | null;
+    screenId: number;
     isStale: boolean;
   };
   const { rows } = await database.query<Row>({
@@ -60,7 +59,7 @@ export async function loadedWeeks(
   return rows.flatMap(({ domain, screenId: id, isStale, ...week }) => {
     const code = siteOfDomain(domain);
     if (!code) return [];
-    const screen = id === null ? null : { id, table: `aba_screens_${code}_${id}`, isStale };
+    const screen = { id, table: `aba_screens_${code}_${id}`, isStale };
     return [{ ...week, site: code, table: `aba_ranks_${code}_${week.importId}`, screen }];
   });
 }
@@ -88,14 +87,7 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
         problem: `cannot be used: the report of ${week.site} for ${week.week} has no brands and categories`,
       })),
     );
-  if (week && !week.screen && needed.needsScreen)
-    throw invalidParameters([
-      {
-        parameter,
-        problem: `must be a week that can be screened: the report of ${week.site} for ${week.week} was imported by an earlier version, and has to be imported again`,
-      },
-    ]);
-  const ids = weeks.flatMap(({ importId, screen }) => [importId, screen?.id ?? 0]);
+  const ids = weeks.flatMap(({ importId, screen }) => [importId, screen.id]);
   return `${country ?? 'all'}-${Math.max(0, ...ids)}`;
 }
 

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import type { shareHistory } from '../operations/answers.ts';
 import { changeOf, REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import {
@@ -6,7 +8,6 @@ import {
   type Products,
   ROW_COLUMNS,
   type Shares,
-  type SharesOfProduct,
   type StoredRow,
   sharesOf,
 } from './rank-row.ts';
@@ -31,18 +32,6 @@ export interface Word {
   firstSeen: string;
 }
 
-/** A loaded week in the history of a term. */
-interface HistoryEntry {
-  reportDate: string;
-  /** Null if the term was not ranked in that week; then the other fields are null as well. */
-  rank: number | null;
-  rankChange: number | null;
-  clickShareSum: number | null;
-  convShareSum: number | null;
-  /** The most-clicked products, in their order. */
-  goods: SharesOfProduct[];
-}
-
 interface InWeek extends Shares, Products {
   week: string;
   rank: number;
@@ -64,7 +53,7 @@ export async function historyOf(
   database: Queryable,
   wordId: number,
   weeks: readonly LoadedWeek[],
-): Promise<HistoryEntry[]> {
+): Promise<z.output<typeof shareHistory>> {
   if (weeks.length === 0) return [];
   const looks = weeks.map(
     ({ week, table }) => `select '${week}' as week, rank, last_rank as last, asin1, asin2, asin3,

@@ -107,7 +107,7 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
     /** Units to charge; never more than the quote. */
     settle?(input: Input, presented: Presented): number;
   };
-  /** The pools it may use, for the documentation; `queue` selects one. */
+  /** The pools it may use; `queue` selects one. Default: the first. */
   pools: readonly [PoolName, ...PoolName[]];
   queue(input: Input): PoolName;
   /** Returns whether the data of a call may take several megabytes. Workers run such calls in a thread of their own. */
@@ -199,11 +199,12 @@ export function jsonAnswerOf(operation: Operation): FieldsOf | null {
 }
 
 export function defineQueued<const Name extends string, Input, Raw>(
-  operation: Omit<QueuedOperation<Name, Input, Raw>, 'kind'>,
+  operation: Omit<QueuedOperation<Name, Input, Raw>, 'kind' | 'queue'> & { queue?(input: Input): PoolName },
 ): QueuedOperation<Name, Input, Raw> {
-  const { params, respond, source } = operation;
+  const { params, respond, source, pools } = operation;
   return {
     kind: 'queued',
+    queue: () => pools[0],
     ...operation,
     params: respond.type === 'json' ? withFields(params, respond) : params,
     source: (input) => source(withoutForm(input)),
@@ -214,6 +215,11 @@ export function defineLocal<const Name extends string, Input>(
   operation: Omit<LocalOperation<Name, Input>, 'kind'>,
 ): LocalOperation<Name, Input> {
   return { kind: 'local', ...operation, params: withFields(operation.params, operation) };
+}
+
+/** Presents data that the handler has made. */
+export function presentFetched(found: ReadonlyMap<string, Record<string, unknown>>): Presented {
+  return { data: found.get('') ?? {} };
 }
 
 /** The source list of an operation with one source. */

@@ -12,58 +12,57 @@ import { foundBySql } from '../row-tags.ts';
 export const IMPORT_LOCK =
   "hashtext('souk.aba.import' || coalesce('.' || nullif(current_schema(), 'public'), ''))";
 
-/** The table of a week. It is a partition once it is attached. */
+/** What a week has tables of: its ranks, and what screens read. */
+type TableKind = 'ranks' | 'screens';
+
+/** A table of a week. It is a partition once it is attached. */
 export interface WeekTable {
+  kind: TableKind;
   name: string;
   site: ReportSite;
   week: string;
-  importId: number;
+  id: string;
 }
 
 const ASIN_COLUMNS = ['asin1', 'asin2', 'asin3'];
 
 const quoted = (name: string) => pg.escapeIdentifier(name);
 
-/** Returns the name of a loaded week's table; null if the week is not loaded. */
-export async function findWeekTable(
+/** Returns the names of a loaded week's tables; null if the week is not loaded. */
+export async function tablesOf(
   client: pg.ClientBase,
   site: ReportSite,
   week: string,
-): Promise<string | null> {
-  const { rows } = await client.query<{ import_id: string }>(
-    'select import_id::text from aba_weeks where site = $1 and week = $2',
+): Promise<Record<TableKind, string> | null> {
+  const { rows } = await client.query<Record<TableKind, string>>(
+    'select import_id::text as ranks, screen_id::text as screens from aba_weeks where site = $1 and week = $2',
     [REPORT_SITES[site].domain, week],
   );
-  return rows[0] ? tableName(site, rows[0].import_id) : null;
+  const [ids] = rows;
+  if (!ids) return null;
+  return { ranks: tableName('ranks', site, ids.ranks), screens: tableName('screens', site, ids.screens) };
 }
 
-/** Returns the name of the table of a loaded week that screens read; null if it has none. */
-export async function findScreenTable(
-  client: pg.ClientBase,
-  site: ReportSite,
-  week: string,
-): Promise<string | null> {
-  const { rows } = await client.query<{ id: string | null }>(
-    'select screen_id::text as id from aba_weeks where site = $1 and week = $2',
-    [REPORT_SITES[site].domain, week],
-  );
-  return rows[0]?.id ? screenTableName(site, rows[0].id) : null;
+/** Returns the name of the table with a loaded week's ranks; null if the week is not loaded. */
+export async function ranksOf(client: pg.ClientBase, site: ReportSite, week: string): Promise<string | null> {
+  return (await tablesOf(client, site, week))?.ranks ?? null;
 }
 
 /** Creates an empty table for a week, with a new name. */
-export async function createWeekTable(
+export async function createTable(
   client: pg.ClientBase,
+  kind: TableKind,
   site: ReportSite,
   week: string,
 ): Promise<WeekTable> {
   const { rows } = await client.query<{ id: string }>("select nextval('aba_import_ids')::text as id");
-  const importId = Number(rows[0]?.id);
-  const name = tableName(site, importId);
+  const id = rows[0]?.id ?? '';
+  const name = tableName(kind, site, id);
   // With this constraint, attaching the table does not scan it.
-  await client.query(`create table ${quoted(name)} (like aba_ranks including defaults,
+  await client.query(`create table ${quoted(name)} (like aba_${kind} including defaults,
     check (site is not null and site = ${REPORT_SITES[site].domain}
       and week is not null and week = ${pg.escapeLiteral(week)}::date))`);
-  return { name, site, week, importId };
+  return { kind, name, site, week, id };
 }
 
 /** The rows of a week, as two queries whose rows are identified by `key`. */
@@ -123,37 +122,47 @@ export async function indexWeek(client: pg.ClientBase, { name }: WeekTable): Pro
 }
 
 /**
- * Replaces the present table of a week with a new one. Readers wait some milliseconds, for the end of the
- * transaction.
- * @param imported the source of the rows; null if they are rows of the present table.
+ * Attaches a table of a week, in place of the present one if the week is loaded. Readers wait some milliseconds, for the end of
+ * the transaction.
  */
-export async function attachWeek(
+export async function attachTable(
   client: pg.ClientBase,
-  table: WeekTable,
-  imported: { source: 'api' | 'csv'; now: number } | null,
+  { kind, site, week, name, id }: WeekTable,
 ): Promise<void> {
-  const { site, week, name, importId } = table;
-  const { domain } = REPORT_SITES[site];
-  const present = await findWeekTable(client, site, week);
-  if (present) await client.query(`drop table ${quoted(present)}`);
+  const present = await tablesOf(client, site, week);
+  if (present) await client.query(`drop table ${quoted(present[kind])}`);
   await client.query(
-    `alter table ${quoted(`aba_ranks_${site}`)} attach partition ${quoted(name)}
+    `alter table ${quoted(`aba_${kind}_${site}`)} attach partition ${quoted(name)}
       for values in (${pg.escapeLiteral(week)})`,
   );
-  if (!imported) {
-    await client.query('update aba_weeks set import_id = $3 where site = $1 and week = $2', [
-      domain,
-      week,
-      importId,
-    ]);
-    return;
-  }
+  const columns = { ranks: 'import_id = $3', screens: 'screen_id = $3, screen_is_stale = false' };
+  await client.query(`update aba_weeks set ${columns[kind]} where site = $1 and week = $2`, [
+    REPORT_SITES[site].domain,
+    week,
+    id,
+  ]);
+}
+
+/** Stores that a week was imported, after its tables were attached. */
+export async function saveImported(
+  client: pg.ClientBase,
+  { ranks, screen }: { ranks: WeekTable; screen: WeekTable },
+  imported: { source: 'api' | 'csv'; now: number },
+): Promise<void> {
   await client.query(
-    `insert into aba_weeks (site, week, import_id, source, terms, last_rank, imported_at, labelled)
-      select $1, $2, $3, $4, count(*), max(rank), $5, coalesce(bool_or(0 < any(tags[1:6])), false) from ${quoted(name)}
-      on conflict (site, week) do update set import_id = excluded.import_id, source = excluded.source,
-        terms = excluded.terms, last_rank = excluded.last_rank, imported_at = excluded.imported_at, labelled = excluded.labelled`,
-    [domain, week, importId, imported.source, new Date(imported.now)],
+    `insert into aba_weeks (site, week, import_id, screen_id, source, terms, last_rank, imported_at, labelled)
+      select $1, $2, $3, $4, $5, count(*), max(rank), $6, coalesce(bool_or(0 < any(tags[1:6])), false)
+        from ${quoted(ranks.name)}
+      on conflict (site, week) do update set source = excluded.source, terms = excluded.terms,
+        last_rank = excluded.last_rank, imported_at = excluded.imported_at, labelled = excluded.labelled`,
+    [
+      REPORT_SITES[ranks.site].domain,
+      ranks.week,
+      ranks.id,
+      screen.id,
+      imported.source,
+      new Date(imported.now),
+    ],
   );
 }
 
@@ -168,12 +177,8 @@ export function presentRows(name: string): RowSource {
   };
 }
 
-function tableName(site: ReportSite, importId: number | string): string {
-  return `aba_ranks_${site}_${importId}`;
-}
-
-export function screenTableName(site: ReportSite, id: string): string {
-  return `aba_screens_${site}_${id}`;
+function tableName(kind: TableKind, site: ReportSite, id: string): string {
+  return `aba_${kind}_${site}_${id}`;
 }
 
 /** Deletes a loaded week with its tables. @returns false if an import is running, or the week is not loaded. */
@@ -182,15 +187,13 @@ export function dropWeek(database: Database, site: ReportSite, week: string): Pr
     const { rows } = await client.query<{ locked: boolean }>(
       `select pg_try_advisory_xact_lock(${IMPORT_LOCK}) as locked`,
     );
-    const table = rows[0]?.locked ? await findWeekTable(client, site, week) : null;
-    if (!table) return false;
-    const screen = await findScreenTable(client, site, week);
+    const tables = rows[0]?.locked ? await tablesOf(client, site, week) : null;
+    if (!tables) return false;
     await client.query('delete from aba_weeks where site = $1 and week = $2', [
       REPORT_SITES[site].domain,
       week,
     ]);
-    await client.query(`drop table ${pg.escapeIdentifier(table)}`);
-    if (screen) await client.query(`drop table ${pg.escapeIdentifier(screen)}`);
+    for (const name of [tables.ranks, tables.screens]) await client.query(`drop table ${quoted(name)}`);
     return true;
   });
 }

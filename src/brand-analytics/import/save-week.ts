@@ -7,25 +7,19 @@ import { SECOND_CHANGE_DAYS } from '../screen-columns.ts';
 import { attachTerms, type Dictionary, identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
 import {
-  attachWeek,
-  createWeekTable,
+  attachTable,
+  createTable,
   fillWeek,
-  findScreenTable,
-  findWeekTable,
   indexWeek,
   presentRows,
   type RowSource,
+  ranksOf,
+  saveImported,
+  tablesOf,
   type WeekTable,
 } from './publish.ts';
 import { ReportError, type ReportRow } from './report.ts';
-import {
-  attachScreen,
-  createScreen,
-  markStaleScreens,
-  presentWording,
-  type ScreenTable,
-  STAGED_WORDING,
-} from './screen-table.ts';
+import { createScreen, markStaleScreens, presentWording, STAGED_WORDING } from './screen-table.ts';
 
 /** The ranks of a report, by department. */
 export class Ranking {
@@ -131,24 +125,23 @@ export async function saveWeek(
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The two connections work at the same time.
-  const [{ table, screen, dictionary }] = await Promise.all([
+  const [{ ranks, screen, dictionary }] = await Promise.all([
     buildWeek(client, site, week, staged, chooseDepartment(ranking, warnings), warnings, onFilled),
     saveTitles(titles, site),
   ]);
   await client.query('drop table aba_staging');
 
-  const replaced = (await findWeekTable(client, site, week)) !== null;
-  const dependents = await rebuildDependents(client, table, dictionary);
+  const replaced = (await tablesOf(client, site, week)) !== null;
+  const dependents = await rebuildDependents(client, ranks, dictionary);
   // Readers wait from here on.
-  await attachWeek(client, table, { source, now });
-  for (const dependent of dependents.ranks) await attachWeek(client, dependent, null);
-  for (const each of [screen, ...dependents.screens]) await attachScreen(client, each);
+  for (const table of [ranks, ...dependents.ranks, screen, ...dependents.screens])
+    await attachTable(client, table);
+  await saveImported(client, { ranks, screen }, { source, now });
   await attachTerms(client, site, dictionary);
   const renewed = dependents.screens.map((each) => each.week);
   if (dictionary.hasEarlierDates) await markStaleScreens(client, site, week, renewed);
-  const terms = await compareWithUsual(client, table, warnings);
-  const recomputed = [...new Set([...dependents.ranks.map((each) => each.week), ...renewed])];
-  return { week, terms, replaced, recomputed, warnings };
+  const terms = await compareWithUsual(client, ranks, warnings);
+  return { week, terms, replaced, recomputed: renewed, warnings };
 }
 
 const STAGED_ROWS = {
@@ -157,8 +150,8 @@ const STAGED_ROWS = {
 };
 
 interface BuiltWeek {
-  table: WeekTable;
-  screen: ScreenTable;
+  ranks: WeekTable;
+  screen: WeekTable;
   dictionary: Dictionary;
 }
 
@@ -173,17 +166,17 @@ async function buildWeek(
 ): Promise<BuiltWeek> {
   const build = async (): Promise<BuiltWeek> => {
     const dictionary = await identifyTerms(client, site, week, department);
-    const table = await createWeekTable(client, site, week);
-    const find = (other: string) => findWeekTable(client, site, other);
-    await fillWeek(client, table, staged, find);
+    const ranks = await createTable(client, 'ranks', site, week);
+    const find = (other: string) => ranksOf(client, site, other);
+    await fillWeek(client, ranks, staged, find);
     onFilled();
-    await indexWeek(client, table);
+    await indexWeek(client, ranks);
     const screen = await createScreen(
       client,
-      { site, week, ranks: table.name, wording: STAGED_WORDING },
+      { site, week, ranks: ranks.name, wording: STAGED_WORDING },
       find,
     );
-    return { table, screen, dictionary };
+    return { ranks, screen, dictionary };
   };
   // Later plans depend on these statistics.
   await client.query('analyze aba_staging (at, department, term)');
@@ -211,25 +204,24 @@ async function rebuildDependents(
   client: pg.ClientBase,
   table: WeekTable,
   dictionary: Dictionary,
-): Promise<{ ranks: WeekTable[]; screens: ScreenTable[] }> {
+): Promise<{ ranks: WeekTable[]; screens: WeekTable[] }> {
   const { site, week } = table;
-  const rebuilt = { ranks: [] as WeekTable[], screens: [] as ScreenTable[] };
-  const find = async (other: string) => (other === week ? table.name : findWeekTable(client, site, other));
+  const rebuilt = { ranks: [] as WeekTable[], screens: [] as WeekTable[] };
+  const find = async (other: string) => (other === week ? table.name : ranksOf(client, site, other));
   for (const days of [7, 28, SECOND_CHANGE_DAYS]) {
     const dependent = addDays(week, days);
-    let ranks = await findWeekTable(client, site, dependent);
-    if (!ranks) continue;
+    const present = await tablesOf(client, site, dependent);
+    if (!present) continue;
+    let { ranks } = present;
     // Only screens compare weeks that are so far apart.
     if (days !== SECOND_CHANGE_DAYS) {
-      const rebuiltTable = await createWeekTable(client, site, dependent);
+      const rebuiltTable = await createTable(client, 'ranks', site, dependent);
       await fillWeek(client, rebuiltTable, presentRows(ranks), find);
       await indexWeek(client, rebuiltTable);
       rebuilt.ranks.push(rebuiltTable);
       ranks = rebuiltTable.name;
     }
-    const screen = await findScreenTable(client, site, dependent);
-    if (!screen) continue;
-    const wording = presentWording(screen, dictionary.table);
+    const wording = presentWording(present.screens, dictionary.table);
     rebuilt.screens.push(await createScreen(client, { site, week: dependent, ranks, wording }, find));
   }
   return rebuilt;

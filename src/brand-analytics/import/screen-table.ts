@@ -4,15 +4,7 @@ import { addDays } from '../../platform/calendar.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { FIRST_CHANGE_DAYS, SECOND_CHANGE_DAYS, UNKNOWN_CHANGE } from '../screen-columns.ts';
-import { findScreenTable, findWeekTable, IMPORT_LOCK, screenTableName } from './publish.ts';
-
-/** The table of a week that screens read. It is a partition once it is attached. */
-export interface ScreenTable {
-  name: string;
-  site: ReportSite;
-  week: string;
-  id: string;
-}
+import { attachTable, createTable, IMPORT_LOCK, ranksOf, tablesOf, type WeekTable } from './publish.ts';
 
 const quoted = (name: string) => pg.escapeIdentifier(name);
 
@@ -34,19 +26,14 @@ export async function createScreen(
   client: pg.ClientBase,
   { site, week, ranks, wording }: { site: ReportSite; week: string; ranks: string; wording: string },
   find: (week: string) => Promise<string | null>,
-): Promise<ScreenTable> {
-  const { rows } = await client.query<{ id: string }>("select nextval('aba_import_ids')::text as id");
-  const id = rows[0]?.id ?? '';
-  const name = screenTableName(site, id);
+): Promise<WeekTable> {
+  const table = await createTable(client, 'screens', site, week);
   const { domain } = REPORT_SITES[site];
   const date = `${pg.escapeLiteral(week)}::date`;
   const first = await find(addDays(week, -FIRST_CHANGE_DAYS));
   const second = await find(addDays(week, -SECOND_CHANGE_DAYS));
-  // With this constraint, attaching the table does not scan it.
-  await client.query(`create table ${quoted(name)} (like aba_screens including defaults,
-    check (site is not null and site = ${domain} and week is not null and week = ${date}))`);
   await client.query(
-    `insert into ${quoted(name)} (rank, term_id, change4, change12, first_seen, click_sum, conv_sum,
+    `insert into ${quoted(table.name)} (rank, term_id, change4, change12, first_seen, click_sum, conv_sum,
         brand1, brand2, brand3, week, site, bits1, bits2, words)
       select r.rank, r.term_id, ${changeSql(first && 'f')}, ${changeSql(second && 's')}, w.first_seen,
         ${sumSql('click')}, ${sumSql('conv')}, r.tags[1], r.tags[2], r.tags[3], ${date}, ${domain}, w.bits1, w.bits2, w.words
@@ -54,8 +41,8 @@ export async function createScreen(
       ${first ? `left join ${quoted(first)} f on f.term_id = r.term_id` : ''}
       ${second ? `left join ${quoted(second)} s on s.term_id = r.term_id` : ''}`,
   );
-  await client.query(`analyze ${quoted(name)}`);
-  return { name, site, week, id };
+  await client.query(`analyze ${quoted(table.name)}`);
+  return table;
 }
 
 /** The places since the rank in an earlier week, as SQL. */
@@ -70,21 +57,6 @@ function sumSql(share: 'click' | 'conv'): string {
   return `case when greatest(${shares.join(', ')}) < 0 then -1 else ${sum} end`;
 }
 
-/** Replaces the present table of a loaded week with a new one, whose first weeks are right. */
-export async function attachScreen(client: pg.ClientBase, screen: ScreenTable): Promise<void> {
-  const { site, week, name, id } = screen;
-  const present = await findScreenTable(client, site, week);
-  if (present) await client.query(`drop table ${quoted(present)}`);
-  await client.query(
-    `alter table ${quoted(`aba_screens_${site}`)} attach partition ${quoted(name)}
-      for values in (${pg.escapeLiteral(week)})`,
-  );
-  await client.query(
-    'update aba_weeks set screen_id = $3, screen_is_stale = false where site = $1 and week = $2',
-    [REPORT_SITES[site].domain, week, id],
-  );
-}
-
 /** Marks the weeks after an imported one whose terms may have been seen earlier than their tables say. */
 export async function markStaleScreens(
   client: pg.ClientBase,
@@ -94,7 +66,7 @@ export async function markStaleScreens(
 ): Promise<void> {
   await client.query(
     `update aba_weeks set screen_is_stale = true
-      where site = $1 and week > $2 and screen_id is not null and week <> all($3::date[])`,
+      where site = $1 and week > $2 and week <> all($3::date[])`,
     [REPORT_SITES[site].domain, week, renewed],
   );
 }
@@ -117,12 +89,13 @@ export function renewStaleScreen(database: Database): Promise<{ site: ReportSite
     const site = stale && siteOfDomain(stale.domain);
     if (!site) return null;
     const { week } = stale;
-    const find = (other: string) => findWeekTable(client, site, other);
-    const [ranks, screen] = [await find(week), await findScreenTable(client, site, week)];
-    if (!ranks || !screen) return null;
+    const tables = await tablesOf(client, site, week);
+    if (!tables) return null;
+    const find = (other: string) => ranksOf(client, site, other);
     await client.query("set local work_mem = '128MB'");
-    const wording = presentWording(screen, `aba_terms_${site}`);
-    await attachScreen(client, await createScreen(client, { site, week, ranks, wording }, find));
+    const wording = presentWording(tables.screens, `aba_terms_${site}`);
+    const { ranks } = tables;
+    await attachTable(client, await createScreen(client, { site, week, ranks, wording }, find));
     return { site, week };
   });
 }

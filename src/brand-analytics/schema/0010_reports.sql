@@ -78,6 +78,11 @@ create table aba_weeks (
   imported_at timestamptz not null,
   -- Whether a row of the week has a brand or category.
   labelled boolean not null default true,
+  -- The number in the name of the week's table of screens.
+  screen_id bigint not null,
+  -- Whether an older week was imported since, so that terms may have been seen before their first_seen in aba_screens. The
+  -- dictionary has the right dates.
+  screen_is_stale boolean not null default false,
   primary key (site, week)
 );
 create sequence aba_import_ids;
@@ -142,6 +147,32 @@ create table aba_ranks (
   tags integer[] not null
 ) partition by list (site);
 
+-- What a screen of a week compares, in a narrow table for each week: a screen reads all of it, so that any combination of filters
+-- takes the same time. See docs/decisions/a-screen-reads-a-narrow-table.md.
+create table aba_screens (
+  rank integer not null,
+  term_id integer not null,
+  -- Places since the week four and twelve weeks before; positive is better. The lowest integer means unknown: that week was not
+  -- loaded, or did not have the term.
+  change4 integer not null,
+  change12 integer not null,
+  first_seen date not null,
+  -- Sums of the three products, in hundredths of a percent; -1 if all are blank.
+  click_sum smallint not null,
+  conv_sum smallint not null,
+  -- Labels; 0 is none.
+  brand1 integer not null,
+  brand2 integer not null,
+  brand3 integer not null,
+  week date not null,
+  site smallint not null,
+  -- Two bits for each token of the term, in one of these. A row without the bits of a token does not have its word.
+  bits1 integer not null,
+  bits2 integer not null,
+  -- The words of the term, each between blanks, then in capitals the English stems that differ from their words.
+  words text collate "C" not null
+) partition by list (site);
+
 -- The partitions of each site.
 do $$
 declare
@@ -157,6 +188,8 @@ begin
     -- The importer creates a partition for each week, with its indexes.
     execute format('create table %I partition of aba_ranks for values in (%s) partition by list (week)',
       'aba_ranks_' || site.code, site.domain);
+    execute format('create table %I partition of aba_screens for values in (%s) partition by list (week)',
+      'aba_screens_' || site.code, site.domain);
   end loop;
 end $$;
 
@@ -173,3 +206,48 @@ create table product_labels (
   primary key (site, asin)
 );
 create index product_labels_age on product_labels (learned_at);
+
+-- The generated reports of test keys, in tables like those of imported reports. Connections for them have only this schema in
+-- their search path; see docs/decisions/test-reports-are-a-schema.md. A migration that changes a table of reports changes it in
+-- both schemas.
+create schema test_reports;
+
+create table test_reports.aba_labels (like aba_labels including all);
+create table test_reports.aba_weeks (like aba_weeks including all);
+create table test_reports.aba_provider (like aba_provider including all);
+create table test_reports.aba_fetches (like aba_fetches including all);
+create table test_reports.aba_imports (like aba_imports including all);
+-- Notes hold a lock by their id, so these differ from those of real imports.
+alter table test_reports.aba_imports alter column id restart with 1000000000;
+create sequence test_reports.aba_import_ids;
+
+create table test_reports.aba_terms (like aba_terms including all) partition by list (site);
+create table test_reports.aba_products (like aba_products including all) partition by list (site);
+create table test_reports.aba_words (like aba_words including all) partition by list (site);
+create table test_reports.aba_ranks (like aba_ranks including all) partition by list (site);
+create table test_reports.aba_screens (like aba_screens including all) partition by list (site);
+
+-- The partitions of each site.
+do $$
+declare
+  part record;
+begin
+  for part in
+    select c.relname as name, p.relname as parent, pg_get_expr(c.relpartbound, c.oid) as bound, pg_get_partkeydef(c.oid) as key
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+    where p.oid = any(array['aba_terms', 'aba_products', 'aba_words', 'aba_ranks', 'aba_screens']::regclass[])
+  loop
+    execute format('create table test_reports.%I partition of test_reports.%I %s', part.name, part.parent, part.bound)
+      || coalesce(' partition by ' || part.key, '');
+  end loop;
+end $$;
+
+-- The functions, which are not in the search path either.
+do $$
+declare
+  name text;
+begin
+  foreach name in array array['aba_words_of', 'aba_stem'] loop
+    execute regexp_replace(pg_get_functiondef(name::regproc), 'FUNCTION [^(]*', 'FUNCTION test_reports.' || name);
+  end loop;
+end $$;

@@ -100,7 +100,7 @@ const answer = z.object({
 
 export type QuotaAnswer = z.output<typeof answer>;
 
-export const quota = defineLocal<'account.quota', Record<string, never>>({
+export const quota = defineLocal({
   name: 'account.quota',
   summary: "Returns the account's quota and the wallet of the next call.",
   tool: 'market_get_quota',

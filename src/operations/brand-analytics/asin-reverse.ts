@@ -2,23 +2,12 @@ import { z } from 'zod';
 import { isDate } from '../../platform/calendar.ts';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { fluctuation, reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, oneSource, presentFetched } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { date, integer } from '../params/scalars.ts';
 import { columnsFrom, columnsOf } from '../tables/columns.ts';
-import type { ReportSite } from './keywords.ts';
-
-export interface AsinReverseInput {
-  /** Upper case, unique, in the order of the request. */
-  asins: string[];
-  country?: ReportSite | undefined;
-  startDate?: string | undefined;
-  endDate?: string | undefined;
-  /** Maximum rows for each ASIN. */
-  limit: number;
-}
 
 const reverseKeyword = z
   .object({
@@ -33,6 +22,8 @@ const reverseKeyword = z
     fluctuationType: fluctuation,
   })
   .register(SCHEMA_NAMES, { id: 'ReverseKeyword' });
+
+export type ReverseKeyword = z.output<typeof reverseKeyword>;
 
 const COLUMNS = [
   ...columnsFrom({ asin: ['text', 'ASIN of the product'] }),
@@ -59,37 +50,40 @@ const COLUMNS = [
   ),
 ];
 
-export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
+const params = request(
+  { asins: ['asins'] },
+  {
+    asins: list(
+      { item: 'ASIN', max: 50, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
+      '1-50 ASINs',
+    ),
+    country: reportSite().optional().describe('Site code; default: all sites'),
+    startDate: date().optional().describe('First date; default: the latest week'),
+    endDate: date().optional().describe('Last date'),
+    limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows per ASIN'),
+  },
+).refine(
+  ({ startDate = '', endDate = '' }) => !isDate(startDate) || !isDate(endDate) || startDate <= endDate,
+  {
+    path: ['endDate'],
+    error: ({ input }) => {
+      const { startDate, endDate } = input as { startDate: string; endDate: string };
+      return `must not be before startDate (${startDate}), got ${endDate}`;
+    },
+  },
+);
+
+export type AsinReverseInput = z.output<typeof params>;
+
+export const asinReverse = defineQueued({
   name: 'aba.asinreverse',
   summary: 'Finds the search terms for which a product was among the three most clicked.',
   tool: 'aba_reverse_asin',
   toolset: 'aba',
   routes: [{ method: 'POST', path: '/api/aba/asin-reverse' }],
-  params: request(
-    { asins: ['asins'] },
-    {
-      asins: list(
-        { item: 'ASIN', max: 50, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
-        '1-50 ASINs',
-      ),
-      country: reportSite().optional().describe('Site code; default: all sites'),
-      startDate: date().optional().describe('First date; default: the latest week'),
-      endDate: date().optional().describe('Last date'),
-      limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows per ASIN'),
-    },
-  ).refine(
-    ({ startDate = '', endDate = '' }) => !isDate(startDate) || !isDate(endDate) || startDate <= endDate,
-    {
-      path: ['endDate'],
-      error: ({ input }) => {
-        const { startDate, endDate } = input as { startDate: string; endDate: string };
-        return `must not be before startDate (${startDate}), got ${endDate}`;
-      },
-    },
-  ),
+  params,
   price: { text: '1 per ASIN', quote: ({ asins }) => asins.length },
   pools: ['keywords'],
-  queue: () => 'keywords',
   reports: ({ country }) => ({ country: country ?? null }),
   source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
   tables: {
@@ -118,6 +112,6 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
       startDate: z.string().nullable(),
       endDate: z.string().nullable(),
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reportDate, reportSiteCode, SCHEMA_NAMES } from '../answers.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, oneSource, presentFetched } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { date, oneOf } from '../params/scalars.ts';
@@ -86,7 +86,7 @@ const answer = z.object({
 
 export type ExportAnswer = z.output<typeof answer>;
 
-export const exportWeek = defineQueued<'aba.export', ExportInput, Record<string, unknown>>({
+export const exportWeek = defineQueued({
   name: 'aba.export',
   summary: 'Writes all search terms of a week as a file.',
   tool: 'aba_export_week',
@@ -99,7 +99,6 @@ export const exportWeek = defineQueued<'aba.export', ExportInput, Record<string,
     quote: (_input, rows = MOST_ROWS) => unitsOf(rows),
   },
   pools: ['exports'],
-  queue: () => 'exports',
   isOwn: true,
   reports: ({ country, reportDate }) => ({ country, reportDate, needsWeek: true }),
   source: ({ country, reportDate, fileFormat }) =>
@@ -107,6 +106,6 @@ export const exportWeek = defineQueued<'aba.export', ExportInput, Record<string,
   respond: {
     type: 'json',
     answer,
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });

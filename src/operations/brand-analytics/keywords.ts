@@ -60,8 +60,6 @@ export interface ReportsNeeded {
   reportDate?: string | undefined;
   /** The parameter with this week, for messages. Default: reportDate. */
   parameter?: string;
-  /** The week, or else the latest one, must have the table that screens read. */
-  needsScreen?: boolean;
   /** At least one week must be loaded. */
   needsWeek?: boolean;
   /** The filters of the call that need labels in this week, or else in the latest one. */

@@ -8,7 +8,7 @@ import { request } from '../params/request.ts';
 import { date, integer, oneOf, text } from '../params/scalars.ts';
 import { type Column, columnsOf, type Row as TableRow } from '../tables/columns.ts';
 import { CHANGE_LIMITS, FLUCTUATIONS } from './keywords.ts';
-import { CLICKED_COLUMNS, WEEK_COLUMNS } from './week-columns.ts';
+import { CLICKED_COLUMNS, OF_REPORTS, WEEK_COLUMNS } from './week-columns.ts';
 
 /** Deeper pages need `afterRank`, whose cost does not grow with depth. */
 const LARGEST_OFFSET = 10_000;
@@ -104,17 +104,14 @@ function* rankRows({ country, reportDate, rows }: Record<string, unknown>): Gene
   }
 }
 
-export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>({
+export const rank = defineQueued({
   name: 'aba.rank',
   summary: 'Lists the search terms of a week by rank, with filters.',
   tool: 'aba_get_rank_list',
   toolDefaults: { limit: 50 },
-  toolset: 'aba',
+  ...OF_REPORTS,
   routes: [{ method: 'GET', path: '/api/aba/rank' }],
   params,
-  price: { text: '1', quote: () => 1 },
-  pools: ['keywords'],
-  queue: () => 'keywords',
   reports: (input) => ({
     country: input.country,
     reportDate: input.reportDate,
@@ -146,6 +143,9 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
       nextAfterRank: z.int().nullable().describe('afterRank of the next page; null on the last page'),
       total: z.int().nullable().describe('Number of rows of the week; only with offset and without filters'),
     }),
-    present: (found) => ({ data: found.get('') ?? {}, metadata: { fluctuationLimits: CHANGE_LIMITS } }),
+    present: (found: ReadonlyMap<string, Record<string, unknown>>) => ({
+      data: found.get('') ?? {},
+      metadata: { fluctuationLimits: CHANGE_LIMITS },
+    }),
   },
 });

@@ -1,31 +1,17 @@
 import { z } from 'zod';
 import { reportDate, reportSiteCode } from '../answers.ts';
-import { defineLocal, defineQueued, oneSource } from '../define.ts';
+import { defineLocal, defineQueued, oneSource, presentFetched } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import type { ReportSite } from './keywords.ts';
-import { WEEK_COLUMNS } from './week-columns.ts';
+import { OF_REPORTS, WEEK_COLUMNS } from './week-columns.ts';
 
-interface ReportDatesInput {
-  country: ReportSite;
-}
-
-interface ReportDates extends Record<string, unknown> {
-  country: ReportSite;
-  /** Newest first, at most 20. */
-  dates: string[];
-}
-
-export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, ReportDates>({
+export const reportDates = defineQueued({
   name: 'aba.reportdates',
   summary: 'Lists the latest loaded weeks of a site, at most 20.',
   tool: 'aba_get_report_dates',
-  toolset: 'aba',
+  ...OF_REPORTS,
   routes: [{ method: 'GET', path: '/api/aba/report-dates' }],
   params: request({}, { country: reportSite().describe('Site code') }),
-  price: { text: '1', quote: () => 1 },
-  pools: ['keywords'],
-  queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: ({ country }) => oneSource(`aba/dates/${country}`),
   tables: {
@@ -42,11 +28,11 @@ export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, Rep
       country: reportSiteCode,
       dates: z.array(reportDate).describe('Newest first, at most 20'),
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });
 
-export const countries = defineLocal<'aba.countries', Record<string, never>>({
+export const countries = defineLocal({
   name: 'aba.countries',
   summary: 'Lists the sites that have brand analytics, with their loaded weeks.',
   tool: 'aba_get_countries',

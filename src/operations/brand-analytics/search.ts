@@ -1,19 +1,12 @@
 import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, oneSource, presentFetched } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { integer, text } from '../params/scalars.ts';
 import { columnsOf, type Row } from '../tables/columns.ts';
-import type { ReportSite } from './keywords.ts';
-import { COUNTRY_COLUMN } from './week-columns.ts';
-
-interface KeywordSearchInput {
-  country: ReportSite;
-  keyword: string;
-  limit: number;
-}
+import { COUNTRY_COLUMN, OF_REPORTS } from './week-columns.ts';
 
 const found = z.object({
   wordId,
@@ -24,6 +17,8 @@ const found = z.object({
   lastSeen: reportDate.nullable(),
   fluctuationType: fluctuation,
 });
+
+export type FoundTerm = z.output<typeof found>;
 
 const COLUMNS = [
   ...COUNTRY_COLUMN,
@@ -39,11 +34,11 @@ const COLUMNS = [
   ),
 ];
 
-export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Record<string, unknown>>({
+export const keywordSearch = defineQueued({
   name: 'aba.search',
   summary: 'Finds search terms that contain given words; any part of Chinese and Japanese terms matches.',
   tool: 'aba_search_keywords',
-  toolset: 'aba',
+  ...OF_REPORTS,
   routes: [{ method: 'GET', path: '/api/aba/search' }],
   params: request(
     {},
@@ -57,9 +52,6 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
       limit: integer({ min: 1, max: 200 }).default(20).describe('Maximum number of terms'),
     },
   ),
-  price: { text: '1', quote: () => 1 },
-  pools: ['keywords'],
-  queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: (input) => oneSource(`aba/search/${fingerprint(input)}`),
   tables: {
@@ -79,6 +71,6 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
       items: z.array(found),
       count: z.int(),
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });

@@ -1,5 +1,12 @@
 import { columnsFrom } from '../tables/columns.ts';
 
+/** What most operations on the weekly reports have in common. */
+export const OF_REPORTS = {
+  toolset: 'aba',
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+} as const;
+
 export const COUNTRY_COLUMN = columnsFrom({ country: ['text', 'Site code, such as us'] });
 
 /** The first columns of a table of a week. */

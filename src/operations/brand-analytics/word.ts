@@ -8,17 +8,13 @@ import {
   shareHistory,
   wordId as wordIdAnswer,
 } from '../answers.ts';
-import { defineQueued, oneSource, type RawRequest } from '../define.ts';
+import { defineQueued, oneSource, presentFetched, type RawRequest } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { isRecord, request } from '../params/request.ts';
 import { date, integer } from '../params/scalars.ts';
 import { columnsFrom, columnsOf, type Row } from '../tables/columns.ts';
-import { LARGEST_WORD_ID, type ReportSite, siteOfWord } from './keywords.ts';
-import { WEEK_COLUMNS, WORD_COLUMNS } from './week-columns.ts';
-
-interface WordInput {
-  wordId: number;
-}
+import { LARGEST_WORD_ID, siteOfWord } from './keywords.ts';
+import { OF_REPORTS, WEEK_COLUMNS, WORD_COLUMNS } from './week-columns.ts';
 
 /** The id of a search term, from the path. */
 function wordIdParameter() {
@@ -83,18 +79,15 @@ function* goodsRows({ country, reportDate, wordId, keyword }: Row, products: unk
   for (const one of products as Row[]) yield { country, reportDate, wordId, keyword, ...one };
 }
 
-export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>({
+export const word = defineQueued({
   name: 'aba.word',
   errors: ['WORD_NOT_FOUND'],
   summary:
     'Returns a search term with its latest rank, 52 weeks of history, and its three most-clicked products.',
   tool: 'aba_get_word_detail',
-  toolset: 'aba',
+  ...OF_REPORTS,
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId', decode: withWordId }],
   params: request({}, { wordId: wordIdParameter() }),
-  price: { text: '1', quote: () => 1 },
-  pools: ['keywords'],
-  queue: () => 'keywords',
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId }) => oneSource(`aba/word/${wordId}`),
   toolData({ current, ...data }) {
@@ -132,22 +125,16 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
       goods: z.array(goods),
       goodsReportDate: reportDate.nullable().describe('Week of goods'),
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });
 
-interface WordHistoryInput {
-  wordId: number;
-  /** Weeks. */
-  limit: number;
-}
-
-export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Record<string, unknown>>({
+export const wordHistory = defineQueued({
   name: 'aba.wordhistory',
   errors: ['WORD_NOT_FOUND'],
   summary: 'Returns the weekly ranks of a search term.',
   tool: 'aba_get_word_history',
-  toolset: 'aba',
+  ...OF_REPORTS,
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
   params: request(
     {},
@@ -156,9 +143,6 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
       limit: integer({ min: 1, max: 104 }).default(52).describe('Number of weeks'),
     },
   ),
-  price: { text: '1', quote: () => 1 },
-  pools: ['keywords'],
-  queue: () => 'keywords',
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
   tables: {
@@ -179,22 +163,16 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
         .record(z.string(), z.string())
         .describe('Titles of the products in the history by ASIN, without those that are unknown'),
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });
 
-interface WordGoodsInput {
-  wordId: number;
-  country: ReportSite;
-  reportDate: string;
-}
-
-export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<string, unknown>>({
+export const wordGoods = defineQueued({
   name: 'aba.wordgoods',
   errors: ['WORD_NOT_FOUND'],
   summary: 'Returns the three most-clicked products of a search term in a week.',
   tool: 'aba_get_word_goods',
-  toolset: 'aba',
+  ...OF_REPORTS,
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/goods', decode: withWordId }],
   params: request(
     {},
@@ -210,9 +188,6 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
       return `must be ${siteOfWord(wordId)}, the site of the wordId, got ${country}`;
     },
   }),
-  price: { text: '1', quote: () => 1 },
-  pools: ['keywords'],
-  queue: () => 'keywords',
   reports: ({ country, reportDate }) => ({ country, reportDate }),
   source: ({ wordId, reportDate }) => oneSource(`aba/goods/${wordId}/${reportDate}`),
   tables: {
@@ -232,6 +207,6 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
       rank: z.int().nullable().describe('null if the term was not ranked in that week'),
       goods: z.array(goods),
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });

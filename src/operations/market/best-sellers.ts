@@ -1,26 +1,15 @@
 import { z } from 'zod';
 import { indexTime, largeId, pagination, SCHEMA_NAMES, site } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
-import { completePaging, type Paging, pageOf, paging } from '../params/lists.ts';
+import { DOMAIN_NAMES, domainExcept, SITES } from '../params/domain.ts';
+import { completePaging, pageOf, paging } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
-import { boolean, categoryId, type ExactInteger, integerOf, oneOfNumbers } from '../params/scalars.ts';
+import { boolean, categoryId, integerOf, oneOfNumbers } from '../params/scalars.ts';
 import { isoTimes } from '../products/decode-product.ts';
 import { columnsFrom } from '../tables/columns.ts';
 import { ASIN_COLUMNS, asinRows, entriesBefore } from './list-tables.ts';
 
 const RANK_DAYS = [0, 30, 90, 180] as const;
-
-export interface BestSellersInput extends Paging {
-  domain: Domain;
-  category: ExactInteger;
-  /** 0: the current rank; otherwise the mean rank over this number of days. */
-  range: (typeof RANK_DAYS)[number];
-  /** Keeps only the best-selling variation of each parent. */
-  variations: boolean;
-  /** Uses the rank in the sub-category instead of the main rank. */
-  sublist: boolean;
-}
 
 /** The list as upstream sends it, best seller first; null if upstream has no list. */
 export interface BestSellersList {
@@ -42,7 +31,28 @@ const list = z
   .describe('Best sellers of a category')
   .register(SCHEMA_NAMES, { id: 'BestSellersList' });
 
-export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, BestSellersList>({
+const params = request(
+  { domain: DOMAIN_NAMES },
+  {
+    domain: domainExcept([12], 'has no best-seller lists'),
+    category: categoryId().meta({ description: 'Category node id', examples: [100000] }),
+    range: oneOfNumbers(RANK_DAYS)
+      .default(0)
+      .describe('Rank: 0 current, otherwise the mean over this many days'),
+    variations: boolean().default(false).describe('Return only the best-selling variation of each parent'),
+    sublist: boolean().default(false).describe('Use the rank in the subcategory instead of the main rank'),
+    ...paging(),
+  },
+)
+  .refine(({ range, sublist }) => !sublist || range === 0, {
+    path: ['range'],
+    error: 'must be 0 with sublist: the provider has no mean ranks of subcategories',
+  })
+  .transform(completePaging);
+
+export type BestSellersInput = z.output<typeof params>;
+
+export const bestSellers = defineQueued({
   name: 'market.bestseller',
   summary: 'Lists the best sellers of a category, best first.',
   tool: 'market_get_best_sellers',
@@ -51,27 +61,9 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     { method: 'GET', path: '/api/market/bestseller' },
     { method: 'GET', path: '/api/market/bestsellers' },
   ],
-  params: request(
-    { domain: DOMAIN_NAMES },
-    {
-      domain: domainExcept([12], 'has no best-seller lists'),
-      category: categoryId().meta({ description: 'Category node id', examples: [100000] }),
-      range: oneOfNumbers(RANK_DAYS)
-        .default(0)
-        .describe('Rank: 0 current, otherwise the mean over this many days'),
-      variations: boolean().default(false).describe('Return only the best-selling variation of each parent'),
-      sublist: boolean().default(false).describe('Use the rank in the subcategory instead of the main rank'),
-      ...paging(),
-    },
-  )
-    .refine(({ range, sublist }) => !sublist || range === 0, {
-      path: ['range'],
-      error: 'must be 0 with sublist: the provider has no mean ranks of subcategories',
-    })
-    .transform(completePaging),
+  params,
   price: { text: '10', quote: () => 10 },
   pools: ['market'],
-  queue: () => 'market',
   // A list has up to 500,000 entries.
   isLarge: () => true,
   source: ({ domain, category, range, variations, sublist }) =>
@@ -96,7 +88,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
   respond: {
     type: 'json',
     answer: z.object({ ...site(), bestSellersList: list }),
-    present(found, input) {
+    present(found: ReadonlyMap<string, BestSellersList>, input) {
       const { domain, category } = input;
       const categoryId = integerOf(category);
       const raw = found.get('') ?? { domainId: domain, lastUpdate: 0, categoryId, asinList: [] };
@@ -124,11 +116,7 @@ const TOP_SELLER_COLUMNS = columnsFrom({
   country: ['text', 'Site code, such as us'],
 });
 
-interface TopSellersInput extends Paging {
-  domain: Domain;
-}
-
-export const topSellers = defineQueued<'market.topseller', TopSellersInput, string[]>({
+export const topSellers = defineQueued({
   name: 'market.topseller',
   summary: 'Lists the sellers of a site with the most ratings, most ratings first.',
   tool: 'market_get_top_sellers',
@@ -140,7 +128,6 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
   ).transform(completePaging),
   price: { text: '50', quote: () => 50 },
   pools: ['market'],
-  queue: () => 'market',
   // The list has up to 100,000 sellers.
   isLarge: () => true,
   source: ({ domain }) => oneSource(`topseller/${domain}`),
@@ -161,7 +148,7 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
       sellerIdList: z.array(z.string()).describe('Seller ids, highest number of ratings first'),
       _pagination: pagination.optional(),
     }),
-    present(found, input) {
+    present(found: ReadonlyMap<string, string[]>, input) {
       const { domain } = input;
       const ids = found.get('') ?? [];
       const page = pageOf(ids.length, input);

@@ -9,14 +9,6 @@ import { readableAverages } from '../products/decode-product.ts';
 import { PROVIDER_CATEGORY_FIELDS } from '../products/provider-fields.ts';
 import { columnsFrom } from '../tables/columns.ts';
 
-interface CategoryInput {
-  domain: Domain;
-  /** 0: all root categories. */
-  category: ExactInteger;
-  parents: boolean;
-  children?: boolean | undefined;
-}
-
 /** A category as upstream sends it. Its id may exceed 2^53. */
 export interface Category {
   catId: number | bigint;
@@ -47,7 +39,7 @@ const MOST_CHILDREN = 50;
 /** The provider returns up to this many categories for a token. */
 export const CATEGORIES_A_TOKEN = 10;
 
-export const category = defineQueued<'market.category', CategoryInput, Record<string, Category>>({
+export const category = defineQueued({
   name: 'market.category',
   summary: 'Returns a category, or all root categories of a site.',
   tool: 'market_get_category',
@@ -78,7 +70,6 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     },
   },
   pools: ['market'],
-  queue: () => 'market',
   source: ({ domain, category, parents }) =>
     oneSource(`category/${domain}/${category}${parents ? '/parents' : ''}`),
   toolData(data, input) {
@@ -104,7 +95,7 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
       ...site(),
       categories: z.record(z.string(), categoryRecord).describe('Categories by id'),
     }),
-    present: (found, { domain }) => ({
+    present: (found: ReadonlyMap<string, Record<string, Category>>, { domain }) => ({
       data: { country: SITES[domain], domainId: domain, categories: Object.assign({}, ...found.values()) },
     }),
   },
@@ -141,16 +132,7 @@ function unitsOf(children: number): number {
   return 1 + Math.ceil(children / CATEGORIES_A_TOKEN);
 }
 
-interface CategorySearchInput {
-  domain: Domain;
-  term: string;
-}
-
-export const categorySearch = defineQueued<
-  'market.categorysearch',
-  CategorySearchInput,
-  Record<string, Category>
->({
+export const categorySearch = defineQueued({
   name: 'market.categorysearch',
   summary: 'Searches categories by keyword.',
   tool: 'market_search_categories',
@@ -168,7 +150,6 @@ export const categorySearch = defineQueued<
   ),
   price: { text: '1', quote: () => 1 },
   pools: ['market'],
-  queue: () => 'market',
   source: ({ domain, term }) => oneSource(`categorysearch/${domain}/${encodeURIComponent(term)}`),
   tables: {
     categories: {
@@ -185,7 +166,7 @@ export const categorySearch = defineQueued<
       ...site(),
       categories: z.array(z.object({ catId: largeId('Category node id'), name: z.string() })),
     }),
-    present: (found, { domain }) => {
+    present: (found: ReadonlyMap<string, Record<string, Category>>, { domain }) => {
       const categories = Object.values(found.get('') ?? {}).map(({ catId, name }) => ({ catId, name }));
       return { data: { country: SITES[domain], domainId: domain, categories } };
     },

@@ -2,16 +2,10 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { site } from '../answers.ts';
 import { defineLocal, defineQueued, oneSource, type RawRequest } from '../define.ts';
-import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
+import { DOMAIN_NAMES, domain } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, parseAsin, requiredAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, problem } from '../params/scalars.ts';
-
-interface ChartUrlInput {
-  domain: Domain;
-  /** Upper case, unique, in the order of the request. */
-  asins: string[];
-}
 
 const answer = z.object({
   ...site(),
@@ -21,7 +15,7 @@ const answer = z.object({
   items: z.array(z.object({ asin: z.string(), url: z.url().describe('Address of the chart page') })),
 });
 
-export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
+export const chartUrl = defineLocal({
   name: 'market.charturl',
   summary: 'Returns links to price-chart pages.',
   tool: 'market_get_chart_url',
@@ -87,7 +81,7 @@ const params = request(
   },
 );
 
-export type GraphImageInput = z.output<typeof params> & { domain: Domain };
+export type GraphImageInput = z.output<typeof params>;
 
 export const graphImage = defineQueued<'market.graphimage', GraphImageInput, Buffer>({
   name: 'market.graphimage',
@@ -98,7 +92,6 @@ export const graphImage = defineQueued<'market.graphimage', GraphImageInput, Buf
   params,
   price: { text: '1', quote: () => 1 },
   pools: ['graph'],
-  queue: () => 'graph',
   source: (input) => oneSource(`graphimage/${fingerprint(input)}`),
   respond: { type: 'png' },
 });

@@ -67,7 +67,7 @@ const fields = {
 
 const params = request({ domainId: ['domainId'] }, fields);
 
-export type DealInput = z.output<typeof params> & { domainId: Domain };
+export type DealInput = z.output<typeof params>;
 
 /** Deals as upstream sends them: `dr` is the list. */
 export type Deals = Record<string, unknown>;
@@ -112,7 +112,6 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   params,
   price: { text: '5', quote: () => 5 },
   pools: ['market'],
-  queue: () => 'market',
   source: (input) => oneSource(`deal/${fingerprint(input)}`),
   toolData(data, { priceTypes = [0], dateRange = 1, ...input }) {
     const { dr } = (data.deals ?? {}) as Deals;

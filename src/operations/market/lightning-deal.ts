@@ -23,13 +23,6 @@ export const DEAL_STATES = [
 
 type DealState = (typeof DEAL_STATES)[number];
 
-interface LightningDealInput {
-  domain: Domain;
-  asin?: string | undefined;
-  state?: DealState | undefined;
-  type?: undefined;
-}
-
 /** A lightning deal as upstream sends it; times are index times in minutes. */
 export interface LightningDeal {
   asin: string;
@@ -88,7 +81,7 @@ const TABLE_COLUMNS = [
   }).map((column) => (/Time$/.test(column.name) ? { ...column, type: 'time' as const } : column)),
 ];
 
-export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealInput, LightningDeal[]>({
+export const lightningDeal = defineQueued({
   name: 'market.lightningdeal',
   summary: "Lists a site's lightning deals, or the deal of one ASIN.",
   tool: 'market_get_lightning_deals',
@@ -131,7 +124,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
     type: 'json',
     records: { path: 'lightningDeals', providerFields: PROVIDER_LIGHTNING_DEAL_FIELDS },
     answer: z.object({ ...site(), lightningDeals: z.array(lightningDealRecord) }),
-    present(found, { domain, asin, state }, { now }) {
+    present(found: ReadonlyMap<string, LightningDeal[]>, { domain, asin, state }, { now }) {
       const nowMinutes = toKeepaMinutes(now);
       const deals = (found.get('') ?? [])
         .map((deal) => inOurWords(deal, nowMinutes))

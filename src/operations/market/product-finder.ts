@@ -79,7 +79,7 @@ function emptyRanges(filters: Readonly<Record<string, FilterValue>>): [name: str
   });
 }
 
-export type ProductFinderInput = z.output<typeof params> & { domain: Domain };
+export type ProductFinderInput = z.output<typeof params>;
 
 export interface FinderPage {
   asinList: string[];
@@ -98,7 +98,6 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   invalidKind: 'SELECTION_INVALID',
   price: { text: '1, or 31 with stats', quote: ({ stats }) => (stats === 1 ? 31 : 1) },
   pools: ['market'],
-  queue: () => 'market',
   source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
   toolData(data) {
     const { searchInsights } = data;

@@ -3,7 +3,7 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { product, responseShape, site } from '../answers.ts';
 import { defineQueued, type Source } from '../define.ts';
 import { decode, statsPeriod } from '../params/answer-form.ts';
-import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { DOMAIN_NAMES, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { decodeProduct, productFieldNeeds } from '../products/decode-product.ts';
@@ -11,7 +11,6 @@ import {
   atDetailLevel,
   DETAIL_HINTS,
   DETAIL_LEVELS,
-  type DetailLevel,
   SUMMARY_HAS_NO_HISTORY,
 } from '../products/detail-level.ts';
 import { cutHistory, lastDays } from '../products/history.ts';
@@ -21,21 +20,6 @@ import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { ASIN_COLUMNS, asinRows } from './list-tables.ts';
 import { DEFAULT_STATS_DAYS, LONGEST_STATS_DAYS, readableRecords } from './product.ts';
 
-interface ProductSearchInput {
-  domain: Domain;
-  term: string;
-  page: number;
-  asinsOnly: boolean;
-  /** Days, or two times separated by a comma. */
-  stats?: string | undefined;
-  history: boolean;
-  update?: number | undefined;
-  rating: boolean;
-  historyDays?: number | undefined;
-  detailLevel: DetailLevel;
-  decode?: boolean | undefined;
-}
-
 /** One page of the provider's results: products, or only their ASINs. */
 export type SearchPage = { products: Product[] } | { asinList: string[] };
 
@@ -43,6 +27,52 @@ export type SearchPage = { products: Product[] } | { asinList: string[] };
 const RESULTS_PER_PAGE = 100;
 const PROVIDER_RESULTS_PER_PAGE = 10;
 const PROVIDER_PAGES = 10;
+
+const params = request(
+  { domain: DOMAIN_NAMES },
+  {
+    domain: domain(),
+    term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
+    page: integer({ min: 0, max: 9 }).default(0).describe('Page of up to 100 results, from 0'),
+    asinsOnly: boolean().default(false).describe('Return ASINs only'),
+    stats: statsPeriod()
+      .optional()
+      .describe('Period of price statistics: a number of days, or two times separated by a comma'),
+    history: boolean().default(false).describe('Include the price history, at detailLevel=lite or full'),
+    update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
+    rating: boolean()
+      .optional()
+      .describe('Include rating and review count, and their history. Default: true at detailLevel=summary'),
+    historyDays: integer({ min: 1 })
+      .optional()
+      .describe('Return only the last N days of history; enables history'),
+    detailLevel: oneOf(DETAIL_LEVELS)
+      .default('lite')
+      .describe('Fields: summary has core values, lite omits large histories, full has all'),
+    decode: decode(),
+  },
+)
+  .refine(({ detailLevel, asinsOnly, history }) => detailLevel !== 'summary' || asinsOnly || !history, {
+    path: ['history'],
+    error: SUMMARY_HAS_NO_HISTORY,
+  })
+  .refine(
+    ({ detailLevel, asinsOnly, historyDays }) =>
+      detailLevel !== 'summary' || asinsOnly || historyDays === undefined,
+    {
+      path: ['historyDays'],
+      error: SUMMARY_HAS_NO_HISTORY,
+    },
+  )
+  // Changes the object that the schema has made, because copying it takes longer than all other steps.
+  .transform((input) =>
+    Object.assign(input, {
+      history: input.history || input.historyDays !== undefined,
+      rating: input.rating ?? input.detailLevel === 'summary',
+    }),
+  );
+
+type ProductSearchInput = z.output<typeof params>;
 
 export const productSearch = defineQueued<'market.productsearch', ProductSearchInput, SearchPage>({
   name: 'market.productsearch',
@@ -54,56 +84,13 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
     { method: 'GET', path: '/api/market/productsearch' },
     { method: 'GET', path: '/api/market/search', type: 'product' },
   ],
-  params: request(
-    { domain: DOMAIN_NAMES },
-    {
-      domain: domain(),
-      term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
-      page: integer({ min: 0, max: 9 }).default(0).describe('Page of up to 100 results, from 0'),
-      asinsOnly: boolean().default(false).describe('Return ASINs only'),
-      stats: statsPeriod()
-        .optional()
-        .describe('Period of price statistics: a number of days, or two times separated by a comma'),
-      history: boolean().default(false).describe('Include the price history, at detailLevel=lite or full'),
-      update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
-      rating: boolean()
-        .optional()
-        .describe('Include rating and review count, and their history. Default: true at detailLevel=summary'),
-      historyDays: integer({ min: 1 })
-        .optional()
-        .describe('Return only the last N days of history; enables history'),
-      detailLevel: oneOf(DETAIL_LEVELS)
-        .default('lite')
-        .describe('Fields: summary has core values, lite omits large histories, full has all'),
-      decode: decode(),
-    },
-  )
-    .refine(({ detailLevel, asinsOnly, history }) => detailLevel !== 'summary' || asinsOnly || !history, {
-      path: ['history'],
-      error: SUMMARY_HAS_NO_HISTORY,
-    })
-    .refine(
-      ({ detailLevel, asinsOnly, historyDays }) =>
-        detailLevel !== 'summary' || asinsOnly || historyDays === undefined,
-      {
-        path: ['historyDays'],
-        error: SUMMARY_HAS_NO_HISTORY,
-      },
-    )
-    // Changes the object that the schema has made, because copying it takes longer than all other steps.
-    .transform((input) =>
-      Object.assign(input, {
-        history: input.history || input.historyDays !== undefined,
-        rating: input.rating ?? input.detailLevel === 'summary',
-      }),
-    ),
+  params,
   price: {
     text: '5, or 0 for pages after the first, which are empty',
     quote: () => 5,
     settle: ({ page }) => (providerPages(page).length > 0 ? 5 : 0),
   },
   pools: ['market'],
-  queue: () => 'market',
   isLarge: ({ asinsOnly }) => !asinsOnly,
   freshness: 'update',
   source: searchSources,

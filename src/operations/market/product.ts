@@ -12,7 +12,6 @@ import {
   atDetailLevel,
   DETAIL_HINTS,
   DETAIL_LEVELS,
-  type DetailLevel,
   type Requested,
   SUMMARY_HAS_NO_HISTORY,
 } from '../products/detail-level.ts';
@@ -107,25 +106,6 @@ export function noDataError(product: Product | undefined): LookUpError['errorId'
   return product?.productType === 3 ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND';
 }
 
-interface ProductInput {
-  domain: Domain;
-  /** Upper case, unique, sorted. Absent with `codes`. */
-  asins?: string[] | undefined;
-  /** UPC, EAN and ISBN codes; unique, sorted. Absent with `asins`. */
-  codes?: string[] | undefined;
-  stats?: number | undefined;
-  history: boolean;
-  update?: number | undefined;
-  offers: number;
-  rating: boolean;
-  buybox: boolean;
-  stock: boolean;
-  days?: number | undefined;
-  dateRange?: { start: number; end: number } | undefined;
-  detailLevel: DetailLevel;
-  decode?: boolean | undefined;
-}
-
 /** Default period of statistics. They are free upstream and hold the current prices, so they are always fetched. */
 export const DEFAULT_STATS_DAYS = 90;
 
@@ -144,6 +124,78 @@ const FEWEST_OFFERS = 20;
 /** What upstream has for a source: the product of an ASIN, or the products with a code. */
 type Found = Product | readonly Product[];
 
+const params = request(
+  { domain: DOMAIN_NAMES, asins: ['asins', 'asin'], codes: ['codes', 'code'], dateRange: DATE_RANGE_NAMES },
+  {
+    domain: domain(),
+    asins: list(
+      { item: 'ASIN', max: LARGEST_CALL, schema: ASIN_SCHEMA, parse: parseAsin, sorted: true },
+      '1-100 ASINs; duplicates count once. Required without codes',
+      { unless: 'codes' },
+    ),
+    codes: list(
+      {
+        item: 'code',
+        max: LARGEST_CALL,
+        schema: PRODUCT_CODE_SCHEMA,
+        parse: parseProductCode,
+        sorted: true,
+      },
+      '1-100 UPC, EAN or ISBN codes, instead of asins; up to 5 products each',
+      { required: false },
+    ),
+    stats: integer({ min: 1 }).optional().describe('Include price statistics over this many days'),
+    history: boolean()
+      .default(true)
+      .describe('Include the price history: at detailLevel=full, and at lite with days or dateRange'),
+    update: integer({ min: 0 })
+      .optional()
+      .describe("Maximum hours since the provider's last update; 0: fetch again"),
+    offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers to include'),
+    rating: boolean()
+      .optional()
+      .describe('Include rating and review count, and their history. Default: true at detailLevel=summary'),
+    buybox: boolean().default(false).describe('Include Buy Box data'),
+    stock: boolean()
+      .default(false)
+      .describe('Include the stock of the retailer and of the Buy Box seller in stats'),
+    days: integer({ min: 1 })
+      .optional()
+      .describe('Return the last N days of history, also at detailLevel=lite; dateRange takes precedence'),
+    dateRange: dateRange(),
+    detailLevel: oneOf(DETAIL_LEVELS)
+      .default('lite')
+      .describe('Fields: summary has core values, lite omits large histories, full has all'),
+    decode: decode(),
+  },
+)
+  .refine(({ asins, codes }) => asins !== undefined || codes !== undefined, {
+    path: ['asins'],
+    error: `is required: it must be 1 to ${LARGEST_CALL} ASINs, as a list or separated by commas; or send codes`,
+    when: ({ value, issues }) => isRecord(value) && !issues.some(({ path }) => isLookedUp(path?.[0])),
+  })
+  .refine(({ asins, codes }) => asins === undefined || codes === undefined, {
+    path: ['codes'],
+    error: 'must not be sent with asins: send one of them',
+  })
+  .refine(({ detailLevel, days }) => detailLevel !== 'summary' || days === undefined, {
+    path: ['days'],
+    error: SUMMARY_HAS_NO_HISTORY,
+  })
+  .refine(({ detailLevel, dateRange }) => detailLevel !== 'summary' || dateRange === undefined, {
+    path: ['dateRange'],
+    error: SUMMARY_HAS_NO_HISTORY,
+  })
+  // Changes the object that the schema has made: copying the rest of an object takes half of the time of all other steps.
+  .transform((input) =>
+    Object.assign(input, {
+      rating: input.rating ?? input.detailLevel === 'summary',
+      days: input.dateRange ? undefined : input.days,
+    }),
+  );
+
+type ProductInput = z.output<typeof params>;
+
 export const product = defineQueued<'market.product', ProductInput, Found>({
   name: 'market.product',
   summary: 'Looks up 1 to 100 products by ASIN, or by UPC, EAN or ISBN.',
@@ -154,75 +206,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
     { method: 'GET', path: '/api/market/product' },
     { method: 'POST', path: '/api/market/product' },
   ],
-  params: request(
-    { domain: DOMAIN_NAMES, asins: ['asins', 'asin'], codes: ['codes', 'code'], dateRange: DATE_RANGE_NAMES },
-    {
-      domain: domain(),
-      asins: list(
-        { item: 'ASIN', max: LARGEST_CALL, schema: ASIN_SCHEMA, parse: parseAsin, sorted: true },
-        '1-100 ASINs; duplicates count once. Required without codes',
-        { unless: 'codes' },
-      ),
-      codes: list(
-        {
-          item: 'code',
-          max: LARGEST_CALL,
-          schema: PRODUCT_CODE_SCHEMA,
-          parse: parseProductCode,
-          sorted: true,
-        },
-        '1-100 UPC, EAN or ISBN codes, instead of asins; up to 5 products each',
-        { required: false },
-      ),
-      stats: integer({ min: 1 }).optional().describe('Include price statistics over this many days'),
-      history: boolean()
-        .default(true)
-        .describe('Include the price history: at detailLevel=full, and at lite with days or dateRange'),
-      update: integer({ min: 0 })
-        .optional()
-        .describe("Maximum hours since the provider's last update; 0: fetch again"),
-      offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers to include'),
-      rating: boolean()
-        .optional()
-        .describe('Include rating and review count, and their history. Default: true at detailLevel=summary'),
-      buybox: boolean().default(false).describe('Include Buy Box data'),
-      stock: boolean()
-        .default(false)
-        .describe('Include the stock of the retailer and of the Buy Box seller in stats'),
-      days: integer({ min: 1 })
-        .optional()
-        .describe('Return the last N days of history, also at detailLevel=lite; dateRange takes precedence'),
-      dateRange: dateRange(),
-      detailLevel: oneOf(DETAIL_LEVELS)
-        .default('lite')
-        .describe('Fields: summary has core values, lite omits large histories, full has all'),
-      decode: decode(),
-    },
-  )
-    .refine(({ asins, codes }) => asins !== undefined || codes !== undefined, {
-      path: ['asins'],
-      error: `is required: it must be 1 to ${LARGEST_CALL} ASINs, as a list or separated by commas; or send codes`,
-      when: ({ value, issues }) => isRecord(value) && !issues.some(({ path }) => isLookedUp(path?.[0])),
-    })
-    .refine(({ asins, codes }) => asins === undefined || codes === undefined, {
-      path: ['codes'],
-      error: 'must not be sent with asins: send one of them',
-    })
-    .refine(({ detailLevel, days }) => detailLevel !== 'summary' || days === undefined, {
-      path: ['days'],
-      error: SUMMARY_HAS_NO_HISTORY,
-    })
-    .refine(({ detailLevel, dateRange }) => detailLevel !== 'summary' || dateRange === undefined, {
-      path: ['dateRange'],
-      error: SUMMARY_HAS_NO_HISTORY,
-    })
-    // Changes the object that the schema has made: copying the rest of an object takes half of the time of all other steps.
-    .transform((input) =>
-      Object.assign(input, {
-        rating: input.rating ?? input.detailLevel === 'summary',
-        days: input.dateRange ? undefined : input.days,
-      }),
-    ),
+  params,
   price: {
     text: '1 per ASIN or code',
     quote: (input) => keysOf(input).length,
@@ -236,7 +220,6 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
     },
   },
   pools: ['market'],
-  queue: () => 'market',
   isLarge: (input) => keysOf(input).length > MANY_PRODUCTS,
   freshness: 'update',
   updatedAt: (found) => oldestUpdate([found].flat()),

@@ -1,24 +1,14 @@
 import { z } from 'zod';
 import { indexTime, pagination, SCHEMA_NAMES, series, site, words } from '../answers.ts';
 import { defineQueued } from '../define.ts';
-import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
-import { completePaging, list, type Paging, pageOf, paging } from '../params/lists.ts';
+import { DOMAIN_NAMES, domain, SITES } from '../params/domain.ts';
+import { completePaging, list, pageOf, paging } from '../params/lists.ts';
 import { Fault, type JsonSchema, request } from '../params/request.ts';
 import { boolean, integer } from '../params/scalars.ts';
 import { amount, columnsOf, isoTime, isoTimes } from '../products/decode-product.ts';
 import { cutSeries, lastDays } from '../products/history.ts';
 import { PROVIDER_SELLER_FIELDS } from '../products/provider-fields.ts';
 import { columnsFrom, type Row } from '../tables/columns.ts';
-
-interface SellerInput extends Paging {
-  domain: Domain;
-  /** Upper case, unique, sorted; only one with a storefront. */
-  seller: string[];
-  storefront: boolean;
-  update?: number | undefined;
-  /** -1: the full history; 0: none; otherwise the last days. */
-  csvDays: number;
-}
 
 /** A seller as upstream sends it. The two storefront lists are parallel. */
 export interface Seller {
@@ -83,34 +73,38 @@ const SELLER_COLUMNS = columnsFrom({
   lastUpdate: ['time', 'When the provider last updated the seller'],
 });
 
-export const seller = defineQueued<'market.seller', SellerInput, Seller>({
+const params = request(
+  { domain: DOMAIN_NAMES, seller: ['seller'] },
+  {
+    domain: domain(),
+    seller: list(
+      { item: 'seller id', max: LARGEST_CALL, schema: SELLER_SCHEMA, parse: parseSellerId, sorted: true },
+      '1-100 seller ids, or one with storefront; duplicates count once',
+    ),
+    storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
+    update: integer({ min: 0 })
+      .optional()
+      .describe('Maximum age of the storefront in hours; 0: fetch it again'),
+    csvDays: integer({ min: -1 }).default(-1).describe('Days of history in csv; -1: all, 0: none'),
+    ...paging(),
+  },
+)
+  .refine(({ seller, storefront }) => !storefront || seller.length === 1, {
+    path: ['seller'],
+    error: ({ input }) =>
+      `must be one seller id with storefront, got ${(input as { seller: string[] }).seller.length}`,
+  })
+  .transform((input) => completePaging({ ...input, update: input.storefront ? input.update : undefined }));
+
+type SellerInput = z.output<typeof params>;
+
+export const seller = defineQueued({
   name: 'market.seller',
   summary: 'Returns sellers, or one seller with its storefront.',
   tool: 'market_get_seller',
   toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/seller' }],
-  params: request(
-    { domain: DOMAIN_NAMES, seller: ['seller'] },
-    {
-      domain: domain(),
-      seller: list(
-        { item: 'seller id', max: LARGEST_CALL, schema: SELLER_SCHEMA, parse: parseSellerId, sorted: true },
-        '1-100 seller ids, or one with storefront; duplicates count once',
-      ),
-      storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
-      update: integer({ min: 0 })
-        .optional()
-        .describe('Maximum age of the storefront in hours; 0: fetch it again'),
-      csvDays: integer({ min: -1 }).default(-1).describe('Days of history in csv; -1: all, 0: none'),
-      ...paging(),
-    },
-  )
-    .refine(({ seller, storefront }) => !storefront || seller.length === 1, {
-      path: ['seller'],
-      error: ({ input }) =>
-        `must be one seller id with storefront, got ${(input as SellerInput).seller.length}`,
-    })
-    .transform((input) => completePaging({ ...input, update: input.storefront ? input.update : undefined })),
+  params,
   price: {
     text: '1 per seller id, 10 with storefront',
     quote: ({ seller, storefront }) => (storefront ? 10 : seller.length),
@@ -163,7 +157,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
       ...site(),
       sellers: z.record(z.string(), sellerRecord).describe('Sellers by id; unknown sellers are absent'),
     }),
-    present(found, input, { now }) {
+    present(found: ReadonlyMap<string, Seller>, input, { now }) {
       const { domain } = input;
       const known = input.seller.flatMap((id) => found.get(id) ?? []);
       const sellers = Object.fromEntries(known.map((record) => [record.sellerId, shown(record, input, now)]));

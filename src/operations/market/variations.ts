@@ -7,7 +7,7 @@ import { pageOf, requiredAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { integer, oneOf } from '../params/scalars.ts';
 import { decodedFieldNeeds, decodeProduct } from '../products/decode-product.ts';
-import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
+import { DETAIL_LEVELS } from '../products/detail-level.ts';
 import { familyOf, type Product } from '../products/product.ts';
 import { dailyTable, historyTable, variationTable } from '../products/product-tables.ts';
 import { PROVIDER_PRODUCT_FIELDS, variationRecord } from '../products/provider-fields.ts';
@@ -19,15 +19,21 @@ import {
   readableRecords,
 } from './product.ts';
 
-interface VariationsInput {
-  domain: Domain;
-  /** Any member of the family, or its parent. */
-  asin: string;
-  detailLevel: DetailLevel;
-  page: number;
-  perPage: number;
-  decode?: boolean | undefined;
-}
+const params = request(
+  { domain: DOMAIN_NAMES, asin: ['asin'] },
+  {
+    domain: domain(),
+    asin: requiredAsin(),
+    detailLevel: oneOf(DETAIL_LEVELS)
+      .default('full')
+      .describe('Fields: summary has core values, lite omits price histories, full has all'),
+    page: integer({ min: 0 }).default(0).describe('Page, from 0'),
+    perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations per page'),
+    decode: decode(),
+  },
+);
+
+type VariationsInput = z.output<typeof params>;
 
 export const variations = defineQueued<'market.variations', VariationsInput, Product>({
   name: 'market.variations',
@@ -40,26 +46,13 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     { method: 'GET', path: '/api/market/variations' },
     { method: 'POST', path: '/api/market/variations' },
   ],
-  params: request(
-    { domain: DOMAIN_NAMES, asin: ['asin'] },
-    {
-      domain: domain(),
-      asin: requiredAsin(),
-      detailLevel: oneOf(DETAIL_LEVELS)
-        .default('full')
-        .describe('Fields: summary has core values, lite omits price histories, full has all'),
-      page: integer({ min: 0 }).default(0).describe('Page, from 0'),
-      perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations per page'),
-      decode: decode(),
-    },
-  ),
+  params,
   price: {
     text: '5, or 1 if the product has no variations',
     quote: () => 5,
     settle: (_input, { data }) => (data.isStandalone ? 1 : 5),
   },
   pools: ['market'],
-  queue: () => 'market',
   isLarge: ({ perPage }) => perPage > MANY_PRODUCTS,
   source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
   toolData: (data) => readableRecords(data, 'variations'),

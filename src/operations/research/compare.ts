@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { site } from '../answers.ts';
 import { defineQueued } from '../define.ts';
 import { type FetchError, productSources } from '../market/product.ts';
-import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { DOMAIN_NAMES, domain, SITES } from '../params/domain.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { integer } from '../params/scalars.ts';
@@ -23,13 +23,6 @@ import {
   updatedAt,
 } from './parts.ts';
 import { DAY_FORMULAS, monthlySoldOf, PRODUCT_FORMULAS, textOf } from './product-facts.ts';
-
-interface ResearchCompareInput {
-  domain: Domain;
-  /** Upper case, unique, in the order of the request. */
-  asins: string[];
-  days: number;
-}
 
 const MOST_ASINS = 10;
 
@@ -107,23 +100,26 @@ const answer = z.object({
 
 export type ResearchCompareData = z.infer<typeof answer>;
 
-export const researchCompare = defineQueued<'research.compare', ResearchCompareInput, Product>({
+const params = request(
+  { domain: DOMAIN_NAMES, asins: ['asins'] },
+  {
+    domain: domain(),
+    asins: list(
+      { item: 'ASIN', min: 2, max: MOST_ASINS, schema: ASINS_SCHEMA, parse: parseAsin, sorted: false },
+      `2-${MOST_ASINS} ASINs`,
+    ),
+    days: integer({ min: 1, max: 365 }).default(90).describe('Days up to today, in UTC'),
+  },
+  { strict: true },
+);
+
+export const researchCompare = defineQueued<'research.compare', z.output<typeof params>, Product>({
   name: 'research.compare',
   summary: 'Compares price, sales rank, offers and rating of 2 to 10 products day by day.',
   tool: 'research_compare',
   toolset: 'research',
   routes: getAndPost('/api/research/compare'),
-  params: request(
-    { domain: DOMAIN_NAMES, asins: ['asins'] },
-    {
-      domain: domain(),
-      asins: list(
-        { item: 'ASIN', min: 2, max: MOST_ASINS, schema: ASINS_SCHEMA, parse: parseAsin, sorted: false },
-        `2-${MOST_ASINS} ASINs`,
-      ),
-      days: integer({ min: 1, max: 365 }).default(90).describe('Days up to today, in UTC'),
-    },
-  ),
+  params,
   price: {
     text: '1 per ASIN',
     quote: ({ asins }) => asins.length * PART_UNITS.products,
@@ -137,7 +133,6 @@ export const researchCompare = defineQueued<'research.compare', ResearchCompareI
     },
   },
   pools: ['market'],
-  queue: () => 'market',
   source: ({ domain, asins }) => productSources(asins, productOptions(domain)),
   tables: { daily: dayTable() },
   respond: {

@@ -8,19 +8,6 @@ const COMPARED = ['price', 'rank', 'offers', 'rating'] as const satisfies Series
 
 type Compared = (typeof COMPARED)[number];
 
-/** The values of a product at the end of a day. */
-export type ComparedDay = { asin: string; day: string } & Record<Compared, number | null>;
-
-/** What the days of a product say about a value. */
-export interface Movement {
-  first: number | null;
-  last: number | null;
-  change: number | null;
-  average: number | null;
-  lowest: number | null;
-  highest: number | null;
-}
-
 /**
  * Returns a row for each day and the movements of each value of a product.
  * @param days how many UTC days, the last of which is that of `now` (index minutes).
@@ -29,7 +16,7 @@ export function comparisonOf(
   asin: string,
   product: Product | undefined,
   { domain, days, now }: { domain: number; days: number; now: number },
-): { rows: ComparedDay[]; movements: Record<Compared, Movement> } {
+) {
   const dates = datesUntil(now, days);
   const ends = dates.map((date) => Math.min(lastMinuteOf(date), now));
   const columns = COMPARED.map((name) => {
@@ -38,10 +25,13 @@ export function comparisonOf(
   });
   const rows = dates.map((day, i) => {
     const values = columns.map(({ name, unit, values }) => [name, shownIn(unit, values[i] ?? null)]);
-    return { asin, day, ...Object.fromEntries(values) };
+    return { asin, day, ...(Object.fromEntries(values) as Record<Compared, number | null>) };
   });
   const movements = columns.map(({ name, unit, values }) => [name, movementOf(values, unit)]);
-  return { rows, movements: Object.fromEntries(movements) };
+  return {
+    rows,
+    movements: Object.fromEntries(movements) as Record<Compared, ReturnType<typeof movementOf>>,
+  };
 }
 
 function datesUntil(now: number, days: number): string[] {
@@ -53,7 +43,7 @@ function lastMinuteOf(date: string): number {
   return toKeepaMinutes(Date.parse(`${addDays(date, 1)}T00:00:00Z`)) - 1;
 }
 
-function movementOf(values: readonly (number | null)[], unit: number): Movement {
+function movementOf(values: readonly (number | null)[], unit: number) {
   const known = values.filter((value) => value !== null);
   const [first = null, last = null] = [values[0], values.at(-1)];
   const sum = known.reduce((total, value) => total + value, 0);

@@ -1,24 +1,10 @@
 import { ratio } from './figures.ts';
 import { currentOf, extremeOf, isoTime, meanOf, type Series, shownIn } from './series.ts';
 
-/** What the history of a price or a rank says. null is unknown. */
-export interface HistoryFigures {
-  current: number | null;
-  average30: number | null;
-  average90: number | null;
-  average365: number | null;
-  lowest: number | null;
-  highest: number | null;
-  drop: number | null;
-}
-
 const DAY_MINUTES = 1_440;
 
 /** Returns the figures of a series, and the dates of those that have one of their own. @param now index minutes. */
-export function historyFigures(
-  series: Series,
-  now: number,
-): { values: HistoryFigures; dates: { lowest: string | null; highest: string | null } } {
+export function historyFigures(series: Series, now: number) {
   const mean = (days: number) => meanOf(series, now - days * DAY_MINUTES, now);
   const shown = (value: number | null) => shownIn(series.unit, value);
   const [current, average90] = [currentOf(series), mean(90)];

@@ -35,31 +35,8 @@ export const READ_WEEKS = 104;
 /** The ranked weeks that a seasonality needs. */
 const YEAR_WEEKS = 52;
 
-interface Shares {
-  clickShare: number | null;
-  conversionShare: number | null;
-}
-
-export interface KeywordFigures {
-  rank: Record<'current' | 'best' | 'worst' | 'change4' | 'change12', number | null>;
-  /** The dates of the best and of the worst rank. */
-  rankDates: { best: string | null; worst: string | null };
-  history: { week: string; rank: number | null; isLoaded: boolean }[];
-  clicked: readonly Clicked[];
-  concentration: Shares & { change12: number | null; history: (Shares & { week: string })[] };
-  entrants: { asin: string; week: string }[];
-  leavers: { asin: string; week: string }[];
-  seasonality: Seasonality | null;
-}
-
-interface Seasonality {
-  /** Ranked weeks that it is computed from. */
-  weeks: number;
-  months: { month: number; weeks: number; rank: number | null; index: number | null }[];
-}
-
 /** Computes the figures of a search term. @param count the weeks of the histories, up to the newest loaded one. */
-export function keywordFigures({ week: newest, weeks }: KeywordReports, count: number): KeywordFigures {
+export function keywordFigures({ week: newest, weeks }: KeywordReports, count: number) {
   const byWeek = new Map(weeks.map((one) => [one.week, one]));
   const before = (ago: number) => addDays(newest, -7 * ago);
   const rankBefore = (ago: number) => byWeek.get(before(ago))?.rank ?? null;
@@ -100,7 +77,7 @@ function difference(from: number | null, less: number | null): number | null {
 }
 
 /** Returns the sums of the shares of the most clicked products; null if all are blank. */
-function sumsOf(clicked: readonly Clicked[]): Shares {
+function sumsOf(clicked: readonly Clicked[]) {
   return {
     clickShare: sumOf(clicked.map(({ clickShare }) => clickShare)),
     conversionShare: sumOf(clicked.map(({ conversionShare }) => conversionShare)),
@@ -136,7 +113,7 @@ function without(these: readonly Clicked[], those: readonly Clicked[]): string[]
 }
 
 /** Returns the usual rank of each calendar month; null without a year of ranked weeks. */
-function seasonalityOf(weeks: readonly KeywordWeek[]): Seasonality | null {
+function seasonalityOf(weeks: readonly KeywordWeek[]) {
   const ranked = weeks.flatMap(({ week, rank }) =>
     rank === null ? [] : [{ month: Number(week.slice(5, 7)), rank }],
   );

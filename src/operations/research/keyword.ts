@@ -26,13 +26,6 @@ import {
 } from './parts.ts';
 import { factsOf, PRODUCT_FORMULAS, productFacts, textOf } from './product-facts.ts';
 
-export interface ResearchKeywordInput {
-  country: ReportSite;
-  keyword: string;
-  weeks: number;
-  trends: boolean;
-}
-
 type Found = KeywordReports | Product | Timeline;
 
 /** The most clicked products of a search term. */
@@ -226,31 +219,36 @@ const answer = z.object({
 
 export type ResearchKeywordData = z.infer<typeof answer>;
 
-export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordInput, Found>({
+const params = request(
+  {},
+  {
+    country: reportSite().describe('Site code'),
+    keyword: text({ maxLength: 200 }).meta({
+      description: 'The whole search term; case and repeated blanks do not matter',
+      // plain-english: allow
+      examples: ['desk lamp'],
+    }),
+    weeks: integer({ min: 1, max: 104 })
+      .default(12)
+      .describe('Weeks of the histories, up to the newest loaded one'),
+    trends: boolean().default(false).describe('Include the search trend of the last 12 months'),
+  },
+  { strict: true },
+).refine(({ trends, keyword }) => !trends || Array.from(keyword).length <= LONGEST_KEYWORD, {
+  path: ['trends'],
+  error: `must be 0 for a keyword of more than ${LONGEST_KEYWORD} characters`,
+});
+
+export type ResearchKeywordInput = z.output<typeof params>;
+
+export const researchKeyword = defineQueued({
   name: 'research.keyword',
   summary:
     'Joins the weekly ranks of a keyword, its most-clicked products with their present values, and its search trend.',
   tool: 'research_keyword',
   toolset: 'research',
   routes: getAndPost('/api/research/keyword'),
-  params: request(
-    {},
-    {
-      country: reportSite().describe('Site code'),
-      keyword: text({ maxLength: 200 }).meta({
-        description: 'The whole search term; case and repeated blanks do not matter',
-        // plain-english: allow
-        examples: ['desk lamp'],
-      }),
-      weeks: integer({ min: 1, max: 104 })
-        .default(12)
-        .describe('Weeks of the histories, up to the newest loaded one'),
-      trends: boolean().default(false).describe('Include the search trend of the last 12 months'),
-    },
-  ).refine(({ trends, keyword }) => !trends || Array.from(keyword).length <= LONGEST_KEYWORD, {
-    path: ['trends'],
-    error: `must be 0 for a keyword of more than ${LONGEST_KEYWORD} characters`,
-  }),
+  params,
   price: {
     text: '1 for the reports, 1 for each of the three products, 1 with trends',
     quote: (input) => unitsOf(input, CLICKED_PRODUCTS),
@@ -282,7 +280,7 @@ export const researchKeyword = defineQueued<'research.keyword', ResearchKeywordI
   respond: {
     type: 'json',
     answer,
-    present(found, input, { now, failures }) {
+    present(found: ReadonlyMap<string, Found>, input, { now, failures }) {
       const reports = found.get(REPORTS_KEY) as KeywordReports;
       const { rankDates, clicked, rank, history, ...computed } = keywordFigures(reports, input.weeks);
       const { domain } = REPORT_SITES[input.country];

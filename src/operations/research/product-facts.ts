@@ -31,18 +31,6 @@ export const DAY_FORMULAS = (['price', 'rank', 'offers', 'rating'] as const).map
   ] as const;
 });
 
-/** The present values of a product; null is unknown. */
-export interface ProductFacts {
-  title: string | null;
-  brand: string | null;
-  price: number | null;
-  currency: string;
-  rating: number | null;
-  reviewCount: number | null;
-  rank: number | null;
-  monthlySold: number | null;
-}
-
 const number = (name: keyof typeof PRODUCT_FORMULAS) =>
   z.number().nullable().describe(PRODUCT_FORMULAS[name][1]);
 
@@ -58,7 +46,7 @@ export const productFacts = {
 };
 
 /** Returns the present values of a product; all unknown without one. @param now index minutes. */
-export function factsOf(product: Product | undefined, domain: number, now: number): ProductFacts {
+export function factsOf(product: Product | undefined, domain: number, now: number) {
   const current = (name: SeriesName) => {
     const series = seriesOf(product, name, domain, now);
     return shownIn(series.unit, currentOf(series));

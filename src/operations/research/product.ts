@@ -3,7 +3,7 @@ import { reportDate, site } from '../answers.ts';
 import { type ReportSite, siteOfDomain } from '../brand-analytics/keywords.ts';
 import { defineQueued } from '../define.ts';
 import { type FetchError, productSources } from '../market/product.ts';
-import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { DOMAIN_NAMES, domain, SITES } from '../params/domain.ts';
 import { requiredAsin } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
 import { integer, money } from '../params/scalars.ts';
@@ -29,15 +29,6 @@ import {
 import { DAY_FORMULAS, monthlySoldOf, PRODUCT_FORMULAS, textOf } from './product-facts.ts';
 import { profitOf } from './profit.ts';
 import { currentOf, seriesOf } from './series.ts';
-
-export interface ResearchProductInput {
-  domain: Domain;
-  asin: string;
-  cost?: number | undefined;
-  otherCosts: number;
-  weeks: number;
-  days?: number | undefined;
-}
 
 /** The keywords of a product in the reports. */
 export interface ProductReports {
@@ -193,27 +184,32 @@ const answer = z.object({
 
 export type ResearchProductData = z.infer<typeof answer>;
 
+const params = request(
+  { domain: DOMAIN_NAMES, asin: ['asin'] },
+  {
+    domain: domain(),
+    asin: requiredAsin(),
+    cost: money(MOST_COST)
+      .optional()
+      .meta({ description: 'Your cost, in the currency of the site', examples: [4.5] }),
+    otherCosts: money(MOST_COST)
+      .default(0)
+      .meta({ description: 'Your other costs of a sale', examples: [1.2] }),
+    weeks: integer({ min: 1, max: 104 }).default(12).describe('Newest weeks of reports with keywords'),
+    days: integer({ min: 1, max: 365 }).optional().describe('Adds daily series'),
+  },
+  { strict: true },
+);
+
+export type ResearchProductInput = z.output<typeof params>;
+
 export const researchProduct = defineQueued<'research.product', ResearchProductInput, Found>({
   name: 'research.product',
   summary: 'Joins price, sales rank, keywords, fees and profit of a product.',
   tool: 'research_product',
   toolset: 'research',
   routes: getAndPost('/api/research/product'),
-  params: request(
-    { domain: DOMAIN_NAMES, asin: ['asin'] },
-    {
-      domain: domain(),
-      asin: requiredAsin(),
-      cost: money(MOST_COST)
-        .optional()
-        .meta({ description: 'Your cost, in the currency of the site', examples: [4.5] }),
-      otherCosts: money(MOST_COST)
-        .default(0)
-        .meta({ description: 'Your other costs of a sale', examples: [1.2] }),
-      weeks: integer({ min: 1, max: 104 }).default(12).describe('Newest weeks of reports with keywords'),
-      days: integer({ min: 1, max: 365 }).optional().describe('Adds daily series'),
-    },
-  ),
+  params,
   price: {
     text: '1 for the product, 1 for the reports of a site that has them',
     quote: (input) => PART_UNITS.products + (reportSiteOf(input) ? PART_UNITS.reports : 0),
@@ -225,7 +221,6 @@ export const researchProduct = defineQueued<'research.product', ResearchProductI
       data.keywords === null ? ((unfetched(data)[0]?.errorId as FetchError | undefined) ?? null) : null,
   },
   pools: ['market'],
-  queue: () => 'market',
   reports: (input) => {
     const country = reportSiteOf(input);
     return country ? { country } : null;

@@ -10,20 +10,6 @@ interface Fees {
   fba: number | null;
 }
 
-interface ShownFees extends Fees {
-  /** Where they come from; null if no fee is known. */
-  source: 'products' | null;
-}
-
-interface Profit extends Fees {
-  price: number | null;
-  cost: number | null;
-  otherCosts: number;
-  profit: number | null;
-  margin: number | null;
-  roi: number | null;
-}
-
 /**
  * Returns the fees of a sale and what it leaves, in the currency of the site.
  * @param sale.price in the smallest unit of the currency, `sale.unit` of which make one of it.
@@ -32,7 +18,7 @@ interface Profit extends Fees {
 export function profitOf(
   product: Product | undefined,
   sale: { price: number | null; unit: number; cost: number | null; otherCosts: number },
-): { fees: ShownFees; profit: Profit } {
+) {
   const { price, unit } = sale;
   const fees = feesOf(product, price);
   const cost = sale.cost === null ? null : Math.round(sale.cost * unit);
@@ -42,7 +28,7 @@ export function profitOf(
   const hasFee = Object.values(fees).some((fee) => fee !== null);
   const { profit, ...percentages } = saleOf({ price, ...fees, cost, otherCosts });
   return {
-    fees: { ...shownFees, source: hasFee ? 'products' : null },
+    fees: { ...shownFees, source: hasFee ? ('products' as const) : null },
     profit: {
       price: shown(price),
       ...shownFees,

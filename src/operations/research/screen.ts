@@ -3,7 +3,7 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
 import { normaliseTerm, piecesOfKeyword, siteOfWord } from '../brand-analytics/keywords.ts';
 import { CLICKED_COLUMNS, COUNTRY_COLUMN } from '../brand-analytics/week-columns.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, oneSource, presentFetched, type RawRequest } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { range, rangeNames } from '../params/range.ts';
@@ -185,7 +185,7 @@ const COLUMNS = [
 /** Returns the price of a page with this many rows. */
 export const unitsOfRows = (rows: number) => Math.max(1, Math.ceil(rows / ROWS_PER_UNIT));
 
-export const screen = defineQueued<'research.screen', ScreenInput, Record<string, unknown>>({
+export const screen = defineQueued({
   name: 'research.screen',
   summary: 'Screens the search terms of a week by rank, change, shares, words, brand and first week.',
   tool: 'research_screen',
@@ -198,7 +198,6 @@ export const screen = defineQueued<'research.screen', ScreenInput, Record<string
     settle: (_input, { data }) => unitsOfRows((data.rows as unknown[] | undefined)?.length ?? 0),
   },
   pools: ['keywords'],
-  queue: () => 'keywords',
   reports: (input) => {
     const { week, parameter } = weekOfScreen(input);
     return {
@@ -206,7 +205,6 @@ export const screen = defineQueued<'research.screen', ScreenInput, Record<string
       reportDate: week,
       parameter,
       needsWeek: true,
-      needsScreen: true,
       labels: input.brand === undefined ? [] : ['brand'],
     };
   },
@@ -234,6 +232,6 @@ export const screen = defineQueued<'research.screen', ScreenInput, Record<string
       nextCursor: z.string().nullable().describe('cursor of the next page; null on the last page'),
       figures,
     }),
-    present: (found) => ({ data: found.get('') ?? {} }),
+    present: presentFetched,
   },
 });

@@ -1,15 +1,9 @@
 import { z } from 'zod';
 import { site } from '../answers.ts';
 import { defineLocal } from '../define.ts';
-import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
+import { DOMAIN_NAMES, domain } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { Fault, type JsonSchema, request } from '../params/request.ts';
-
-interface ImageUrlInput {
-  domain: Domain;
-  /** File names, unique, in the order of the request. */
-  images: string[];
-}
 
 const FILE_NAME_SCHEMA: JsonSchema = {
   type: 'string',
@@ -24,7 +18,7 @@ const answer = z.object({
   items: z.array(z.object({ image: z.string().describe('File name'), url: z.url() })),
 });
 
-export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
+export const imageUrl = defineLocal({
   name: 'retail.imageurl',
   summary: 'Returns the addresses of product images, from their file names.',
   tool: 'retail_get_image_url',

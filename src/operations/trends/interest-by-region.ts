@@ -11,6 +11,7 @@ import {
   type KeywordInput,
   keywordParams,
   keywordsId,
+  OF_TRENDS,
   rowsByValue,
   scopeOf,
   staleUpTo,
@@ -56,15 +57,11 @@ const COLUMNS = columnsFrom({
   hasData: ['boolean', 'Whether there are data'],
 });
 
-export const interestByRegion = defineQueued<
-  'trends.interest-by-region',
-  InterestByRegionInput,
-  RegionalInterest
->({
+export const interestByRegion = defineQueued({
   name: 'trends.interest-by-region',
   summary: 'Compares search interest in keywords by country, region, metropolitan area or city.',
   tool: 'web_trends_interest_by_region',
-  toolset: 'trends',
+  ...OF_TRENDS,
   routes: [{ method: 'POST', path: '/api/webtrends/interest-by-region' }],
   params: request(KEYWORD_NAMES, {
     ...keywordParams(),
@@ -79,10 +76,6 @@ export const interestByRegion = defineQueued<
     context.addIssue({ code: 'custom', path: ['resolution'], message, input: resolution });
   }),
   onDay: withWindow,
-  price: { text: '1', quote: () => 1 },
-  pools: ['trends'],
-  freshness: 'maxStale',
-  queue: () => 'trends',
   source: (input) => {
     const resolution = resolutionToAskFor(input) ?? 'own';
     const identity = `trends/region/${scopeOf(input)}/${resolution}/${keywordsId(input.keyword)}`;
@@ -119,7 +112,7 @@ export const interestByRegion = defineQueued<
         }),
       ),
     }),
-    present(found, input) {
+    present(found: ReadonlyMap<string, RegionalInterest>, input) {
       const { resolution = null, regions = [] } = found.get('') ?? {};
       const { keyword } = input;
       const shown = regions

@@ -7,9 +7,9 @@ import {
   echoed,
   echoOf,
   KEYWORD_NAMES,
-  type KeywordInput,
   keywordParams,
   keywordsId,
+  OF_TRENDS,
   rowsByValue,
   scopeOf,
   staleUpTo,
@@ -44,18 +44,14 @@ const COLUMNS = columnsFrom({
   isPartial: ['boolean', 'Whether the period has not ended yet'],
 });
 
-export const interestOverTime = defineQueued<'trends.interest-over-time', KeywordInput, Timeline>({
+export const interestOverTime = defineQueued({
   name: 'trends.interest-over-time',
   summary: 'Compares search interest in keywords over time.',
   tool: 'web_trends_interest_over_time',
-  toolset: 'trends',
+  ...OF_TRENDS,
   routes: [{ method: 'POST', path: '/api/webtrends/interest-over-time' }],
   params: request(KEYWORD_NAMES, keywordParams()),
   onDay: withWindow,
-  price: { text: '1', quote: () => 1 },
-  pools: ['trends'],
-  freshness: 'maxStale',
-  queue: () => 'trends',
   source: (input) => [
     {
       key: '',
@@ -103,7 +99,7 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
       ),
       averages: z.array(z.object({ query: z.string(), value: z.number() })),
     }),
-    present(found, input) {
+    present(found: ReadonlyMap<string, Timeline>, input) {
       const { resolution = null, points = [] } = found.get('') ?? {};
       const { keyword, timezone } = input;
       const timelineData = points.map(({ timestamp, formattedTime, isPartial, values, hasData }) => ({

@@ -12,23 +12,15 @@ export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as con
 
 export type Property = (typeof PROPERTIES)[number];
 
-/** The input of the four keyword endpoints. */
-export interface KeywordInput extends StaleInput {
-  /** In the order of the request. */
-  keyword: string[];
-  /** YYYY-MM-DD; `withWindow` fills in the default. */
-  startDate?: string | undefined;
-  endDate?: string | undefined;
-  /** '' means worldwide. */
-  geo: string;
-  hl: string;
-  property: Property;
-  category: number;
-  /** Minutes east of UTC. */
-  timezone: number;
-}
-
 export const KEYWORD_NAMES = { keyword: ['keyword'] } as const;
+
+/** What all operations on search trends have in common. */
+export const OF_TRENDS = {
+  toolset: 'trends',
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  freshness: 'maxStale',
+} as const;
 
 const EARLIEST = '2004-01-01';
 
@@ -80,6 +72,9 @@ export function timezone() {
     .default(0)
     .describe('Minutes east of UTC; affects formatted times only');
 }
+
+/** The input of the four keyword endpoints. `withWindow` fills in the default dates. */
+export type KeywordInput = z.output<z.ZodObject<ReturnType<typeof keywordParams>>>;
 
 function parseKeyword(item: string): string | Fault {
   if (!NOT_TOO_LONG.test(item) || !PRINTABLE.test(item))

@@ -10,6 +10,7 @@ import {
   type KeywordInput,
   keywordParams,
   keywordsId,
+  OF_TRENDS,
   scopeOf,
   staleUpTo,
   withWindow,
@@ -116,75 +117,70 @@ function isBreakout({ formattedValue }: RelatedFacts): boolean {
   return !/\p{Nd}/u.test(formattedValue);
 }
 
-export const relatedQueries = defineQueued<'trends.related-queries', KeywordInput, Related<RelatedQuery>>({
+/** Defines an operation that lists related terms. @param related what differs between queries and topics. */
+function defineRelated<const Name extends string, Term>(related: {
+  kind: 'queries' | 'topics';
+  name: Name;
+  summary: string;
+  column: Parameters<typeof columnsFrom>[0];
+  answer: z.ZodObject;
+  present(found: ReadonlyMap<string, Related<Term>>, input: KeywordInput): Record<string, unknown>;
+}) {
+  const { kind, name, summary, column, answer, present } = related;
+  return defineQueued({
+    ...OF_TRENDS,
+    name,
+    summary,
+    tool: `web_trends_related_${kind}`,
+    routes: [{ method: 'POST', path: `/api/webtrends/related-${kind}` }],
+    params: request(KEYWORD_NAMES, keywordParams()),
+    onDay: withWindow,
+    source: (input) => relatedSources(kind, input),
+    toolData: withoutLinks,
+    tables: { [kind]: { columns: () => relatedColumns(column), rows: relatedRows } },
+    respond: {
+      type: 'json',
+      records: { path: 'results' },
+      answer,
+      present: (found: ReadonlyMap<string, Related<Term>>, input) => ({
+        data: { ...echoOf(input), ...present(found, input) },
+      }),
+    },
+  });
+}
+
+export const relatedQueries = defineRelated({
+  kind: 'queries',
   name: 'trends.related-queries',
   summary: 'Lists searches related to keywords: the most frequent and the fastest growing.',
-  tool: 'web_trends_related_queries',
-  toolset: 'trends',
-  routes: [{ method: 'POST', path: '/api/webtrends/related-queries' }],
-  params: request(KEYWORD_NAMES, keywordParams()),
-  onDay: withWindow,
-  price: { text: '1', quote: () => 1 },
-  pools: ['trends'],
-  freshness: 'maxStale',
-  queue: () => 'trends',
-  source: (input) => relatedSources('queries', input),
-  toolData: withoutLinks,
-  tables: {
-    queries: { columns: () => relatedColumns({ query: ['text', 'Related search'] }), rows: relatedRows },
-  },
-  respond: {
-    type: 'json',
-    records: { path: 'results' },
-    answer: z.object({ ...echoed(), results: z.array(z.object(relatedShape({ query: z.string() }))) }),
-    present: (found, input) => {
-      const results = input.keyword.map((keyword) => shownRelated(keyword, found.get(keyword)));
-      return { data: { ...echoOf(input), results } };
-    },
-  },
+  column: { query: ['text', 'Related search'] },
+  answer: z.object({ ...echoed(), results: z.array(z.object(relatedShape({ query: z.string() }))) }),
+  present: (found: ReadonlyMap<string, Related<RelatedQuery>>, { keyword }) => ({
+    results: keyword.map((one) => shownRelated(one, found.get(one))),
+  }),
 });
 
-export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput, Related<RelatedTopic>>({
+export const relatedTopics = defineRelated({
+  kind: 'topics',
   name: 'trends.related-topics',
   summary: 'Lists topics related to keywords, if upstream provides them.',
-  tool: 'web_trends_related_topics',
-  toolset: 'trends',
-  routes: [{ method: 'POST', path: '/api/webtrends/related-topics' }],
-  params: request(KEYWORD_NAMES, keywordParams()),
-  onDay: withWindow,
-  price: { text: '1', quote: () => 1 },
-  pools: ['trends'],
-  freshness: 'maxStale',
-  queue: () => 'trends',
-  source: (input) => relatedSources('topics', input),
-  toolData: withoutLinks,
-  tables: {
-    topics: {
-      columns: () => relatedColumns({ topic: ['text', 'Title of the related topic'] }),
-      rows: relatedRows,
-    },
-  },
-  respond: {
-    type: 'json',
-    records: { path: 'results' },
-    answer: z.object({
-      ...echoed(),
-      available: z.boolean().describe('Whether upstream provided topics; it often withholds them'),
-      results: z.array(
-        z.object({
-          ...relatedShape({ topic: z.object({ mid: z.string(), title: z.string(), type: z.string() }) }),
-          available: z.boolean(),
-        }),
-      ),
-    }),
-    // Upstream withholds topics from most clients, so an answer without topics is not a failure.
-    present(found, input) {
-      const results = input.keyword.map((keyword) => ({
-        ...shownRelated(keyword, found.get(keyword)),
-        available: found.get(keyword)?.available ?? false,
-      }));
-      const available = results.some((result) => result.available);
-      return { data: { ...echoOf(input), available, results } };
-    },
+  column: { topic: ['text', 'Title of the related topic'] },
+  answer: z.object({
+    ...echoed(),
+    available: z.boolean().describe('Whether upstream provided topics; it often withholds them'),
+    results: z.array(
+      z.object({
+        ...relatedShape({ topic: z.object({ mid: z.string(), title: z.string(), type: z.string() }) }),
+        available: z.boolean(),
+      }),
+    ),
+  }),
+  // Upstream withholds topics from most clients, so an answer without topics is not a failure.
+  present(found: ReadonlyMap<string, Related<RelatedTopic>>, { keyword }) {
+    const results = keyword.map((one) => ({
+      ...shownRelated(one, found.get(one)),
+      available: found.get(one)?.available ?? false,
+    }));
+    return { available: results.some((result) => result.available), results };
   },
 });

@@ -11,6 +11,7 @@ import { columnsFrom, columnsOf, type Row } from '../tables/columns.ts';
 import type { Table } from '../tables/tables.ts';
 import {
   maxStale,
+  OF_TRENDS,
   PROPERTIES,
   type Property,
   type StaleInput,
@@ -193,7 +194,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   name: 'trends.daily-trends',
   summary: 'Lists the trending searches that started on a day within the last week.',
   tool: 'web_trends_daily_trends',
-  toolset: 'trends',
+  ...OF_TRENDS,
   routes: [{ method: 'GET', path: '/api/webtrends/daily-trends' }],
   params: request(
     {},
@@ -215,10 +216,6 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
     }
     return { ...input, trendDate };
   },
-  price: { text: '1', quote: () => 1 },
-  pools: ['trends'],
-  freshness: 'maxStale',
-  queue: () => 'trends',
   source: ({ geo, hl, trendDate, ...stale }) => [
     { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, ...staleUpTo(stale) },
   ],
@@ -288,7 +285,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
   name: 'trends.real-time-trends',
   summary: 'Lists the current trending searches.',
   tool: 'web_trends_real_time_trends',
-  toolset: 'trends',
+  ...OF_TRENDS,
   routes: [{ method: 'GET', path: '/api/webtrends/real-time-trends' }],
   params: request(
     {},
@@ -303,10 +300,6 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       maxStale: maxStale(),
     },
   ),
-  price: { text: '1', quote: () => 1 },
-  pools: ['trends'],
-  freshness: 'maxStale',
-  queue: () => 'trends',
   // The list changes every few minutes, so answers expire early.
   freshForMs: 60_000,
   source: ({ geo, hl, category, ...stale }) => [

@@ -199,24 +199,6 @@ test('any position of a cursor is answered', async ({ client }) => {
     expect((await get(client, `newSince=${newSince}`)).status).toBe(200);
 });
 
-test('a week of an earlier version is refused by name, and can be screened once it is imported again', async ({
-  client,
-  souk,
-}) => {
-  const week = '2026-02-28';
-  await load(souk.database, 'us', csvReport(week, terms.slice(0, 5)));
-  const { rows } = await souk.database.query(
-    'update aba_weeks set screen_id = null where week = $1 returning (select w.screen_id from aba_weeks w where w.week = $1) as id',
-    [week],
-  );
-  await souk.database.query(`drop table aba_screens_us_${rows[0].id}`);
-  const refused = await get(client, `week=${week}`);
-  expect(refused.status).toBe(400);
-  expect(refused.json.msg).toContain('week: must be a week that can be screened');
-  await load(souk.database, 'us', csvReport(week, terms.slice(0, 5)));
-  expect((await get(client, `week=${week}`)).json.data.total).toBe(5);
-});
-
 test('brands of products are those that were looked up in this service, with the day of the oldest', async ({
   client,
 }) => {

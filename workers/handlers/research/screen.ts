@@ -14,7 +14,7 @@ export const handleScreen = fromReports(screen, async (input: ScreenInput, repor
   const { database, weeks } = reports;
   const wanted = weekOfScreen(input).week;
   const week = wanted === undefined ? weeks[0] : weeks.find((one) => one.week === wanted);
-  if (!week?.screen) throw weekIsGone(country, wanted);
+  if (!week) throw weekIsGone(country, wanted);
   const before = {
     change4: addDays(week.week, -FIRST_CHANGE_DAYS),
     change12: addDays(week.week, -SECOND_CHANGE_DAYS),
