@@ -110,7 +110,6 @@ const params = request(
     ),
     days: integer({ min: 1, max: 365 }).default(90).describe('Days up to today, in UTC'),
   },
-  { strict: true },
 );
 
 export const researchCompare = defineQueued<'research.compare', z.output<typeof params>, Product>({

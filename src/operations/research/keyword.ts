@@ -233,7 +233,6 @@ const params = request(
       .describe('Weeks of the histories, up to the newest loaded one'),
     trends: boolean().default(false).describe('Include the search trend of the last 12 months'),
   },
-  { strict: true },
 ).refine(({ trends, keyword }) => !trends || Array.from(keyword).length <= LONGEST_KEYWORD, {
   path: ['trends'],
   error: `must be 0 for a keyword of more than ${LONGEST_KEYWORD} characters`,

@@ -198,7 +198,6 @@ const params = request(
     weeks: integer({ min: 1, max: 104 }).default(12).describe('Newest weeks of reports with keywords'),
     days: integer({ min: 1, max: 365 }).optional().describe('Adds daily series'),
   },
-  { strict: true },
 );
 
 export type ResearchProductInput = z.output<typeof params>;

@@ -3,7 +3,7 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { reportDate, reportSiteCode, SCHEMA_NAMES, wordId } from '../answers.ts';
 import { normaliseTerm, piecesOfKeyword, siteOfWord } from '../brand-analytics/keywords.ts';
 import { CLICKED_COLUMNS, COUNTRY_COLUMN } from '../brand-analytics/week-columns.ts';
-import { defineQueued, oneSource, presentFetched, type RawRequest } from '../define.ts';
+import { defineQueued, oneSource, presentFetched } from '../define.ts';
 import { reportSite } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { range, rangeNames } from '../params/range.ts';
