@@ -213,7 +213,7 @@ test('returns a table of its rows as CSV', async ({ client }) => {
   expect(text.trim().split('\n')).toEqual([
     'country,week,wordId,keyword,rank,change4,change12,clickShare,conversionShare,firstSeen,asin1,asin2,asin3',
     expect.stringMatching(
-      new RegExp(`^us,${WEEK},\\d+,desk lamp 0,1,,,1.5,0.25,2026-02-28,B0SCREEN00,B0SECOND00,$`),
+      new RegExp(`^us,${WEEK},\\d+,desk lamp 0,1,,,1.5,0.25,${WEEK},B0SCREEN00,B0SECOND00,$`),
     ),
   ]);
 });
