@@ -38,7 +38,7 @@ const params = z.preprocess(
       selection: filters([...NAMED, 'fields']),
     },
   )
-    .superRefine(({ selection = {} }, context) => {
+    .superRefine(({ selection }, context) => {
       for (const [name, message] of emptyRanges(selection))
         context.addIssue({ code: 'custom', message, path: ['selection', name] });
     })
