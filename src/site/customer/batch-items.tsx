@@ -10,7 +10,7 @@ import { Choice, FilterForm, HiddenFields, TextArea } from '../kit/form.tsx';
 import {
   digits,
   type Form,
-  type FormFaults,
+  FormRefused,
   type FormState,
   type FormValues,
   jsonOf,
@@ -22,11 +22,9 @@ import { ParameterFields } from './parameter-fields.tsx';
 import { readFields, type TryField, tryFields } from './try-request.ts';
 import { FILE_FORM_BYTES } from './uploads/file-form.ts';
 
-const FIRST_OPERATION = 'market.product';
-
 /** The operation that a form of a batch is about. */
-export function batchOperation({ operation = FIRST_OPERATION }: FormValues): QueuedOperation {
-  return queuedOperation(operation) ?? existingOperation(FIRST_OPERATION);
+export function batchOperation({ operation = '' }: FormValues): QueuedOperation {
+  return queuedOperation(operation) ?? existingOperation('market.product');
 }
 
 /** The form that chooses the operation of the form below it. */
@@ -95,7 +93,7 @@ export function BatchItemsFields(props: {
 }
 
 /** Headings of the groups, by the first part of an operation's name. */
-const GROUP_NAMES: Record<string, string> = {
+const GROUP_NAMES: Readonly<Record<string, string>> = {
   market: 'Market',
   trends: 'Search trends',
   aba: 'Brand analytics',
@@ -142,21 +140,21 @@ export function windowText(window: string): string | undefined {
   return WINDOWS.find(([name]) => name === window)?.[1];
 }
 
-/**
- * Reads a form that has the items of a batch among its fields, and reports the faults of all fields together.
- * @param keepsItems whether the form leaves the items of a schedule unchanged; `batchItems` is then null.
- */
+/** Reads a form with the items of a batch. @param keepsItems whether it leaves those of a schedule; they are null then. */
 export function readBatchForm<Input>(
   schema: z.ZodType<Input>,
   body: unknown,
   keepsItems: (values: FormValues) => boolean = () => false,
 ): Form<Input & { batchItems: BatchItems | null }> {
   const form = readForm(schema, body);
-  const { values } = form;
-  const read = keepsItems(values) ? null : readBatchItems(values);
-  if (form.ok && read?.ok !== false)
-    return { ...form, input: { ...form.input, batchItems: read?.batchItems ?? null } };
-  return { ok: false, values, faults: { ...form.faults, ...(read?.ok === false ? read.faults : {}) } };
+  const { values, faults } = form;
+  try {
+    const batchItems = keepsItems(values) ? null : readBatchItems(values);
+    return form.ok ? { ...form, input: { ...form.input, batchItems } } : form;
+  } catch (error) {
+    if (!(error instanceof FormRefused)) throw error;
+    return { ok: false, values, faults: { ...faults, ...error.faults } };
+  }
 }
 
 /** Returns a function that finds the field of the form for a parameter of the API. */
@@ -183,30 +181,18 @@ const LAYOUTS = {
   ndjson: 'One JSON object per line',
 } as const;
 
-/** Reads the operation and its items from a form. The API validates the items. */
-function readBatchItems(
-  values: FormValues,
-): { ok: true; batchItems: BatchItems } | { ok: false; faults: FormFaults } {
+/** Reads the operation and its items from a form. The API validates the items. @throws FormRefused. */
+function readBatchItems(values: FormValues): BatchItems {
   const { operation: name = '', layout = 'list', items = '', parameter } = values;
   const operation = queuedOperation(name);
-  if (!operation) return { ok: false, faults: { '': 'Choose an operation.' } };
-  const shared = readFields(sharedFields(operation), values);
-  if (!shared.ok) return shared;
-  const { parameters: params } = shared;
-  try {
-    if (items.trim() === '') throw new Misread('items', 'must have at least one line');
-    if (layout === 'table')
-      return { ok: true, batchItems: { operation: name, items: merged(params, rowsOf(items)) } };
-    if (layout === 'ndjson')
-      return { ok: true, batchItems: { operation: name, items: merged(params, objectsOf(items)) } };
-    const listed = parameter?.trim() || listParameterOf(operation);
-    if (!listed) throw new Misread('parameter', `${name} has no list parameter; choose another format`);
-    const split = { [listed]: valuesOf(items, operation, listed) };
-    return { ok: true, batchItems: { operation: name, params, split } };
-  } catch (error) {
-    if (error instanceof Misread) return { ok: false, faults: { [error.field]: error.message } };
-    throw error;
-  }
+  if (!operation) throw new FormRefused(400, { '': 'Choose an operation.' });
+  const params = readFields(sharedFields(operation), values);
+  if (items.trim() === '') throw misread('items', 'must have at least one line');
+  if (layout === 'table') return { operation: name, items: merged(params, rowsOf(items)) };
+  if (layout === 'ndjson') return { operation: name, items: merged(params, objectsOf(items)) };
+  const listed = parameter?.trim() || listParameterOf(operation);
+  if (!listed) throw misread('parameter', `${name} has no list parameter; choose another format`);
+  return { operation: name, params, split: { [listed]: valuesOf(items, operation, listed) } };
 }
 
 /** The default list parameter: the one the operation requires besides its site. */
@@ -216,14 +202,8 @@ export function listParameterOf(operation: QueuedOperation): string | undefined 
   return parametersOf(operation.params).find(({ name, required }) => required && !names.includes(name))?.name;
 }
 
-/** A fault of a field. */
-class Misread extends Error {
-  readonly field: string;
-
-  constructor(field: string, message: string) {
-    super(message);
-    this.field = field;
-  }
+function misread(field: string, problem: string): FormRefused {
+  return new FormRefused(400, { [field]: problem });
 }
 
 /** Reads one value per line. Values without spaces, such as ASINs, may also share a line. */
@@ -240,9 +220,9 @@ function rowsOf(text: string): Record<string, unknown>[] {
     skipEmptyLines: true,
   });
   const [error] = errors.filter(({ type }) => type !== 'Delimiter');
-  if (error) throw new Misread('items', `line ${(error.row ?? 0) + 2}: ${error.message.toLowerCase()}`);
+  if (error) throw misread('items', `line ${(error.row ?? 0) + 2}: ${error.message.toLowerCase()}`);
   if (data.length === 0)
-    throw new Misread('items', 'must have a line of parameter names and at least one line of values');
+    throw misread('items', 'must have a line of parameter names and at least one line of values');
   return data.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
 }
 
@@ -251,7 +231,7 @@ function objectsOf(text: string): Record<string, unknown>[] {
     const value = jsonOf(line);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
-    throw new Misread('items', `line ${i + 1} must be a JSON object such as {"domain":1}`);
+    throw misread('items', `line ${i + 1} must be a JSON object such as {"domain":1}`);
   });
 }
 

@@ -29,6 +29,14 @@ export async function sendResults(request: FastifyRequest, reply: FastifyReply):
   return sendDownload(request, reply, { url, name: `souk-batch${part}-${id.slice(-12)}` });
 }
 
+/** Sends the changes of a run of a schedule as a file. */
+export async function sendChanges(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { format } = request.params as { format: string };
+  const id = idIn(request);
+  const url = addressOf(`/api/batches/${id}/changes`, { format });
+  return sendDownload(request, reply, { url, name: `souk-batch-changes-${id.slice(-12)}` });
+}
+
 /** The links to the results. */
 export function Results({ batch, tables }: { batch: BatchView; tables: readonly string[] }): VNode {
   const { batchId, resultsUntil } = batch;
@@ -62,12 +70,23 @@ export function Results({ batch, tables }: { batch: BatchView; tables: readonly 
   );
 }
 
-const ROWS_SHOWN = 25;
+/** The rows and changes that the page shows. */
+const SHOWN = 25;
 
-/** Enough for the rows that are shown; the rest of the results is not produced. */
+/** Enough for what is shown; the rest of the answer is not produced. */
 const MAX_BYTES = 524_288;
 
-/** The first results of a batch. */
+/** Reads the first lines of an answer. @returns null if the API refuses. */
+async function firstLines(request: FastifyRequest, url: string): Promise<string[] | null> {
+  const answer = await streamApi(request, { method: 'GET', url });
+  const { bytes, isWhole } = await readAtMost(answer, MAX_BYTES);
+  if (answer.status >= 400) return null;
+  const lines = bytes.toString().split('\n');
+  // The last line of an incomplete answer may be cut.
+  return (isWhole ? lines : lines.slice(0, -1)).filter(Boolean);
+}
+
+/** The first results of a batch, as rows of their first table. */
 interface FirstResults {
   /** The tables of the results. */
   tables: readonly string[];
@@ -75,18 +94,15 @@ interface FirstResults {
   rows: readonly Row[];
 }
 
-/** Reads the first results of a batch, as rows of their first table. @returns null if they have no rows. */
+/** Reads the first results of a batch. @returns null if they have no rows. */
 export async function firstResults(
   request: FastifyRequest,
   { batchId, operation }: BatchView,
 ): Promise<FirstResults | null> {
   const found = queuedOperation(operation);
   if (!found?.tables) return null;
-  const answer = await streamApi(request, { method: 'GET', url: `/api/batches/${batchId}/results` });
-  const { bytes, isWhole } = await readAtMost(answer, MAX_BYTES);
-  const lines = bytes.toString().split('\n').filter(Boolean);
-  // The last line of an incomplete answer may be cut.
-  return answer.status >= 400 ? null : firstRows(found, isWhole ? lines : lines.slice(0, -1));
+  const lines = await firstLines(request, `/api/batches/${batchId}/results`);
+  return lines && firstRows(found, lines);
 }
 
 function firstRows(operation: QueuedOperation, lines: readonly string[]): FirstResults | null {
@@ -99,9 +115,8 @@ function firstRows(operation: QueuedOperation, lines: readonly string[]): FirstR
   if (table === undefined) return null;
   const rows: Row[] = [];
   for (const line of lines) {
-    if (rows.length >= ROWS_SHOWN) break;
-    for (const row of rowsOfLine(operation, table, inputOf(line), line))
-      if (rows.push(row) >= ROWS_SHOWN) break;
+    if (rows.length >= SHOWN) break;
+    for (const row of rowsOfLine(operation, table, inputOf(line), line)) if (rows.push(row) >= SHOWN) break;
   }
   const { columns } = namedTable(operation, { ...(input as object), table });
   return { tables, columns: [...INDEX, ...columns], rows };
@@ -113,8 +128,8 @@ export function ResultTable(props: { results: FirstResults; batch: BatchView }):
   const isUnchanged = finishedAt !== null && counts.unchanged > 0 && counts.unchanged === counts.done;
   return (
     <>
-      {rows.length === ROWS_SHOWN && (
-        <p class="hint">These are the first {ROWS_SHOWN} rows. The downloads have all of them.</p>
+      {rows.length === SHOWN && (
+        <p class="hint">These are the first {SHOWN} rows. The downloads have all of them.</p>
       )}
       <Table
         name="First results"
@@ -130,4 +145,55 @@ export function ResultTable(props: { results: FirstResults; batch: BatchView }):
 function resultColumn(column: Column): TableColumn<Row> {
   const cell = (row: Row) => String(plainValue(column, row[column.name]) ?? '');
   return column.name === 'title' ? [column.name, cell, 'long'] : [column.name, cell];
+}
+
+interface ShownChange {
+  key: string;
+  column: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** Returns the first changes of a run of a schedule; none if it is no such run. */
+export async function changesIn(
+  request: FastifyRequest,
+  { batchId, scheduleId, counts }: BatchView,
+): Promise<readonly ShownChange[]> {
+  if (scheduleId === null || counts.done === 0) return [];
+  const lines = (await firstLines(request, `/api/batches/${batchId}/changes`)) ?? [];
+  return lines.slice(0, SHOWN).map((line) => JSON.parse(line) as ShownChange);
+}
+
+/** The values before and after of what has changed since the previous run. */
+export function Changes({ path, changes }: { path: string; changes: readonly ShownChange[] }): VNode {
+  return (
+    <>
+      <h2>Changes since the previous run</h2>
+      {changes.length === SHOWN && (
+        <p class="hint">These are the first {SHOWN} changes. The download has all of them.</p>
+      )}
+      <Table
+        name="Changes"
+        rows={changes}
+        empty="Nothing has changed."
+        columns={[
+          ['Row', ({ key }) => key],
+          ['Column', ({ column }) => column],
+          ['Before', ({ before }) => shown(before)],
+          ['After', ({ after }) => shown(after)],
+        ]}
+      />
+      <p>
+        <ButtonLink to={`${path}/changes.csv`} download>
+          Download the changes
+        </ButtonLink>
+      </p>
+      <TableLinks tables={['changes']} address={(_, format) => `${path}/changes.${format}`} />
+    </>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === null) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

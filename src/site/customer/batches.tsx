@@ -5,14 +5,21 @@ import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { Facts, Notice, StateTag } from '../kit/elements.tsx';
 import { FilterForm, PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
-import { addressOf, ListPage, StateChoice } from '../kit/list-page.tsx';
+import { ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
 import { count, ShortId, Time } from '../kit/words.tsx';
-import { Changes, changesIn } from './batch-changes.tsx';
 import { windowText } from './batch-items.tsx';
-import { firstResults, Results, ResultTable, sendResults } from './batch-results.tsx';
-import { apiData, apiList, idIn, sendDownload } from './customer-api.ts';
+import {
+  Changes,
+  changesIn,
+  firstResults,
+  Results,
+  ResultTable,
+  sendChanges,
+  sendResults,
+} from './batch-results.tsx';
+import { apiData, apiList, idIn } from './customer-api.ts';
 import { linksTo, ResultLinks } from './links.tsx';
 
 const LIST = '/account/batches';
@@ -117,13 +124,6 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
       </section>
     </Page>,
   );
-}
-
-async function sendChanges(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { format = '' } = request.params as { format?: string };
-  const id = idIn(request);
-  const url = addressOf(`/api/batches/${id}/changes`, { format });
-  return sendDownload(request, reply, { url, name: `souk-batch-changes-${id.slice(-12)}` });
 }
 
 function Progress({ batch }: { batch: BatchView }): VNode {

@@ -14,18 +14,10 @@ import {
   reductionsFor,
   writtenReduction,
 } from '../../billing/payments/reductions.ts';
-import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { Card, Facts } from '../kit/elements.tsx';
-import { Choice, Field, HiddenFields, PostForm, Submit } from '../kit/form.tsx';
-import {
-  FormRefused,
-  type FormState,
-  type FormValues,
-  NO_INPUT,
-  onSubmit,
-  readValues,
-} from '../kit/form-request.ts';
+import { Choice, Field, Fields, HiddenFields, PostForm, Submit } from '../kit/form.tsx';
+import { FormRefused, type FormState, type FormValues, NO_INPUT, postForm, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { count, counted, money, Time } from '../kit/words.tsx';
@@ -37,31 +29,14 @@ import { countPaymentRequest, payPurchase } from './purchases.tsx';
 
 /** Registers the checkout of a plan or a pack: the form with its price, and the payment. */
 export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, payments, currency, trials } = pages;
   scope.get('/account/checkout', async (request, reply) => {
     const offer = await offerIn(pages, request.query);
     if (!offer) return reply.redirect('/account/plans', 303);
-    return sendForm(pages, reply, offer, await shownWithout(pages, request, offer));
+    return showForm(reply, offer, NO_INPUT);
   });
-  scope.post('/account/checkout', onSubmit(checkoutSchema, showForm, buy));
-
-  async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
-    const offer = await offerOnSale(pages, form.values);
-    return sendForm(
-      pages,
-      reply,
-      offer,
-      { ...(await shownWithout(pages, reply.request, offer)), form },
-      status,
-    );
-  }
-
-  async function buy(
-    { priceCents, kind, code, orderId, intent, terms, ...chosen }: z.output<typeof checkoutSchema>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    values: FormValues,
-  ): Promise<string | FastifyReply> {
-    const { database, clock, payments, currency, trials } = pages;
+  postForm(scope, '/account/checkout', checkoutSchema, showAgain, async (input, request, reply, values) => {
+    const { priceCents, kind, code, orderId, intent, terms, ...chosen } = input;
     const offer = await offerOnSale(pages, { kind, code });
     if (priceCents !== undefined && priceCents !== String(offer.priceCents))
       throw new FormRefused(409, {
@@ -94,6 +69,16 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
       noteFailure(pages, request, error);
       throw new FormRefused(502, { '': `${error.message} Nothing was bought.` });
     }
+  });
+
+  async function showAgain(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
+    return showForm(reply, await offerOnSale(pages, form.values), form, status);
+  }
+
+  /** Shows the page without a coupon. */
+  async function showForm(reply: FastifyReply, offer: Offer, form: FormState, status?: number) {
+    const reductions = await reductionsOf(pages, reply.request, offer, '');
+    return sendForm(pages, reply, offer, { form, reductions, isChecked: false }, status);
   }
 }
 
@@ -104,11 +89,6 @@ interface Shown {
   reductions: readonly Reduction[];
   /** The customer has asked for this price, or it has changed. */
   isChecked: boolean;
-}
-
-/** The page without a coupon. */
-async function shownWithout(pages: Pages, request: FastifyRequest, offer: Offer): Promise<Shown> {
-  return { form: NO_INPUT, reductions: await reductionsOf(pages, request, offer, ''), isChecked: false };
 }
 
 /**
@@ -241,12 +221,7 @@ const BUTTONS: Record<ProviderName, string> = {
   stripe: 'Pay with Stripe',
 };
 
-interface CheckoutProps extends Shown {
-  offer: Offer;
-  currency: string;
-  provider: ProviderName;
-  offPeak: OffPeakWindow;
-}
+type CheckoutProps = Shown & Pick<Pages, 'currency' | 'offPeak'> & { offer: Offer; provider: ProviderName };
 
 /** The checkout page: the offer, the quantity and the price. */
 function Checkout(props: CheckoutProps): VNode {
@@ -374,16 +349,8 @@ function chosenTerms({ values }: FormState) {
 
 function Amounts({ kind, hasMonths }: { kind: Offer['kind']; hasMonths: boolean }): VNode {
   const shared = { type: 'number', preset: '1', min: 1, required: true } as const;
-  return (
-    <>
-      <Field
-        name="quantity"
-        label="Quantity"
-        {...shared}
-        max={MAX.quantity}
-        hint={kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined}
-      />
-      {hasMonths && <Field name="months" label="Months" {...shared} max={MAX.months} />}
-    </>
-  );
+  const hint = kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined;
+  const quantity = ['quantity', 'Quantity', { ...shared, max: MAX.quantity, hint }] as const;
+  const months = ['months', 'Months', { ...shared, max: MAX.months }] as const;
+  return <Fields rows={hasMonths ? [quantity, months] : [quantity]} />;
 }

@@ -136,6 +136,6 @@ function personText(person: AccountKey['createdByPerson']): string {
   return person?.email ?? 'a person who was deleted';
 }
 
-function lastUse(at: Date | null): VNode {
+export function lastUse(at: Date | null): VNode {
   return at ? <Time at={at} /> : <span class="muted">never</span>;
 }

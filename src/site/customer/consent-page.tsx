@@ -3,7 +3,7 @@ import { listInWords, type Scope, scopesInWords } from '../../accounts/key-setti
 import { type Membership, rolesAble } from '../../accounts/members.ts';
 import type { ConnectionRequest } from '../../api/connect/consent.ts';
 import { isLoopback } from '../../api/connect/resources.ts';
-import { Choice, Field, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
+import { Choice, Fields, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
 import type { FormState } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { Midnight } from '../kit/words.tsx';
@@ -58,7 +58,15 @@ export function ConsentPage(props: ConsentProps): VNode {
         <DecisionForm {...props} />
       ) : (
         <>
-          {accounts.closed.length === 0 && <NoAccount path={path} />}
+          {accounts.closed.length === 0 && (
+            <div class="notice warn" role="alert">
+              <p>
+                You have no account to which you may connect programs: that requires {rolesAble('keys')}. Ask
+                an owner or admin of your account for such a role, or create an account of your own on{' '}
+                <a href="/profile">your profile</a>. Then <a href={path}>open this page again</a>.
+              </p>
+            </div>
+          )}
           <PostForm action={path} form={form}>
             <button type="submit" name="decision" value="deny">
               Cancel
@@ -105,29 +113,26 @@ function ClosedAccounts({ accounts, path }: { accounts: readonly Membership[]; p
   );
 }
 
-function NoAccount({ path }: { path: string }): VNode {
-  return (
-    <div class="notice warn" role="alert">
-      <p>
-        You have no account to which you may connect programs: that requires {rolesAble('keys')}. Ask an owner
-        or admin of your account for such a role, or create an account of your own on{' '}
-        <a href="/profile">your profile</a>. Then <a href={path}>open this page again</a>.
-      </p>
-    </div>
-  );
-}
-
 function DecisionForm({ accounts, asked, offered, hasTestData, form, path }: ConsentProps): VNode {
+  const options = accounts.open.map(
+    ({ accountId, accountName, hasUnits }) =>
+      [String(accountId), hasUnits ? accountName : `${accountName} (no plan or pack)`] as const,
+  );
+  const cap = { type: 'number', min: 1, required: true } as const;
   return (
     <PostForm action={path} form={form}>
-      <AccountChoice accounts={accounts} />
+      <Choice name="account" label="Account" options={options} />
       {hasTestData ? <DataChoice accounts={accounts} /> : <HiddenFields fields={{ data: 'live' }} />}
       <ScopeChoice asked={asked} offered={offered} form={form} />
       <fieldset>
         <legend>Spend at most</legend>
         <div class="pair">
-          <Field name="capDay" label="Units a day" type="number" min={1} required />
-          <Field name="capMonth" label="Units a month" type="number" min={1} required />
+          <Fields
+            rows={[
+              ['capDay', 'Units a day', cap],
+              ['capMonth', 'Units a month', cap],
+            ]}
+          />
         </div>
         <p class="hint">
           Calls over the daily cap are refused until <Midnight />, and calls over the monthly cap until the
@@ -155,14 +160,6 @@ const ENDS = [
   ['90', '90 days'],
   ['365', '365 days'],
 ] as const;
-
-function AccountChoice({ accounts: { open } }: { accounts: ConsentAccounts }): VNode {
-  const options = open.map(
-    ({ accountId, accountName, hasUnits }) =>
-      [String(accountId), hasUnits ? accountName : `${accountName} (no plan or pack)`] as const,
-  );
-  return <Choice name="account" label="Account" options={options} />;
-}
 
 function DataChoice({ accounts: { chosen } }: { accounts: ConsentAccounts }): VNode {
   const plans = <a href={`/account/${chosen?.accountId}/plans`}>a plan or pack</a>;

@@ -16,7 +16,7 @@ import {
   FormRefused,
   type FormState,
   type FormValues,
-  onSubmit,
+  postForm,
   readForm,
   readValues,
 } from '../kit/form-request.ts';
@@ -70,13 +70,7 @@ export function registerConsent(scope: FastifyInstance, pages: Pages): void {
   const { consent, clock } = pages;
 
   scope.get(path, (_request, reply) => show(reply, null));
-  scope.post(path, onSubmit(readDecision, show, decide));
-
-  async function decide(
-    input: ConsentInput | null,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, path, readDecision, show, async (input, request, reply) => {
     const exchange = { request: request.raw, reply: reply.raw };
     const asked = await consent.requestOf(exchange);
     if (!asked) throw expired();
@@ -100,7 +94,7 @@ export function registerConsent(scope: FastifyInstance, pages: Pages): void {
     if (!allowed) throw expired();
     noteActs(request, { action: 'connection.created', target: String(allowed.keyId), accountId });
     return allowed.address;
-  }
+  });
 
   /** @param form null: with what the program asks for. */
   async function show(reply: FastifyReply, form: FormState | null, status?: number): Promise<FastifyReply> {

@@ -41,18 +41,6 @@ export async function callApi(
   return { status: answer.status, envelope: await envelopeOf(answer) };
 }
 
-/** Reads the beginning of a text. @throws SoukError the error of the API. */
-export async function apiText(
-  request: FastifyRequest,
-  url: string,
-  maxBytes: number,
-): Promise<{ text: string; isWhole: boolean }> {
-  const answer = await streamApi(request, { method: 'GET', url });
-  if (answer.status >= 400) throw errorOf({ status: answer.status, envelope: await envelopeOf(answer) });
-  const { bytes, isWhole } = await readAtMost(answer, maxBytes);
-  return { text: bytes.toString(), isWhole };
-}
-
 /** Sends a request and returns the data of its answer. @throws SoukError the error of the API. */
 export async function apiData<Data>(
   request: FastifyRequest,

@@ -1,11 +1,11 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { keyPrefix } from '../../accounts/authentication.ts';
 import { CallExamples } from '../kit/call-examples.tsx';
 import { ANSWER, Secret } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 
-/** A new key with a button that copies it. It is shown only once. */
-export function KeyShown({ apiKey }: { apiKey: string }): VNode {
+/** A key that is shown only once, with a button that copies it. */
+function KeyShown({ apiKey }: { apiKey: string }): VNode {
   return (
     <>
       <Secret id="new-key" text={apiKey} />
@@ -13,6 +13,17 @@ export function KeyShown({ apiKey }: { apiKey: string }): VNode {
         <strong>Copy it now. It is shown only once.</strong> We store only a hash of it.
       </p>
     </>
+  );
+}
+
+/** The part of a page that shows a new key. */
+export function NewKey(props: { title: string; apiKey: string; children?: ComponentChildren }): VNode {
+  return (
+    <section class="notice good" {...ANSWER}>
+      <h2>{props.title}</h2>
+      <KeyShown apiKey={props.apiKey} />
+      {props.children}
+    </section>
   );
 }
 

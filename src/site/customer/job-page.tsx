@@ -17,13 +17,14 @@ import { sendPage } from '../kit/render.tsx';
 import { count, counted, Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
-import { Advice, ErrorCode } from './call-errors.tsx';
 import { InOtherPrograms, RepeatLink } from './call-examples.tsx';
 import { TimeLine, UnitsWhy, waysOf } from './call-story.tsx';
 import { apiData, envelopeOf, idIn, sendDownload, streamApi } from './customer-api.ts';
 import {
+  Advice,
   CALLS_PATH,
   durationText,
+  ErrorCode,
   type KeyNames,
   keyName,
   keyNamesOf,
@@ -35,38 +36,31 @@ import { tryRequest } from './try-request.ts';
 
 /** Registers the page of a job: its request, its state, its answer, its price, and buttons that cancel it or run it again. */
 export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
-  scope.get(`${CALLS_PATH}/:id`, (request, reply) => showJob(pages, request, reply));
-  scope.get(`${CALLS_PATH}/:id/result`, sendResult);
-  scope.get(`${CALLS_PATH}/:id/file`, sendExport);
-  scope.post(`${CALLS_PATH}/:id/cancel`, cancelJob);
-  scope.post(`${CALLS_PATH}/:id/again`, runAgain);
-}
-
-async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const id = idIn(request);
-  return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
-}
-
-async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const id = idIn(request);
-  const { file } = await apiData<ExportAnswer>(request, 'GET', `/api/jobs/${id}/result`);
-  if (!file) throw new SoukError('FILE_NOT_FOUND');
-  return sendDownload(request, reply, { url: file.url, name: `souk-${id.slice(-12)}` });
-}
-
-async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { jobId } = await apiData<JobView>(request, 'DELETE', `/api/jobs/${idIn(request)}`);
-  return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
-}
-
-async function runAgain(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const id = idIn(request);
-  const { operation, params } = await apiData<JobView>(request, 'GET', `/api/jobs/${id}`);
-  const found = queuedOperation(operation);
-  if (!found || params === null) return reply.redirect(`${CALLS_PATH}/${id}`, 303);
-  const call = { operation, params, maxUnits: found.price.quote(params) };
-  const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
-  return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
+  const path = `${CALLS_PATH}/:id`;
+  scope.get(path, (request, reply) => showJob(pages, request, reply));
+  scope.get(`${path}/result`, async (request, reply) => {
+    const id = idIn(request);
+    return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
+  });
+  scope.get(`${path}/file`, async (request, reply) => {
+    const id = idIn(request);
+    const { file } = await apiData<ExportAnswer>(request, 'GET', `/api/jobs/${id}/result`);
+    if (!file) throw new SoukError('FILE_NOT_FOUND');
+    return sendDownload(request, reply, { url: file.url, name: `souk-${id.slice(-12)}` });
+  });
+  scope.post(`${path}/cancel`, async (request, reply) => {
+    const { jobId } = await apiData<JobView>(request, 'DELETE', `/api/jobs/${idIn(request)}`);
+    return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
+  });
+  scope.post(`${path}/again`, async (request, reply) => {
+    const id = idIn(request);
+    const { operation, params } = await apiData<JobView>(request, 'GET', `/api/jobs/${id}`);
+    const found = queuedOperation(operation);
+    if (!found || params === null) return reply.redirect(`${CALLS_PATH}/${id}`, 303);
+    const call = { operation, params, maxUnits: found.price.quote(params) };
+    const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
+    return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
+  });
 }
 
 /** The call of an expired result. */
@@ -235,18 +229,16 @@ function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boole
   const { job, baseUrl, isRepeatable } = props;
   const { params } = job;
   const operation = queuedOperation(job.operation);
-  if (params === null)
-    return (
-      <Card id="request" title="Request">
-        <p>The parameters of calls that are answered from the cache are not stored.</p>
-      </Card>
-    );
   return (
     <Card id="request" title="Request">
-      <Facts
-        facts={Object.entries(params).map(([name, value]) => [<code>{name}</code>, parameterText(value)])}
-      />
-      {operation && (
+      {params === null ? (
+        <p>The parameters of calls that are answered from the cache are not stored.</p>
+      ) : (
+        <Facts
+          facts={Object.entries(params).map(([name, value]) => [<code>{name}</code>, parameterText(value)])}
+        />
+      )}
+      {params !== null && operation && (
         <>
           <div class="row">
             {isRepeatable && (
@@ -264,14 +256,12 @@ function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boole
 }
 
 function Expired({ jobId, call: { operation, units } }: { jobId: string; call: ExpiredCall }): VNode {
-  if (units === null)
-    return (
-      <p>
-        This answer has expired. The call was answered from the cache, so its parameters are not stored.{' '}
-        <a href={addressOf('/account/try', { operation })}>Make another call</a>
-      </p>
-    );
-  return (
+  return units === null ? (
+    <p>
+      This answer has expired. The call was answered from the cache, so its parameters are not stored.{' '}
+      <a href={addressOf('/account/try', { operation })}>Make another call</a>
+    </p>
+  ) : (
     <>
       <p>This answer has expired. Answers are kept for at most 24 hours.</p>
       <PostButton action={`${CALLS_PATH}/${jobId}/again`} class="primary">

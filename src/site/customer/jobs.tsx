@@ -2,17 +2,21 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { listKeys } from '../../accounts/account-keys.ts';
 import { JOB_STATES, type JobView } from '../../api/job-view.ts';
+import { errorGroups, MOST_ERRORS_READ } from '../../billing/statement.ts';
 import { QUEUED } from '../../operations/index.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/durations.ts';
+import { ERRORS, type ErrorKind, isErrorKind } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
-import { ButtonLink, StateTag } from '../kit/elements.tsx';
+import { solutionOf } from '../docs/guides.ts';
+import { ButtonLink, Segments, StateTag } from '../kit/elements.tsx';
 import { Choice, Field, FilterForm, withZone } from '../kit/form.tsx';
 import { type FormValues, readValues } from '../kit/form-request.ts';
+import { Page } from '../kit/layout.tsx';
 import { addressOf, type Listed, ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
-import { count, ShortId, Time } from '../kit/words.tsx';
+import { count, IdLink, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { OperationChoice } from './batch-items.tsx';
@@ -20,7 +24,7 @@ import { apiList } from './customer-api.ts';
 
 export const CALLS_PATH = '/account/jobs';
 
-export const ERRORS_PATH = `${CALLS_PATH}/errors`;
+const ERRORS_PATH = `${CALLS_PATH}/errors`;
 
 const FILTERS = ['state', 'operation', 'contains', 'keyId', 'within', 'from', 'to'];
 
@@ -62,19 +66,13 @@ export function registerJobList(scope: FastifyInstance, { database, clock }: Pag
 }
 
 /** The links between the calls and their errors. */
-export function CallTabs({ current }: { current: string }): VNode {
+function CallTabs({ current }: { current: string }): VNode {
   const tabs = [
     [CALLS_PATH, 'All calls'],
     [ERRORS_PATH, 'Errors'],
   ] as const;
   return (
-    <nav class="segments" aria-label="Calls">
-      {tabs.map(([href, text]) => (
-        <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
-          {text}
-        </a>
-      ))}
-    </nav>
+    <Segments name="Calls" current="page" links={tabs.map(([to, text]) => [to, text, to === current])} />
   );
 }
 
@@ -134,14 +132,7 @@ function JobTable({ list, names }: { list: Listed<JobView>; names: KeyNames }): 
       empty={empty}
       rows={list.items}
       columns={[
-        [
-          'Call',
-          ({ jobId }) => (
-            <a href={`${CALLS_PATH}/${jobId}`}>
-              <ShortId id={jobId} />
-            </a>
-          ),
-        ],
+        ['Call', ({ jobId }) => <IdLink to={`${CALLS_PATH}/${jobId}`} id={jobId} />],
         [
           'Operation',
           ({ operation, params }) => (
@@ -220,7 +211,86 @@ export function msText(ms: number): string {
   return ms < 10_000 ? `${count(ms)}\u00a0ms` : `${count(Math.round(ms / 1000))}\u00a0s`;
 }
 
-/** The address of the calls that failed with an operation. */
-export function failedCallsAddress(operation: string): string {
-  return addressOf(CALLS_PATH, { state: 'failed', operation });
+const ERROR_PERIODS = [
+  ['1', '24 hours'],
+  ['7', '7 days'],
+] as const;
+
+/** Registers the page of the errors with which the account's calls have ended, by code and operation. */
+export function registerCallErrors(scope: FastifyInstance, { database, clock }: Pages): void {
+  scope.get(ERRORS_PATH, async (request, reply) => {
+    const { days } = readValues(request.query);
+    const [chosen, text] = ERROR_PERIODS.find(([value]) => value === days) ?? ERROR_PERIODS[0];
+    const since = clock.now() - Number(chosen) * DAY_MS;
+    const groups = await errorGroups(database, customerOf(request).accountId, since);
+    return sendPage(
+      reply,
+      <Page title="Errors of calls" heading={null} styles={['account.css']} wide>
+        <h1>Calls</h1>
+        <p class="lead">
+          Calls that failed, by error and operation. A failed call costs nothing: its units are released.
+        </p>
+        <div class="row">
+          <CallTabs current={ERRORS_PATH} />
+          <Segments
+            name="Period"
+            class="push"
+            current="true"
+            links={ERROR_PERIODS.map(([value, name]) => [
+              addressOf(ERRORS_PATH, { days: value }),
+              name,
+              value === chosen,
+            ])}
+          />
+        </div>
+        <Table
+          name="Errors"
+          empty={`No call has failed in the last ${text}.`}
+          rows={groups}
+          columns={[
+            ['Error', ({ kind }) => <ErrorCode kind={kind} />],
+            ['Operation', ({ operation }) => <a href={addressOf(CALLS_PATH, { state: 'failed', operation })}>{operation}</a>],
+            ['Calls', ({ calls }) => count(calls), 'number'],
+            ['In batches', ({ inBatches }) => count(inBatches), 'number'],
+            [
+              'Last',
+              ({ lastAt, lastCallId }) => (
+                <a href={`${CALLS_PATH}/${lastCallId}`}>
+                  <Time at={lastAt} />
+                </a>
+              ),
+            ],
+            ['Last message', ({ message }) => message, 'long'],
+            ['What to do', ({ kind }) => <Advice kind={kind} />, 'long'],
+          ]}
+        />
+        <p class="hint">
+          A refused request, such as one with an invalid parameter or without enough units, makes no call and
+          is not listed here: its answer has the reason. At most the newest {count(MOST_ERRORS_READ)} failed
+          calls are grouped. Cancelled calls are not errors.
+        </p>
+      </Page>,
+    );
+  });
+}
+
+/** The code of an error, with its description in the documentation. */
+export function ErrorCode({ kind }: { kind: string }): VNode {
+  const { code } = ERRORS[knownKind(kind)];
+  return (
+    <a href={`/docs/errors#${code.toLowerCase()}`}>
+      <code>{code}</code>
+    </a>
+  );
+}
+
+/** What a customer can do about an error. */
+export function Advice({ kind }: { kind: string }): VNode {
+  // From a file of this repository, not from input.
+  return <span dangerouslySetInnerHTML={{ __html: solutionOf(ERRORS[knownKind(kind)].code) }} />;
+}
+
+/** A newer version may have stored a kind that this one does not know. */
+function knownKind(kind: string): ErrorKind {
+  return isErrorKind(kind) ? kind : 'INTERNAL';
 }

@@ -13,9 +13,9 @@ import {
 import { isAble, rolesAble } from '../../accounts/members.ts';
 import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
 import { type ParameterFault, SoukError } from '../../platform/errors.ts';
-import { ANSWER, Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
+import { Card, Facts, Notice, ToneTag } from '../kit/elements.tsx';
 import { Field, PostButton, PostForm, Submit, TextArea, withZone } from '../kit/form.tsx';
-import { type Form, type FormState, type FormValues, NO_INPUT, readValues } from '../kit/form-request.ts';
+import { type Form, type FormState, type FormValues, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -28,10 +28,11 @@ import {
   isConnection,
   KEY_STATES,
   KEYS_PATH,
+  lastUse,
   ofCap,
   RevokeConnection,
 } from './connections.tsx';
-import { KeyShown } from './first-key.tsx';
+import { NewKey } from './first-key.tsx';
 
 const NEW_PATH = `${KEYS_PATH}/new`;
 
@@ -47,7 +48,7 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
   async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { accountId, personId } = customerOf(request);
     const now = clock.now();
-    if ((await listKeys(database, accountId, now)).every(isConnection)) throw withoutKey();
+    requireKey(await listKeys(database, accountId, now));
     const form = readKeyForm(WITHOUT_LIMITS, request, now);
     if (!form.ok) return sendNew(reply, form, 400);
     const { key, id } = await addKey(database, accountId, {
@@ -86,26 +87,48 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
     reply: FastifyReply,
     key: AccountKey,
     form: FormState | null,
-    { shown = null, status }: { shown?: string | null; status?: number } = {},
+    { shown, status }: { shown?: string; status?: number } = {},
   ): Promise<FastifyReply> {
     const { accountId } = customerOf(reply.request);
     const used = (await unitsByKey(database, accountId, clock.now())).get(key.id) ?? { day: 0, month: 0 };
     const isChanged = (reply.request.query as { changed?: string }).changed === '1';
+    const mayChange = mayChangeKey(reply.request, key);
+    const { id, name, prefix, state } = key;
+    const clientName = key.connection?.clientName;
     return sendPage(
       reply,
-      <KeyPage
-        apiKey={key}
-        used={used}
-        form={form}
-        shown={shown}
-        isChanged={isChanged}
-        mayChange={mayChangeKey(reply.request, key)}
-      />,
+      <Page title={clientName ?? name ?? `Key ${prefix}…`} path={KEYS_PATH} back={[KEYS_PATH, 'All keys']}>
+        {shown && <NewKey title="Your new API key" apiKey={shown} />}
+        {isChanged && (
+          <Notice tone="good" role="status">
+            The {clientName ? 'connection' : 'key'} has been changed. The change applies from the next request
+            on.
+          </Notice>
+        )}
+        <Card>
+          {isConnection(key) ? (
+            <ConnectionFacts connection={key} used={used} />
+          ) : (
+            <KeyFacts apiKey={key} used={used} />
+          )}
+          {mayChange && <Revoke apiKey={key} />}
+        </Card>
+        {(state === 'active' || state === 'rotated') && mayChange && (
+          <Card title="Limits">
+            <KeyForm
+              action={`${KEYS_PATH}/${id}`}
+              form={form ?? { values: valuesOfKey(key), faults: {} }}
+              button="Save"
+              isConnection={isConnection(key)}
+            />
+          </Card>
+        )}
+      </Page>,
       status,
     );
   }
 
-  function sendNew(reply: FastifyReply, form: FormState = NO_INPUT, status?: number): FastifyReply {
+  function sendNew(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
     return sendPage(
       reply,
       <Page title="New key" heading="New API key" path={KEYS_PATH}>
@@ -118,58 +141,18 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
   }
 }
 
+/** @throws SoukError NOT_FOUND if an account has no key besides those of connections. */
+export function requireKey(keys: readonly AccountKey[]): void {
+  if (keys.every(isConnection))
+    throw new SoukError('NOT_FOUND', {
+      message: 'This account has no key yet. Its first key is created with the first purchase.',
+    });
+}
+
 /** Returns the faults of a refused change by field. */
 function faultsOf({ message, metadata }: SoukError): FormState['faults'] {
   const { errors } = metadata as { errors?: ParameterFault[] };
   return errors ? Object.fromEntries(errors.map((one) => [one.parameter, one.problem])) : { '': message };
-}
-
-function KeyPage(props: {
-  apiKey: AccountKey;
-  used: KeyUnits;
-  form: FormState | null;
-  shown: string | null;
-  isChanged: boolean;
-  mayChange: boolean;
-}): VNode {
-  const { apiKey, used, form, shown, isChanged, mayChange } = props;
-  const { id, name, prefix, state } = apiKey;
-  const works = state === 'active' || state === 'rotated';
-  const clientName = apiKey.connection?.clientName;
-  return (
-    <Page title={clientName ?? name ?? `Key ${prefix}…`} path={KEYS_PATH} back={[KEYS_PATH, 'All keys']}>
-      {shown && (
-        <section class="notice good" {...ANSWER}>
-          <h2>Your new API key</h2>
-          <KeyShown apiKey={shown} />
-        </section>
-      )}
-      {isChanged && (
-        <Notice tone="good" role="status">
-          The {clientName ? 'connection' : 'key'} has been changed. The change applies from the next request
-          on.
-        </Notice>
-      )}
-      <Card>
-        {isConnection(apiKey) ? (
-          <ConnectionFacts connection={apiKey} used={used} />
-        ) : (
-          <KeyFacts apiKey={apiKey} used={used} />
-        )}
-        {mayChange && <Revoke apiKey={apiKey} />}
-      </Card>
-      {works && mayChange && (
-        <Card title="Limits">
-          <KeyForm
-            action={`${KEYS_PATH}/${id}`}
-            form={form ?? { values: valuesOfKey(apiKey), faults: {} }}
-            button="Save"
-            isConnection={isConnection(apiKey)}
-          />
-        </Card>
-      )}
-    </Page>
-  );
 }
 
 function KeyFacts({ apiKey, used }: { apiKey: AccountKey; used: KeyUnits }): VNode {
@@ -189,12 +172,6 @@ function KeyFacts({ apiKey, used }: { apiKey: AccountKey; used: KeyUnits }): VNo
   );
 }
 
-function withoutKey(): SoukError {
-  return new SoukError('NOT_FOUND', {
-    message: 'This account has no key yet. Its first key is created with the first purchase.',
-  });
-}
-
 const fieldOf = (scope: string) => `scope_${scope}`;
 
 /** Reads the form of a key. Without a chosen scope, a key may make every call, and a connection reads. */
@@ -209,14 +186,10 @@ function readKeyForm(
   const { name = '', capDay = '', capMonth = '', networks = '' } = values;
   const expiresAt = withZone(values.expiresAt) ?? '';
   const read = readKeySettings(present, { name, scopes, capDay, capMonth, expiresAt, networks }, now);
-  if (
-    'settings' in read &&
-    read.settings.scopes?.includes('keys') &&
-    !isAble(customerOf(request).role, 'people')
-  )
+  if (!('settings' in read)) return { ok: false, values, faults: read.faults as Record<string, string> };
+  if (read.settings.scopes?.includes('keys') && !isAble(customerOf(request).role, 'people'))
     return { ok: false, values, faults: { scopes: `keys: can be given only by ${rolesAble('people')}` } };
-  if ('settings' in read) return { ok: true, input: read.settings, values, faults: {} };
-  return { ok: false, values, faults: read.faults as Record<string, string> };
+  return { ok: true, input: read.settings, values, faults: {} };
 }
 
 /** Returns the values of the form of a key. */
@@ -347,10 +320,7 @@ export function KeyTable(props: {
         ['Units this month', ({ id }) => (used.get(id)?.month ?? 0).toLocaleString('en'), 'number'],
         ['Created', ({ createdAt }) => <Time at={createdAt} />],
         ['Created by', (key) => creatorOf(key)],
-        [
-          'Last used',
-          ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),
-        ],
+        ['Last used', ({ lastUsedAt }) => lastUse(lastUsedAt)],
         ['Valid until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
         ['Action', (key) => mayChange(key) && <Revoke apiKey={key} />],
       ]}

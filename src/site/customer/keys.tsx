@@ -14,11 +14,11 @@ import {
 } from '../../accounts/account-keys.ts';
 import { hasTestAccount, isTestAccount, keyPrefix, testAccountOf } from '../../accounts/authentication.ts';
 import { isAble, rolesAble } from '../../accounts/members.ts';
-import { type KeyUnits, unitsByKey } from '../../billing/key-warning.ts';
+import { unitsByKey } from '../../billing/key-warning.ts';
 import { createTestKey, openTestAccount } from '../../billing/test-wallet.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { ANSWER, ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
+import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { readForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -29,8 +29,8 @@ import { noteActs } from '../page-acts.ts';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { customerOf, enter } from '../session.ts';
 import { Connections, isConnection, KEYS_PATH } from './connections.tsx';
-import { FirstCall, FirstKey, firstKeyActs, KeyShown, ShowFirstKey } from './first-key.tsx';
-import { KeyTable, mayChangeKey, registerKeyPages, requireOwnKey } from './key-page.tsx';
+import { FirstCall, FirstKey, firstKeyActs, NewKey, ShowFirstKey } from './first-key.tsx';
+import { KeyTable, mayChangeKey, registerKeyPages, requireKey, requireOwnKey } from './key-page.tsx';
 
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
@@ -39,35 +39,33 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
   scope.get(KEYS_PATH, async (_request, reply) => sendKeys(reply, null));
-  scope.post(`${KEYS_PATH}/first`, createFirst);
-  scope.post(`${KEYS_PATH}/reset`, reset);
-  scope.post(`${KEYS_PATH}/revoke`, revoke);
-  registerKeyPages(scope, pages);
-
-  async function createFirst(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  scope.post(`${KEYS_PATH}/first`, async (request, reply) => {
     const { accountId, personId } = customerOf(request);
     const key = await createFirstKey(database, accountId, clock.now(), personId);
     noteActs(request, ...firstKeyActs(key));
     if (key === null) return reply.redirect(KEYS_PATH, 303);
     return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
-  }
-
-  async function reset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  });
+  scope.post(`${KEYS_PATH}/reset`, async (request, reply) => {
     const { accountId, personId, role } = customerOf(request);
     if (!isAble(role, 'people'))
       throw new SoukError('KEY_FORBIDDEN', {
         message: `A reset ends the keys of all members, so it requires ${rolesAble('people')}.`,
       });
-    if ((await listKeys(database, accountId, clock.now())).every(isConnection))
-      throw new SoukError('NOT_FOUND', {
-        message: 'This account has no key yet. Its first key is created with the first purchase.',
-      });
+    requireKey(await listKeys(database, accountId, clock.now()));
     const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now(), personId);
     noteActs(request, { action: 'key.reset', target: keyPrefix(key) });
-    return sendKeys(reply, <NewKey apiKey={key} olderKeysUntil={olderKeysUntil} />);
-  }
-
-  async function revoke(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    return sendKeys(
+      reply,
+      <NewKey title="Your new API key" apiKey={key}>
+        <p>
+          The new key works immediately. Your previous keys work until <Time at={olderKeysUntil} />, so that
+          you can update your programs.
+        </p>
+      </NewKey>,
+    );
+  });
+  scope.post(`${KEYS_PATH}/revoke`, async (request, reply) => {
     const form = readForm(revocation, request.body);
     const { accountId } = customerOf(request);
     const id = form.ok ? Number(form.input.id) : 0;
@@ -76,11 +74,12 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
     await revokeKeys(database, accountId, String(id), clock.now());
     if (key.connection) noteActs(request, { action: 'connection.revoked', target: String(id) });
     return reply.redirect(KEYS_PATH, 303);
-  }
+  });
+  registerKeyPages(scope, pages);
 
   /** @param shown a new key, which is shown only once. */
   async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
-    const { accountId } = customerOf(reply.request);
+    const { accountId, role, isStaff } = customerOf(reply.request);
     const [all, isDue, used, testKeys] = await Promise.all([
       listKeys(database, accountId, clock.now()),
       isKeyDue(database, accountId),
@@ -97,29 +96,19 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
           it can spend your units.
         </p>
         {shown}
-        {keys.length === 0 ? (
-          <NoKey isDue={isDue} />
-        ) : (
-          <Keys keys={keys} used={used} request={reply.request} />
+        {keys.length === 0 && <NoKey isDue={isDue} />}
+        {keys.length > 0 && <KeyTable keys={keys} used={used} mayChange={mayChange} />}
+        {keys.length > 0 && !isStaff && isAble(role, 'keys') && (
+          <p>
+            <ButtonLink to={`${KEYS_PATH}/new`}>New key</ButtonLink>
+          </p>
         )}
+        {keys.length > 0 && !isStaff && isAble(role, 'people') && <Reset />}
         <Connections connections={all.filter(isConnection)} used={used} mayChange={mayChange} />
         {testKeys}
       </Page>,
     );
   }
-}
-
-function NewKey({ apiKey, olderKeysUntil }: { apiKey: string; olderKeysUntil: Date | string | null }): VNode {
-  return (
-    <section class="notice good" {...ANSWER}>
-      <h2>Your new API key</h2>
-      <KeyShown apiKey={apiKey} />
-      <p>
-        The new key works immediately. Your previous keys work until <Time at={olderKeysUntil} />, so that you
-        can update your programs.
-      </p>
-    </section>
-  );
 }
 
 function NoKey({ isDue }: { isDue: boolean }): VNode {
@@ -134,26 +123,6 @@ function NoKey({ isDue }: { isDue: boolean }): VNode {
       <p>You receive a key with your first purchase. The trial is free.</p>
       <PrimaryLink to="/account/plans">Choose a plan</PrimaryLink>
     </div>
-  );
-}
-
-function Keys(props: {
-  keys: readonly AccountKey[];
-  used: ReadonlyMap<number, KeyUnits>;
-  request: FastifyRequest;
-}): VNode {
-  const { keys, used, request } = props;
-  const { role, isStaff } = customerOf(request);
-  return (
-    <>
-      <KeyTable keys={keys} used={used} mayChange={(key) => mayChangeKey(request, key)} />
-      {!isStaff && isAble(role, 'keys') && (
-        <p>
-          <ButtonLink to={`${KEYS_PATH}/new`}>New key</ButtonLink>
-        </p>
-      )}
-      {!isStaff && isAble(role, 'people') && <Reset />}
-    </>
   );
 }
 
@@ -204,26 +173,21 @@ export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
     // The page after the key shows the test account.
     await enter(pages, request, customer, testAccountOf(liveAccountId));
     noteActs(request, { action: 'key.created', target: keyPrefix(key) });
-    return sendTestKey(reply, key, baseUrlOf(pages, request));
+    return sendPage(
+      reply,
+      <Page title="Test key" heading="Your test key" path="/account/keys">
+        <NewKey title="Copy the key" apiKey={key}>
+          <p>Your first call, which is free:</p>
+          <FirstCall apiKey={key} baseUrl={baseUrlOf(pages, request)} />
+        </NewKey>
+        <p>
+          The pages now show your test account: its keys, usage, jobs and batches. The{' '}
+          <a href="/explore">explorer</a> and the page <a href="/account/try">All operations</a> use its
+          units.
+        </p>
+      </Page>,
+    );
   });
-}
-
-function sendTestKey(reply: FastifyReply, key: string, baseUrl: string): FastifyReply {
-  return sendPage(
-    reply,
-    <Page title="Test key" heading="Your test key" path="/account/keys">
-      <section class="notice good" {...ANSWER}>
-        <h2>Copy the key</h2>
-        <KeyShown apiKey={key} />
-        <p>Your first call, which is free:</p>
-        <FirstCall apiKey={key} baseUrl={baseUrl} />
-      </section>
-      <p>
-        The pages now show your test account: its keys, usage, jobs and batches. The{' '}
-        <a href="/explore">explorer</a> and the page <a href="/account/try">All operations</a> use its units.
-      </p>
-    </Page>,
-  );
 }
 
 /** The part of the keys page about test keys; nothing if test mode is off. */

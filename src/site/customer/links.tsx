@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { LinkView, NewLinkView } from '../../api/endpoints/files.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import type { LinkTarget } from '../../results/result-links.ts';
-import { ANSWER, Card, Secret } from '../kit/elements.tsx';
+import { Card, NewSecret } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm } from '../kit/form.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -29,8 +29,15 @@ export function registerLinks(scope: FastifyInstance, pages: Pages): void {
     const [form, table] = (format ?? '').split('.').reverse();
     const body = { target, id, hours: Number(hours), format: form || undefined, table };
     const link = await apiData<NewLinkView>(request, 'POST', '/api/links', body);
-    const url = `${baseUrlOf(pages, request).replace(/\/$/, '')}${new URL(link.url).pathname}`;
-    return sendLink(reply, { ...link, url }, `${TARGET_PAGES[link.target]}/${back ?? link.targetId}`);
+    return sendNewLink(
+      reply,
+      `${baseUrlOf(pages, request)}${new URL(link.url).pathname}`,
+      [`${TARGET_PAGES[link.target]}/${back ?? link.targetId}`, 'Back to the result'],
+      <>
+        Anyone who has the link can read <code>{link.name}</code> until <Time at={link.expiresAt} />, and
+        nothing else. Google Sheets, Excel and DuckDB open the link without a key.
+      </>,
+    );
   });
   scope.post(`${PATH}/:id/revoke`, async (request, reply) => {
     const { back } = readValues(request.body);
@@ -39,21 +46,19 @@ export function registerLinks(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-function sendLink(reply: FastifyReply, link: NewLinkView, back: string): FastifyReply {
+/** Sends the page that shows the address of a new link once. @param text says what the link opens. */
+export function sendNewLink(
+  reply: FastifyReply,
+  address: string,
+  back: readonly [href: string, text: string],
+  text: ComponentChildren,
+): FastifyReply {
   return sendPage(
     reply,
-    <Page title="Link created" back={[back, 'Back to the result']} styles={['account.css']}>
+    <Page title="Link created" back={back} styles={['account.css']}>
       <Card>
-        <div class="notice good" {...ANSWER}>
-          <Secret id="new-link" text={link.url} />
-          <p>
-            <strong>Copy it now. It is shown only once.</strong>
-          </p>
-        </div>
-        <p>
-          Anyone who has the link can read <code>{link.name}</code> until <Time at={link.expiresAt} />, and
-          nothing else. Google Sheets, Excel and DuckDB open the link without a key.
-        </p>
+        <NewSecret id="new-link" text={address} />
+        <p>{text}</p>
       </Card>
     </Page>,
   );

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { BatchView } from '../../batches/batch.ts';
 import { QUEUED, queuedOperation } from '../../operations/index.ts';
 import { ANSWER } from '../kit/elements.tsx';
-import { Choice, Field, HiddenFields, PostForm, withZone } from '../kit/form.tsx';
+import { Field, Fields, HiddenFields, PostForm, withZone } from '../kit/form.tsx';
 import { type FormState, type FormValues, jsonOf, onSubmit, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { optional } from '../kit/list-page.tsx';
@@ -182,26 +182,24 @@ function BatchOptions(): VNode {
       Called when the batch finishes. Requires a <a href="/account/webhooks">signing secret</a>.
     </>
   );
+  const deadlineHint = 'Items that have not finished by then fail. Default: one week.';
   return (
     <fieldset>
       <legend>Options</legend>
       <div class="fields">
-        <Field name="name" label="Name" hint="Shown only to you." />
-        <Field
-          name="maxUnits"
-          label="Maximum units"
-          type="number"
-          min={0}
-          hint="A batch that could cost more is refused."
+        <Fields
+          rows={[
+            ['name', 'Name', { hint: 'Shown only to you.' }],
+            [
+              'maxUnits',
+              'Maximum units',
+              { type: 'number', min: 0, hint: 'A batch that could cost more is refused.' },
+            ],
+            ['window', 'Hours', { options: WINDOWS }],
+            ['deadline', 'Deadline (UTC)', { type: 'datetime-local', hint: deadlineHint }],
+            ['webhook', 'Webhook', { type: 'url', hint: webhookHint }],
+          ]}
         />
-        <Choice name="window" label="Hours" options={WINDOWS} />
-        <Field
-          name="deadline"
-          label="Deadline (UTC)"
-          type="datetime-local"
-          hint="Items that have not finished by then fail. Default: one week."
-        />
-        <Field name="webhook" label="Webhook" type="url" hint={webhookHint} />
       </div>
     </fieldset>
   );

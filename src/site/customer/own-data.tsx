@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { z } from 'zod';
 import { type Membership, membershipsOf, soleOwnerships } from '../../accounts/members.ts';
@@ -16,7 +16,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card } from '../kit/elements.tsx';
 import { CurrentPassword, Field, PostButton, PostForm, presentPassword } from '../kit/form.tsx';
-import { FormRefused, type FormState, onSubmit, type ShowForm } from '../kit/form-request.ts';
+import { FormRefused, type FormState, postForm, type ShowForm } from '../kit/form-request.ts';
 import { sendFile } from '../kit/render.tsx';
 import { Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
@@ -56,27 +56,18 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
     return sendFile(reply, { name: `account-${accountId}`, type: 'json' }, document);
   });
 
-  scope.post(`${PATH}/erase`, onSubmit(erasureForm, show, erase));
+  postForm(scope, `${PATH}/erase`, erasureForm, show, async ({ password }, request, reply) => {
+    await verifyPassword(pages, request, reply, { field: 'password', password });
+    await requestErasure(database, customerOf(request).liveAccountId, clock.now()).catch((error) => {
+      throw error instanceof ErasureRefused ? new FormRefused(409, { '': error.message }) : error;
+    });
+    return PATH;
+  });
   scope.post(`${PATH}/keep`, async (request, reply) => {
     const isKept = await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
     if (!isKept) noteActs(request);
     return reply.redirect(PATH, 303);
   });
-
-  async function erase(
-    { password }: z.output<typeof erasureForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
-    await verifyPassword(pages, request, reply, { field: 'password', password });
-    try {
-      await requestErasure(database, customerOf(request).liveAccountId, clock.now());
-    } catch (error) {
-      if (error instanceof ErasureRefused) throw new FormRefused(409, { '': error.message });
-      throw error;
-    }
-    return PATH;
-  }
 }
 
 export function OwnData({ erasure: { eraseAt }, form }: { erasure: Erasure; form: FormState }): VNode {
@@ -92,7 +83,12 @@ export function OwnData({ erasure: { eraseAt }, form }: { erasure: Erasure; form
         schedules, trackers and webhooks. Your own data is in your <a href="/profile">profile</a>.
       </p>
       {eraseAt ? (
-        <PlannedErasure at={eraseAt} />
+        <div class="notice warn" role="status">
+          <p>
+            This account and its personal data will be deleted at <Time at={eraseAt} />.
+          </p>
+          <PostButton action={`${PATH}/keep`}>Keep this account</PostButton>
+        </div>
       ) : (
         <EraseForm action={`${PATH}/erase`} button="Delete this account" form={form}>
           After seven days, open calls and batches are cancelled, and the name, keys, schedules, batches and
@@ -102,17 +98,6 @@ export function OwnData({ erasure: { eraseAt }, form }: { erasure: Erasure; form
         </EraseForm>
       )}
     </Card>
-  );
-}
-
-function PlannedErasure({ at }: { at: Date }): VNode {
-  return (
-    <div class="notice warn" role="status">
-      <p>
-        This account and its personal data will be deleted at <Time at={at} />.
-      </p>
-      <PostButton action={`${PATH}/keep`}>Keep this account</PostButton>
-    </div>
   );
 }
 
@@ -143,13 +128,7 @@ export function registerPersonData(scope: FastifyInstance, pages: Pages, show: S
     return sendFile(reply, { name: `person-${personId}`, type: 'json' }, document);
   });
 
-  scope.post('/profile/erase', onSubmit(erasureForm, show, erase));
-
-  async function erase(
-    { password }: z.output<typeof erasureForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, '/profile/erase', erasureForm, show, async ({ password }, request, reply) => {
     const { personId } = personOf(request);
     await verifyPassword(pages, request, reply, { field: 'password', password });
     await inTransaction(database, async (client) => {
@@ -164,7 +143,7 @@ export function registerPersonData(scope: FastifyInstance, pages: Pages, show: S
     });
     clearSessionCookie(reply);
     return '/';
-  }
+  });
 }
 
 /** The part of the profile about personal data. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import { v7 as uuid } from 'uuid';
 import { type SubscriptionTime, subscriptionTimes } from '../../billing/grants.ts';
 import {
@@ -25,7 +25,7 @@ import { PostButton } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { Table } from '../kit/table.tsx';
+import { Table, tableOf } from '../kit/table.tsx';
 import { count, Hours, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
@@ -63,11 +63,19 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
         {banner}
         {payments.renewals && <RenewalCards plans={renewing} offers={plans} />}
         <PlanTimes plans={running} now={now} />
-        {running.length === 0 && trial && <Welcome trial={trial} />}
+        {running.length === 0 && trial && (
+          <section class="notice good" aria-labelledby="welcome">
+            <h2 id="welcome">Start with the free trial</h2>
+            <StartTrial trial={trial} />
+          </section>
+        )}
         {payments.name === 'demo' && <DemoNotice />}
         <h2>Plans{running.length > 0 && ' for sale'}</h2>
-        <PlanCards
-          plans={plans.filter((plan) => plan.priceCents > 0 || !(running.length > 0 || isTaken(taken, plan)))}
+        <OfferCards
+          kind="plan"
+          offers={plans.filter(
+            (plan) => plan.priceCents > 0 || !(running.length > 0 || isTaken(taken, plan)),
+          )}
           currency={currency}
           discounts={discounts}
           trialRefusal={refusal}
@@ -78,8 +86,9 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
             <a href="/account/top-up">Automatic top-up</a> buys a pack when few units are left.
           </p>
         )}
-        <PackCards
-          packs={packs.filter((pack) => !isTaken(taken, pack))}
+        <OfferCards
+          kind="pack"
+          offers={packs.filter((pack) => !isTaken(taken, pack))}
           currency={currency}
           discounts={discounts}
           trialRefusal={refusal}
@@ -101,30 +110,20 @@ export function DemoNotice(): VNode {
   );
 }
 
-function PurchaseTable({ rows }: { rows: readonly Purchase[] }): VNode {
-  return (
-    <Table
-      name="Your purchases"
-      empty="No purchases yet."
-      rows={rows}
-      stacks
-      columns={[
-        [
-          'Date',
-          ({ id, createdAt }) => (
-            <a href={`/account/orders/${id}`}>
-              <Time at={createdAt} />
-            </a>
-          ),
-        ],
-        ['Item', purchaseText],
-        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-        ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
-        ['State', (purchase) => <PurchaseTag purchase={purchase} />],
-      ]}
-    />
-  );
-}
+const PurchaseTable = tableOf<Purchase>('Your purchases', 'No purchases yet.', [
+  [
+    'Date',
+    ({ id, createdAt }) => (
+      <a href={`/account/orders/${id}`}>
+        <Time at={createdAt} />
+      </a>
+    ),
+  ],
+  ['Item', purchaseText],
+  ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+  ['Amount', (purchase) => <PaidAmount purchase={purchase} />, 'number'],
+  ['State', (purchase) => <PurchaseTag purchase={purchase} />],
+]);
 
 /** The plans of an account that run or wait, in the order of their starts; nothing for an account without one. */
 function PlanTimes({ plans, now }: { plans: readonly SubscriptionTime[]; now: number }): VNode | null {
@@ -222,34 +221,21 @@ interface CardsProps {
   trialRefusal?: string | null;
 }
 
-/** The plans for sale, with limits and prices. */
-export function PlanCards({ plans, ...shared }: CardsProps & { plans: readonly PlanOffer[] }): VNode {
-  if (plans.length === 0) return <p class="empty card">No plans are for sale at the moment.</p>;
+/** The plans or the packs for sale, with their limits and prices. */
+export function OfferCards(props: CardsProps & { kind: Offer['kind']; offers: readonly Offer[] }): VNode {
+  const { kind, offers, ...shared } = props;
+  if (offers.length === 0) return <p class="empty card">No {kind}s are for sale at the moment.</p>;
   return (
     <div class="grid offers">
-      {plans.map((plan) => (
-        <Card key={plan.code} offer={plan} {...shared}>
-          <small> {plan.priceCents === 0 ? 'for one month' : 'per month'}</small>
-        </Card>
+      {offers.map((offer) => (
+        <Card key={offer.code} offer={offer} {...shared} />
       ))}
     </div>
   );
 }
 
-/** The packs for sale, with units and prices. */
-export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly PackOffer[] }): VNode {
-  if (packs.length === 0) return <p class="empty card">No packs are for sale at the moment.</p>;
-  return (
-    <div class="grid offers">
-      {packs.map((pack) => (
-        <Card key={pack.code} offer={pack} {...shared} />
-      ))}
-    </div>
-  );
-}
-
-function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }): VNode {
-  const { offer, currency, discounts, to = (path) => path, children, trialRefusal = null } = props;
+function Card(props: CardsProps & { offer: Offer }): VNode {
+  const { offer, currency, discounts, to = (path) => path, trialRefusal = null } = props;
   const { kind, code, name, priceCents } = offer;
   const { amountCents, reduction } = offerPrice(offer, discounts);
   const isPlan = kind === 'plan';
@@ -263,7 +249,7 @@ function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }
           </>
         )}
         {isPlan && priceCents === 0 ? 'Free' : money(amountCents, currency)}
-        {children}
+        {isPlan && <small> {priceCents === 0 ? 'for one month' : 'per month'}</small>}
       </p>
       {reduction && (
         <p class="reduced">
@@ -315,16 +301,6 @@ export async function trialFor({ database, trials }: Pages, accountId: number): 
   ]);
   const free = plans.find(({ priceCents }) => priceCents === 0);
   return purchases.length > 0 || refusal !== null ? null : (free ?? null);
-}
-
-/** Welcomes a new customer. */
-function Welcome({ trial }: { trial: PlanOffer }): VNode {
-  return (
-    <section class="notice good" aria-labelledby="welcome">
-      <h2 id="welcome">Start with the free trial</h2>
-      <StartTrial trial={trial} />
-    </section>
-  );
 }
 
 /** One button starts the trial and shows the API key. */

@@ -21,7 +21,7 @@ import {
   presentPassword,
   Submit,
 } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
+import { FormRefused, type FormState, NO_INPUT, postForm, readForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
@@ -35,6 +35,13 @@ import { PersonData, registerPersonData } from './own-data.tsx';
 const PATH = '/profile';
 
 const passwordChange = z.object({ current: presentPassword, password: newPassword });
+
+const newAccount = z.object({ name: accountName });
+
+const emailChange = z.object({ email: emailField, password: presentPassword });
+
+/** The most accounts of one person. */
+const MOST_ACCOUNTS = 50;
 
 /** A form of the page that is shown again with its faults. */
 interface ShownForms {
@@ -51,28 +58,8 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
     showProfile(pages, reply, { [name]: form }, status);
 
   scope.get(PATH, async (_request, reply) => showProfile(pages, reply, {}));
-  scope.post(`${PATH}/password`, onSubmit(passwordChange, show('password'), submitPassword));
-  scope.post(`${PATH}/accounts`, onSubmit(newAccount, show('account'), createAccount));
-  scope.post(`${PATH}/explore`, async (request, reply) => {
-    const form = readForm(directChoice, request.body);
-    if (form.ok) await setDirectUnits(database, personOf(request).personId, form.input.units);
-    return reply.redirect(`${PATH}#explore`, 303);
-  });
-  registerPersonData(scope, pages, show('erasure'));
-  if (mail === 'none') return;
-  registerSendConfirmation(scope, pages);
-  scope.post(
-    EMAIL_PATH,
-    onSubmit(emailChange, show('email'), (input, request, reply) =>
-      requestEmailChange(pages, input, request, reply),
-    ),
-  );
-
-  async function submitPassword(
-    { current, password }: z.output<typeof passwordChange>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, `${PATH}/password`, passwordChange, show('password'), async (input, request, reply) => {
+    const { current, password } = input;
     const { personId, tokenHash } = personOf(request);
     const stored = await verifyPassword(pages, request, reply, { field: 'current', password: current });
     const now = clock.now();
@@ -83,13 +70,8 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
     if (digest === null) throw new FormRefused(400, { current: 'Incorrect password' });
     rememberDevice(reply, digest);
     return `${PATH}?changed=1`;
-  }
-
-  async function createAccount(
-    { name }: z.output<typeof newAccount>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  });
+  postForm(scope, `${PATH}/accounts`, newAccount, show('account'), async ({ name }, request, reply) => {
     refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
     const { personId } = personOf(request);
     if ((await membershipsOf(database, personId)).length >= MOST_ACCOUNTS)
@@ -99,13 +81,32 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
     const accountId = await createAccountOf(database, personId, name, clock.now());
     noteActs(request, { action: 'account.created', accountId });
     return `/account/${accountId}/plans`;
-  }
+  });
+  scope.post(`${PATH}/explore`, async (request, reply) => {
+    const form = readForm(directChoice, request.body);
+    if (form.ok) await setDirectUnits(database, personOf(request).personId, form.input.units);
+    return reply.redirect(`${PATH}#explore`, 303);
+  });
+  registerPersonData(scope, pages, show('erasure'));
+  if (mail === 'none') return;
+  registerSendConfirmation(scope, pages);
+  // The link to the new address takes effect when it is opened. The present address is informed.
+  postForm(scope, EMAIL_PATH, emailChange, show('email'), async ({ email, password }, request, reply) => {
+    const { personId, email: present } = personOf(request);
+    await verifyPassword(pages, request, reply, { field: 'password', password });
+    if (email === present) throw new FormRefused(400, { email: 'is already your address' });
+    if (await isEmailTaken(database, email))
+      throw new FormRefused(409, { email: 'belongs to somebody else' });
+    refuseTooMany(pages, reply, await pages.attempts.countMail(personId));
+    const facts = { requestId: uuid() };
+    await inTransaction(database, async (client) => {
+      await endEmailConfirmations(client, personId);
+      await queueMail(client, { personId, kind: 'confirm_new_email', to: email, facts }, clock.now());
+      await notify(pages, client, { personId, kind: 'email_changing', facts: { ...facts, newEmail: email } });
+    });
+    return '/profile?sent=1';
+  });
 }
-
-/** The most accounts of one person. */
-const MOST_ACCOUNTS = 50;
-
-const newAccount = z.object({ name: accountName });
 
 async function showProfile(pages: Pages, reply: FastifyReply, forms: ShownForms, status?: number) {
   const { request } = reply;
@@ -222,31 +223,7 @@ function ChangePassword({ form }: { form: FormState }): VNode {
   );
 }
 
-const emailChange = z.object({ email: emailField, password: presentPassword });
-
 const EMAIL_PATH = '/profile/email';
-
-/** Sends a link to the new address, which takes effect when it is opened, and informs the present address. */
-async function requestEmailChange(
-  pages: Pages,
-  { email, password }: z.output<typeof emailChange>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<string> {
-  const { database, clock, attempts } = pages;
-  const { personId, email: present } = personOf(request);
-  await verifyPassword(pages, request, reply, { field: 'password', password });
-  if (email === present) throw new FormRefused(400, { email: 'is already your address' });
-  if (await isEmailTaken(database, email)) throw new FormRefused(409, { email: 'belongs to somebody else' });
-  refuseTooMany(pages, reply, await attempts.countMail(personId));
-  const facts = { requestId: uuid() };
-  await inTransaction(database, async (client) => {
-    await endEmailConfirmations(client, personId);
-    await queueMail(client, { personId, kind: 'confirm_new_email', to: email, facts }, clock.now());
-    await notify(pages, client, { personId, kind: 'email_changing', facts: { ...facts, newEmail: email } });
-  });
-  return '/profile?sent=1';
-}
 
 function ChangeEmail({ form }: { form: FormState }): VNode {
   return (

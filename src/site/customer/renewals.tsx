@@ -1,10 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { addressFor } from '../../accounts/account-address.ts';
 import { isUpgrade } from '../../billing/payments/change-renewal.ts';
 import { findOffer, type PlanOffer } from '../../billing/payments/offers.ts';
-import { PaymentUnavailable, type RenewalActions } from '../../billing/payments/payment-port.ts';
+import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { type RenewingPlan, renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Facts, Notice, ToneTag } from '../kit/elements.tsx';
@@ -28,18 +28,18 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
   const { renewals } = payments;
   if (!renewals) return;
 
-  scope.post(
-    '/account/renewals/:id/cancel',
-    act((plan) => renewals.setCancelled(plan, true)),
-  );
-  scope.post(
-    '/account/renewals/:id/resume',
-    act((plan) => renewals.setCancelled(plan, false)),
-  );
-  scope.post(
-    '/account/renewals/:id/change',
-    act(async (plan, request) => renewals.change(plan, await planIn(request))),
-  );
+  const acts: Record<string, (plan: RenewingPlan, request: FastifyRequest) => Promise<void>> = {
+    cancel: (plan) => renewals.setCancelled(plan, true),
+    resume: (plan) => renewals.setCancelled(plan, false),
+    change: async (plan, request) => renewals.change(plan, await planIn(request)),
+  };
+  for (const [name, act] of Object.entries(acts))
+    scope.post(`/account/renewals/:id/${name}`, async (request, reply) => {
+      const plan = await ownPlan(request);
+      await countPaymentRequest(pages, plan.accountId);
+      await asked(() => act(plan, request));
+      return reply.redirect(PLANS, 303);
+    });
   scope.post('/account/portal', async (request, reply) => {
     const { liveAccountId: accountId } = customerOf(request);
     await countPaymentRequest(pages, accountId);
@@ -48,18 +48,29 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
     return reply.redirect(address, 303);
   });
   scope.get('/account/invoices', async (request, reply) => {
-    await countPaymentRequest(pages, customerOf(request).liveAccountId);
-    return sendDocuments(renewals, request, reply);
+    const { liveAccountId: accountId } = customerOf(request);
+    await countPaymentRequest(pages, accountId);
+    const documents = await asked(() => renewals.documents(accountId));
+    return sendPage(
+      reply,
+      <Page title="Invoices and receipts" path={PLANS}>
+        <Table
+          name="Invoices and receipts"
+          empty="No payments yet."
+          rows={documents}
+          columns={[
+            ['Date', ({ at }) => <Time at={at} />],
+            ['Document', ({ kind, url }) => <a href={url}>{kind === 'invoice' ? 'Invoice' : 'Receipt'}</a>],
+            ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+            ['State', ({ state }) => state],
+          ]}
+        />
+        <p>
+          <ButtonLink to={PLANS}>Back to the plans</ButtonLink>
+        </p>
+      </Page>,
+    );
   });
-
-  function act(change: (plan: RenewingPlan, request: FastifyRequest) => Promise<void>) {
-    return async (request: FastifyRequest, reply: FastifyReply) => {
-      const plan = await ownPlan(request);
-      await countPaymentRequest(pages, plan.accountId);
-      await asked(() => change(plan, request));
-      return reply.redirect(PLANS, 303);
-    };
-  }
 
   async function ownPlan(request: FastifyRequest): Promise<RenewingPlan> {
     const { id } = params.parse(request.params);
@@ -89,29 +100,6 @@ function asked<T>(request: () => Promise<T>): Promise<T> {
   });
 }
 
-async function sendDocuments(renewals: RenewalActions, request: FastifyRequest, reply: FastifyReply) {
-  const documents = await asked(() => renewals.documents(customerOf(request).liveAccountId));
-  return sendPage(
-    reply,
-    <Page title="Invoices and receipts" path={PLANS}>
-      <Table
-        name="Invoices and receipts"
-        empty="No payments yet."
-        rows={documents}
-        columns={[
-          ['Date', ({ at }) => <Time at={at} />],
-          ['Document', ({ kind, url }) => <a href={url}>{kind === 'invoice' ? 'Invoice' : 'Receipt'}</a>],
-          ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
-          ['State', ({ state }) => state],
-        ]}
-      />
-      <p>
-        <ButtonLink to={PLANS}>Back to the plans</ButtonLink>
-      </p>
-    </Page>,
-  );
-}
-
 const STATES = {
   active: ['good', 'Active'],
   past_due: ['bad', 'Payment failed'],
@@ -136,8 +124,13 @@ export function RenewalCards(props: {
       {plans.map((plan) => (
         <section key={plan.id} class="card" aria-label={`Your plan ${plan.planName}`}>
           <h2>Your plan: {plan.planName}</h2>
-          {plan.state === 'past_due' && <PastDue plan={plan} />}
-          <Facts facts={factsOf(plan)} />
+          {plan.state === 'past_due' && (
+            <Notice tone="bad">
+              The last payment failed. Change your card before <Time at={plan.graceUntil} />; after that the
+              plan ends.
+            </Notice>
+          )}
+          <RenewalFacts plan={plan} />
           <Actions plan={plan} />
           {plan.state !== 'past_due' && <Changes plan={plan} offers={offers} />}
         </section>
@@ -146,32 +139,27 @@ export function RenewalCards(props: {
   );
 }
 
-function PastDue({ plan: { graceUntil } }: { plan: RenewingPlan }): VNode {
-  return (
-    <Notice tone="bad">
-      The last payment failed. Change your card before <Time at={graceUntil} />; after that the plan ends.
-    </Notice>
-  );
-}
-
-function factsOf(plan: RenewingPlan) {
+function RenewalFacts({ plan }: { plan: RenewingPlan }): VNode {
   const { state, wallet, quantity, amountCents, currency, periodEnd, nextPlanName, reduction } = plan;
   const renews = state === 'active' || state === 'past_due';
-  return [
-    ['State', <RenewalTag plan={plan} />],
-    ['Wallet', `${WALLET_NAMES[wallet]}${quantity > 1 ? `, × ${quantity}` : ''}`],
-    [renews ? 'Renews at' : 'Ends at', <Time at={periodEnd} />],
-    ...(renews ? [['Next payment', money(amountCents, currency)] as const] : []),
-    renews &&
-      reduction !== null &&
-      ([
-        'Reduced',
-        <>
-          {reduction}, for months that begin before <Time at={plan.reducedUntil} />
-        </>,
-      ] as const),
-    ...(nextPlanName === null ? [] : [['Next month', nextPlanName] as const]),
-  ] as const;
+  return (
+    <Facts
+      facts={[
+        ['State', <RenewalTag plan={plan} />],
+        ['Wallet', `${WALLET_NAMES[wallet]}${quantity > 1 ? `, × ${quantity}` : ''}`],
+        [renews ? 'Renews at' : 'Ends at', <Time at={periodEnd} />],
+        renews && ['Next payment', money(amountCents, currency)],
+        renews &&
+          reduction !== null && [
+            'Reduced',
+            <>
+              {reduction}, for months that begin before <Time at={plan.reducedUntil} />
+            </>,
+          ],
+        nextPlanName !== null && ['Next month', nextPlanName],
+      ]}
+    />
+  );
 }
 
 function Actions({ plan: { id, state } }: { plan: RenewingPlan }): VNode {

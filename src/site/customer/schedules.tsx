@@ -7,11 +7,11 @@ import type { ScheduleView } from '../../batches/schedules/schedule.ts';
 import { QUEUED } from '../../operations/index.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { ANSWER, Facts, StateTag, Tag } from '../kit/elements.tsx';
-import { CheckAndSaveButtons, CheckBox, Choice, Field, PostForm } from '../kit/form.tsx';
+import { CheckAndSaveButtons, CheckBox, Choice, Field, Fields, PostForm } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
 import { tableOf } from '../kit/table.tsx';
-import { count, counted, Dash, ShortId, Time } from '../kit/words.tsx';
+import { count, counted, Dash, IdLink, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import {
   type BatchItems,
@@ -26,7 +26,7 @@ import {
 } from './batch-items.tsx';
 import { callApi, idIn } from './customer-api.ts';
 import { registerRepeatedWork, type WorkForm } from './repeated-work.tsx';
-import { cronOf, TimingFields, timesText, timingShape, timingValues, wallClock } from './timing-fields.tsx';
+import { cronOf, TimingFields, timesText, timingShape, timingValues, WallClock } from './timing-fields.tsx';
 
 /** Registers the pages of the account's schedules. */
 export function registerSchedules(scope: FastifyInstance, { clock }: Pages): void {
@@ -106,7 +106,7 @@ function NextRuns({ schedule: { paused, nextRuns, timezone } }: { schedule: Sche
       <ul class="plain">
         {nextRuns.map((at) => (
           <li key={at}>
-            {wallClock(Date.parse(at), timezone)} (<Time at={at} />)
+            <WallClock at={at} timezone={timezone} />
           </li>
         ))}
       </ul>
@@ -132,17 +132,11 @@ const RunTable = tableOf<RunView>('Runs', 'No runs yet.', [
       </>
     ),
   ],
-  ['Batch', ({ batchId }) => <BatchLink batchId={batchId} />],
+  [
+    'Batch',
+    ({ batchId }) => (batchId ? <IdLink to={`/account/batches/${batchId}`} id={batchId} /> : <Dash />),
+  ],
 ]);
-
-function BatchLink({ batchId }: { batchId: string | null }): VNode {
-  if (!batchId) return <Dash />;
-  return (
-    <a href={`/account/batches/${batchId}`}>
-      <ShortId id={batchId} />
-    </a>
-  );
-}
 
 function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
   const { action, form, present, checked, isSent, now } = props;
@@ -175,15 +169,17 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
           <div class="fields">
             <CheckBox name="onlyChanges" label="Only changes since the previous run" />
             <CheckBox name="mailResults" label="Mail a link to the results when a run ends" />
-            <Field name="runHours" label="Hours until a run expires" type="number" min={1} placeholder="24" />
-            <Field
-              name="maxUnits"
-              label="Maximum units per run"
-              type="number"
-              min={0}
-              hint="A run that could cost more is refused."
+            <Fields
+              rows={[
+                ['runHours', 'Hours until a run expires', { type: 'number', min: 1, placeholder: '24' }],
+                [
+                  'maxUnits',
+                  'Maximum units per run',
+                  { type: 'number', min: 0, hint: 'A run that could cost more is refused.' },
+                ],
+                ['webhook', 'Webhook', { type: 'url', hint: 'Called when a run finishes.' }],
+              ]}
             />
-            <Field name="webhook" label="Webhook" type="url" hint="Called when a run finishes." />
           </div>
         </fieldset>
         {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
@@ -212,7 +208,7 @@ function Check(props: { runs: readonly number[]; checked: ScheduleView | null; t
       <ol class="steps">
         {runs.map((at) => (
           <li key={at}>
-            {wallClock(at, timezone)} (<Time at={at} />)
+            <WallClock at={at} timezone={timezone} />
           </li>
         ))}
       </ol>

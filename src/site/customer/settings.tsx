@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { renameAccount } from '../../accounts/accounts.ts';
@@ -10,7 +10,7 @@ import { TOPICS, type Topic } from '../../outbox/mail/kinds/content.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Card, Facts, Notice } from '../kit/elements.tsx';
 import { Field, PostButton, PostForm } from '../kit/form.tsx';
-import { type FormState, NO_INPUT, onSubmit, readValues } from '../kit/form-request.ts';
+import { type FormState, NO_INPUT, postForm, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
@@ -34,13 +34,10 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   registerSsoSwitch(scope, pages);
   const showName = (reply: FastifyReply, form: FormState, status?: number) =>
     showSettings(pages, reply, { name: form }, status);
-  scope.post(
-    `${PATH}/name`,
-    onSubmit(nameForm, showName, async ({ name }, request) => {
-      await renameAccount(pages.database, customerOf(request).liveAccountId, name);
-      return `${PATH}?saved=1`;
-    }),
-  );
+  postForm(scope, `${PATH}/name`, nameForm, showName, async ({ name }, request) => {
+    await renameAccount(pages.database, customerOf(request).liveAccountId, name);
+    return `${PATH}?saved=1`;
+  });
 }
 
 /** Registers the download and the erasure of the account's data, whose forms are on the page of the settings. */
@@ -154,7 +151,7 @@ const ALL = Object.keys(TOPICS) as Topic[];
 /** Registers the form with which a member switches notices of the account on and off. */
 export function registerNotices(scope: FastifyInstance, { database, mail }: Pages): void {
   if (mail === 'none') return;
-  scope.post(NOTICES_PATH, async (request: FastifyRequest, reply: FastifyReply) => {
+  scope.post(NOTICES_PATH, async (request, reply) => {
     const chosen = readValues(request.body);
     const off = ALL.filter((topic) => chosen[topic] !== 'on');
     const { liveAccountId: accountId, personId } = customerOf(request);

@@ -26,7 +26,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card, Notice } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm, Submit } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { FormRefused, type FormState, NO_INPUT, postForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -56,16 +56,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
     showTeam(pages, reply, form, status);
 
   scope.get(PATH, async (_request, reply) => show(reply, NO_INPUT));
-  scope.post(`${PATH}/invite`, onSubmit(inviteForm, show, sendInvitation));
-  scope.post(`${PATH}/withdraw`, onSubmit(withdrawForm, show, withdraw));
-  scope.post(`${PATH}/role`, onSubmit(roleForm, show, changeRole));
-  scope.post(`${PATH}/remove`, onSubmit(removeForm, show, remove));
-
-  async function sendInvitation(
-    { email, role }: z.output<typeof inviteForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, `${PATH}/invite`, inviteForm, show, async ({ email, role }, request, reply) => {
     const { liveAccountId: accountId, accountName, personId, email: by } = customerOf(request);
     requireOwnerFor(request, role);
     if (pages.mail === 'none')
@@ -81,24 +72,21 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
       noteActs(request, { action: 'member.invited', target: `invitation ${invitationId}, ${role}` });
     });
     return `${PATH}?invited=1`;
-  }
-
-  async function withdraw({ invitation }: z.output<typeof withdrawForm>, request: FastifyRequest) {
+  });
+  postForm(scope, `${PATH}/withdraw`, withdrawForm, show, async ({ invitation }, request) => {
     const withdrawn = await withdrawInvitation(database, customerOf(request).liveAccountId, invitation);
     if (!withdrawn) throw new SoukError('NOT_FOUND', { message: 'This invitation is not open any more.' });
     return PATH;
-  }
-
-  async function changeRole({ person, role }: z.output<typeof roleForm>, request: FastifyRequest) {
+  });
+  postForm(scope, `${PATH}/role`, roleForm, show, async ({ person, role }, request) => {
     const { liveAccountId: accountId } = customerOf(request);
     requireOwnerFor(request, role, await memberOf(accountId, person));
     await inTransaction(database, (client) =>
       setMember(client, { accountId, personId: person, role }, clock.now()),
     ).catch(refuseLastOwner);
     return PATH;
-  }
-
-  async function remove({ person, keys }: z.output<typeof removeForm>, request: FastifyRequest) {
+  });
+  postForm(scope, `${PATH}/remove`, removeForm, show, async ({ person, keys }, request) => {
     const { liveAccountId: accountId } = customerOf(request);
     requireOwnerFor(request, await memberOf(accountId, person));
     await inTransaction(database, async (client) => {
@@ -106,7 +94,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
       if (keys) await revokeKeysOf(client, accountId, person, clock.now());
     }).catch(refuseLastOwner);
     return PATH;
-  }
+  });
 
   /** @throws SoukError NOT_FOUND. */
   async function memberOf(accountId: number, personId: number): Promise<Role> {
@@ -249,16 +237,20 @@ function Invitations(props: { invitations: readonly Invitation[]; mayChange: boo
         ['E-mail address', ({ email }) => email, 'row'],
         ['Role', ({ role: of }) => ROLE_TEXTS[of][0]],
         ['Valid until', ({ expiresAt }) => <Time at={expiresAt} />],
-        ['Withdraw', ({ id: invitation }) => (mayChange ? <WithdrawButton id={invitation} /> : '')],
+        [
+          'Withdraw',
+          ({ id: invitation }) =>
+            mayChange && (
+              <PostButton
+                action={`${PATH}/withdraw`}
+                fields={{ invitation: String(invitation) }}
+                class="small"
+              >
+                Withdraw
+              </PostButton>
+            ),
+        ],
       ]}
     />
-  );
-}
-
-function WithdrawButton({ id: invitation }: { id: number }): VNode {
-  return (
-    <PostButton action={`${PATH}/withdraw`} fields={{ invitation: String(invitation) }} class="small">
-      Withdraw
-    </PostButton>
   );
 }

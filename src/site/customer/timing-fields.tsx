@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { Field, Fields } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
+import { Time } from '../kit/words.tsx';
 
 const TIMES = [
   ['hourly', 'Every hour'],
@@ -134,8 +135,13 @@ export function timesText(cron: string): string {
   }
 }
 
-/** The local date and time in a time zone. */
-export function wallClock(at: number, timezone: string): string {
+/** A time on the clocks of a time zone, and in that of the reader. */
+export function WallClock({ at, timezone }: { at: number | string; timezone: string }): VNode {
   const options = { timeZone: timezone, dateStyle: 'full', timeStyle: 'short' } as const;
-  return `${new Intl.DateTimeFormat('en-GB', options).format(at)} in ${timezone}`;
+  const written = new Intl.DateTimeFormat('en-GB', options).format(new Date(at));
+  return (
+    <>
+      {written} in {timezone} (<Time at={at} />)
+    </>
+  );
 }

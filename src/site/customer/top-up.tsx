@@ -1,12 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { findOffer, offeredPacks, type PackOffer } from '../../billing/payments/offers.ts';
 import { type AutoTopUp, findTopUp, saveTopUp } from '../../billing/payments/top-ups.ts';
 import { wholeNumber } from '../../operator/fields.ts';
 import { Card } from '../kit/elements.tsx';
-import { Choice, Field, PostButton, PostForm, Submit } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { Fields, PostButton, PostForm, Submit } from '../kit/form.tsx';
+import { FormRefused, type FormState, NO_INPUT, postForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { money } from '../kit/words.tsx';
@@ -26,10 +26,8 @@ const schema = z.object({
 export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
   const { database, clock, currency, payments } = pages;
   if (!payments.renewals) return;
-  scope.get(PATH, (request, reply) => show(reply, NO_INPUT, undefined, request));
-  scope.post(PATH, onSubmit(schema, show, save));
-
-  async function save(input: z.output<typeof schema>, request: FastifyRequest): Promise<string> {
+  scope.get(PATH, (_request, reply) => show(reply, NO_INPUT));
+  postForm(scope, PATH, schema, show, async (input, request) => {
     const { packCode, thresholdUnits, ceiling, isOn } = input;
     const pack = await findOffer(database, 'pack', packCode);
     if (!pack || pack.priceCents === 0) throw new FormRefused(400, { packCode: 'is not for sale' });
@@ -40,16 +38,11 @@ export function registerTopUp(scope: FastifyInstance, pages: Pages): void {
     const rule = { packCode, thresholdUnits, ceilingCents: ceiling * 100, isOn: isOn === 'on' };
     await saveTopUp(database, customerOf(request).liveAccountId, rule, clock.now());
     return PATH;
-  }
+  });
 
-  async function show(
-    reply: FastifyReply,
-    form: FormState,
-    status?: number,
-    request: FastifyRequest = reply.request,
-  ): Promise<FastifyReply> {
+  async function show(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
     const [topUp, packs] = await Promise.all([
-      findTopUp(database, customerOf(request).liveAccountId),
+      findTopUp(database, customerOf(reply.request).liveAccountId),
       offeredPacks(database),
     ]);
     return sendPage(
@@ -89,36 +82,26 @@ function TopUpForm(props: {
   currency: string;
 }): VNode {
   const { topUp, packs, form, currency } = props;
+  const offered = packs.filter(({ priceCents }) => priceCents > 0);
+  const options = offered.map(
+    ({ code, name, priceCents }) => [code, `${name}, ${money(priceCents, currency)}`] as const,
+  );
+  const switches = [
+    ['on', 'On'],
+    ['off', 'Off'],
+  ] as const;
+  const number = { type: 'number', min: 1, required: true } as const;
+  const threshold = { ...number, preset: String(topUp?.thresholdUnits ?? 1_000) };
+  const ceiling = { ...number, preset: String((topUp?.ceilingCents ?? 10_000) / 100) };
   return (
     <PostForm action={PATH} form={form}>
-      <Choice
-        name="packCode"
-        label="Pack"
-        options={packs
-          .filter(({ priceCents }) => priceCents > 0)
-          .map(({ code, name, priceCents }) => [code, `${name}, ${money(priceCents, currency)}`])}
-        preset={topUp?.packCode ?? ''}
-      />
-      <Field
-        name="thresholdUnits"
-        label="Buy when fewer units are left than"
-        {...NUMBER}
-        preset={String(topUp?.thresholdUnits ?? 1_000)}
-      />
-      <Field
-        name="ceiling"
-        label={`Spend per month at most, in ${currency.toUpperCase()}`}
-        {...NUMBER}
-        preset={String((topUp?.ceilingCents ?? 10_000) / 100)}
-      />
-      <Choice
-        name="isOn"
-        label="Automatic top-up"
-        options={[
-          ['on', 'On'],
-          ['off', 'Off'],
+      <Fields
+        rows={[
+          ['packCode', 'Pack', { options, preset: topUp?.packCode ?? '' }],
+          ['thresholdUnits', 'Buy when fewer units are left than', threshold],
+          ['ceiling', `Spend per month at most, in ${currency.toUpperCase()}`, ceiling],
+          ['isOn', 'Automatic top-up', { options: switches, preset: topUp?.isOn ? 'on' : 'off' }],
         ]}
-        preset={topUp?.isOn ? 'on' : 'off'}
       />
       <p class="hint">
         A plan that renews saves its card; without one, save a card first. If a payment fails, the top-up is
@@ -128,5 +111,3 @@ function TopUpForm(props: {
     </PostForm>
   );
 }
-
-const NUMBER = { type: 'number', min: 1, required: true } as const;

@@ -18,7 +18,7 @@ import {
 } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 import { optional } from '../kit/list-page.tsx';
-import { amount, counted, Time } from '../kit/words.tsx';
+import { amount, counted } from '../kit/words.tsx';
 import { linesOf, optionalNumber, WINDOWS } from './batch-items.tsx';
 import { SITE_FIELD } from './explore/explore-view.tsx';
 import { asinsIn } from './explore/product-address.ts';
@@ -30,7 +30,7 @@ import {
   screenValues,
 } from './explore/screen-fields.tsx';
 import type { WorkForm } from './repeated-work.tsx';
-import { cronOf, TimingFields, timingShape, timingValues, wallClock } from './timing-fields.tsx';
+import { cronOf, TimingFields, timingShape, timingValues, WallClock } from './timing-fields.tsx';
 
 /** The choice of the form for a price that drops below the average of 30 days; `price_drop` is that of 90 days. */
 const DROP_OF_30_DAYS = 'price_drop_30';
@@ -219,8 +219,7 @@ function Quote({ quote }: { quote: TrackerView }): VNode {
         per day on average.{' '}
         {next && (
           <>
-            The next check is at {wallClock(Date.parse(next), timezone)} (<Time at={next} />
-            ).{' '}
+            The next check is at <WallClock at={next} timezone={timezone} />.{' '}
           </>
         )}
         {screen && 'The first run begins as soon as the screen is saved. '}The tracker has not been saved.

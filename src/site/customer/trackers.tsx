@@ -24,7 +24,7 @@ import {
 } from './explore/explore-view.tsx';
 import { registerRepeatedWork } from './repeated-work.tsx';
 import { screenText } from './screen-text.ts';
-import { timesText, wallClock } from './timing-fields.tsx';
+import { timesText, WallClock } from './timing-fields.tsx';
 import { fieldOf, TrackerForm, trackerBody, trackerForm, valuesOf } from './tracker-form.tsx';
 
 /** Registers the pages of the account's trackers. */
@@ -221,12 +221,7 @@ function Settings({ of: tracker }: { of: TrackerView }): VNode {
         ],
         !screen && ['Tracks', counted(items, subject === 'products' ? 'product' : 'keyword')],
         ['Times', cron === null ? 'When a week is imported' : `${timesText(cron)}, ${timezone}`],
-        next && [
-          'Next check',
-          <>
-            {wallClock(Date.parse(next), timezone)} (<Time at={next} />)
-          </>,
-        ],
+        next && ['Next check', <WallClock at={next} timezone={timezone} />],
         lastRun && ['Last check', <LastCheck run={lastRun} />],
         ['Price', `At most ${counted(units, 'unit')} per check, ${amount(unitsPerDay)} per day on average`],
         !screen && ['Hysteresis', `${tracker.hysteresisPercent} %`],
@@ -279,17 +274,17 @@ function AlertTable({ rows, of: { domain } }: { rows: readonly AlertView[]; of: 
       columns={[
         ['Time', ({ createdAt }) => <Time at={createdAt} />],
         ['Subject', (alert) => <Subject alert={alert} domain={domain} />, 'long'],
-        ['Condition', (alert) => <What alert={alert} domain={domain} />, 'long'],
+        [
+          'Condition',
+          ({ condition, reasons }) =>
+            [conditionText(condition, domain), ...reasons.map(reasonText)].join('; '),
+          'long',
+        ],
         ['Before', ({ condition, before }) => valueText(condition, before, domain), 'number'],
         ['After', ({ condition, after }) => valueText(condition, after, domain), 'number'],
       ]}
     />
   );
-}
-
-function What({ alert: { condition, reasons }, domain }: { alert: AlertView; domain: number }): VNode {
-  const text = conditionText(condition, domain);
-  return <>{[text, ...reasons.map(reasonText)].join('; ')}</>;
 }
 
 function Subject({ alert: { asin, title }, domain }: { alert: AlertView; domain: number }): VNode | string {

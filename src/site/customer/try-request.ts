@@ -7,10 +7,10 @@ import {
   parametersOf,
 } from '../../api/openapi/parameters.ts';
 import { type GatewayAnswer, type GatewayRequest, readAtMost } from '../../api/self-client.ts';
-import type { Operation, Route } from '../../operations/define.ts';
+import type { Operation } from '../../operations/define.ts';
 import type { JsonSchema } from '../../operations/params/request.ts';
 import { indentJson, stringifyJson } from '../../platform/json.ts';
-import { type FormFaults, type FormValues, jsonOf } from '../kit/form-request.ts';
+import { type FormFaults, FormRefused, type FormValues, jsonOf } from '../kit/form-request.ts';
 import { type ApiEnvelope, envelopeOf, streamApi } from './customer-api.ts';
 
 /** Answers up to this size are rendered into the page. The browser fetches larger ones. */
@@ -23,7 +23,7 @@ export interface TryRequest extends GatewayRequest {
 
 /** Builds the request of a call: parameters in path, query or body, as the operation's route defines. */
 export function tryRequest(operation: Operation, parameters: Readonly<Record<string, unknown>>): TryRequest {
-  const { method, path, jsonParameter } = routeOf(operation);
+  const [{ method, path, jsonParameter }] = operation.routes;
   if (method === 'POST') return { method, url: path, body: parameters };
   if (jsonParameter)
     return {
@@ -72,11 +72,6 @@ export interface TryField {
 /** Prefix of the fields that hold parameters, so that no parameter clashes with another field. */
 export const FIELD_PREFIX = 'p.';
 
-/** The route of a call: the first of the operation. */
-function routeOf({ routes }: Operation): Route {
-  return routes[0];
-}
-
 /** The fields of an operation, required ones first. @param place of the parameters in a request; default: that of its first route. */
 export function tryFields(operation: Operation, place = placeOf(operation)): readonly TryField[] {
   return parametersOf(operation.params)
@@ -84,8 +79,7 @@ export function tryFields(operation: Operation, place = placeOf(operation)): rea
     .sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-function placeOf(operation: Operation): 'query' | 'body' {
-  const { method, jsonParameter } = routeOf(operation);
+function placeOf({ routes: [{ method, jsonParameter }] }: Operation): 'query' | 'body' {
   return method === 'GET' && !jsonParameter ? 'query' : 'body';
 }
 
@@ -129,11 +123,11 @@ function written(value: unknown, kind: TryField['kind']): string {
   return kind !== 'json' && typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Reads the parameters of a request body. A value of the wrong type is sent unchanged, and the API reports the fault. */
-export function readFields(
-  fields: readonly TryField[],
-  values: FormValues,
-): { ok: true; parameters: Record<string, unknown> } | { ok: false; faults: FormFaults } {
+/**
+ * Reads the parameters of a request body. A value of the wrong type is sent unchanged, and the API reports the fault.
+ * @throws FormRefused.
+ */
+export function readFields(fields: readonly TryField[], values: FormValues): Record<string, unknown> {
   const parameters: Record<string, unknown> = {};
   const faults: FormFaults = {};
   for (const field of fields) {
@@ -145,7 +139,8 @@ export function readFields(
     else if (field.spread) Object.assign(parameters, value);
     else parameters[field.name] = value;
   }
-  return Object.keys(faults).length > 0 ? { ok: false, faults } : { ok: true, parameters };
+  if (Object.keys(faults).length > 0) throw new FormRefused(400, faults);
+  return parameters;
 }
 
 function valueIn({ kind, schema, spread }: TryField, text: string): unknown {

@@ -1,12 +1,15 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
+import { z } from 'zod';
 import type { QuoteView } from '../../api/quote-view.ts';
 import type { Operation } from '../../operations/define.ts';
-import { OPERATIONS } from '../../operations/index.ts';
+import { existingOperation, OPERATIONS } from '../../operations/index.ts';
+import { SITES } from '../../operations/params/domain.ts';
 import { ANSWER, Card, Facts, Notice } from '../kit/elements.tsx';
-import { HiddenFields, PostForm } from '../kit/form.tsx';
-import { type FormState, NO_INPUT, readValues } from '../kit/form-request.ts';
+import { Choice, Field, HiddenFields, PostForm, Submit } from '../kit/form.tsx';
+import { type FormState, NO_INPUT, postForm, readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
+import { addressOf } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { counted } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
@@ -15,7 +18,6 @@ import { InOtherPrograms } from './call-examples.tsx';
 import { type ApiAnswer, callApi, dataOf, refusedForm } from './customer-api.ts';
 import { AnswerViewer } from './job-page.tsx';
 import { ParameterFields } from './parameter-fields.tsx';
-import { PictureForm } from './try-picture.tsx';
 import {
   type Answered,
   exampleValues,
@@ -32,98 +34,73 @@ import {
 
 const PATH = '/account/try';
 
-const FIRST = 'market.product';
-
-interface Shown {
-  operation: Operation;
-  fields: readonly TryField[];
-  form: FormState;
-  status?: number;
-  /** The request that the form describes. */
-  call?: TryRequest;
-  result?: VNode;
-}
+const anyFields = z.record(z.string(), z.string());
 
 /** Registers the page that makes any call from a form and shows its price, its answer and a curl command. */
 export function registerTry(scope: FastifyInstance, pages: Pages): void {
-  scope.get(PATH, showTry);
-  scope.post(PATH, submit);
-
-  async function showTry(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const values = readValues(request.query);
-    const operation = operationOf(values.operation ?? FIRST);
-    const fields = tryFields(operation);
-    const form = { values: { ...exampleValues(fields), ...values }, faults: {} };
-    return sendTry(pages, reply, { operation, fields, form });
-  }
-
-  async function submit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const values = readValues(request.body);
+  scope.get(PATH, async ({ query }, reply) => {
+    const values = readValues(query);
+    const examples = exampleValues(tryFields(operationOf(values.operation)));
+    return show(reply, { values: { ...examples, ...values }, faults: {} });
+  });
+  postForm(scope, PATH, anyFields, show, async (values, request, reply) => {
     const operation = operationOf(values.operation);
     const fields = tryFields(operation);
-    const read = readFields(fields, values);
-    if (!read.ok) {
-      const form = { values, faults: read.faults };
-      return sendTry(pages, reply, { operation, fields, form, status: 400 });
+    const call = tryRequest(operation, readFields(fields, values));
+    if (values.intent === 'call') {
+      const outcome = await tryCall(request, call);
+      if (outcome.kind === 'accepted') return `/account/jobs/${outcome.jobId}`;
+      const faults = outcome.kind === 'refused' ? faultsOf(outcome, fields) : {};
+      // With status 200 even if the call was refused: the page shows the refusal.
+      return show(reply, { values, faults }, 200, { call, result: <Outcome outcome={outcome} /> });
     }
-    const call = tryRequest(operation, read.parameters);
-    const shown = { operation, fields, form: { values, faults: {} }, call };
-    return values.intent === 'call' ? makeCall(reply, shown) : showPrice(reply, shown);
-  }
+    const { method, url, body } = withOption(call, 'dryRun=1');
+    const answer = await callApi(request, method, url, body);
+    if (answer.status >= 400)
+      return show(reply, { values, faults: faultsOf(answer, fields) }, answer.status, { call });
+    const result = <Price quote={dataOf<QuoteView>(answer)} />;
+    return show(reply, { values, faults: {} }, 200, { call, result });
+  });
 
-  async function showPrice(reply: FastifyReply, shown: Shown & { call: TryRequest }): Promise<FastifyReply> {
-    const { method, url, body } = withOption(shown.call, 'dryRun=1');
-    const answer = await callApi(reply.request, method, url, body);
-    if (answer.status >= 400) {
-      const form = { values: shown.form.values, faults: faultsOf(answer, shown.fields) };
-      return sendTry(pages, reply, { ...shown, form, status: answer.status });
-    }
-    return sendTry(pages, reply, { ...shown, result: <Price quote={dataOf<QuoteView>(answer)} /> });
-  }
-
-  /** The page is sent with status 200 even if the call was refused: it shows the refusal. */
-  async function makeCall(reply: FastifyReply, shown: Shown & { call: TryRequest }): Promise<FastifyReply> {
-    const outcome = await tryCall(reply.request, shown.call);
-    if (outcome.kind === 'accepted') return reply.redirect(`/account/jobs/${outcome.jobId}`, 303);
-    const faults = outcome.kind === 'refused' ? faultsOf(outcome, shown.fields) : {};
-    const form = { values: shown.form.values, faults };
-    return sendTry(pages, reply, { ...shown, form, result: <Outcome outcome={outcome} /> });
-  }
-}
-
-function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply {
-  const { operation, fields, form, status, call, result } = shown;
-  return sendPage(
-    reply,
-    <Page title="Try it" styles={['account.css']} scripts={['answer.js']}>
-      <p class="lead">
-        Calls on this page cost units, like calls of the API. You can check the cost of a call before you make
-        it, free of charge.
-      </p>
-      <ChooseOperation path={PATH} operation={operation} operations={OPERATIONS} />
-      <section class="card" aria-labelledby="operation">
-        <h2 id="operation">{operation.name}</h2>
-        <p>
-          {operation.summary}{' '}
-          <span class="muted">
-            {operation.kind === 'queued' ? `Units: ${operation.price.text}.` : 'Free.'}
-          </span>
+  /** @param made the call that the form describes, and its price or its answer. */
+  function show(
+    reply: FastifyReply,
+    form: FormState,
+    status?: number,
+    made: { call?: TryRequest; result?: VNode } = {},
+  ): FastifyReply {
+    const { call, result } = made;
+    const operation = operationOf(form.values.operation);
+    return sendPage(
+      reply,
+      <Page title="Try it" styles={['account.css']} scripts={['answer.js']}>
+        <p class="lead">
+          Calls on this page cost units, like calls of the API. You can check the cost of a call before you
+          make it, free of charge.
         </p>
-        <TryForm operation={operation} fields={fields} form={form} />
-      </section>
-      {result && <div {...ANSWER}>{result}</div>}
-      {call && <InOtherPrograms name="call" request={call} baseUrl={baseUrlOf(pages, reply.request)} />}
-      {!call && <PictureForm form={NO_INPUT} />}
-    </Page>,
-    status,
-  );
+        <ChooseOperation path={PATH} operation={operation} operations={OPERATIONS} />
+        <section class="card" aria-labelledby="operation">
+          <h2 id="operation">{operation.name}</h2>
+          <p>
+            {operation.summary}{' '}
+            <span class="muted">
+              {operation.kind === 'queued' ? `Units: ${operation.price.text}.` : 'Free.'}
+            </span>
+          </p>
+          <TryForm operation={operation} form={form} />
+        </section>
+        {result && <div {...ANSWER}>{result}</div>}
+        {call && <InOtherPrograms name="call" request={call} baseUrl={baseUrlOf(pages, reply.request)} />}
+        {!call && <PictureForm form={NO_INPUT} />}
+      </Page>,
+      status,
+    );
+  }
 }
 
 /** @returns the first operation if no operation has this name. */
 function operationOf(name: string | undefined): Operation {
-  const found = OPERATIONS.find((operation) => operation.name === name) ?? OPERATIONS[0];
-  if (!found) throw new Error('there are no operations');
-  return found;
+  return OPERATIONS.find((operation) => operation.name === name) ?? existingOperation('market.product');
 }
 
 /** The faults of a refused call, by field. */
@@ -134,12 +111,11 @@ function faultsOf(answer: ApiAnswer, fields: readonly TryField[]): FormState['fa
 }
 
 /** The form of an operation's parameters. */
-function TryForm(props: { operation: Operation; fields: readonly TryField[]; form: FormState }): VNode {
-  const { operation, fields, form } = props;
+function TryForm({ operation, form }: { operation: Operation; form: FormState }): VNode {
   return (
     <PostForm action={PATH} form={form}>
       <HiddenFields fields={{ operation: operation.name }} />
-      <ParameterFields fields={fields} form={form} />
+      <ParameterFields fields={tryFields(operation)} form={form} />
       <div class="buttons">
         <button type="submit" name="intent" value="price">
           Check cost
@@ -233,5 +209,72 @@ function Written({ text }: { text: string }): VNode {
     <pre class="answer" tabIndex={0}>
       <code>{text}</code>
     </pre>
+  );
+}
+
+const PICTURE_PATH = `${PATH}/picture`;
+
+/** The largest size that the provider draws. */
+const SIZE = { width: '1000', height: '500' };
+
+const pictureForm = z.object({
+  asin: z.string().optional(),
+  domain: z.string().optional(),
+  range: z.string().optional(),
+});
+
+/** Registers the page that draws a chart of a product's prices. */
+export function registerPicture(scope: FastifyInstance): void {
+  // Reloading the page of a chart requests this address.
+  scope.get(PICTURE_PATH, (_request, reply) => reply.redirect(PATH, 303));
+  postForm(scope, PICTURE_PATH, pictureForm, showPicture, async (values, request, reply) => {
+    const url = addressOf('/api/market/graphimage', { ...values, ...SIZE });
+    const outcome = await tryCall(request, { method: 'GET', url });
+    if (outcome.kind === 'accepted') return `/account/jobs/${outcome.jobId}`;
+    if (outcome.kind === 'refused')
+      throw refusedForm(outcome, (parameter) => (parameter in pictureForm.shape ? parameter : undefined));
+    return showPicture(reply, { values, faults: {} }, 200, outcome);
+  });
+}
+
+function showPicture(reply: FastifyReply, form: FormState, status?: number, answer: Answered | null = null) {
+  const { asin } = form.values;
+  return sendPage(
+    reply,
+    <Page
+      title="Price history"
+      back={['/account/try', 'Other calls']}
+      heading={<>Price history{asin && ` of ${asin}`}</>}
+      styles={['account.css']}
+      scripts={['answer.js']}
+    >
+      {answer !== null && answer.jobId !== null && (
+        <div {...ANSWER}>
+          <AnswerViewer jobId={answer.jobId} isPicture={answer.isPicture} />
+        </div>
+      )}
+      <PictureForm form={form} />
+    </Page>,
+    status,
+  );
+}
+
+const RANGES = [
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', '1 year'],
+] as const;
+
+/** The form that requests a chart of a product's prices. */
+export function PictureForm({ form }: { form: FormState }): VNode {
+  return (
+    <Card id="price-history" title="Price history of a product">
+      <PostForm action={PICTURE_PATH} form={form} class="filters">
+        <Field name="asin" label="ASIN" required placeholder="B08N5WRWNX" maxLength={20} />
+        <Choice name="domain" label="Site" options={Object.entries(SITES)} />
+        <Choice name="range" label="Period" preset="90" options={RANGES} />
+        <Submit>Draw the chart (1 unit)</Submit>
+      </PostForm>
+    </Card>
   );
 }

@@ -11,7 +11,7 @@ import {
 } from '../../accounts/two-factor.ts';
 import { Card } from '../kit/elements.tsx';
 import { CurrentPassword, PostForm, presentPassword, Submit } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { FormRefused, type FormState, NO_INPUT, postForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { CodeField, codeInput, RecoveryCodes, SecretForApp } from '../kit/two-factor.tsx';
@@ -29,25 +29,18 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
   const { database, clock, secretBox, attempts } = pages;
 
   scope.get(PATH, async (_request, reply) => showState(reply, NO_INPUT));
-  scope.post(`${PATH}/begin`, onSubmit(withPassword, showState, begin));
-  scope.post(`${PATH}/confirm`, onSubmit(withCode, showConfirm, confirm));
-  scope.post(`${PATH}/off`, onSubmit(withCode, showState, turnOff));
-
-  async function begin(
-    { current }: z.output<typeof withPassword>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply | string> {
+  postForm(scope, `${PATH}/begin`, withPassword, showState, async ({ current }, request, reply) => {
     const { personId, email } = personOf(request);
     await verifyPassword(pages, request, reply, { field: 'current', password: current });
     if (await hasTwoFactor(database, personId)) return PATH;
-    return sendPage(
+    return sendEnrolment(
       reply,
-      <Enrolment {...(await beginEnrolment(database, secretBox, { personId, email }))} />,
+      NO_INPUT,
+      200,
+      await beginEnrolment(database, secretBox, { personId, email }),
     );
-  }
-
-  async function confirm({ code }: z.output<typeof withCode>, request: FastifyRequest, reply: FastifyReply) {
+  });
+  postForm(scope, `${PATH}/confirm`, withCode, sendEnrolment, async ({ code }, request, reply) => {
     const { personId, tokenHash: session } = personOf(request);
     const attempt = await countAttempt(request, reply, personId);
     const given = { code, now: clock.now(), session };
@@ -56,9 +49,8 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     await attempts.forgive(attempt);
     await noteChange(personId, true);
     return sendPage(reply, <RecoveryCodes codes={codes} back={['/profile', 'Back to the profile']} />);
-  }
-
-  async function turnOff({ code }: z.output<typeof withCode>, request: FastifyRequest, reply: FastifyReply) {
+  });
+  postForm(scope, `${PATH}/off`, withCode, showState, async ({ code }, request, reply) => {
     const { personId } = personOf(request);
     const attempt = await countAttempt(request, reply, personId);
     if (!(await verifyCode(database, secretBox, personId, { code, now: clock.now() })))
@@ -67,7 +59,7 @@ export function registerTwoFactor(scope: FastifyInstance, pages: Pages): void {
     await removeTwoFactor(database, personId);
     await noteChange(personId, false);
     return PATH;
-  }
+  });
 
   async function countAttempt(request: FastifyRequest, reply: FastifyReply, personId: number) {
     const attempt = { address: request.ip, email: `code of person ${personId}`, isKnownDevice: true };
@@ -123,33 +115,27 @@ function State({ isOn, codes, form }: { isOn: boolean; codes: number; form: Form
   );
 }
 
-function Enrolment({ uri, secret }: { uri: string; secret: string }): VNode {
-  return (
-    <Page title="Set up two-factor sign-in">
-      <Card>
-        <SecretForApp uri={uri} secret={secret} />
-        <PostForm action={`${PATH}/confirm`}>
-          <CodeField label="Code that the app shows" />
-          <Submit>Turn on</Submit>
-        </PostForm>
-      </Card>
-    </Page>
-  );
-}
-
-/** The page of a code that did not confirm the secret, which is not shown again. */
-function showConfirm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+/** @param enrolment the secret, which is not shown again after a code that did not confirm it. */
+function sendEnrolment(
+  reply: FastifyReply,
+  form: FormState,
+  status?: number,
+  enrolment: { uri: string; secret: string } | null = null,
+): FastifyReply {
   return sendPage(
     reply,
     <Page title="Set up two-factor sign-in">
       <Card>
+        {enrolment && <SecretForApp {...enrolment} />}
         <PostForm action={`${PATH}/confirm`} form={form}>
           <CodeField label="Code that the app shows" />
           <Submit>Turn on</Submit>
         </PostForm>
-        <p>
-          <a href={PATH}>Start again</a>
-        </p>
+        {!enrolment && (
+          <p>
+            <a href={PATH}>Start again</a>
+          </p>
+        )}
       </Card>
     </Page>,
     status,

@@ -6,7 +6,8 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import type { DailyUse } from '../../billing/statement.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
-import { PrimaryLink, SmallLink } from '../kit/elements.tsx';
+import { DAY_MS } from '../../platform/durations.ts';
+import { PrimaryLink, Segments, SmallLink } from '../kit/elements.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { addressOf } from '../kit/list-page.tsx';
@@ -39,7 +40,7 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
     const chosen = choices.parse(readValues(request.query));
     const now = clock.now();
     const days = Number(chosen.days);
-    const from = isoDay(firstDayAt(now, days));
+    const from = dayOf(firstDayAt(now, days));
     const { usage: rows } = await apiData<{ usage: DailyUse[] }>(request, 'GET', `/api/usage?from=${from}`);
     return sendPage(
       reply,
@@ -57,23 +58,26 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
           </div>
         </div>
         {rows.length === 0 ? (
-          <NoUse days={days} />
+          <div class="card empty">
+            <p>No calls in the last {days} days.</p>
+            <PrimaryLink to="/account/try">Try a call</PrimaryLink>
+          </div>
         ) : (
-          <Use
-            rows={rows}
-            series={usageSeries(rows, { days, now, measure: chosen.measure })}
-            chosen={chosen}
-          />
-        )}
-        {rows.length > 0 && (
-          <p class="row">
-            Download:
-            {TABLE_FORMAT_NAMES.map((format) => (
-              <SmallLink key={format} to={addressOf(`${PATH}.${format}`, { days: chosen.days })} download>
-                {format.toUpperCase()}
-              </SmallLink>
-            ))}
-          </p>
+          <>
+            <Use
+              rows={rows}
+              series={usageSeries(rows, { days, now, measure: chosen.measure })}
+              measure={chosen.measure}
+            />
+            <p class="row">
+              Download:
+              {TABLE_FORMAT_NAMES.map((format) => (
+                <SmallLink key={format} to={addressOf(`${PATH}.${format}`, { days: chosen.days })} download>
+                  {format.toUpperCase()}
+                </SmallLink>
+              ))}
+            </p>
+          </>
         )}
         <p class="hint">
           Days are in UTC. A call counts on the day it was accepted. Calls in progress have not been charged
@@ -87,35 +91,22 @@ export function registerUsage(scope: FastifyInstance, { clock }: Pages): void {
     const { format } = request.params as { format: string };
     const { days } = choices.parse(readValues(request.query));
     const now = clock.now();
-    const from = isoDay(firstDayAt(now, Number(days)));
+    const from = dayOf(firstDayAt(now, Number(days)));
     const url = addressOf('/api/usage', { from, format });
-    return sendDownload(request, reply, { url, name: `souk-usage-${isoDay(now)}` });
+    return sendDownload(request, reply, { url, name: `souk-usage-${dayOf(now)}` });
   });
 }
 
-function isoDay(unixMs: number): string {
-  return new Date(unixMs).toISOString().slice(0, 10);
-}
-
-function NoUse({ days }: { days: number }): VNode {
-  return (
-    <div class="card empty">
-      <p>No calls in the last {days} days.</p>
-      <PrimaryLink to="/account/try">Try a call</PrimaryLink>
-    </div>
-  );
-}
-
-function Use(props: { rows: readonly DailyUse[]; series: UsageSeries; chosen: Choices }): VNode {
-  const { rows, series, chosen } = props;
+function Use(props: { rows: readonly DailyUse[]; series: UsageSeries; measure: Measure }): VNode {
+  const { rows, series, measure } = props;
   return (
     <>
       <Totals series={series} />
       <section class="card" aria-label="By day and operation">
-        <UsageChart series={series} measure={chosen.measure} />
+        <UsageChart series={series} measure={measure} />
       </section>
       <Operations rows={rows} />
-      <Days series={series} measure={chosen.measure} />
+      <Days series={series} measure={measure} />
     </>
   );
 }
@@ -127,40 +118,30 @@ function Choose(props: {
   options: readonly (readonly [value: string, text: string])[];
 }): VNode {
   const { name, chosen, field, options } = props;
-  return (
-    <nav class="segments" aria-label={name}>
-      {options.map(([value, text]) => (
-        <a
-          key={value}
-          href={addressOf(PATH, { ...chosen, [field]: value })}
-          aria-current={chosen[field] === value ? 'true' : undefined}
-        >
-          {text}
-        </a>
-      ))}
-    </nav>
+  const links = options.map(
+    ([value, text]) =>
+      [addressOf(PATH, { ...chosen, [field]: value }), text, chosen[field] === value] as const,
   );
+  return <Segments name={name} current="true" links={links} />;
 }
 
 function Totals({ series: { days } }: { series: UsageSeries }): VNode {
   const busiest = days.reduce((a, b) => (b.units > a.units ? b : a));
-  const today = days.at(-1);
+  const totals = [
+    ['Units', sum(days, ({ units }) => units)],
+    ['Calls', sum(days, ({ calls }) => calls)],
+    ['Units today', days.at(-1)?.units ?? 0],
+    [`Busiest day, ${busiest.day}`, busiest.units],
+  ] as const;
   return (
     <dl class="totals">
-      <Total name="Units" value={count(sum(days, ({ units }) => units))} />
-      <Total name="Calls" value={count(sum(days, ({ calls }) => calls))} />
-      <Total name="Units today" value={count(today?.units ?? 0)} />
-      <Total name={`Busiest day, ${busiest.day}`} value={count(busiest.units)} />
+      {totals.map(([name, value]) => (
+        <div key={name} class="card">
+          <dt>{name}</dt>
+          <dd class="figure">{count(value)}</dd>
+        </div>
+      ))}
     </dl>
-  );
-}
-
-function Total({ name, value }: { name: string; value: string }): VNode {
-  return (
-    <div class="card">
-      <dt>{name}</dt>
-      <dd class="figure">{value}</dd>
-    </div>
   );
 }
 
@@ -229,8 +210,6 @@ interface UsageSeries {
 const MAX_SERIES = 6;
 
 export const OTHERS = 'others';
-
-const DAY_MS = 86_400_000;
 
 /** Groups use by day. The period ends today and includes days without calls. */
 export function usageSeries(
@@ -347,20 +326,18 @@ function Drawing(props: { size: keyof typeof SIZES; series: UsageSeries; measure
             })}
             {/* Counted from the end, so that today has a label. */}
             {(days.length - 1 - i) % labelEvery === 0 && (
-              <DayLabel day={day} x={x.bandwidth() / 2} y={height - 8} isLast={i === days.length - 1} />
+              <text
+                x={round(x.bandwidth() / 2)}
+                y={height - 8}
+                text-anchor={i === days.length - 1 ? 'end' : 'middle'}
+              >
+                {SHORT_DAY.format(new Date(day.day))}
+              </text>
             )}
           </g>
         ))}
       </svg>
     </div>
-  );
-}
-
-function DayLabel({ day, x, y, isLast }: { day: UsageDay; x: number; y: number; isLast: boolean }): VNode {
-  return (
-    <text x={round(x)} y={y} text-anchor={isLast ? 'end' : 'middle'}>
-      {SHORT_DAY.format(new Date(day.day))}
-    </text>
   );
 }
 
@@ -371,9 +348,8 @@ function titleOf({ day, bySeries, units, calls }: UsageDay, names: readonly stri
 }
 
 function describe(days: readonly UsageDay[], measure: Measure): string {
-  const total = days.reduce((sum, day) => sum + day[measure], 0);
-  const [first, last] = [days[0]?.day, days.at(-1)?.day];
-  return `Bar chart of ${measure} per day from ${first} to ${last}, ${count(total)} in total. The table below has the same numbers.`;
+  const total = sum(days, (day) => day[measure]);
+  return `Bar chart of ${measure} per day from ${days[0]?.day} to ${days.at(-1)?.day}, ${count(total)} in total. The table below has the same numbers.`;
 }
 
 /** Rounds to tenths, which are finer than any screen and keep the page small. */

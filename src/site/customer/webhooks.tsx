@@ -9,14 +9,14 @@ import {
 } from '../../outbox/webhooks/deliveries.ts';
 import type { secretSchema } from '../../outbox/webhooks/secrets.ts';
 import { indentJson } from '../../platform/json.ts';
-import { ANSWER, Card, Facts, Secret, StateTag } from '../kit/elements.tsx';
+import { Card, Facts, NewSecret, StateTag } from '../kit/elements.tsx';
 import { Field, FilterForm, PostButton, PostForm } from '../kit/form.tsx';
-import { type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
+import { type FormState, NO_INPUT, postForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { ListPage, StateChoice } from '../kit/list-page.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
-import { count, Dash, ShortId, Time } from '../kit/words.tsx';
+import { count, Dash, IdLink, Time } from '../kit/words.tsx';
 import { apiData, apiList, callApi, dataOf, idIn, refusedForm } from './customer-api.ts';
 
 const PATH = '/account/webhooks';
@@ -34,19 +34,15 @@ const testForm = z.object({ url: z.string().default('') });
 /** Registers the page of webhooks: the signing secret, a test event, and the log of deliveries. */
 export function registerWebhookPages(scope: FastifyInstance): void {
   scope.get(PATH, async (_request, reply) => showWebhooks(reply, NO_INPUT));
-  scope.post(`${PATH}/secret`, createSecret);
-  scope.post(`${PATH}/test`, onSubmit(testForm, showWebhooks, sendTest));
-}
-
-async function createSecret(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { secret } = await apiData<{ secret: string }>(request, 'POST', '/api/webhooks/secret');
-  return showWebhooks(reply, NO_INPUT, 200, secret);
-}
-
-async function sendTest(body: z.output<typeof testForm>, request: FastifyRequest): Promise<string> {
-  const answer = await callApi(request, 'POST', '/api/webhooks/test', body);
-  if (answer.status >= 400) throw refusedForm(answer, () => 'url');
-  return `${PATH}/deliveries/${dataOf<DeliveryView>(answer).deliveryId}`;
+  scope.post(`${PATH}/secret`, async (request, reply) => {
+    const { secret } = await apiData<{ secret: string }>(request, 'POST', '/api/webhooks/secret');
+    return showWebhooks(reply, NO_INPUT, 200, secret);
+  });
+  postForm(scope, `${PATH}/test`, testForm, showWebhooks, async (body, request) => {
+    const answer = await callApi(request, 'POST', '/api/webhooks/test', body);
+    if (answer.status >= 400) throw refusedForm(answer, () => 'url');
+    return `${PATH}/deliveries/${dataOf<DeliveryView>(answer).deliveryId}`;
+  });
 }
 
 /** @param newSecret a new secret, which is shown only once. */
@@ -79,7 +75,12 @@ async function showWebhooks(
         <>
           <div class="split">
             <WebhookSecret secret={secret} shown={newSecret} />
-            <TestForm form={form} />
+            <Card id="test" title="Send a test event">
+              <PostForm action={`${PATH}/test`} form={form}>
+                <Field name="url" label="URL" type="url" required placeholder="https://example.com/souk" />
+                <button type="submit">Send</button>
+              </PostForm>
+            </Card>
           </div>
           <h2>Deliveries</h2>
         </>
@@ -105,26 +106,8 @@ async function showWebhooks(
   );
 }
 
-function TestForm({ form }: { form: FormState }): VNode {
-  return (
-    <Card id="test" title="Send a test event">
-      <PostForm action={`${PATH}/test`} form={form}>
-        <Field name="url" label="URL" type="url" required placeholder="https://example.com/souk" />
-        <button type="submit">Send</button>
-      </PostForm>
-    </Card>
-  );
-}
-
 const DeliveryTable = tableOf<DeliveryView>('Deliveries', 'No deliveries found.', [
-  [
-    'Delivery',
-    ({ deliveryId }) => (
-      <a href={`${PATH}/deliveries/${deliveryId}`}>
-        <ShortId id={deliveryId} />
-      </a>
-    ),
-  ],
+  ['Delivery', ({ deliveryId }) => <IdLink to={`${PATH}/deliveries/${deliveryId}`} id={deliveryId} />],
   ['Event', ({ type }) => type],
   ['State', ({ state }) => <StateTag state={state} />],
   ['Attempts', ({ attempts }) => attempts, 'number'],
@@ -137,14 +120,7 @@ const DeliveryTable = tableOf<DeliveryView>('Deliveries', 'No deliveries found.'
 function WebhookSecret({ secret, shown }: { secret: SecretView | null; shown: string | null }): VNode {
   return (
     <Card id="secret" title="Signing secret">
-      {shown !== null && (
-        <div class="notice good" {...ANSWER}>
-          <Secret id="new-secret" text={shown} />
-          <p>
-            <strong>Copy it now. It is shown only once.</strong>
-          </p>
-        </div>
-      )}
+      {shown !== null && <NewSecret id="new-secret" text={shown} />}
       {secret ? (
         <p>
           Created <Time at={secret.createdAt} />.
@@ -184,41 +160,34 @@ interface Delivery extends DeliveryView {
 
 /** Registers the page of a delivery: its payload, its attempts, and a button that sends it again. */
 export function registerDeliveryPage(scope: FastifyInstance): void {
-  scope.get(DELIVERY, showDelivery);
-  scope.post(`${DELIVERY}/replay`, replay);
-}
-
-async function replay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { deliveryId } = await apiData<DeliveryView>(request, 'POST', `${apiUrlOf(request)}/replay`);
-  return reply.redirect(`${PATH}/deliveries/${deliveryId}`, 303);
-}
-
-async function showDelivery(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const delivery = await apiData<Delivery>(request, 'GET', apiUrlOf(request));
-  const { deliveryId, type, state, log, payload } = delivery;
-  return sendPage(
-    reply,
-    <Page title="Delivery" back={[PATH, 'All deliveries']} heading={type} styles={['account.css']}>
-      <section
-        class="card"
-        id="delivery"
-        data-refresh={state === 'pending' ? '3' : undefined}
-        aria-label="State"
-      >
-        <DeliveryFacts delivery={delivery} />
-        <PostButton action={`${PATH}/deliveries/${deliveryId}/replay`}>Send again</PostButton>
-        {log.length > 0 && <Attempts rows={log} />}
-      </section>
-      <h2>Payload</h2>
-      <pre class="answer wrap">
-        <code>{indentJson(payload)}</code>
-      </pre>
-    </Page>,
-  );
-}
-
-function apiUrlOf(request: FastifyRequest): string {
-  return `/api/webhooks/deliveries/${idIn(request)}`;
+  const urlOf = (request: FastifyRequest) => `/api/webhooks/deliveries/${idIn(request)}`;
+  scope.post(`${DELIVERY}/replay`, async (request, reply) => {
+    const { deliveryId } = await apiData<DeliveryView>(request, 'POST', `${urlOf(request)}/replay`);
+    return reply.redirect(`${PATH}/deliveries/${deliveryId}`, 303);
+  });
+  scope.get(DELIVERY, async (request, reply) => {
+    const delivery = await apiData<Delivery>(request, 'GET', urlOf(request));
+    const { deliveryId, type, state, log, payload } = delivery;
+    return sendPage(
+      reply,
+      <Page title="Delivery" back={[PATH, 'All deliveries']} heading={type} styles={['account.css']}>
+        <section
+          class="card"
+          id="delivery"
+          data-refresh={state === 'pending' ? '3' : undefined}
+          aria-label="State"
+        >
+          <DeliveryFacts delivery={delivery} />
+          <PostButton action={`${PATH}/deliveries/${deliveryId}/replay`}>Send again</PostButton>
+          {log.length > 0 && <Attempts rows={log} />}
+        </section>
+        <h2>Payload</h2>
+        <pre class="answer wrap">
+          <code>{indentJson(payload)}</code>
+        </pre>
+      </Page>,
+    );
+  });
 }
 
 function DeliveryFacts({ delivery }: { delivery: Delivery }): VNode {

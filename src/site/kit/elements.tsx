@@ -60,6 +60,18 @@ export function Secret({ id, text }: { id: string; text: string }): VNode {
   );
 }
 
+/** The answer that has a new secret. */
+export function NewSecret(props: { id: string; text: string }): VNode {
+  return (
+    <div class="notice good" {...ANSWER}>
+      <Secret {...props} />
+      <p>
+        <strong>Copy it now. It is shown only once.</strong>
+      </p>
+    </div>
+  );
+}
+
 /** A part of a page with a frame. @param props.id makes its title the name of the part for screen readers. */
 export function Card(props: { title?: string; id?: string; children: ComponentChildren }): VNode {
   const { title, id, children } = props;
@@ -103,5 +115,23 @@ function linkOf(style: string, { to, download, children }: LinkProps): VNode {
     <a class={style} href={to} download={download}>
       {children}
     </a>
+  );
+}
+
+/** Links of which one is current: the page that is shown, or a choice on it. */
+export function Segments(props: {
+  name: string;
+  current: 'page' | 'true';
+  links: readonly (readonly [href: string, text: string, isCurrent: boolean])[];
+  class?: string;
+}): VNode {
+  return (
+    <nav class={`segments ${props.class ?? ''}`.trim()} aria-label={props.name}>
+      {props.links.map(([href, text, isCurrent]) => (
+        <a key={href} href={href} aria-current={isCurrent ? props.current : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
   );
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { SoukError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
@@ -89,22 +89,22 @@ export type ShowForm = (
   status?: number,
 ) => FastifyReply | Promise<FastifyReply>;
 
+type Reader<Input> = z.ZodType<Input> | ((body: unknown) => Form<Input>);
+
+type SubmitForm<Input> = (
+  input: Input,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  values: FormValues,
+) => Promise<string | FastifyReply>;
+
 /**
  * Returns a route handler that validates a form, submits it, and redirects to the next page. The page of a faulty or refused
  * form is shown again with its values.
  * @param reader a schema of the fields, or a function that validates them.
  * @param submit returns the address of the next page, or the page it has sent. @throws FormRefused.
  */
-export function onSubmit<Input>(
-  reader: z.ZodType<Input> | ((body: unknown) => Form<Input>),
-  show: ShowForm,
-  submit: (
-    input: Input,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    values: FormValues,
-  ) => Promise<string | FastifyReply>,
-) {
+export function onSubmit<Input>(reader: Reader<Input>, show: ShowForm, submit: SubmitForm<Input>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = typeof reader === 'function' ? reader(request.body) : readForm(reader, request.body);
     if (!form.ok) return show(reply, form, 400);
@@ -117,4 +117,15 @@ export function onSubmit<Input>(
     }
     return typeof next === 'string' ? reply.redirect(next, 303) : next;
   };
+}
+
+/** Registers a form that `onSubmit` handles. */
+export function postForm<Input>(
+  scope: FastifyInstance,
+  path: string,
+  reader: Reader<Input>,
+  show: ShowForm,
+  submit: SubmitForm<Input>,
+): void {
+  scope.post(path, onSubmit(reader, show, submit));
 }

@@ -74,3 +74,12 @@ export function Dash(): VNode {
 export function ShortId({ id }: { id: string }): VNode {
   return <code class="id">{id.slice(-12)}</code>;
 }
+
+/** A link to what has a long id, by its end. */
+export function IdLink({ to, id }: { to: string; id: string }): VNode {
+  return (
+    <a href={to}>
+      <ShortId id={id} />
+    </a>
+  );
+}

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
-import { discountsOf } from '../../billing/payments/reductions.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { FirstCall } from '../customer/first-key.tsx';
-import { PackCards, PlanCards } from '../customer/plans.tsx';
+import { OfferCards } from '../customer/plans.tsx';
 import { assetUrl } from '../kit/assets.ts';
 import { ButtonLink, Card, PrimaryLink } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
@@ -13,6 +12,7 @@ import { CHART_FILES, type ChartSeries, TimeChart } from '../kit/time-chart.tsx'
 import { VISITOR } from '../kit/viewer.ts';
 import { count, money } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
+import { offersFor } from './pricing.tsx';
 
 const RANGES = [
   [30, 'Month'],
@@ -39,20 +39,13 @@ const FEATURES = [
   ],
 ] as const;
 
-const DAY_MS = 86_400_000;
-
 /** Registers the front page: what the data looks like, how to call it, and the plans. */
 export function registerHome(scope: FastifyInstance, pages: Pages): void {
-  const { database, currency, trials, clock, testMode } = pages;
+  const { trials, clock, testMode } = pages;
   const sendKept = createKeptPages();
   scope.get('/', async (request, reply) => {
-    const [plans, packs, discounts] = await Promise.all([
-      offeredPlans(database),
-      offeredPacks(database),
-      discountsOf(database, { accountId: null, currency }, clock.now()),
-    ]);
+    const { plans, packs, ...shared } = await offersFor(pages, request);
     const isSignedIn = request.session !== null;
-    const to = (path: string) => (isSignedIn ? path : `/sign-up?to=${encodeURIComponent(path)}`);
     const hasTrial =
       (trials === 'open' || trials === 'confirmed by mail') &&
       plans.some(({ priceCents }) => priceCents === 0);
@@ -78,15 +71,15 @@ export function registerHome(scope: FastifyInstance, pages: Pages): void {
         </div>
         <section aria-labelledby="plans">
           <h2 id="plans">Plans</h2>
-          <PlanCards plans={plans} currency={currency} discounts={discounts} to={to} />
+          <OfferCards kind="plan" offers={plans} {...shared} />
           <h2>Packs of units</h2>
-          <PackCards packs={packs} currency={currency} discounts={discounts} to={to} />
+          <OfferCards kind="pack" offers={packs} {...shared} />
         </section>
       </Page>
     );
     if (isSignedIn) return sendPage(reply, page());
     const day = Math.floor(clock.now() / DAY_MS);
-    const key = JSON.stringify([plans, packs, discounts, baseUrl, day]);
+    const key = JSON.stringify([plans, packs, shared.discounts, baseUrl, day]);
     return sendKept(reply, { key, viewer: VISITOR, page });
   });
 }
@@ -170,7 +163,9 @@ function AgentConversation({ now }: { now: number }): VNode {
     <Card id="agents" title="Or let your agent ask">
       <ol class="conversation">
         <Turn by="You">Is this a good price for these headphones, and how well do they sell?</Turn>
-        <Call tool="market_get_product" price="1 unit" />
+        <li class="call">
+          <code>market_get_product</code> <small>1 unit</small>
+        </li>
         <Turn by="Agent">
           {isCheap ? 'Yes. ' : 'Not yet. '}
           They cost {dollars(price)} now; the lowest price of the last year was {dollars(lowest)}. The sales
@@ -191,14 +186,6 @@ function Turn({ by, children }: { by: string; children: ComponentChildren }): VN
     <li class={by === 'You' ? 'mine' : undefined}>
       <strong>{by}</strong>
       <p>{children}</p>
-    </li>
-  );
-}
-
-function Call({ tool, price }: { tool: string; price: string }): VNode {
-  return (
-    <li class="call">
-      <code>{tool}</code> <small>{price}</small>
     </li>
   );
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ClientBase } from 'pg';
 import type { VNode } from 'preact';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { writeAct } from '../../operator/account-audit.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Field, HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';
-import { FormRefused, type FormState, NO_INPUT, onSubmit, readForm } from '../kit/form-request.ts';
+import { FormRefused, type FormState, NO_INPUT, postForm, readForm } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
@@ -35,44 +35,38 @@ export function registerInvitation(scope: FastifyInstance, pages: Pages): void {
     const form = readForm(acceptForm, request.query);
     return show(reply, { values: form.values, faults: {} });
   });
-  scope.post(`${PATH}/accept`, onSubmit(acceptForm, show, accept));
-  scope.post(`${PATH}/join`, onSubmit(joinForm, show, join));
-
-  async function accept({ token: given }: z.output<typeof acceptForm>, request: FastifyRequest) {
+  postForm(scope, `${PATH}/accept`, acceptForm, show, async ({ token: given }, request) => {
     const { session } = request;
     if (!session) throw spent();
-    const invitation = await acceptInvitation(
-      database,
-      given,
-      session,
-      clock.now(),
-      noteJoined(session.personId),
-    );
+    const joined = noteJoined(session.personId);
+    const invitation = await acceptInvitation(database, given, session, clock.now(), joined);
     if (!invitation) throw spent();
     return `/account/${invitation.accountId}`;
-  }
-
-  async function join(
-    { token: given, name, password }: z.output<typeof joinForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
-    const invitation = await findInvitation(database, given, clock.now());
-    if (!invitation) throw spent();
-    refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
-    const digest = await hashPassword(password);
-    const now = clock.now();
-    const personId = await inTransaction(database, async (client) => {
-      const person = await createPerson(client, { email: invitation.email, name }, now);
-      if (!person) throw new FormRefused(409, { '': 'This address has a profile already: sign in instead.' });
-      await setPassword(client, person.id, digest, now);
-      const who = { personId: person.id, email: person.email };
-      if (!(await acceptInvitation(client, given, who, now, noteJoined(person.id)))) throw spent();
-      return person.id;
-    });
-    await signInPerson(pages, request, reply, { personId, digest });
-    return `/account/${invitation.accountId}`;
-  }
+  });
+  postForm(
+    scope,
+    `${PATH}/join`,
+    joinForm,
+    show,
+    async ({ token: given, name, password }, request, reply) => {
+      const invitation = await findInvitation(database, given, clock.now());
+      if (!invitation) throw spent();
+      refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
+      const digest = await hashPassword(password);
+      const now = clock.now();
+      const personId = await inTransaction(database, async (client) => {
+        const person = await createPerson(client, { email: invitation.email, name }, now);
+        if (!person)
+          throw new FormRefused(409, { '': 'This address has a profile already: sign in instead.' });
+        await setPassword(client, person.id, digest, now);
+        const who = { personId: person.id, email: person.email };
+        if (!(await acceptInvitation(client, given, who, now, noteJoined(person.id)))) throw spent();
+        return person.id;
+      });
+      await signInPerson(pages, request, reply, { personId, digest });
+      return `/account/${invitation.accountId}`;
+    },
+  );
 }
 
 /** Sends the page of the invitation whose token a form has. */

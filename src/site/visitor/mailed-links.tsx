@@ -9,7 +9,7 @@ import { TOPICS } from '../../outbox/mail/kinds/content.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { HiddenFields, NewPasswordField, newPassword, PostForm, Submit } from '../kit/form.tsx';
-import { type FormState, onSubmit, readForm } from '../kit/form-request.ts';
+import { type FormState, postForm, readForm, readValues } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { notify, type Pages } from '../pages.ts';
@@ -18,15 +18,15 @@ import { accountPath, EmailField, emailField, refuseTooMany, signInPath } from '
 
 const CONFIRM_PATH = '/confirm-email';
 
-const confirmation = z.object({ token: z.string().regex(/^[\w-]{43}$/) });
+/** The token of a link in a mail. */
+const tokenField = z.string().regex(/^[\w-]{43}$/);
+
+const confirmation = z.object({ token: tokenField });
 
 /** Registers the page on which a link from a mail confirms an address. Programs that only open links confirm nothing. */
 export function registerConfirmEmail(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
-  scope.get(CONFIRM_PATH, showButton);
-  scope.post(CONFIRM_PATH, confirm);
-
-  async function showButton(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  scope.get(CONFIRM_PATH, async (request, reply) => {
     const token = tokenIn(request.query);
     const email = await emailOfConfirmation(database, token, clock.now());
     if (email === null) throw confirmationSpent();
@@ -42,9 +42,8 @@ export function registerConfirmEmail(scope: FastifyInstance, pages: Pages): void
         </PostForm>
       </NarrowPage>,
     );
-  }
-
-  async function confirm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  });
+  scope.post(CONFIRM_PATH, async (request, reply) => {
     const isConfirmed = await confirmEmailByToken(
       database,
       tokenIn(request.body),
@@ -53,7 +52,7 @@ export function registerConfirmEmail(scope: FastifyInstance, pages: Pages): void
     );
     if (!isConfirmed) throw confirmationSpent();
     return reply.redirect('/account', 303);
-  }
+  });
 }
 
 function tokenIn(values: unknown): string {
@@ -90,13 +89,7 @@ export function registerForgotPassword(scope: FastifyInstance, pages: Pages): vo
       : sendForgotForm(reply, { values: { to: request.query.to }, faults: {} }),
   );
 
-  scope.post(FORGOT_PATH, onSubmit(forgotForm, sendForgotForm, request));
-
-  async function request(
-    { email, to }: z.output<typeof forgotForm>,
-    { ip }: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, FORGOT_PATH, forgotForm, sendForgotForm, async ({ email, to }, { ip }, reply) => {
     refuseTooMany(pages, reply, await attempts.countForgotten(ip, email));
     const facts = { requestId: uuid() };
     const mail = { accountId: null, kind: 'reset_password', to: email, facts } as const;
@@ -104,7 +97,7 @@ export function registerForgotPassword(scope: FastifyInstance, pages: Pages): vo
     const options = { ...COOKIE_OPTIONS, maxAge: RETURN_SECONDS };
     if (to !== undefined) reply.setCookie(RETURN_COOKIE, accountPath(to), options);
     return `${FORGOT_PATH}?sent=1`;
-  }
+  });
 }
 
 function sendForgotForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
@@ -134,7 +127,6 @@ function showSent(reply: FastifyReply): FastifyReply {
   );
 }
 
-const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
 
 /** Registers the page on which a link from a mail or from the operator sets a new password. */
@@ -145,13 +137,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     showForm(reply, { values: { token: request.query.token }, faults: {} }),
   );
 
-  scope.post('/reset-password', onSubmit(reset, showForm, setNewPassword));
-
-  async function setNewPassword(
-    { token, password }: z.output<typeof reset>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, '/reset-password', reset, showForm, async ({ token, password }, request, reply) => {
     // Checked first, so that an invalid link does not cost a password hash.
     const email = await emailOf(pages, token);
     const attempt = { address: request.ip, email: `reset link of ${email}`, isKnownDevice: true };
@@ -166,7 +152,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     clearSessionCookie(reply);
     reply.clearCookie(RETURN_COOKIE, COOKIE_OPTIONS);
     return signInPath(request.cookies[RETURN_COOKIE]);
-  }
+  });
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
     const { token } = form.values;
@@ -242,13 +228,13 @@ export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages)
   });
 
   async function choiceIn({ query }: FastifyRequest) {
-    const { token } = query as { token?: unknown };
-    const read = typeof token === 'string' ? await readUnsubscribeToken(database, token) : null;
+    const { token = '' } = readValues(query);
+    const read = await readUnsubscribeToken(database, token);
     if (read === null)
       throw new SoukError('NOT_FOUND', {
         message:
           'This link is not valid. Open it again from the mail, or change your notices in the settings.',
       });
-    return { ...read, token: token as string };
+    return { ...read, token };
   }
 }

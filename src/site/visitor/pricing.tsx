@@ -1,24 +1,23 @@
 import { Cron } from 'croner';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import {
   OFF_PEAK_PRICE_SHARE,
   offeredPacks,
   offeredPlans,
-  type PackOffer,
   type PlanOffer,
 } from '../../billing/payments/offers.ts';
-import { discountsOf, offerPrice, type Reduction } from '../../billing/payments/reductions.ts';
+import { discountsOf, offerPrice } from '../../billing/payments/reductions.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { QUEUED } from '../../operations/index.ts';
-import { PackCards, PlanCards } from '../customer/plans.tsx';
+import { OfferCards } from '../customer/plans.tsx';
 import { Field } from '../kit/form.tsx';
 import { readValues } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { tableOf } from '../kit/table.tsx';
-import { count, Hours, money, Time } from '../kit/words.tsx';
+import { count, counted, Hours, money, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 
 const DAYS_PER_MONTH = 30;
@@ -66,17 +65,24 @@ export function cheapestPlan(plans: readonly PlanOffer[], aDay: number): PlanOff
   );
 }
 
+/** Reads what is for sale, with the discounts of visitors, and returns it with the way to it. */
+export async function offersFor({ database, currency, clock }: Pages, { session }: FastifyRequest) {
+  const [plans, packs, discounts] = await Promise.all([
+    offeredPlans(database),
+    offeredPacks(database),
+    discountsOf(database, { accountId: null, currency }, clock.now()),
+  ]);
+  const to = (path: string) => (session ? path : `/sign-up?to=${encodeURIComponent(path)}`);
+  return { plans, packs, currency, discounts, to };
+}
+
 /** Registers the page of prices, which needs no account. */
 export function registerPricing(scope: FastifyInstance, pages: Pages): void {
-  const { database, currency, clock, offPeak } = pages;
+  const { clock, offPeak } = pages;
   scope.get('/pricing', async (request, reply) => {
-    const [plans, packs, discounts] = await Promise.all([
-      offeredPlans(database),
-      offeredPacks(database),
-      discountsOf(database, { accountId: null, currency }, clock.now()),
-    ]);
+    const offers = await offersFor(pages, request);
+    const { plans, packs, ...shared } = offers;
     const given = habits.parse(readValues(request.query));
-    const to = (path: string) => (request.session ? path : `/sign-up?to=${encodeURIComponent(path)}`);
     return sendPage(
       reply,
       <Page title="Pricing" styles={['account.css']}>
@@ -84,8 +90,11 @@ export function registerPricing(scope: FastifyInstance, pages: Pages): void {
           Calls cost units. A call that fails, is refused, or joins an identical call of the last five minutes
           costs nothing. You can check the price of each call before you make it.
         </p>
-        <Calculator given={given} plans={plans} currency={currency} discounts={discounts} />
-        <Offers plans={plans} packs={packs} currency={currency} discounts={discounts} to={to} />
+        <Calculator given={given} offers={offers} />
+        <h2>Plans</h2>
+        <OfferCards kind="plan" offers={plans} {...shared} />
+        <h2>Packs of units</h2>
+        <OfferCards kind="pack" offers={packs} {...shared} />
         <OffPeakHours window={offPeak} now={clock.now()} />
         <h2>What a unit buys</h2>
         <PriceTable rows={QUEUED} />
@@ -94,31 +103,10 @@ export function registerPricing(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-function Offers(props: {
-  plans: readonly PlanOffer[];
-  packs: readonly PackOffer[];
-  currency: string;
-  discounts: readonly Reduction[];
-  to: (path: string) => string;
-}): VNode {
-  const { plans, packs, ...shared } = props;
-  return (
-    <>
-      <h2>Plans</h2>
-      <PlanCards plans={plans} {...shared} />
-      <h2>Packs of units</h2>
-      <PackCards packs={packs} {...shared} />
-    </>
-  );
-}
+type Offers = Awaited<ReturnType<typeof offersFor>>;
 
-function Calculator(props: {
-  given: Habits;
-  plans: readonly PlanOffer[];
-  currency: string;
-  discounts: readonly Reduction[];
-}): VNode {
-  const { given, plans, currency, discounts } = props;
+function Calculator({ given, offers }: { given: Habits; offers: Offers }): VNode {
+  const { plans, currency, discounts } = offers;
   const aDay = unitsADay(given);
   const plan = cheapestPlan(plans, aDay);
   return (
@@ -129,7 +117,7 @@ function Calculator(props: {
           <Field
             key={name}
             name={name}
-            label={`${label} (${units} ${units === 1 ? 'unit' : 'units'} each)`}
+            label={`${label} (${counted(units, 'unit')} each)`}
             type="number"
             min={0}
             max={MOST_A_DAY}

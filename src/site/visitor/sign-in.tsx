@@ -34,7 +34,7 @@ import {
   presentPassword,
   Submit,
 } from '../kit/form.tsx';
-import { FormRefused, type FormState, onSubmit, readValues } from '../kit/form-request.ts';
+import { FormRefused, type FormState, postForm, readValues } from '../kit/form-request.ts';
 import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { CodeField, codeInput } from '../kit/two-factor.tsx';
@@ -72,14 +72,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     return showForm(reply, { values: { to }, faults: {} });
   });
 
-  scope.post('/sign-in', onSubmit(signInForm, showForm, signIn));
-  registerSignInCode(scope, pages);
-
-  async function signIn(
-    { email, password, to }: z.output<typeof signInForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, '/sign-in', signInForm, showForm, async ({ email, password, to }, request, reply) => {
     const { attempts, database } = pages;
     const stored = await findPassword(database, email);
     const isKnown = stored !== null && isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
@@ -98,7 +91,8 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
       throw error instanceof PasswordChanged ? wrongPassword() : error;
     }
     return accountPath(to);
-  }
+  });
+  registerSignInCode(scope, pages);
 
   scope.post('/sign-out', async ({ session, body }, reply) => {
     if (session) await endSession(pages.database, session.tokenHash);
@@ -201,13 +195,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
       ? reply.redirect(signInPath(request.query.to), 303)
       : sendCodeForm(reply, { values: { to: request.query.to }, faults: {} }),
   );
-  scope.post(CODE_PATH, onSubmit(codeForm, sendCodeForm, submitCode));
-
-  async function submitCode(
-    { code, to }: z.output<typeof codeForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, CODE_PATH, codeForm, sendCodeForm, async ({ code, to }, request, reply) => {
     const pending = await pendingOf(request);
     if (pending === null) return signInPath(to);
     const { personId } = pending;
@@ -226,7 +214,7 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
       throw error;
     }
     return accountPath(to);
-  }
+  });
 
   function pendingOf({ cookies }: FastifyRequest) {
     const token = cookies[PENDING_COOKIE];
@@ -299,13 +287,8 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     return showForm(reply, { values: { to: request.query.to }, faults: {} });
   });
 
-  scope.post('/sign-up', onSubmit(signUpForm, showForm, signUp));
-
-  async function signUp(
-    { email, name, password, to }: z.output<typeof signUpForm>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  postForm(scope, '/sign-up', signUpForm, showForm, async (input, request, reply) => {
+    const { email, name, password, to } = input;
     refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
     const digest = await hashPassword(password);
     const account = await inTransaction(database, async (client) => {
@@ -320,7 +303,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
     await signInPerson(pages, request, reply, { personId: account.ownerId, digest });
     return accountPath(to);
-  }
+  });
 }
 
 function sendSignUp({ openId }: Pages, reply: FastifyReply, form: FormState, status?: number): FastifyReply {

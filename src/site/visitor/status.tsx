@@ -8,7 +8,7 @@ import {
   type StatusDay,
   statusOf,
 } from '../../operator/status/read-status.ts';
-import { type Tone, ToneTag } from '../kit/elements.tsx';
+import { ToneTag } from '../kit/elements.tsx';
 import { Page } from '../kit/layout.tsx';
 import { createKeptPages, setPageHeaders } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -19,16 +19,10 @@ import { returningViewer } from '../session.ts';
 /** Answers may be reused this long, because the gateway reads the status no more often. */
 const CACHED = 'public, max-age=15';
 
-const LEVELS: Record<Level, readonly [Tone, string]> = {
-  operational: ['good', 'Operational'],
-  degraded: ['warn', 'Degraded'],
-  outage: ['bad', 'Outage'],
-};
-
-const SUMMARIES: Record<Level, readonly ['good' | 'warn' | 'bad', string]> = {
-  operational: ['good', 'All components are operational.'],
-  degraded: ['warn', 'Some components are degraded.'],
-  outage: ['bad', 'Some components have an outage.'],
+const LEVELS: Record<Level, { tag: readonly ['good' | 'warn' | 'bad', string]; summary: string }> = {
+  operational: { tag: ['good', 'Operational'], summary: 'All components are operational.' },
+  degraded: { tag: ['warn', 'Degraded'], summary: 'Some components are degraded.' },
+  outage: { tag: ['bad', 'Outage'], summary: 'Some components have an outage.' },
 };
 
 /** Registers the public status page, and the same facts as JSON. They need no store, so they answer even while one is down. */
@@ -95,11 +89,11 @@ function Summary({ status: { level, isLastKnown, measuredAt } }: { status: Statu
         )}
       </div>
     );
-  const [tone, text] = SUMMARIES[level];
+  const { tag, summary } = LEVELS[level];
   return (
-    <div class={`notice ${tone}`} role="status">
+    <div class={`notice ${tag[0]}`} role="status">
       <p>
-        {text} Measured at <Time at={measuredAt} />.
+        {summary} Measured at <Time at={measuredAt} />.
       </p>
     </div>
   );
@@ -111,7 +105,7 @@ function Component({ component }: { component: ComponentStatus }): VNode {
     <section class="card status-component" aria-labelledby={`status-${id}`}>
       <div class="row">
         <h3 id={`status-${id}`}>{name}</h3>
-        <ToneTag of={LEVELS[level]} />
+        <ToneTag of={LEVELS[level].tag} />
         {uptime !== null && <span class="push muted">{percentage(uptime)} uptime</span>}
       </div>
       <p class="hint">{affects}</p>
@@ -127,7 +121,7 @@ function IncidentCard({ incident }: { incident: Incident }): VNode {
     <article class="card">
       <div class="row">
         <h3>{name}</h3>
-        <ToneTag of={LEVELS[level]} />
+        <ToneTag of={LEVELS[level].tag} />
         {endedAt === null && <ToneTag of={['busy', 'In progress']} />}
       </div>
       <p>

@@ -76,9 +76,7 @@ test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0])
     }
     const spread = fields.find((field) => field.spread);
     if (spread) values[`p.${spread.name}`] = JSON.stringify(rest);
-    const read = readFields(fields, values);
-    expect(read.ok).toBe(true);
-    const request = tryRequest(operation, read.ok ? read.parameters : {});
+    const request = tryRequest(operation, readFields(fields, values));
     expect(request.url).not.toContain(':');
     const sent = request.body ?? Object.fromEntries(new URL(request.url, 'http://x').searchParams);
     for (const [key, value] of Object.entries(spread ? sample : {})) expect(sent[key]).toEqual(value);
