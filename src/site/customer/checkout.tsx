@@ -17,7 +17,14 @@ import {
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { Card, Facts } from '../kit/elements.tsx';
 import { Choice, Field, Fields, HiddenFields, PostForm, Submit } from '../kit/form.tsx';
-import { FormRefused, type FormState, type FormValues, NO_INPUT, postForm, readValues } from '../kit/form-request.ts';
+import {
+  FormRefused,
+  type FormState,
+  type FormValues,
+  NO_INPUT,
+  postForm,
+  readValues,
+} from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { count, counted, money, Time } from '../kit/words.tsx';

@@ -249,7 +249,12 @@ export function registerCallErrors(scope: FastifyInstance, { database, clock }: 
           rows={groups}
           columns={[
             ['Error', ({ kind }) => <ErrorCode kind={kind} />],
-            ['Operation', ({ operation }) => <a href={addressOf(CALLS_PATH, { state: 'failed', operation })}>{operation}</a>],
+            [
+              'Operation',
+              ({ operation }) => (
+                <a href={addressOf(CALLS_PATH, { state: 'failed', operation })}>{operation}</a>
+              ),
+            ],
             ['Calls', ({ calls }) => count(calls), 'number'],
             ['In batches', ({ inBatches }) => count(inBatches), 'number'],
             [
