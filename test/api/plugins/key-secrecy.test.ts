@@ -24,6 +24,7 @@ async function useEverywhere({ key, raw }: Client): Promise<Reply[]> {
     [`/api/%zz?key=${key}`],
     [`/api/%zz?key=${encoded}`],
     [`/api/market/product?key=${key}`, { method: 'PUT' }],
+    [`/api/market/product?key=${key}`, { method: 'POST', body: { domain: 1, asins: ['B00SECRET8'] } }],
     [`/api/market/product?key=${key}`, { method: 'POST', body: { domain: 1, asins: ['B00SECRET8'], key } }],
     [`/api/market/product?key=${key}`, { method: 'POST', body: `{"key":"${key}` }],
   ];
