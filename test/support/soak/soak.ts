@@ -105,9 +105,10 @@ const HOUR_MS = 3_600_000;
 /** A zone whose offset is no full hour. */
 const TIMEZONE = 'Asia/Kathmandu';
 
-/** Off-peak hours that are open during the run, or open or close in its first two minutes. */
+/** Off-peak hours that are open during the run, or open or close in its first minute. */
 function drawWindow(dice: Dice, now: number): Granted['window'] {
-  const soon = 60_000 * dice.integer(1, 2);
+  // Hours have whole minutes, so this is the end of the present minute.
+  const soon = 60_000;
   const [from, to] = dice.pick([
     [-HOUR_MS, HOUR_MS],
     [-HOUR_MS, soon],
