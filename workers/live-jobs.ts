@@ -55,23 +55,25 @@ export interface JobSettings {
   accountLimits?: AccountLimits | undefined;
 }
 
-const JOB_SETTINGS: readonly (keyof JobSettings)[] = [
-  'databaseUrl',
-  'redisUrl',
-  'cacheRedisUrl',
-  'answerLimitMs',
-  'redisNamespace',
-  'keepaBaseUrl',
-  'keepaAccounts',
-  'secretKeys',
-  'trendsBaseUrl',
-  'providers',
-  'accountLimits',
-];
+/** Names every setting of jobs. */
+const JOB_SETTINGS: Record<keyof JobSettings, true> = {
+  databaseUrl: true,
+  redisUrl: true,
+  cacheRedisUrl: true,
+  answerLimitMs: true,
+  redisNamespace: true,
+  keepaBaseUrl: true,
+  keepaAccounts: true,
+  secretKeys: true,
+  trendsBaseUrl: true,
+  providers: true,
+  accountLimits: true,
+};
 
 /** Returns only what jobs need of some settings. Others could not be sent to a thread. */
 export function jobSettings(settings: JobSettings): JobSettings {
-  return Object.fromEntries(JOB_SETTINGS.map((name) => [name, settings[name]])) as unknown as JobSettings;
+  const own = Object.entries(settings).filter(([name]) => Object.hasOwn(JOB_SETTINGS, name));
+  return Object.fromEntries(own) as unknown as JobSettings;
 }
 
 /** The connections of a thread that runs jobs. */

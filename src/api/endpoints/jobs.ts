@@ -45,7 +45,9 @@ import { pageOf } from './page.ts';
 const callFields = {
   operation: oneOf(QUEUED_NAMES).describe('Operation of the call'),
   params: z
-    .record(z.string(), z.unknown(), 'must be an object of parameters')
+    .record(z.string(), z.unknown(), {
+      error: ({ input }) => `${input === undefined ? 'is required: it ' : ''}must be an object of parameters`,
+    })
     .meta({ description: 'Parameters of the operation', maxProperties: 200 }),
   maxUnits: integer({ min: 0 })
     .nullable()

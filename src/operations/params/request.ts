@@ -106,10 +106,11 @@ export function exactObject<Shape extends z.ZodRawShape>(
   { known = [], problem = 'must be a JSON object' }: { known?: readonly string[]; problem?: string } = {},
 ) {
   return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? unknownKeys(issue.keys, new Set([...Object.keys(shape), ...known]))
-        : problem,
+    error: (issue) => {
+      if (issue.code === 'unrecognized_keys')
+        return unknownKeys(issue.keys, new Set([...Object.keys(shape), ...known]));
+      return issue.input === undefined ? `is required: it ${problem}` : problem;
+    },
   });
 }
 
@@ -135,7 +136,7 @@ function namesOf(params: z.ZodType): string[] {
 export function objectOf(schema: z.core.$ZodType): z.ZodObject | null {
   if (schema instanceof z.ZodObject) return schema;
   if (!(schema instanceof z.ZodPipe)) return null;
-  const { in: before, out: after } = schema._zod.def;
+  const { in: before, out: after } = schema;
   return objectOf(before instanceof z.ZodTransform ? after : before);
 }
 

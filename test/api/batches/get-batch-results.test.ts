@@ -314,6 +314,22 @@ test('preserves numbers beyond 2^53 and unusual characters', async ({ souk, clie
   ]);
 });
 
+test('parameters beyond 2^53 keep their digits', async ({ souk, client }) => {
+  souk.upstream.on('category', ({ params }) => ({
+    json: { categories: { [params.category ?? '']: { catId: 1, name: 'Lamps' } } },
+  }));
+  const batch = await startBatch(
+    client,
+    Buffer.from('{"operation":"market.category","items":[{"domain":1,"category":9223372036854775807}]}'),
+  );
+  await finished(client, batch);
+  expect(souk.upstream.callsTo('category').map(({ params }) => params.category)).toEqual([
+    '9223372036854775807',
+  ]);
+  const { text } = await client.get(`/api/batches/${batch.batchId}/results`);
+  expect(text).toContain('"params":{"domain":1,"category":9223372036854775807}');
+});
+
 test('a client that disconnects halfway affects no other request', async ({ souk, client }) => {
   souk.upstream.on(
     'product',

@@ -106,7 +106,7 @@ test.for<[what: string, fields: Record<string, unknown>, names: string]>([
   ['a run of zero hours', { runHours: 0 }, 'runHours: must be an integer from 1 to 720'],
   ['a run of 721 hours', { runHours: 721 }, 'runHours: must be an integer from 1 to 720'],
   ['an unknown field', { colour: 'red' }, 'colour: is not a known field'],
-  ['no batch', { batch: undefined }, 'batch: '],
+  ['no batch', { batch: undefined }, 'batch: is required: it must be a JSON object'],
   ['a batch that is a text', { batch: 'all' }, 'batch: must be a JSON object'],
   ['no operation', { batch: { items: [{}] } }, 'batch.operation: is required'],
   [

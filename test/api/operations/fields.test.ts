@@ -71,3 +71,11 @@ test('ignores unknown parameters of a query', async ({ client }) => {
   const { status } = await client.get('/api/market/product?domain=1&asins=B0UNHEARD1&unheardOf=x');
   expect(status).toBe(200);
 });
+
+test('a call without params is refused as incomplete', async ({ client }) => {
+  const { status, json } = await client.post('/api/jobs', { operation: 'market.product' });
+  expect([status, json.metadata.errors]).toEqual([
+    400,
+    [{ parameter: 'params', problem: 'is required: it must be an object of parameters' }],
+  ]);
+});
