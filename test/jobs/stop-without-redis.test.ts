@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { expect, inject } from 'vitest';
+import { type ExpectStatic, inject } from 'vitest';
 import { databaseClock } from '../../src/platform/db/pool.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
@@ -58,7 +58,7 @@ const test = base
 const PRODUCTS = { 'a job': 3, 'a large job': 20 };
 
 /** Resolves when the worker has said that it stops: it counts no longer as one that serves the pool. */
-async function hasBegunToStop({ redisUrl, redisNamespace }: Souk): Promise<void> {
+async function hasBegunToStop({ redisUrl, redisNamespace }: Souk, expect: ExpectStatic): Promise<void> {
   const redis = new Redis(redisUrl);
   await expect.poll(() => redis.zcard(redisKeys(redisNamespace).workers('market'))).toBe(0);
   redis.disconnect();
@@ -96,7 +96,7 @@ test.concurrent.for([
     if (when === 'before they are stopped') await breakRedis();
     const stopped = worker.program.stop();
     if (when === 'while the worker stops') {
-      await hasBegunToStop(souk);
+      await hasBegunToStop(souk, expect);
       await breakRedis();
     }
     expect([await stopped, await gateway.program.stop()]).toEqual([0, 0]);

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { type PostgresBinaries, postgresBinaries, run } from './binaries.ts';
 import {
   type EmbeddedServer,
-  freePort,
+  onPort,
   type RunAs,
   spawnServer,
   unprivileged,
@@ -37,19 +37,20 @@ export async function startPostgres(
   await checkVersion(binaries, dataDir);
   await endLeftOver(dataDir);
 
-  const port = options.url ? Number(new URL(options.url).port) : await freePort();
   const password = await readFile(join(folder, 'password'), 'utf8');
   const logFile = join(folder, 'postgres.log');
-  const server = await spawnServer({
-    command: join(bin, 'postgres'),
-    args: ['-D', dataDir, ...settings(port, options)],
-    runAs,
-    logFile,
+  return onPort(options.url, async (port) => {
+    const server = await spawnServer({
+      command: join(bin, 'postgres'),
+      args: ['-D', dataDir, ...settings(port, options)],
+      runAs,
+      logFile,
+    });
+    const urlOf = (database: string) => `postgresql://postgres:${password}@127.0.0.1:${port}/${database}`;
+    // SIGINT is PostgreSQL's fast shutdown, which ends the sessions and writes a checkpoint.
+    const about = { name: 'PostgreSQL', url: urlOf('souk'), signal: 'SIGINT', logFile } as const;
+    return untilReady(server, about, () => createDatabase(urlOf('postgres'), 'souk'));
   });
-  const urlOf = (database: string) => `postgresql://postgres:${password}@127.0.0.1:${port}/${database}`;
-  // SIGINT is PostgreSQL's fast shutdown, which ends the sessions and writes a checkpoint.
-  const about = { name: 'PostgreSQL', url: urlOf('souk'), signal: 'SIGINT', logFile } as const;
-  return untilReady(server, about, () => createDatabase(urlOf('postgres'), 'souk'));
 }
 
 function settings(port: number, options: { durable: boolean; settings?: Settings }): string[] {

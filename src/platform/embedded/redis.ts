@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { redisBinary } from './binaries.ts';
-import { type EmbeddedServer, freePort, spawnServer, unprivileged, untilReady } from './server-process.ts';
+import { type EmbeddedServer, onPort, spawnServer, unprivileged, untilReady } from './server-process.ts';
 
 /**
  * Starts a private Redis with its data in `folder`.
@@ -22,35 +22,35 @@ export async function startRedis(
   await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 });
   await runAs.own(join(folder, 'data'));
 
-  const before = options.url ? new URL(options.url) : null;
-  const port = before ? Number(before.port) : await freePort();
-  const password = before?.password ?? randomBytes(24).toString('base64url');
-  const settings: Record<string, string | number> = {
-    bind: '127.0.0.1',
-    port,
-    requirepass: password,
-    dir: join(folder, 'data'),
-    save: '""',
-    appendonly: options.durable ? 'yes' : 'no',
-    appendfsync: 'everysec',
-    // Most stored bytes are compressed already.
-    rdbcompression: 'no',
-    'maxmemory-policy': 'noeviction',
-    ...options.settings,
-  };
+  const password = options.url ? new URL(options.url).password : randomBytes(24).toString('base64url');
   const logFile = join(folder, 'redis.log');
-  const server = await spawnServer({
-    command,
-    args: ['-'],
-    stdin: Object.entries(settings)
-      .map(([name, value]) => `${name} ${value}\n`)
-      .join(''),
-    runAs,
-    logFile,
-    env,
+  return onPort(options.url, async (port) => {
+    const settings: Record<string, string | number> = {
+      bind: '127.0.0.1',
+      port,
+      requirepass: password,
+      dir: join(folder, 'data'),
+      save: '""',
+      appendonly: options.durable ? 'yes' : 'no',
+      appendfsync: 'everysec',
+      // Most stored bytes are compressed already.
+      rdbcompression: 'no',
+      'maxmemory-policy': 'noeviction',
+      ...options.settings,
+    };
+    const server = await spawnServer({
+      command,
+      args: ['-'],
+      stdin: Object.entries(settings)
+        .map(([name, value]) => `${name} ${value}\n`)
+        .join(''),
+      runAs,
+      logFile,
+      env,
+    });
+    const url = `redis://:${password}@127.0.0.1:${port}`;
+    return untilReady(server, { name: 'Redis', url, signal: 'SIGTERM', logFile }, () => ping(url));
   });
-  const url = `redis://:${password}@127.0.0.1:${port}`;
-  return untilReady(server, { name: 'Redis', url, signal: 'SIGTERM', logFile }, () => ping(url));
 }
 
 async function ping(url: string): Promise<void> {

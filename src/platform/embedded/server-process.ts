@@ -145,11 +145,34 @@ export async function untilReady(
   }
 }
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
-export function freePort(): Promise<number> {
+/**
+ * Launches a server at the address of an earlier start, or on a free port. Between its choice and the launch another program may
+ * take a port, for a connection too; then the next one is tried.
+ */
+export async function onPort<T>(url: string | undefined, launch: (port: number) => Promise<T>): Promise<T> {
+  if (url) return launch(Number(new URL(url).port));
+  for (;;) {
+    const port = await freePort();
+    try {
+      return await launch(port);
+    } catch (error) {
+      if (await isFree(port)) throw error;
+    }
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return freePort(port).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A TCP port of 127.0.0.1 that was free a moment ago. @param port a certain one; rejects if it is in use. */
+export function freePort(port = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
+    probe.listen(port, '127.0.0.1', () => {
       const address = probe.address();
       probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
     });

@@ -74,7 +74,7 @@ test('ignores unknown parameters of a query', async ({ client }) => {
 
 test('a call without params is refused as incomplete', async ({ client }) => {
   const { status, json } = await client.post('/api/jobs', { operation: 'market.product' });
-  expect([status, json.metadata.errors]).toEqual([
+  expect([status, json.metadata?.errors]).toEqual([
     400,
     [{ parameter: 'params', problem: 'is required: it must be an object of parameters' }],
   ]);
