@@ -48,7 +48,13 @@ export async function countFed(database: Queryable): Promise<FedCount[]> {
   return rows;
 }
 
-/** Returns the batches that have calls to feed and wait for neither a reset nor a window. The batch that was fed longest ago comes first. */
+/** How often a batch that waits for units is tried, because a purchase or a changed limit may end the wait earlier. */
+const UNITS_ASKED_EVERY_MS = 600_000;
+
+/**
+ * Returns the batches that have calls to feed and wait for neither a reset nor a window, and those that wait for units and were not
+ * tried for a while. The batch that was fed longest ago comes first.
+ */
 export async function pendingBatches(database: Queryable, now: number): Promise<PendingBatch[]> {
   const { rows } = await database.query<PendingBatch>({
     name: 'pending-batches',
@@ -61,14 +67,16 @@ export async function pendingBatches(database: Queryable, now: number): Promise<
           over (partition by account_id) as minute_reserved_until
         from batches where finished_at is null
       ) as b
-      where b.state = 'running' and b.deadline_at > $1 and (b.waiting_until is null or b.waiting_until <= $1)
+      where b.state = 'running' and b.deadline_at > $1
+        and (b.waiting_until is null or b.waiting_until <= $1
+          or (b.fed_at <= $3 and (b.waiting_reason = 'KEY_CAP_REACHED' or b.waiting_reason like 'QUOTA_%')))
         and exists (
           select from unnest($2::text[]) as p (pool)
           -- The minimum is the first entry of an index, for any estimate of the planner about the other calls.
           where $1 >= (select min(c.not_before) from batch_calls c
             where c.batch_id = b.id and c.state = 'pending' and c.pool = p.pool))
       order by b.fed_at, b.id`,
-    values: [new Date(now), POOL_NAMES],
+    values: [new Date(now), POOL_NAMES, new Date(now - UNITS_ASKED_EVERY_MS)],
   });
   return rows;
 }

@@ -69,7 +69,9 @@ test.for([
       waiting: { reason, until: until.toISOString(), message: expect.stringMatching(/has used all units/) },
     });
     souk.clock.advance(until.getTime() - souk.clock.now() - 2_000);
-    expect((await batchNow(client, batch)).state).toBe('waiting');
+    // Now and then it is tried whether the account has units.
+    const before = await batchOnce(souk, client, batch, isWaiting, 0);
+    expect(before).toMatchObject({ counts: { done: 5 }, waiting: { reason, until: until.toISOString() } });
     const after = await batchOnce(souk, client, batch, isFinished);
     expect(after).toMatchObject({ state: 'done', waiting: null, counts: { done: 8 }, units: { charged: 8 } });
   },
@@ -145,6 +147,26 @@ test('a batch waits while its account has no units, until it gets some', async (
   souk.clock.advance(UNKNOWN_WAIT_MS);
   const partly = await batchOnce(souk, client, batch, hasOneResult);
   expect(partly.waiting?.reason).toMatch(/^QUOTA_/);
+});
+
+test('a batch that waits for the next month continues after a purchase', async ({ souk, upstream: _ }) => {
+  const { accountId, key } = await souk.account({ plan: { monthlyLimit: 1 } });
+  const client = souk.clientOf(key);
+  const batch = await startBatch(client, callsOf(asinsFrom('B0BUYS', 3)));
+  const waiting = await batchOnce(souk, client, batch, isWaiting);
+  expect(waiting.waiting).toMatchObject({ reason: 'QUOTA_MONTHLY_EXCEEDED' });
+  const now = souk.clock.now();
+  expect(Date.parse(waiting.waiting?.until ?? '')).toBeGreaterThan(now + DAY_MS);
+  const validity = { validFrom: new Date(now), validUntil: new Date(now + 30 * DAY_MS) };
+  const pack = { accountId, wallet: 'general', units: 9, rateLimitPerMinute: 60, ...validity } as const;
+  await grantPack(souk.database, pack, now);
+  souk.clock.advance(UNKNOWN_WAIT_MS);
+  expect(await batchOnce(souk, client, batch, isFinished)).toMatchObject({
+    state: 'done',
+    waiting: null,
+    counts: { done: 3 },
+    units: { charged: 3 },
+  });
 });
 
 test('a batch of a disabled account waits, and continues after the account is enabled', async ({
