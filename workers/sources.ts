@@ -102,7 +102,7 @@ class Obtaining {
     const { sources, maxAgeMs, again } = this.#request;
     // A forced call accepts no data from before the call.
     const newerThan = maxAgeMs === 0 && !again ? Number.POSITIVE_INFINITY : this.#newerThan;
-    const taken = await Promise.all(sources.map((source) => this.#take(source, newerThan)));
+    const taken = await this.#takeAll(sources, newerThan);
     const ours = sources.filter((_, i) => taken[i] === 'leads');
     const theirs = sources.filter((_, i) => taken[i] === 'follows');
     // Fetches the sources that this call leads before it waits for the sources of other leaders, so that two calls that
@@ -113,6 +113,19 @@ class Obtaining {
     ]);
     this.#requireData();
     return this.#obtained;
+  }
+
+  /** Takes sources. If one cannot be looked up, the others that this call leads end, because they would be renewed for ever. */
+  async #takeAll(sources: readonly Source[], newerThan: number) {
+    const taking = await Promise.allSettled(sources.map((source) => this.#take(source, newerThan)));
+    const failed = taking.find((one) => one.status === 'rejected');
+    if (!failed) return taking.map((one) => (one.status === 'fulfilled' ? one.value : null));
+    const led = sources.filter((_, i) => {
+      const one = taking[i];
+      return one?.status === 'fulfilled' && one.value === 'leads';
+    });
+    await this.#finish(led, {}).catch(() => {});
+    throw failed.reason;
   }
 
   /** Records the error of sources that the answer can lack. @throws the error, if it ends the call. */

@@ -245,6 +245,17 @@ test('renews the lease of a living leader', async () => {
   expect(await redis.exists(lease)).toBe(0);
 });
 
+test('a call that cannot look up one of its sources leads the others no longer', async () => {
+  const [a, unreadable] = [name(), name()];
+  const stored = Buffer.alloc(13, 0xff);
+  stored.writeDoubleBE(clock.now());
+  await redis.set(keys.source(`test/${unreadable}`), stored);
+  await expect(obtain(here, [a, unreadable], unexpected)).rejects.toThrow(
+    'the stored source is of an unknown kind',
+  );
+  expect((await obtain(there, [a], () => 'thing')).get(a)?.value).toBe('thing');
+});
+
 test('fetches for a forced call, which neither uses the cache nor follows an unforced one', async () => {
   const a = name();
   await obtain(here, [a], () => 'old');
