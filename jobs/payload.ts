@@ -167,6 +167,8 @@ export const payloadSchema = z.object({
   unitsPaid: z.int().nonnegative(),
   /** Unix milliseconds. A call that is still open at this time is released. */
   deadlineAt: z.number(),
+  /** When the job first started, if it has returned to its queue to wait for tokens; Unix milliseconds. */
+  begunAt: z.number().optional(),
   /** True for a call of a batch: no request waits for it, so it leaves tokens to calls with waiting requests. */
   background: z.boolean().default(false),
   /** The completion channel of the process that submitted the job; absent in jobs that were put back. */

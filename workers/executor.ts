@@ -58,7 +58,7 @@ export interface RunningJob {
   pool: PoolName;
   payload: Payload;
   run: Run;
-  /** Unix milliseconds. */
+  /** When the job first started, also if it has waited for tokens since; Unix milliseconds. */
   startedAt: number;
   /** Filled in by the context of the handler. */
   sourceTimes: SourceTimes;
@@ -191,7 +191,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const startedAt = clock.now();
     const run = createRun(clock, signal, background);
     const sourceTimes: SourceTimes = { askedAt: null, answeredAt: null };
-    const ofJob = { pool, payload, run, startedAt, sourceTimes, onProgress };
+    const begunAt = payload.begunAt ?? startedAt;
+    const ofJob = { pool, payload, run, startedAt: begunAt, sourceTimes, onProgress };
     const job = { ...ofJob, log: log.child({ callId, operation }) };
     const ids = idsOf(job);
     events.emit({ type: 'job.started', ...ids, attempt: number, waitedMs });
@@ -296,7 +297,7 @@ async function catchUp(
 async function produceInTurn(deps: ExecutorDeps, job: RunningJob, pause: Pause): Promise<Produced> {
   const { clock } = deps;
   const { pool, payload, run } = job;
-  for (let again = false; ; again = true) {
+  for (let again = payload.begunAt !== undefined; ; again = true) {
     const endsAt = Math.min(clock.now() + POOLS[pool].timeoutMs, payload.deadlineAt);
     const deadline = deadlineSignal(clock, endsAt, run.signal);
     let awaited: TokensAwaited;

@@ -82,10 +82,13 @@ export async function openPoolWorker(deps: PoolWorkerDeps) {
       isLogged = true;
       return handBack(deps, job, token);
     }
+    const { begunAt = clock.now() } = job.data;
     // The job ends without a value: the completion message says how its call ended.
-    await execute(attemptOf(job, pool, signal)).catch((error: unknown) => {
-      if (error instanceof TokensAwaited) return later(deps, job, token, error.waitMs);
-      throw error;
+    await execute(attemptOf(job, pool, signal)).catch(async (error: unknown) => {
+      if (!(error instanceof TokensAwaited)) throw error;
+      // The next attempt accepts data fetched since then.
+      await job.updateData({ ...job.data, begunAt });
+      return later(deps, job, token, error.waitMs);
     });
   }
 

@@ -1,4 +1,9 @@
 import { afterEach, expect } from 'vitest';
+import { openQueues } from '../../jobs/queues.ts';
+import { POOLS } from '../../src/operations/pools.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { type Background, openBackground } from '../support/background.ts';
 import { batchOnce, isFinished, startBatch } from '../support/batches.ts';
@@ -122,6 +127,35 @@ test.each([
   expect(asked.sort()).toEqual(asins.sort());
   const { data } = (await client.get(`/api/jobs/${callId}/result`)).json;
   expect([data.count, data.fromCache]).toEqual([60, false]);
+});
+
+test('keeps the fetched part of a call with update=0 that returns to its queue', async ({
+  onTestFinished,
+}) => {
+  await learn(60);
+  // They take all slots of jobs that may be paused.
+  const others = Array.from({ length: POOLS.market.concurrency / 2 }, newAsin);
+  for (const asin of others) await paused(asin);
+  await learn(600);
+  souk.upstream.on('product', has(300));
+  const asins = Array.from({ length: 60 }, newAsin);
+  const sent = { domain: '1', asins: asins.join(','), offers: '20', update: '0' };
+  const callId = await background.submit(account, sent);
+  const pulling = await connectRedis(souk.redisUrl, 'pulling', createLogger('silent'));
+  const queues = openQueues(pulling, redisKeys(souk.redisNamespace), createLogger('silent'));
+  onTestFinished(async () => {
+    await queues.close();
+    await closeRedis(pulling);
+  });
+  const jobOf = () => queues.of('market').getJob(callId);
+  await expect.poll(async () => (await jobOf())?.isDelayed()).toBe(true);
+  souk.upstream.on('product', has(600));
+  expect((await other.get(pathOf(newAsin()))).status).toBe(200);
+  await (await jobOf())?.promote();
+  const job = (await client.get(`/api/jobs/${callId}?wait=30`)).json.data;
+  expect(job).toMatchObject({ state: 'done', unitsCharged: 60 });
+  const asked = souk.upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
+  expect(asked.filter((asin) => asins.includes(asin)).sort()).toEqual(asins.sort());
 });
 
 test('takes tokens from the reserve when a request joins a paused call', async () => {
