@@ -313,7 +313,10 @@ async function produceInTurn(deps: ExecutorDeps, job: RunningJob, pause: Pause):
       deadline.end(isComplete);
     }
     if (clock.now() + awaited.waitMs > payload.deadlineAt)
-      throw new SoukError('BUSY', { message: 'The data provider allows no more calls before the deadline.' });
+      throw new SoukError('BUSY', {
+        message: 'The data provider allows no more calls before the deadline.',
+        retryAfterSeconds: Math.ceil(awaited.waitMs / 1000),
+      });
     await pause(job, awaited);
   }
 }

@@ -100,9 +100,10 @@ export function addKey(
     await check(client);
     const working = await requireNewKey(client, accountId, now);
     if (working >= MOST_KEYS)
-      throw new SoukError('LIMIT_REACHED', {
-        message: `The account has ${working} keys that work, connections included; at most ${MOST_KEYS} are allowed. Revoke one first.`,
-      });
+      throw limitReached(
+        `The account has ${working} keys that work, connections included; at most ${MOST_KEYS} are allowed. Revoke one first.`,
+        { limit: MOST_KEYS, of: 'keys' },
+      );
     return insertKey(client, accountId, about);
   });
 }
@@ -117,11 +118,19 @@ async function requireNewKey(client: ClientBase, accountId: number, now: number)
   );
   const { working = 0, fresh = 0, kept = 0 } = rows[0] ?? {};
   if (fresh < MOST_NEW_KEYS && kept < MOST_KEPT_KEYS) return working;
-  const message =
-    fresh < MOST_NEW_KEYS
-      ? `The account has ${kept} keys, those that no longer work included; at most ${MOST_KEPT_KEYS} are kept.`
-      : `The account has created ${fresh} keys in 24 hours; at most ${MOST_NEW_KEYS} are allowed.`;
-  throw new SoukError('LIMIT_REACHED', { message });
+  throw fresh < MOST_NEW_KEYS
+    ? limitReached(
+        `The account has ${kept} keys, those that no longer work included; at most ${MOST_KEPT_KEYS} are kept.`,
+        { limit: MOST_KEPT_KEYS, of: 'keptKeys' },
+      )
+    : limitReached(
+        `The account has created ${fresh} keys in 24 hours; at most ${MOST_NEW_KEYS} are allowed.`,
+        { limit: MOST_NEW_KEYS, of: 'newKeys' },
+      );
+}
+
+function limitReached(message: string, metadata: { limit: number; of: string }): SoukError {
+  return new SoukError('LIMIT_REACHED', { message, metadata, retryAfterSeconds: 3_600 });
 }
 
 /**

@@ -144,9 +144,14 @@ export class SoukError extends Error {
     super(details.message ?? ERRORS[kind].text, details.cause === undefined ? {} : { cause: details.cause });
     this.kind = kind;
     this.metadata = details.metadata;
-    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.retryAfterSeconds = details.retryAfterSeconds ?? defaultRetrySeconds(kind);
     this.rate = details.rate;
   }
+}
+
+/** Every 503 says when to retry, also if nothing is known about the time. */
+function defaultRetrySeconds(kind: ErrorKind): number | undefined {
+  return ERRORS[kind].status === 503 ? 5 : undefined;
 }
 
 /** A problem with one parameter, as a public text. */

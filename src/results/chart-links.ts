@@ -51,7 +51,8 @@ export async function createChartLink(
     if ((rows[0]?.count ?? 0) >= MOST_CHART_LINKS)
       throw new SoukError('LIMIT_REACHED', {
         message: `The account has ${MOST_CHART_LINKS} links to charts. Revoke one, or wait until one expires.`,
-        metadata: { limit: MOST_CHART_LINKS, of: 'chart links' },
+        metadata: { limit: MOST_CHART_LINKS, of: 'chartLinks' },
+        retryAfterSeconds: 3_600,
       });
     await client.query(
       `insert into chart_links (id, account_id, person_id, token_hash, title, content, created_at, expires_at)

@@ -68,12 +68,17 @@ test('an account has at most 5,000 keys, and 200 new ones a day, resets included
       [accountId, count, new Date(createdAt)],
     );
   const reset = () => resetKey(souk.database, accountId, now(souk));
+  const refusal = (limit: number, of: string) => ({
+    kind: 'LIMIT_REACHED',
+    metadata: { limit, of },
+    retryAfterSeconds: 3_600,
+  });
   await insertRevoked(199, now(souk));
-  await expect(reset()).rejects.toMatchObject({ kind: 'LIMIT_REACHED' });
+  await expect(reset()).rejects.toMatchObject(refusal(200, 'newKeys'));
   souk.clock.advance(24 * 60 * MINUTE_MS);
   await insertRevoked(4_799, now(souk) - 25 * 60 * MINUTE_MS);
   await reset();
-  await expect(reset()).rejects.toMatchObject({ kind: 'LIMIT_REACHED' });
+  await expect(reset()).rejects.toMatchObject(refusal(5_000, 'keptKeys'));
   const listed = await listKeys(souk.database, accountId, now(souk));
   expect(listed).toHaveLength(102);
   expect(listed[0]?.prefix).toBe(keyPrefix(key));

@@ -78,6 +78,11 @@ describe.each(Object.keys(ERRORS) as ErrorKind[])('%s', (kind) => {
     });
   });
 
+  test('says when to retry if its status is 503', () => {
+    const { retryAfterSeconds = 0 } = fromRecord({ kind, message: 'Refused.' });
+    expect(retryAfterSeconds > 0).toBe(ERRORS[kind].status === 503);
+  });
+
   test('keeps its public fields, and no other, from worker to customer', () => {
     const details = { message: 'Said so.', metadata: { errorId: 'e1' }, retryAfterSeconds: 7 };
     const error = new SoukError(kind, { ...details, cause: new Error('password=hunter2') });

@@ -13,7 +13,11 @@ import { findOwnServices, type OwnServices } from '../../start/data-dir.ts';
 import { databaseUrlOf, moment, reporting } from '../terminal.ts';
 
 export const doctorCommand = reporting(
-  { name: 'doctor', description: 'checks settings, PostgreSQL, migrations, Redis and the data provider' },
+  {
+    name: 'doctor',
+    description:
+      'checks settings, PostgreSQL, migrations, the books, Redis, single sign-on and the data provider',
+  },
   async (_read, env) => {
     const checks = await runChecks(env);
     const failed = checks.some(({ state }) => state === 'failed');

@@ -48,7 +48,10 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
       throw new SoukError('KEY_FORBIDDEN', { message: 'Export the data of this account in the console.' });
     requireAble(role, 'ownership');
     if (inProgress.has(accountId))
-      throw new SoukError('TOO_MANY_OPEN', { message: 'A download of this account is in progress.' });
+      throw new SoukError('TOO_MANY_OPEN', {
+        message: 'A download of this account is in progress.',
+        retryAfterSeconds: 5,
+      });
     inProgress.add(accountId);
     noteActs(request, { action: 'account.exported' });
     const document = Readable.from(exportAccount(database, accountId, clock.now()));
