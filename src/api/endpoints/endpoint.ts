@@ -162,7 +162,7 @@ export function registerEndpoints<Deps>(
 }
 
 function routeOf<Deps>(endpoint: Endpoint<Deps>, deps: Deps): RouteOptions {
-  const { method, path, serve, document, upload, occupies, act, isPublic } = endpoint;
+  const { method, path, serve, query, document, upload, occupies, act, isPublic } = endpoint;
   if (method !== 'get' && !isPublic && act === undefined)
     throw new Error(`${method} ${path} needs the action of its line in the audit log, or null`);
   // A HEAD request for a stream would have to read the stream.
@@ -171,7 +171,12 @@ function routeOf<Deps>(endpoint: Endpoint<Deps>, deps: Deps): RouteOptions {
     method: method.toUpperCase() as HTTPMethods,
     exposeHeadRoute: method === 'get' && !isStream,
     url: path.replace('{id}', ':id'),
-    config: { occupies: document || upload ? 'uploads' : occupies, scopes: scopesOfEndpoint(endpoint), act },
+    config: {
+      occupies: document || upload ? 'uploads' : occupies,
+      scopes: scopesOfEndpoint(endpoint),
+      act,
+      hasDryRun: query !== undefined && 'dryRun' in query.shape,
+    },
     handler: async (request, reply) => serve(deps, request, reply),
   };
 }

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The action of the line that a request leaves in the audit log. */
     act?: AccountAction | null | undefined;
+    /** Whether a query with `dryRun` makes a request of the route change nothing. */
+    hasDryRun?: boolean | undefined;
   }
   interface FastifyRequest {
     /** The action of a request that is another one than that of its route. */
@@ -20,7 +22,7 @@ export function writeActs(scope: FastifyInstance, database: Database): void {
   scope.addHook('onSend', async ({ routeOptions, account, params, query, act }, reply) => {
     const action = act ?? routeOptions.config.act;
     if (!action || !account || reply.statusCode >= 400) return;
-    if (dryRunQuery.safeParse(query).data?.dryRun) return;
+    if (routeOptions.config.hasDryRun && dryRunQuery.safeParse(query).data?.dryRun) return;
     const { id = lastSegment(reply.getHeader('location')) } = params as { id?: string };
     await writeKeyAct(database, account.keyHash, { action, target: id ?? null });
   });

@@ -8,6 +8,7 @@ import type { Client } from '../../support/client.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
+import { words } from '../../support/words.ts';
 
 test.override('soukOptions', { workers: 0, pages: PAGES });
 
@@ -61,6 +62,13 @@ test('writes nothing for requests that were refused or that read', async () => {
   expect((await manager.get('/api/keys/999999', { method: 'DELETE' })).status).toBe(404);
   expect((await manager.get('/api/keys')).status).toBe(200);
   expect(await linesOf(manager)).toEqual([]);
+});
+
+test('writes the line of an act that has no dry run if its query asks for one', async () => {
+  const { json } = await manager.post('/api/keys?dryRun=true', { name: 'Robot', scopes: ['webhooks'] });
+  await manager.get(`/api/keys/${json.data.id}?dryRun=1`, { method: 'DELETE' });
+  await manager.post('/api/webhooks/secret?dryRun=true', {});
+  expect(actionsOf(await linesOf(manager))).toEqual(words('webhook.secret-created key.revoked key.created'));
 });
 
 test('returns pages, and the lines of an action, of an actor and of days', async () => {
