@@ -9,6 +9,7 @@ import { firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 import { digestOf } from '../platform/fingerprint.ts';
+import { endEmailChanges } from './people.ts';
 import { endOtherSessions } from './sessions.ts';
 
 export const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
@@ -82,7 +83,7 @@ export async function isPassword(
 }
 
 /**
- * Replaces the password that was verified, and ends the other sessions of the person.
+ * Replaces the password that was verified, and ends the other sessions of the person and the links that could undo the change.
  * @param session digest of the token of the session that continues. @param onSet runs in the same transaction.
  * @returns the new digest, or null if the password has been changed since it was verified.
  */
@@ -99,6 +100,8 @@ export async function changePassword(
       [personId, verified, digest, new Date(now)],
     );
     if (rowCount === 0) return null;
+    await endPasswordResets(client, personId);
+    await endEmailChanges(client, personId);
     await endOtherSessions(client, personId, session);
     await onSet(client);
     return digest;
@@ -190,7 +193,8 @@ export async function personOfReset(database: Queryable, token: string, now: num
 }
 
 /**
- * Sets the password, invalidates the person's other tokens, and ends every session of the person.
+ * Sets the password, invalidates the person's other tokens and those of a requested change of the address, and ends every session of
+ * the person.
  * @param onSet runs in the same transaction. @returns false if the token is not valid.
  */
 export async function resetPassword(
@@ -210,6 +214,7 @@ export async function resetPassword(
     if (!reset) return false;
     await setPassword(client, reset.person_id, digest, now);
     await endPasswordResets(client, reset.person_id);
+    await endEmailChanges(client, reset.person_id);
     await endOtherSessions(client, reset.person_id, null);
     await onSet(client, reset.person_id);
     return true;

@@ -107,19 +107,21 @@ const CONFIRMATION_LIFETIME_MS = 86_400_000;
 /**
  * Creates a token that confirms once that an address belongs to a person. It is sent to that address. A token for another
  * address than the present one also changes the address.
- * @returns the token, which is not stored; null if the person does not exist.
+ * @param requestedAt the password must not have been changed since a change of the address was requested.
+ * @returns the token, which is not stored; null if the person does not exist, or has changed the password.
  */
 export async function createEmailConfirmation(
   database: Queryable,
   personId: number,
   email: string,
-  now: number,
+  { requestedAt, now }: { requestedAt: Date; now: number },
 ): Promise<string | null> {
   const token = randomBytes(32).toString('base64url');
   const { rowCount } = await database.query(
     `insert into email_confirmations (token_hash, person_id, email, present_email, expires_at)
-     select $1, id, $3, email, $4 from people where id = $2`,
-    [digestOf(token), personId, email, new Date(now + CONFIRMATION_LIFETIME_MS)],
+     select $1, id, $3, email, $4 from people where id = $2 and (email = $3
+       or not exists (select from passwords p where p.person_id = $2 and p.changed_at > $5))`,
+    [digestOf(token), personId, email, new Date(now + CONFIRMATION_LIFETIME_MS), requestedAt],
   );
   return rowCount === 1 ? token : null;
 }
@@ -169,6 +171,16 @@ export function confirmEmailByToken(
     if (rowCount === 1) await onConfirmed(client, personId);
     return rowCount === 1;
   });
+}
+
+/**
+ * Invalidates the tokens that would change the address of a person who sets another password: somebody who knew the earlier one may
+ * have requested them.
+ */
+export async function endEmailChanges(database: Queryable, personId: number): Promise<void> {
+  await database.query('delete from email_confirmations where person_id = $1 and email <> present_email', [
+    personId,
+  ]);
 }
 
 /** Invalidates the tokens of a person who requests another address. */

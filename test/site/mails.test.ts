@@ -149,6 +149,46 @@ describe('a change of the address', () => {
     expect((await visitor.get('/account')).path).toBe('/account');
   });
 
+  test('ends with a new password, and so do earlier links for a new password', async () => {
+    await signUp();
+    await visitor.get('/account/settings');
+    await change({ email: `new-${email}`, password: PASSWORD });
+    await subjects(3);
+    const first = linkIn(mailOf('Confirm your new e-mail address'));
+    const reset = await createMailedReset(souk.database, email, souk.clock.now());
+    const other = await createMailedReset(souk.database, email, souk.clock.now());
+    const password = 'a long and secret password';
+    expect((await follow(`/reset-password?token=${reset}`, { password })).status).toBe(200);
+    expect((await follow(first)).status).toBe(404);
+    expect((await follow(`/reset-password?token=${other}`, { password: PASSWORD })).status).toBe(404);
+
+    await signIn(visitor, password);
+    await visitor.get('/profile');
+    await change({ email: `new-${email}`, password });
+    await subjects(7);
+    const last = await createMailedReset(souk.database, email, souk.clock.now());
+    const changed = await visitor.post('/profile/password', { current: password, password: PASSWORD });
+    expect(changed.text).toContain('Your password has been changed.');
+    expect((await follow(linkIn(mailOf('Confirm your new e-mail address')))).status).toBe(404);
+    expect((await follow(`/reset-password?token=${last}`, { password })).status).toBe(404);
+    await subjects(8);
+  });
+
+  test('sends no link if another password was set before', async () => {
+    await signUp();
+    await visitor.get('/account/settings');
+    const reset = await createMailedReset(souk.database, email, souk.clock.now());
+    await change({ email: `new-${email}`, password: PASSWORD });
+    souk.clock.advance(1);
+    const password = 'a long and secret password';
+    expect((await follow(`/reset-password?token=${reset}`, { password })).status).toBe(200);
+    expect(await subjects(3)).toEqual([
+      'Confirm your e-mail address',
+      'Your e-mail address is being changed',
+      'Your password was changed',
+    ]);
+  });
+
   test('to the address of somebody else is refused, and a link is void once somebody else has its address', async () => {
     await signUp();
     await visitor.get('/account/settings');

@@ -173,7 +173,7 @@ function reasonNotToSend(
 /** Makes the token of a mail's link. @returns its path, '' for a mail without one, null if there is nothing any more that it is for. */
 async function tokenPath(
   { database, clock, createResultLink }: MailSenderDeps,
-  { id: mailId, personId, recipient, payload }: ClaimedMessage,
+  { id: mailId, personId, recipient, payload, createdAt: requestedAt }: ClaimedMessage,
   token: TokenUse | undefined,
 ): Promise<string | null> {
   const now = clock.now();
@@ -185,7 +185,8 @@ async function tokenPath(
       return made && resetPath(made);
     }
     case 'confirm': {
-      const made = personId && (await createEmailConfirmation(database, personId, recipient, now));
+      const made =
+        personId && (await createEmailConfirmation(database, personId, recipient, { requestedAt, now }));
       return made ? `/confirm-email?token=${made}` : null;
     }
     case 'invitation': {
