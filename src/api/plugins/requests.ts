@@ -16,8 +16,11 @@ declare module 'fastify' {
   }
 }
 
-/** Parameters that are not logged: keys, tokens, codes of devices, and addresses of webhooks, which are often secret. */
-const SECRETS = new Set(['key', 'webhook', 'token', 'access_token', 'user_code']);
+/** Parameters that are not logged: keys, tokens, codes of devices and of single sign-on, and addresses of webhooks, which are often secret. */
+const SECRETS = new Set(['key', 'webhook', 'token', 'access_token', 'user_code', 'code']);
+
+/** Addresses of links contain their tokens. */
+const LINKS = /^\/(?:files|charts)(?=\/)/;
 
 /** Adds `request.startedAt`, and logs requests at level `debug`. */
 export function registerRequestContext(app: FastifyInstance, log: Logger): void {
@@ -32,10 +35,11 @@ export function registerRequestContext(app: FastifyInstance, log: Logger): void 
     const { method, url, id: requestId } = request;
     // The raw address is not logged, because it may contain the key.
     const query = Object.entries(request.query as Record<string, unknown>).filter(
-      ([name]) => !SECRETS.has(name),
+      // The path to return to can be that of an invitation.
+      ([name, value]) => !SECRETS.has(name) && !String(value).includes('token='),
     );
-    // The address of a link contains its token.
-    const [path] = request.url.startsWith('/files/') ? ['/files'] : url.split('?', 1);
+    const [link] = LINKS.exec(url) ?? [];
+    const [path] = link === undefined ? url.split('?', 1) : [link];
     const { statusCode: status, elapsedTime } = reply;
     log.debug(
       { requestId, method, path, query: Object.fromEntries(query), status, ms: Math.round(elapsedTime) },

@@ -6,6 +6,7 @@ import { gate } from '../../support/scripted-upstream.ts';
 import { type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
+import { words } from '../../support/words.ts';
 
 /** Sends the key in all places, with good and bad requests. */
 async function useEverywhere({ key, raw }: Client): Promise<Reply[]> {
@@ -86,6 +87,23 @@ test("logs, stores and upstream calls never hold a customer's key", async ({ sou
   const log = souk.logLines.join('');
   expect(log).toContain('/api/market/product');
   expect(log).not.toContain(secret);
+});
+
+test('logs hold no token of a link', async ({ souk }) => {
+  const client = await souk.client();
+  const token = 'T'.repeat(43);
+  const paths = [
+    `/files/${token}/table.csv`,
+    `/charts/${token}`,
+    `/invitation?token=${token}`,
+    `/sign-in?to=${encodeURIComponent(`/invitation?token=${token}`)}`,
+    `/sign-in/openid/callback?code=${token}`,
+  ];
+  for (const path of paths) expect((await client.raw(path)).status, path).toBeLessThan(500);
+  const log = souk.logLines.join('');
+  for (const path of words('/files /charts /invitation /sign-in /sign-in/openid/callback'))
+    expect(log).toContain(`"path":"${path}"`);
+  expect(log).not.toContain(token);
 });
 
 test('logs and answers hold no upstream key, even if upstream returns it', async ({ souk, redis }) => {
