@@ -263,7 +263,7 @@ export async function isKeyDue(database: Database, accountId: number): Promise<b
  * @returns the key, which is not stored; null if the account already had a key or has no grant.
  */
 export function createFirstKey(
-  database: Database,
+  database: Transactable,
   accountId: number,
   now: number,
   personId: number | null = null,

@@ -117,6 +117,8 @@ export function acceptInvitation(
   return inTransaction(database, async (client) => {
     const invitation = await findInvitation(client, token, now);
     if (invitation?.email !== email) return null;
+    // Before the invitation, as everything else that changes the members and invitations of an account.
+    await lockAccount(client, invitation.accountId);
     const { rowCount } = await client.query('delete from invitations where id = $1', [invitation.id]);
     if (rowCount === 0) return null;
     const { rowCount: isMember } = await client.query(

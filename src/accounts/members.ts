@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Queryable } from '../platform/db/pool.ts';
-import { allRows } from '../platform/db/rows.ts';
+import { allRows, firstRow } from '../platform/db/rows.ts';
 import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { lockAccount } from './accounts.ts';
 import type { KeyScopes } from './key-settings.ts';
@@ -98,6 +98,20 @@ export function membershipsOf(database: Queryable, personId: number) {
      from members m join accounts a on a.id = m.account_id where m.person_id = $1 order by a.id`,
     [personId],
   );
+}
+
+/** Locks a live account until the transaction ends, so that its members stay the same. @returns the role of a person; null: no member. */
+export async function lockedRole(
+  client: ClientBase,
+  { accountId, personId }: { accountId: number; personId: number },
+): Promise<Role | null> {
+  await lockAccount(client, accountId);
+  const member = await firstRow<{ role: Role }>(
+    client,
+    'select role from members where account_id = $1 and person_id = $2',
+    [accountId, personId],
+  );
+  return member?.role ?? null;
 }
 
 /** Returns the names of the accounts that a person alone owns. Locks them, so that no other owner leaves meanwhile. */

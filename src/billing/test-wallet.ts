@@ -2,8 +2,8 @@ import type { ClientBase } from 'pg';
 import { lockAccount } from '../accounts/accounts.ts';
 import { createKey, ensureTestAccount } from '../accounts/authentication.ts';
 import { monthsAfter } from '../platform/calendar.ts';
-import type { Database, Queryable } from '../platform/db/pool.ts';
-import { inTransaction } from '../platform/db/transaction.ts';
+import type { Queryable } from '../platform/db/pool.ts';
+import { inTransaction, type Transactable } from '../platform/db/transaction.ts';
 import { findPlan, grantSubscription } from './grants.ts';
 
 /** Units of a test account per day; default of the setting TEST_UNITS_PER_DAY. */
@@ -23,7 +23,7 @@ const DAYS_A_MONTH = 31;
  * are no payments. @param personId who creates it on the pages. @returns the key, which is not stored.
  */
 export function createTestKey(
-  database: Database,
+  database: Transactable,
   liveAccountId: number,
   now: number,
   { personId = null, unitsPerDay }: { personId?: number | null; unitsPerDay?: number } = {},

@@ -1,7 +1,9 @@
 import '@fastify/cookie';
 import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ClientBase } from 'pg';
 import { modeOf } from '../accounts/authentication.ts';
+import { type Ability, lockedRole, type Role } from '../accounts/members.ts';
 import {
   beginSession,
   type Closed,
@@ -15,9 +17,10 @@ import {
 } from '../accounts/sessions.ts';
 import { PENDING_SECONDS } from '../accounts/two-factor.ts';
 import { writeLine } from '../operator/audit.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { SoukError } from '../platform/errors.ts';
 import { VISITOR, type Viewer } from './kit/viewer.ts';
-import { type Pages, type Staff, staffOf } from './pages.ts';
+import { type Pages, requireAble, type Staff, staffOf } from './pages.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,11 +67,32 @@ export async function enter(
   );
   if (entered === 'disabled')
     throw new SoukError('KEY_FORBIDDEN', { message: 'This account is disabled. Contact the operator.' });
-  if (entered === null)
-    throw new SoukError('NOT_FOUND', { message: 'There is no such account among yours.' });
+  if (entered === null) throw notYours();
   if (entered === 'single sign-on') return false;
   request.entered = entered;
   return true;
+}
+
+const notYours = () => new SoukError('NOT_FOUND', { message: 'There is no such account among yours.' });
+
+/**
+ * Makes a change in a transaction that locks the account. The person may have been removed from it, or have got another role, since
+ * the request was let in.
+ * @param change gets the present role of the person. @throws SoukError NOT_FOUND or KEY_FORBIDDEN.
+ */
+export function asMember<Result>(
+  { database }: Pick<Pages, 'database'>,
+  request: FastifyRequest,
+  ability: Ability,
+  change: (client: ClientBase, role: Role) => Promise<Result>,
+): Promise<Result> {
+  const { liveAccountId: accountId, personId } = customerOf(request);
+  return inTransaction(database, async (client) => {
+    const role = await lockedRole(client, { accountId, personId });
+    if (role === null) throw notYours();
+    requireAble(role, ability);
+    return change(client, role);
+  });
 }
 
 /** Sets the session cookie, which scripts cannot read and other sites cannot send. */

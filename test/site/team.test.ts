@@ -1,14 +1,19 @@
+import type { ClientBase } from 'pg';
 import { beforeEach, describe, expect } from 'vitest';
-import { listMembers, type Role } from '../../src/accounts/members.ts';
+import { listKeys } from '../../src/accounts/account-keys.ts';
+import { listInvitations } from '../../src/accounts/invitations.ts';
+import { listMembers, type Role, removeMember, setMember } from '../../src/accounts/members.ts';
+import { findPerson } from '../../src/accounts/people.ts';
 import type { AccountLine } from '../../src/operator/account-audit.ts';
 import { eraseDueAccounts, requestErasure } from '../../src/operator/personal-data/erasure.ts';
 import { queueMail } from '../../src/outbox/mail/mails.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
 import { type Customer, expectPage, join, memberOf, PAGES, PASSWORD, signedIn } from '../support/customer.ts';
 import type { MailServer } from '../support/mail-server.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
-import { createVisitor, type Visitor } from '../support/visitor.ts';
+import { createVisitor, type VisitedPage, type Visitor } from '../support/visitor.ts';
 
 const PUBLIC_URL = 'https://souk.example';
 
@@ -270,6 +275,81 @@ describe('removing a member', () => {
     expect((await souk.clientOf(key).get('/api/jobs')).status).toBe(hasKeysRevoked ? 403 : 200);
     expect((await listMembers(souk.database, owner.accountId)).length).toBe(1);
   });
+});
+
+/**
+ * Makes a change in a transaction, while a request that was let in before it waits for the account.
+ * @returns the answer; on a slow machine a refusal, because a request waits for a second at most.
+ */
+async function answerAfter(
+  send: () => Promise<VisitedPage>,
+  change: (client: ClientBase) => Promise<unknown>,
+): Promise<VisitedPage> {
+  const waiting =
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  const sent = await inTransaction(souk.database, async (client) => {
+    await change(client);
+    let isAnswered = false;
+    const answer = send().finally(() => {
+      isAnswered = true;
+    });
+    while (!isAnswered && (await souk.database.query(waiting)).rowCount === 0);
+    return { answer };
+  });
+  return sent.answer;
+}
+
+test('a member who is removed makes no change that was under way', async () => {
+  const { accountId } = owner;
+  const path = `/account/${accountId}`;
+  const email = newAddress();
+  const forms = [
+    ['team/role', (personId: number) => ({ person: String(personId), role: 'admin' })],
+    ['team/invite', () => ({ email, role: 'admin' })],
+    ['keys/new', () => ({ name: 'Left behind' })],
+  ] as const;
+  for (const [form, fieldsOf] of forms) {
+    const { personId, visitor } = await member('admin');
+    await visitor.get(`${path}/keys/new`);
+    const { status } = await answerAfter(
+      () => visitor.post(`${path}/${form}`, fieldsOf(personId)),
+      (client) => removeMember(client, { accountId, personId }, souk.clock.now()),
+    );
+    expect([404, 503], form).toContain(status);
+    const members = await listMembers(souk.database, accountId);
+    expect(members.map((one) => one.personId)).toEqual([owner.personId]);
+  }
+  expect(await listInvitations(souk.database, accountId, souk.clock.now())).toEqual([]);
+  const keys = await listKeys(souk.database, accountId, souk.clock.now());
+  expect(keys.map(({ name }) => name)).not.toContain('Left behind');
+});
+
+test('an admin takes no role from a member who becomes an owner at the same time', async () => {
+  const admin = await member('admin');
+  const { personId } = await member('developer');
+  const { accountId } = owner;
+  const path = `/account/${accountId}/team`;
+  await admin.visitor.get(path);
+  const { status } = await answerAfter(
+    () => admin.visitor.post(`${path}/role`, { person: String(personId), role: 'viewer' }),
+    (client) => setMember(client, { accountId, personId, role: 'owner' }, souk.clock.now()),
+  );
+  expect([403, 503]).toContain(status);
+});
+
+test('an invitation leaves the role of a person who becomes a member at the same time', async () => {
+  const guest = await signedIn(souk);
+  const person = await findPerson(souk.database, guest.personId);
+  const link = await invited(person?.email ?? '', 'viewer');
+  await guest.visitor.get(link);
+  const { accountId } = owner;
+  const { personId } = guest;
+  await answerAfter(
+    () => guest.visitor.post('/invitation/accept', { token: tokenIn(link) }),
+    (client) => setMember(client, { accountId, personId, role: 'admin' }, souk.clock.now()),
+  );
+  const members = await listMembers(souk.database, accountId);
+  expect(members.find((one) => one.personId === personId)?.role).toBe('admin');
 });
 
 test('mails about an account go to the members whose role they concern', async () => {

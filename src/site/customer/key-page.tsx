@@ -22,7 +22,7 @@ import { Table } from '../kit/table.tsx';
 import { Midnight, Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
-import { customerOf } from '../session.ts';
+import { asMember, customerOf } from '../session.ts';
 import {
   ConnectionFacts,
   isConnection,
@@ -51,12 +51,8 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
     requireKey(await listKeys(database, accountId, now));
     const form = readKeyForm(WITHOUT_LIMITS, request, now);
     if (!form.ok) return sendNew(reply, form, 400);
-    const { key, id } = await addKey(database, accountId, {
-      settings: form.input,
-      createdBy: null,
-      personId,
-      now,
-    });
+    const about = { settings: form.input, createdBy: null, personId, now };
+    const { key, id } = await asMember(pages, request, 'keys', (client) => addKey(client, accountId, about));
     noteActs(request, { action: 'key.created', target: String(id) });
     return sendKey(reply, await findKey(database, accountId, id, now), null, { shown: key });
   }
@@ -68,7 +64,9 @@ export function registerKeyPages(scope: FastifyInstance, pages: Pages): void {
     const form = readKeyForm(key, request, now);
     if (!form.ok) return sendKey(reply, key, form, { status: 400 });
     try {
-      await changeKey(database, customerOf(request).accountId, key.id, now, () => form.input);
+      await asMember(pages, request, 'keys', (client) =>
+        changeKey(client, customerOf(request).accountId, key.id, now, () => form.input),
+      );
     } catch (error) {
       if (!(error instanceof SoukError) || error.kind !== 'VALIDATION_FAILED') throw error;
       return sendKey(reply, key, { values: form.values, faults: faultsOf(error) }, { status: 400 });

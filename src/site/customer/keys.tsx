@@ -27,7 +27,7 @@ import { accountPath } from '../kit/viewer.ts';
 import { count, Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import { baseUrlOf, type Pages } from '../pages.ts';
-import { customerOf, enter } from '../session.ts';
+import { asMember, customerOf, enter } from '../session.ts';
 import { Connections, isConnection, KEYS_PATH } from './connections.tsx';
 import { FirstCall, FirstKey, firstKeyActs, NewKey, ShowFirstKey } from './first-key.tsx';
 import { KeyTable, mayChangeKey, registerKeyPages, requireKey, requireOwnKey } from './key-page.tsx';
@@ -41,7 +41,9 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   scope.get(KEYS_PATH, async (_request, reply) => sendKeys(reply, null));
   scope.post(`${KEYS_PATH}/first`, async (request, reply) => {
     const { accountId, personId } = customerOf(request);
-    const key = await createFirstKey(database, accountId, clock.now(), personId);
+    const key = await asMember(pages, request, 'keys', (client) =>
+      createFirstKey(client, accountId, clock.now(), personId),
+    );
     noteActs(request, ...firstKeyActs(key));
     if (key === null) return reply.redirect(KEYS_PATH, 303);
     return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
@@ -53,7 +55,9 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
         message: `A reset ends the keys of all members, so it requires ${rolesAble('people')}.`,
       });
     requireKey(await listKeys(database, accountId, clock.now()));
-    const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now(), personId);
+    const { key, olderKeysUntil } = await asMember(pages, request, 'people', (client) =>
+      resetKey(client, accountId, clock.now(), personId),
+    );
     noteActs(request, { action: 'key.reset', target: keyPrefix(key) });
     return sendKeys(
       reply,
@@ -169,7 +173,9 @@ export function registerTestMode(scope: FastifyInstance, pages: Pages): void {
     const customer = customerOf(request);
     const { liveAccountId, personId } = customer;
     const about = { personId, unitsPerDay: testMode.unitsPerDay };
-    const key = await createTestKey(database, liveAccountId, clock.now(), about);
+    const key = await asMember(pages, request, 'keys', (client) =>
+      createTestKey(client, liveAccountId, clock.now(), about),
+    );
     // The page after the key shows the test account.
     await enter(pages, request, customer, testAccountOf(liveAccountId));
     noteActs(request, { action: 'key.created', target: keyPrefix(key) });

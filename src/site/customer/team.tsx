@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { ClientBase } from 'pg';
 import type { VNode } from 'preact';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
@@ -14,6 +15,7 @@ import {
   isAble,
   LastOwner,
   listMembers,
+  lockedRole,
   type Member,
   ROLE_TEXTS,
   ROLES,
@@ -22,7 +24,6 @@ import {
   setMember,
 } from '../../accounts/members.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card, Notice } from '../kit/elements.tsx';
 import { Choice, HiddenFields, PostButton, PostForm, Submit } from '../kit/form.tsx';
@@ -33,7 +34,7 @@ import { Table } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
 import { noteActs } from '../page-acts.ts';
 import type { Pages } from '../pages.ts';
-import { customerOf } from '../session.ts';
+import { asMember, customerOf } from '../session.ts';
 import { EmailField, emailField, refuseTooMany } from '../visitor/sign-in.tsx';
 
 const PATH = '/account/team';
@@ -57,12 +58,13 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
 
   scope.get(PATH, async (_request, reply) => show(reply, NO_INPUT));
   postForm(scope, `${PATH}/invite`, inviteForm, show, async ({ email, role }, request, reply) => {
-    const { liveAccountId: accountId, accountName, personId, email: by } = customerOf(request);
-    requireOwnerFor(request, role);
+    const { liveAccountId: accountId, accountName, personId, email: by, role: own } = customerOf(request);
+    requireOwnerFor(own, role);
     if (pages.mail === 'none')
       throw new FormRefused(409, { '': 'This service sends no mails, so it cannot invite anybody.' });
     refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
-    await inTransaction(database, async (client) => {
+    await asMember(pages, request, 'people', async (client, present) => {
+      requireOwnerFor(present, role);
       const asked = { accountId, email, role, by: personId };
       const invitationId = await invite(client, asked, clock.now()).catch((error: unknown) => {
         throw error instanceof InvitationRefused ? new FormRefused(409, { email: error.message }) : error;
@@ -80,33 +82,33 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
   });
   postForm(scope, `${PATH}/role`, roleForm, show, async ({ person, role }, request) => {
     const { liveAccountId: accountId } = customerOf(request);
-    requireOwnerFor(request, role, await memberOf(accountId, person));
-    await inTransaction(database, (client) =>
-      setMember(client, { accountId, personId: person, role }, clock.now()),
-    ).catch(refuseLastOwner);
+    await asMember(pages, request, 'people', async (client, own) => {
+      requireOwnerFor(own, role, await memberOf(client, accountId, person));
+      await setMember(client, { accountId, personId: person, role }, clock.now());
+    }).catch(refuseLastOwner);
     return PATH;
   });
   postForm(scope, `${PATH}/remove`, removeForm, show, async ({ person, keys }, request) => {
     const { liveAccountId: accountId } = customerOf(request);
-    requireOwnerFor(request, await memberOf(accountId, person));
-    await inTransaction(database, async (client) => {
+    await asMember(pages, request, 'people', async (client, own) => {
+      requireOwnerFor(own, await memberOf(client, accountId, person));
       await removeMember(client, { accountId, personId: person }, clock.now());
       if (keys) await revokeKeysOf(client, accountId, person, clock.now());
     }).catch(refuseLastOwner);
     return PATH;
   });
+}
 
-  /** @throws SoukError NOT_FOUND. */
-  async function memberOf(accountId: number, personId: number): Promise<Role> {
-    const found = (await listMembers(database, accountId)).find((member) => member.personId === personId);
-    if (!found) throw new SoukError('NOT_FOUND', { message: 'This account has no such member.' });
-    return found.role;
-  }
+/** @throws SoukError NOT_FOUND. */
+async function memberOf(client: ClientBase, accountId: number, personId: number): Promise<Role> {
+  const role = await lockedRole(client, { accountId, personId });
+  if (role === null) throw new SoukError('NOT_FOUND', { message: 'This account has no such member.' });
+  return role;
 }
 
 /** @throws SoukError KEY_FORBIDDEN unless an owner gives or takes the role of an owner. */
-function requireOwnerFor(request: FastifyRequest, ...roles: readonly Role[]): void {
-  if (!roles.includes('owner') || isAble(customerOf(request).role, 'ownership')) return;
+function requireOwnerFor(own: Role, ...roles: readonly Role[]): void {
+  if (!roles.includes('owner') || isAble(own, 'ownership')) return;
   throw new SoukError('KEY_FORBIDDEN', { message: 'Only an owner makes, changes or removes owners.' });
 }
 
