@@ -1,8 +1,10 @@
+import type Stripe from 'stripe';
 import { type PlanOffer, planCents } from './offers.ts';
 import { bestPrice, reductionsFor, writtenReduction } from './reductions.ts';
+import { productOfPlan } from './renewals.ts';
 import { createCoupon, type MonthlyTerms, monthlyPrice } from './stripe/checkout.ts';
 import type { StripeContext } from './stripe/stripe-context.ts';
-import { type RenewingPlan, syncRenewal } from './sync-renewal.ts';
+import { couponOf, idOf, type RenewingPlan, syncRenewal } from './sync-renewal.ts';
 
 /** Ends a renewing plan with the month that was paid, or takes that back. */
 export async function setCancelled(
@@ -28,6 +30,11 @@ function listOf({ wallet, quantity }: RenewingPlan, offer: PlanOffer): number {
   return planCents(offer, wallet) * quantity;
 }
 
+/** Returns whether a change would have no effect, because the plan is cancelled and so has no next month. */
+export function hasNoEffect(plan: RenewingPlan, offer: PlanOffer): boolean {
+  return plan.state === 'cancelling' && !isUpgrade(plan, offer);
+}
+
 /**
  * Changes the plan. A dearer plan starts a new month immediately: Stripe charges its price less the unused time of the present
  * month. A cheaper plan, or the present one again, starts with the next month. Another plan has its present list price and the best
@@ -38,20 +45,71 @@ export async function changePlan(
   plan: RenewingPlan,
   offer: PlanOffer,
 ): Promise<void> {
-  const present = { id: plan.planId, name: plan.planName };
-  const isPresent = offer.id === plan.planId;
-  // A planned change has changed the price at Stripe, by which the unused time would be computed.
-  if (isPresent || (isUpgrade(plan, offer) && plan.nextPlanName !== null))
-    await setPrice(context, plan, present, await boughtTerms(context, plan), NEXT_MONTH);
-  if (!isPresent) {
-    const now = context.now();
-    const { accountId, currency } = plan;
-    const reductions = await reductionsFor(context.database, { accountId, offer, currency }, now);
-    const { reduction, ...price } = bestPrice(listOf(plan, offer), reductions);
-    const terms = { ...price, ...writtenReduction(reduction) };
-    await setPrice(context, plan, offer, terms, isUpgrade(plan, offer) ? AT_ONCE : NEXT_MONTH);
-  }
+  if (offer.id === plan.planId) await keepPresent(context, plan);
+  else if (isUpgrade(plan, offer)) await upgrade(context, plan, offer);
+  else await setPrice(context, plan, offer, await presentTerms(context, plan, offer), NEXT_MONTH);
   await syncRenewal(context, plan.id);
+}
+
+async function keepPresent(context: StripeContext, plan: RenewingPlan): Promise<void> {
+  const present = { id: plan.planId, name: plan.planName };
+  await setPrice(context, plan, present, await boughtTerms(context, plan), NEXT_MONTH);
+}
+
+/** If the payment fails, a change that was planned for the next month stays planned. */
+async function upgrade(context: StripeContext, plan: RenewingPlan, offer: PlanOffer): Promise<void> {
+  const terms = await presentTerms(context, plan, offer);
+  const stripe = await context.api();
+  const before = await stripe.subscriptions.retrieve(plan.id, { expand: ['discounts.source.coupon'] });
+  // A planned change has changed the price at Stripe, by which the unused time would be computed.
+  const hasPlannedChange = !hasProductOf(before, plan);
+  if (hasPlannedChange) await keepPresent(context, plan);
+  try {
+    await setPrice(context, plan, offer, terms, AT_ONCE);
+  } catch (error) {
+    if (hasPlannedChange)
+      await planAgain(stripe, plan, before).catch((cause: unknown) =>
+        context.log.error({ err: cause, subscription: plan.id }, 'failed to restore a planned change'),
+      );
+    throw error;
+  }
+}
+
+function hasProductOf({ items }: Stripe.Subscription, { planId }: RenewingPlan): boolean {
+  return idOf(items.data[0]?.price.product ?? null) === productOfPlan(planId);
+}
+
+/** Gives a subscription the price and the discount that it had before, from the next month on. */
+async function planAgain(stripe: Stripe, plan: RenewingPlan, before: Stripe.Subscription): Promise<void> {
+  const [item] = before.items.data;
+  // Stripe may have changed the plan although its answer was lost.
+  if (!item || !hasProductOf(await stripe.subscriptions.retrieve(plan.id), plan)) return;
+  const { currency, product, unit_amount: cents } = item.price;
+  const coupon = couponOf(before);
+  const price = { currency, product: idOf(product) ?? '', unit_amount: cents ?? 0 };
+  await stripe.subscriptions.update(plan.id, {
+    items: [
+      {
+        id: item.id,
+        quantity: item.quantity ?? 1,
+        price_data: { ...price, recurring: { interval: 'month' } },
+      },
+    ],
+    discounts: coupon === null ? '' : [{ coupon: coupon.id }],
+    ...NEXT_MONTH,
+  });
+}
+
+/** The present price of a plan, with the best discount of the account. */
+async function presentTerms(
+  { database, now }: StripeContext,
+  plan: RenewingPlan,
+  offer: PlanOffer,
+): Promise<MonthlyTerms> {
+  const { accountId, currency } = plan;
+  const reductions = await reductionsFor(database, { accountId, offer, currency }, now());
+  const { reduction, ...price } = bestPrice(listOf(plan, offer), reductions);
+  return { ...price, ...writtenReduction(reduction) };
 }
 
 /** The terms on which the present plan was bought. After a change of the plan, only its list price is known. */
@@ -85,8 +143,9 @@ async function setPrice(
   const stripe = await api();
   const { items } = await stripe.subscriptions.retrieve(id);
   const price = await monthlyPrice(stripe, plan, { currency, unitCents: terms.listCents / quantity });
-  const from = when === AT_ONCE ? new Date(now()) : periodEnd;
-  const coupon = await createCoupon(stripe, { ...terms, currency, from });
+  const appliedAt = new Date(now());
+  const from = when === AT_ONCE ? appliedAt : periodEnd;
+  const coupon = await createCoupon(stripe, { ...terms, currency, from, appliedAt });
   await stripe.subscriptions.update(id, {
     items: [{ id: items.data[0]?.id ?? '', quantity, price_data: price }],
     discounts: coupon === null ? '' : [{ coupon }],

@@ -67,18 +67,21 @@ export function readFacts(
     planId: planIdOfProduct(idOf(item?.price.product ?? null)),
     quantity,
     listCents: (item?.price.unit_amount ?? 0) * quantity,
-    reduction: reductionOf(subscription),
+    reduction: couponOf(subscription),
     paid: paidInvoices.flatMap((invoice) => paidPeriod(invoice) ?? []),
   };
 }
 
-/** The coupon of a subscription. Souk creates only coupons that take an amount off for some months. */
-function reductionOf({ discounts }: Stripe.Subscription): StripeFacts['reduction'] {
+/** The coupon of a subscription and its end. Souk creates only coupons that take an amount off for some months. */
+export function couponOf({
+  discounts,
+}: Stripe.Subscription): { id: string; name: string; amountCents: number; until: number } | null {
   for (const discount of discounts) {
     if (typeof discount === 'string' || discount.end === null) continue;
     const { coupon } = discount.source;
     if (coupon === null || typeof coupon === 'string' || coupon.amount_off === null) continue;
-    return { name: coupon.name ?? coupon.id, amountCents: coupon.amount_off, until: discount.end * 1000 };
+    const { id, name, amount_off: amountCents } = coupon;
+    return { id, name: name ?? id, amountCents, until: discount.end * 1000 };
   }
   return null;
 }

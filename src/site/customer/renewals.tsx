@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { addressFor } from '../../accounts/account-address.ts';
-import { isUpgrade } from '../../billing/payments/change-renewal.ts';
+import { hasNoEffect, isUpgrade } from '../../billing/payments/change-renewal.ts';
 import { findOffer, type PlanOffer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { type RenewingPlan, renewingPlansOf } from '../../billing/payments/sync-renewal.ts';
@@ -31,7 +31,14 @@ export function registerRenewals(scope: FastifyInstance, pages: Pages): void {
   const acts: Record<string, (plan: RenewingPlan, request: FastifyRequest) => Promise<void>> = {
     cancel: (plan) => renewals.setCancelled(plan, true),
     resume: (plan) => renewals.setCancelled(plan, false),
-    change: async (plan, request) => renewals.change(plan, await planIn(request)),
+    change: async (plan, request) => {
+      const offer = await planIn(request);
+      if (hasNoEffect(plan, offer))
+        throw new SoukError('BATCH_STATE', {
+          message: `Your plan ends at ${plan.periodEnd.toISOString()}, so it has no next month. Keep the plan first, then change to ${offer.name}.`,
+        });
+      return renewals.change(plan, offer);
+    },
   };
   for (const [name, act] of Object.entries(acts))
     scope.post(`/account/renewals/:id/${name}`, async (request, reply) => {
@@ -186,8 +193,11 @@ function Actions({ plan: { id, state } }: { plan: RenewingPlan }): VNode {
 
 function Changes({ plan, offers }: { plan: RenewingPlan; offers: readonly PlanOffer[] }): VNode | null {
   const others = offers.filter(
-    ({ id, renews, priceCents }) =>
-      renews && priceCents > 0 && (id !== plan.planId || plan.nextPlanName !== null),
+    (offer) =>
+      offer.renews &&
+      offer.priceCents > 0 &&
+      (offer.id !== plan.planId || plan.nextPlanName !== null) &&
+      !hasNoEffect(plan, offer),
   );
   if (others.length === 0) return null;
   return (

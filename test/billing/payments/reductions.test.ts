@@ -21,7 +21,7 @@ import {
   reducedCents,
   type UsedReduction,
 } from '../../../src/billing/payments/reductions.ts';
-import { monthsBefore } from '../../../src/billing/payments/stripe/checkout.ts';
+import { couponMonths } from '../../../src/billing/payments/stripe/checkout.ts';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
@@ -107,7 +107,14 @@ describe('a reduced price', () => {
     ['2026-01-31T12:00:00Z', '2026-12-31T00:00:00Z', 11],
     ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00Z', 0],
   ])('from %s on holds until %s for %i months', (from, until, months) => {
-    expect(monthsBefore(new Date(from), new Date(until))).toBe(months);
+    expect(couponMonths(new Date(from), new Date(from), new Date(until))).toBe(months);
+  });
+
+  test('lasts until the last month that it reduces begins, even if it is applied on the last day of a short month', () => {
+    const [applied, from] = [new Date('2027-02-28T12:00Z'), new Date('2027-03-31T10:00Z')];
+    expect(couponMonths(applied, from, new Date('2027-03-31T09:00Z'))).toBe(0);
+    expect(couponMonths(applied, from, new Date('2027-04-15T00:00Z'))).toBe(2);
+    expect(couponMonths(new Date('2027-03-05T12:00Z'), from, new Date('2027-04-15T00:00Z'))).toBe(1);
   });
 });
 

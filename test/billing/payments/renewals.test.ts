@@ -468,6 +468,46 @@ test('a change whose payment is declined changes nothing', async () => {
   expect(await renewingPlan(accountId)).toMatchObject({ planCode: 'basic', nextPlanName: null });
 });
 
+test('a change whose payment is declined keeps the change that was planned for the next month', async () => {
+  const accountId = await bought('plan', 'pro');
+  await reduced(50, 40, { accountId });
+  paid.pass(DAY_MS);
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('basic'));
+  const planned = { planCode: 'pro', nextPlanName: 'Basic', amountCents: 1_450 };
+  expect(await renewingPlan(accountId)).toMatchObject(planned);
+  stripe.model.cardWorks = false;
+  const change = changePlan(paid.context, await renewingPlan(accountId), await offer('enterprise'));
+  await expect(change).rejects.toThrow('declined');
+  stripe.model.cardWorks = true;
+  await paid.deliver(paid.takeEvents());
+  expect(await renewingPlan(accountId)).toMatchObject(planned);
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  expect(await paidCents(accountId)).toEqual([14_900, 1_450]);
+});
+
+test('an upgrade of a cancelled plan is credited with its present price, even after a change was planned', async () => {
+  const accountId = await bought('plan', 'pro');
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('basic'));
+  await setCancelled(paid.context, await renewingPlan(accountId), true);
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('enterprise'));
+  expect(await paidCents(accountId)).toEqual([14_900, 99_900 - 14_900]);
+});
+
+test('a cancelled plan is not changed for a next month that it does not have', async () => {
+  const { accountId, visitor } = await signedIn(souk, { plan: null });
+  await paid.buy(accountId, 'plan', 'pro');
+  await paid.deliver(paid.takeEvents());
+  const { id } = await renewingPlan(accountId);
+  const cancelled = await visitor.post(`/account/renewals/${id}/cancel`, {});
+  expect(cancelled.text).toContain('Change to Enterprise');
+  expect(cancelled.text).not.toContain('Change to Basic');
+  const refused = await visitor.post(`/account/renewals/${id}/change`, { code: 'basic' });
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('Keep the plan first')]);
+  await visitor.post(`/account/renewals/${id}/resume`, {});
+  expect(await renewingPlan(accountId)).toMatchObject({ planCode: 'pro', nextPlanName: null });
+});
+
 test('a cancelled plan ends with its month, and one that is resumed renews', async () => {
   const [ends, stays] = [await bought('plan', 'pro'), await bought('plan', 'pro')];
   for (const id of [ends, stays]) await setCancelled(paid.context, await renewingPlan(id), true);

@@ -88,15 +88,16 @@ export interface MonthlyTerms {
 
 /**
  * Creates a coupon of Stripe, which reduces the months that begin before the end of a reduction; later ones cost the list price.
- * @param terms.from the start of the first month. @param terms.id makes a repeated request create no second coupon.
+ * @param terms.from the start of the first month. @param terms.appliedAt when Stripe begins to count the months of the coupon; default:
+ * then. @param terms.id makes a repeated request create no second coupon.
  * @returns its id; null if no month is reduced.
  */
 export async function createCoupon(
   stripe: Stripe,
-  terms: MonthlyTerms & { currency: string; from: Date; id?: string },
+  terms: MonthlyTerms & { currency: string; from: Date; appliedAt?: Date; id?: string },
 ): Promise<string | null> {
-  const { listCents, amountCents, reduction, reducedUntil, currency, from, id } = terms;
-  const months = reducedUntil === null ? 0 : monthsBefore(from, reducedUntil);
+  const { listCents, amountCents, reduction, reducedUntil, currency, from, appliedAt = from, id } = terms;
+  const months = reducedUntil === null ? 0 : couponMonths(appliedAt, from, reducedUntil);
   if (reduction === null || months === 0) return null;
   const coupon = {
     ...(id !== undefined && { id }),
@@ -115,10 +116,18 @@ export async function createCoupon(
 
 const COUPON_NAME_LENGTH = 40;
 
-/** Returns how many of the months that follow each other from a time on begin before another one. */
-export function monthsBefore(from: Date, until: Date): number {
-  let months = 0;
-  while (monthsAfter(from, months) < until) months += 1;
+/**
+ * Returns how many months a coupon lasts that reduces the months which follow each other from a time on and begin before another one.
+ * @param appliedAt when it begins: up to a month before the first of them.
+ */
+export function couponMonths(appliedAt: Date, from: Date, until: Date): number {
+  let reduced = 0;
+  while (monthsAfter(from, reduced) < until) reduced += 1;
+  if (reduced === 0) return 0;
+  // Months differ in length, so as many of them can end before the last of those begins.
+  const last = monthsAfter(from, reduced - 1);
+  let months = reduced;
+  while (monthsAfter(appliedAt, months) <= last) months += 1;
   return months;
 }
 
