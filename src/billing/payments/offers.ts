@@ -110,10 +110,11 @@ export function savePlan(
     const { code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered, renews } = plan;
     const present = await firstRow<{ id: number; same: boolean }>(
       client,
-      `select id, (name, minute_limit, daily_limit, monthly_limit)
-         is not distinct from ($2::text, $3::integer, $4::bigint, $5::bigint) as same
+      // Whether a subscription was free shows at its plan, so a free plan and a paid one are two rows.
+      `select id, (name, minute_limit, daily_limit, monthly_limit, coalesce(price_cents = 0, false))
+         is not distinct from ($2::text, $3::integer, $4::bigint, $5::bigint, coalesce($6::integer = 0, false)) as same
        from plans where code = $1 and superseded_at is null for update`,
-      [code, name, minuteLimit, dailyLimit, monthlyLimit],
+      [code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents],
     );
     if (present && isNew) return false;
     if (present?.same) {

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createFirstKey, isKeyDue } from '../../../src/accounts/account-keys.ts';
 import { ensureAccount } from '../../../src/accounts/accounts.ts';
 import { grantSubscription } from '../../../src/billing/grants.ts';
-import { amountOf, findOffer, type Offer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
+import {
+  amountOf,
+  findOffer,
+  type Offer,
+  type PlanOffer,
+  savePlan,
+} from '../../../src/billing/payments/offers.ts';
 import { UNFINISHED_PURCHASES } from '../../../src/billing/payments/purchase-rules.ts';
 import {
   cancelPurchase,
@@ -177,6 +183,19 @@ describe('a purchase', () => {
     await grantPurchase(database, pro.id, later);
     const [trial, paid] = await subscriptions();
     expect([trial?.ends_at, paid?.starts_at]).toEqual([monthsAfter(new Date(NOW), 1), new Date(later)]);
+  });
+
+  test('of a paid plan ends no plan that was paid and has become free since', async () => {
+    const basic = (await offer('plan', 'basic')) as PlanOffer;
+    await grantPurchase(database, (await buy(basic, { months: 3 })).id, NOW);
+    const price = (priceCents: number) =>
+      savePlan(database, { ...basic, priceCents, isOffered: true }, { isNew: false, now: NOW });
+    await price(0);
+    await grantPurchase(database, (await buy(await offer('plan', 'pro'))).id, NOW);
+    await price(2_900);
+    const paidUntil = monthsAfter(new Date(NOW), 3);
+    const [kept, next] = await subscriptions();
+    expect([kept?.ends_at, next?.starts_at]).toEqual([paidUntil, paidUntil]);
   });
 
   test('that was cancelled is granted if its payment arrives later', async () => {
