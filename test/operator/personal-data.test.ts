@@ -10,6 +10,7 @@ import {
   PERSON_TABLES,
 } from '../../src/operator/personal-data/export-account.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
+import { DAY_MS } from '../../src/platform/durations.ts';
 import { finished, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { auditLedger } from '../support/soak/ledger-audit.ts';
@@ -241,6 +242,24 @@ test('refuses the erasure while a plan renews itself', async () => {
     `account erase --account ${id}`,
   );
   expect([code, stderr]).toEqual([1, 'The account has a plan that renews. End the plan first.\n']);
+});
+
+test('erases no account that can still pay a purchase at Stripe', async () => {
+  const { id } = await customer();
+  const { eraseAt } = await soukCommand({ DATABASE_URL: souk.databaseUrl }).json(
+    `account erase --account ${id}`,
+  );
+  const dueAt = Date.parse(eraseAt);
+  await souk.database.query(
+    `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, amount_cents, currency, provider,
+       state, created_at, ended_at, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+     values (gen_random_uuid(), $1, 'pack', 'p', 'P', 'general', 1, 100, 'usd', 'stripe', 'cancelled', $2, $2, 1, 1, 1)`,
+    [id, new Date(dueAt - 60_000)],
+  );
+  expect(await eraseDueAccounts(souk.database, dueAt, fail)).toEqual([]);
+  expect(await eraseDueAccounts(souk.database, dueAt + DAY_MS, fail)).toEqual([
+    `Erased the personal data of account ${id}`,
+  ]);
 });
 
 test('erases due accounts, even if an earlier one cannot be erased: releases open calls, deletes personal data, keeps the books, and leaves others alone', async () => {

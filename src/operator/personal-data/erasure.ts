@@ -6,11 +6,12 @@ import { createSettlements } from '../../billing/settlement.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { SoukError, toRecord } from '../../platform/errors.ts';
 import { ACCOUNT_TABLES, rowsOf } from './export-account.ts';
 
 /** How long an erasure can be undone. */
-export const ERASURE_DELAY_MS = 7 * 86_400_000;
+export const ERASURE_DELAY_MS = 7 * DAY_MS;
 
 /** The erasure of an account. */
 export interface Erasure {
@@ -77,6 +78,9 @@ export async function cancelErasure(database: Queryable, accountId: number, now:
 /** Accounts that are erased at most in one run of maintenance. */
 const MOST_AT_ONCE = 10;
 
+/** Stripe's pages expire after a day, also those of purchases that were cancelled. A payment may begin a plan that renews. */
+const CHECKOUT_OPEN_MS = DAY_MS;
+
 /** Calls that are emptied in one statement. */
 const CALLS_AT_ONCE = 5_000;
 
@@ -93,8 +97,10 @@ export async function eraseDueAccounts(
   const { rows } = await database.query<{ id: number }>(
     `select id from accounts a where erase_at <= $1 and erased_at is null and live_account_id is null
        and not exists (select from renewing_plans r where r.account_id = a.id and r.state <> 'ended')
+       and not exists (select from orders o where o.account_id = a.id and o.provider = 'stripe' and o.state <> 'granted'
+         and o.created_at > $2)
      order by erase_at`,
-    [new Date(now)],
+    [new Date(now), new Date(now - CHECKOUT_OPEN_MS)],
   );
   const notes: string[] = [];
   for (const { id } of rows) {
