@@ -16,7 +16,7 @@ import { decompress, gzip } from '../results/compression.ts';
 import { type CollectableCall, endedCalls } from './batch-calls.ts';
 import { runsOf, splitCall } from './bundle.ts';
 import { rowsBefore, storeRows } from './changes.ts';
-import { type CallEnding, endCall, lockCall, postponeCollection, returnToPending } from './ending.ts';
+import { type CallEnding, endCall, endOf, lockCall, postponeCollection, returnToPending } from './ending.ts';
 import { type FeedDeps, feedCall } from './feed.ts';
 import { type CallAnswer, type ItemResult, itemResults, resultLines, storeChanged } from './results.ts';
 import { compareWithConditions, lockTracker } from './trackers/check.ts';
@@ -47,7 +47,7 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
   const now = clock.now();
   const { ended, unknown } = await endedCalls(database, now - LOST_AFTER_MS, now, MOST_AT_ONCE);
   for (const call of unknown) {
-    await feedCall(deps, { ...call, window: 'any', minuteReservedUntil: null }, call);
+    await feedCall(deps, { ...call, window: 'any', minuteReservedUntil: null }, call, endOf(call.batchState));
   }
   const limit = pLimit(COLLECTED_TOGETHER);
   await Promise.all(

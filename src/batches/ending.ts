@@ -6,7 +6,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
-import { batchView, findBatchById, RESULTS_LIFETIME_MS, TEST_RESULTS_LIFETIME_MS } from './batch.ts';
+import {
+  type BatchState,
+  batchView,
+  findBatchById,
+  RESULTS_LIFETIME_MS,
+  TEST_RESULTS_LIFETIME_MS,
+} from './batch.ts';
 import { callsToCancel, type FedCall } from './batch-calls.ts';
 import { firstChanges } from './changes.ts';
 import { mailResults } from './schedules/mail-results.ts';
@@ -226,6 +232,11 @@ const UNFED = {
   cancelled: { state: 'cancelled', column: 'cancelled_items', error: toRecord(new SoukError('CANCELLED')) },
   expired: { state: 'failed', column: 'failed_items', error: toRecord(new SoukError('DEADLINE_PASSED')) },
 } as const;
+
+/** Returns why calls of a batch are not made any more; null: it has not been cancelled and has not expired. */
+export function endOf(state: BatchState): ErrorRecord | null {
+  return state === 'cancelled' || state === 'expired' ? UNFED[state].error : null;
+}
 
 async function endPending(
   client: ClientBase,

@@ -1,14 +1,16 @@
 import { v7 as uuid } from 'uuid';
 import { countAlive } from '../../jobs/backlog.ts';
+import { endCall as release } from '../../jobs/end-call.ts';
 import { poolsOf } from '../../jobs/payload.ts';
 import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
-import type { MinuteRate } from '../billing/admission.ts';
+import type { Admission, MinuteRate } from '../billing/admission.ts';
 import { type OffPeakWindow, offPeakOpening } from '../billing/wallets.ts';
+import type { QueuedOperation } from '../operations/define.ts';
 import { queuedOperation } from '../operations/index.ts';
 import { POOL_NAMES, POOLS, type PoolName } from '../operations/pools.ts';
 import { isClockRight } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { ERRORS, SoukError, toRecord } from '../platform/errors.ts';
+import { ERRORS, type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Logger } from '../platform/log.ts';
 import { isStoreDown } from '../platform/outage.ts';
@@ -223,7 +225,20 @@ async function roomByPool(
   return room;
 }
 
-export async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCall): Promise<Outcome> {
+/** A call that was admitted and released, because its batch has ended. */
+class Withdrawn extends Error {}
+
+/**
+ * Submits a call of a batch.
+ * @param ended why the batch makes no more calls; null: it runs. The admission then only determines that no earlier attempt is
+ * admitted later, and the call is released immediately.
+ */
+export async function feedCall(
+  deps: FeedDeps,
+  batch: PendingBatch,
+  call: FedCall,
+  ended: ErrorRecord | null = null,
+): Promise<Outcome> {
   const { database, log } = deps;
   const operation = queuedOperation(batch.operation);
   if (!operation) throw new Error(`no operation ${batch.operation}`);
@@ -235,16 +250,30 @@ export async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCal
       caller: { accountId, batchKeyHash: keyHash },
       maxUnits: null,
       waiting: { batchUntil: deadlineAt, callId: call.callId },
+      onAdmitted: ended ? (admission) => withdraw(deps, operation, admission, ended) : undefined,
     });
     if (batch.isWaiting) await endWaiting(database, batchId);
     batch.isWaiting = false;
     return await goOn(deps, call, submission);
   } catch (error) {
+    if (error instanceof Withdrawn) return { kind: 'ended' };
     if (error instanceof SoukError) return notNow(deps, batch, call, error);
     // Whether it was admitted is determined later.
     if (!isStoreDown(error)) log.error({ err: error, batchId }, 'failed to feed a call');
     return { kind: 'unknown' };
   }
+}
+
+/** @throws Withdrawn unless the call has joined another one. */
+async function withdraw(
+  deps: FeedDeps,
+  { name: operation }: QueuedOperation,
+  { kind, accountId, callId }: Admission,
+  error: ErrorRecord,
+): Promise<void> {
+  if (kind === 'joined') return;
+  await release(deps, { accountId, callId, operation }, { error });
+  throw new Withdrawn();
 }
 
 async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Promise<Outcome> {

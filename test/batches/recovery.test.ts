@@ -170,6 +170,35 @@ test('a call that a worker took and did not admit before it died is admitted onc
   expectEachOnce(upstream, asins);
 });
 
+test('a call that a worker took and did not admit before its batch was cancelled is not made', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const asins = asinsFrom('B0UNMADE', 2);
+  // At midnight UTC the window is closed.
+  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
+  const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
+  await batchOnce(souk, client, batch, isWaiting, 10);
+  await souk.database.query(
+    `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1
+     where batch_id = $2 and first_item = 0`,
+    [new Date(souk.clock.now()), batch.batchId],
+  );
+  await client.get(`/api/batches/${batch.batchId}`, { method: 'DELETE' });
+  const after = await batchOnce(souk, client, batch, isFinished);
+  expect(after).toMatchObject({
+    state: 'cancelled',
+    counts: { cancelled: 2, done: 0 },
+    units: { charged: 0 },
+  });
+  expect((await resultsOf(client, batch)).map(({ code }) => code)).toEqual(['CANCELLED', 'CANCELLED']);
+  expectEachOnce(upstream, []);
+  expect(await unitsUsed(client)).toBe(0);
+  await expectBalancesOfLedger(souk, account.accountId);
+});
+
 test('a call whose admission ends without a decision keeps its id, and is admitted and charged once', async ({
   souk,
   account,
