@@ -63,11 +63,6 @@ test('the list has exactly the documented errors', () => {
   expect(Object.fromEntries(listed)).toEqual(PROMISED);
 });
 
-test('each error has a code of its own', () => {
-  const codes = Object.values(ERRORS).map(({ code }) => code);
-  expect(new Set(codes).size).toBe(codes.length);
-});
-
 describe.each(Object.keys(ERRORS) as ErrorKind[])('%s', (kind) => {
   test('has a public text that is a sentence', () => {
     expect(ERRORS[kind].text).toMatch(/^[A-Z].*\.$/);

@@ -81,11 +81,6 @@ test('bundles a hundred thousand ASINs into a thousand calls', () => {
   expect(calls.every(({ pool }) => pool === 'market')).toBe(true);
 });
 
-test('items with different options do not share a call', () => {
-  const raws = asinsFrom('B0ALT', 6).map((asin, i) => ({ domain: 1, asin, history: i % 2 }));
-  expect(bundled(product, raws)).toHaveLength(6);
-});
-
 test('items whose options differ only in spelling share a call', () => {
   const raws = [
     { domain: 1, asins: ['B0SAME0001'], history: true },

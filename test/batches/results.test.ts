@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { bundleItems } from '../../src/batches/bundle.ts';
-import { contentHash, failureLines, itemHash, itemResults, resultLines } from '../../src/batches/results.ts';
+import { contentHash, itemHash, itemResults } from '../../src/batches/results.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
-import { SoukError, toRecord } from '../../src/platform/errors.ts';
-import { parseJson } from '../../src/platform/json.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00.000Z');
 
@@ -67,41 +65,6 @@ test('an item with a call of its own receives the whole answer', () => {
   const data = { products: [{ asin: 'B0WHOLE001' }], errors: [], more: 1 };
   const call = { firstItem: 3, items: [{ domain: 1, asin: 'B0WHOLE001' }] };
   expect(itemResults(operation('market.product'), call, { data })).toMatchObject([{ index: 3, data }]);
-});
-
-test('keeps integers beyond 2^53 in parameters and in data', () => {
-  const raw = parseJson('{"domain":1,"note":9007199254740993}');
-  const data = parseJson('{"catId":9223372036854775807}') as Record<string, unknown>;
-  const lines = resultLines([{ index: 0, raw, data, metadata: undefined }]);
-  expect(lines).toBe(
-    '{"index":0,"params":{"domain":1,"note":9007199254740993},"code":"0000","data":{"catId":9223372036854775807}}\n',
-  );
-});
-
-test('a picture is a line with Base64 text', () => {
-  const data = { contentType: 'image/png', base64: 'iVBORw0KGgo=' };
-  const call = { firstItem: 0, items: [{ domain: 1, asin: 'B0PICTURE1' }] };
-  const lines = resultLines(itemResults(operation('market.graphimage'), call, { data }));
-  expect(JSON.parse(lines)).toMatchObject({ index: 0, data });
-});
-
-test('every item of a failed call has a line with the error', () => {
-  const error = toRecord(new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'e1' } }));
-  const lines = failureLines({ firstItem: 7, items: [{ a: 1 }, { a: 2 }] }, error);
-  expect(
-    lines
-      .split('\n')
-      .slice(0, 2)
-      .map((line) => JSON.parse(line)),
-  ).toEqual(
-    [1, 2].map((a, i) => ({
-      index: 7 + i,
-      params: { a },
-      code: 'UPSTREAM_ERROR',
-      msg: error.message,
-      metadata: { errorId: 'e1' },
-    })),
-  );
 });
 
 test('the content does not depend on freshness fields, and the identity of an item does not depend on the order of its parameters', () => {

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { type Backlog, openBacklog, reportAlive, reportGone } from '../../jobs/backlog.ts';
+import {
+  type Backlog,
+  createRunTimes,
+  openBacklog,
+  readMeanDuration,
+  reportAlive,
+} from '../../jobs/backlog.ts';
 import type { CompletionMessage } from '../../jobs/end-call.ts';
 import type { Payload } from '../../jobs/payload.ts';
 import { addJob, BACKGROUND_PRIORITY, openQueues, type Queues } from '../../jobs/queues.ts';
@@ -72,14 +78,6 @@ test('the wait of a job counts the jobs of the same or a higher priority only', 
   expect(await Promise.all([0, 5, 6, 7, 8, 900, 901].map(ahead))).toEqual([2, 4, 5, 7, 7, 8, 8]);
 });
 
-test('many jobs of one account do not extend the wait of an account with fewer calls under way', async () => {
-  ended(1_000);
-  await queue(...Array.from({ length: 300 }, (_, i) => i + 5));
-  expect(await ahead(0)).toBe(0);
-  expect(await ahead(5)).toBe(1);
-  expect(await ahead(305)).toBe(300);
-});
-
 test('the mean duration ignores jobs that never ran', () => {
   ended(8_000);
   const meanMs = backlog.meanDurationMs('market');
@@ -96,10 +94,13 @@ test('the mean duration is the one that workers report, once they do', async () 
   expect(backlog.meanDurationMs('market')).toBe(500);
 });
 
-test('the wait is infinite without a worker', async () => {
-  await queue();
-  expect(await backlog.estimateWaitMs('market', 0)).toBe(0);
-  await reportGone(redis, keys, 'market', 'a worker');
-  await backlog.sample();
-  expect(await backlog.estimateWaitMs('market', 0)).toBe(Number.POSITIVE_INFINITY);
+test('a worker reports the run time of its first job immediately, and of no other pool', async () => {
+  const runTimes = createRunTimes({ redis, keys, clock, log });
+  const mean = (pool: string) => readMeanDuration(redis, keys, pool);
+  expect(await mean('market')).toBeNull();
+  const job = { callId: uuid(), accountId: 1, operation: 'market.product', error: null } as const;
+  runTimes.onEvent({ type: 'job.ended', ...job, pool: 'market', state: 'settled', durationMs: 8_000 });
+  await expect.poll(() => mean('market')).toBe(8_000);
+  expect(await mean('graph')).toBeNull();
+  await runTimes.close();
 });

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { countAlive, WORKER_LIFETIME_MS } from '../../jobs/backlog.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -10,6 +12,21 @@ async function withoutWorkers(souk: Souk): Promise<void> {
   await stopWorkers(souk);
   for (const gateway of souk.gateways) await gateway.sampleBacklog();
 }
+
+test('a worker whose report has expired is alive again as soon as it reports', async ({
+  souk,
+  account,
+  redis,
+}) => {
+  // The timer of the report runs at its own time, so the report is old when Redis has it.
+  souk.clock.advance(4 * WORKER_LIFETIME_MS);
+  await expect
+    .poll(() => countAlive(redis, redisKeys(souk.redisNamespace), 'market', souk.clock.now()))
+    .toBe(1);
+  await souk.addGateway();
+  const reply = await souk.clientOf(account.key, 1).get(productOf('B0PRESENT1'));
+  expect([reply.status, reply.json.code]).toEqual([200, '0000']);
+});
 
 test.for(['', '&async=1'])(
   'refuses a call immediately and at no charge if no worker can run it %s',
@@ -28,26 +45,6 @@ test('refuses a call if only workers of other pools run', async ({ souk, client 
   await withoutWorkers(souk);
   await souk.addWorker(['graph']);
   expect((await client.get(productOf('B0BUSY0002'))).status).toBe(503);
-});
-
-test('serves and charges cached answers while no worker runs', async ({ souk }) => {
-  await souk.addWorker();
-  await (await souk.client()).get(productOf('B0BUSY0003'));
-  await withoutWorkers(souk);
-  const reply = await (await souk.client()).get(productOf('B0BUSY0003'));
-  expect(reply.status).toBe(200);
-  expect(reply.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
-});
-
-test('joins a call that was answered within five minutes while no worker runs', async ({ souk, client }) => {
-  await souk.addWorker();
-  // A forced call cannot use a cached answer, and joins only its own call.
-  const path = `${productOf('B0BUSY0004')}&update=0`;
-  const first = await client.get(path);
-  await withoutWorkers(souk);
-  const second = await client.get(path);
-  expect(second.headers['x-deduplicated']).toBe('true');
-  expect(second.body).toEqual(first.body);
 });
 
 test('joins a queued call while no worker runs', async ({ souk, client }) => {

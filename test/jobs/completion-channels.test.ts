@@ -1,15 +1,8 @@
-import { setImmediate as nextImmediate } from 'node:timers/promises';
-import { v7 as uuid } from 'uuid';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { completionMessage } from '../../jobs/end-call.ts';
-import { openCompletionMap } from '../../jobs/wait.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
-import { type RedisKeys, redisKeys } from '../../src/platform/redis-keys.ts';
-import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { newAsin } from '../support/answers.ts';
 import { batchNow, callsOf, isFinished, learnTokens, startBatch } from '../support/batches.ts';
-import { TestClock } from '../support/clock.ts';
 import { listen } from '../support/events.ts';
 import { parseExposition } from '../support/exposition.ts';
 import type { Souk } from '../support/souk.ts';
@@ -140,41 +133,4 @@ test('a message on the common channel, as of a job that was put back, answers a 
   await redis.publish(redisKeys(souk.redisNamespace).jobsChannel, JSON.stringify(message));
   expect((await call).json.msg).toBe(error.message);
   await expect.poll(() => receivedSince(souk, before)).toEqual([1, 1, 1]);
-});
-
-test('only calls that requests wait long for are looked up, with longer pauses', async ({
-  database,
-  souk,
-  redis: _,
-  onTestFinished,
-}) => {
-  const log = createLogger('silent');
-  const keys: RedisKeys = redisKeys(`${souk.redisNamespace}-waits`);
-  const redis = await connectRedis(souk.redisUrl, 'working', log);
-  const subscriber = await connectRedis(souk.redisUrl, 'listening', log);
-  onTestFinished(() => closeRedis(redis, subscriber));
-  const clock = new TestClock();
-  const queries = vi.spyOn(database, 'query');
-  const map = await openCompletionMap({
-    redis,
-    subscriber,
-    keys,
-    database,
-    clock,
-    log,
-    events: createCallEvents(log, []),
-    onReceived: () => {},
-  });
-  onTestFinished(() => map.close());
-  void map.wait({ accountId: 1, callId: uuid() }, 600_000, true);
-  const asked: number[] = [];
-  for (let second = 1; second <= 40; second += 1) {
-    const before = queries.mock.calls.length;
-    clock.advance(1_000);
-    // Look-ups are sent after the present events, and the next second begins when the query has its answer.
-    await nextImmediate();
-    await Promise.all(queries.mock.results.map(({ value }) => value));
-    if (queries.mock.calls.length > before) asked.push(second);
-  }
-  expect(asked).toEqual([5, 15, 25, 35]);
 });

@@ -37,13 +37,6 @@ test('the first four calls of an account have the highest priority, and each fur
   expect(priorities).toEqual([0, 0, 0, 0, 5, 6, 7]);
 });
 
-test('ten thousand calls of one account do not lower the priority of another account', () => {
-  const { take } = openFairness();
-  for (let i = 0; i < 10_000; i += 1) take(1);
-  expect(take(2).priority).toBe(0);
-  expect(take(1).priority).toBe(10_001);
-});
-
 test('ten thousand calls have higher priorities than calls of batches', () => {
   const { take } = openFairness();
   let last = 0;
@@ -81,16 +74,6 @@ test('a call that is queued again keeps its priority', () => {
   } as const;
   expect([fairness.take(again), fairness.take(again)]).toEqual([5, 5]);
   expect(peek(1)).toBe(6);
-});
-
-test('peek returns the priority that take would return, and changes nothing', () => {
-  const { take, peek } = openFairness();
-  for (let i = 0; i < 9; i += 1) {
-    const peeked = [peek(1), peek(1)];
-    const { priority } = take(1);
-    // The account of a key is unknown until the key has queued a call.
-    expect(peeked).toEqual([priority, priority]);
-  }
 });
 
 test('two keys of one account share its count', () => {

@@ -66,18 +66,6 @@ test('a job that was lost while it ran runs again, and is charged once in either
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a queued job stays one job, even after many checks', async ({ ownSouk: souk }) => {
-  const client = await souk.client();
-  await acceptedJob(souk, client);
-  const idle = await souk.addWorker(['trends']);
-  souk.clock.advance(10_001);
-  await idle.reconcile();
-  await idle.reconcile();
-  await souk.addWorker(['market']);
-  await souk.events.until('call.settled');
-  expect(souk.upstream.callsTo('product')).toHaveLength(1);
-});
-
 test('a call that has not ended by its deadline is released, and the request that waits for it gets the error', async ({
   ownSouk: souk,
 }) => {
@@ -100,30 +88,6 @@ test('a call that has not ended by its deadline is released, and the request tha
   });
   expect((await client.get(`${job}/result`)).status).toBe(504);
   expect(await unitsUsed(client)).toBe(0);
-});
-
-test('concurrent reconcilers release a call once', async ({ ownSouk: souk }) => {
-  const client = await souk.client();
-  await acceptedJob(souk, client);
-  const idle = [await souk.addWorker(['trends']), await souk.addWorker(['trends'])];
-  souk.clock.advance(3_600_000);
-  await Promise.all([...idle, ...idle].map((worker) => worker.reconcile()));
-  const { rows } = await souk.database.query("select units from ledger where kind = 'release'");
-  expect(rows).toEqual([{ units: 2 }]);
-  expect(await unitsUsed(client)).toBe(0);
-});
-
-test('an account may repeat its lost call as soon as it has been released', async ({ ownSouk: souk }) => {
-  const client = await souk.client();
-  await acceptedJob(souk, client);
-  const worker = await souk.addWorker(['trends']);
-  await loseRedis(souk);
-  souk.clock.advance(3_600_000);
-  await worker.reconcile();
-  await souk.addWorker(['market', 'trends']);
-  const reply = await client.get(PATH);
-  expect(reply.status).toBe(200);
-  expect(reply.headers['x-units-consumed']).toBe('2');
 });
 
 test('a gateway puts lost jobs back', async ({ ownSouk: souk }) => {

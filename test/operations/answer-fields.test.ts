@@ -3,7 +3,7 @@ import { project } from '../../src/operations/answer-fields.ts';
 import { rank } from '../../src/operations/brand-analytics/rank.ts';
 import { word } from '../../src/operations/brand-analytics/word.ts';
 import type { Source } from '../../src/operations/define.ts';
-import { OPERATIONS, queuedOperation } from '../../src/operations/index.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
 import { deal } from '../../src/operations/market/deal.ts';
 import { product } from '../../src/operations/market/product.ts';
 import { productFinder } from '../../src/operations/market/product-finder.ts';
@@ -135,14 +135,6 @@ describe('fields', () => {
     expect(
       fieldsOf(productFinder, { domain: 1, title: 'x', fields: 'searchInsights.avgBuyBox' }),
     ).toHaveLength(1);
-  });
-
-  test('are checked by every operation', () => {
-    const without = OPERATIONS.filter(
-      ({ params }) =>
-        !('fields' in faultsOf({ params, routes: [{ method: 'GET', path: '' }] }, { fields: 'a..b' })),
-    ).map(({ name }) => name);
-    expect(without).toEqual([]);
   });
 
   test('do not change the sources of a call', () => {

@@ -14,10 +14,6 @@ test('no two operations share a name', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('no two routes share method and path', () => {
-  expect(new Set(addresses).size).toBe(addresses.length);
-});
-
 test('every path lies below /api/, in lower case', () => {
   for (const address of addresses)
     expect(address).toMatch(/^(GET|POST) \/api\/[a-z/-]+(:wordId[a-z/]*)?(\?type=[a-z]+)?$/);
@@ -37,12 +33,6 @@ test.each(
   ),
 )('has the operation %s', (address) => {
   expect(addresses).toContain(address);
-});
-
-test('an alias resolves to its operation', () => {
-  const quota = OPERATIONS.find(({ routes }) => routes.some(({ path }) => path === '/api/quota'));
-  expect(quota?.routes.map(({ path }) => path)).toEqual(['/api/quota', '/api/token']);
-  expect(quota?.kind).toBe('local');
 });
 
 test('every queued operation has a handler, and every handler an operation', () => {

@@ -75,15 +75,6 @@ test('a delivery exists once its transaction commits, and not if it rolls back',
   }
 });
 
-test('the stored payload has type, timestamp, mode and data, and is claimed byte for byte', async () => {
-  const at = Date.parse('2026-04-30T23:59:59.500Z');
-  const id = await enqueue(database, { ...event(), at }, NOW);
-  const payload =
-    '{"type":"batch.completed","timestamp":"2026-04-30T23:59:59.500Z","livemode":true,"data":{"batchId":"b1"}}';
-  expect((await find(id))?.payload).toBe(payload);
-  expect((await claimOne(NOW)).payload).toBe(payload);
-});
-
 test('keeps the id of the caller, and ignores a second event with the same id', async () => {
   const id = uuid();
   expect(await enqueue(database, { ...event(), id }, NOW)).toBe(id);
@@ -174,30 +165,6 @@ test('claims exceed no limit, and leave no free slot that a due delivery could u
     }),
     { numRuns: 40 },
   );
-});
-
-test('logs each attempt with its number, status and the start of the response', async () => {
-  const id = await enqueue(database, event(), NOW);
-  const first = await claimOne(NOW);
-  await record(first, down, NOW + 20);
-  const again = NOW + 5_020;
-  expect(await claim(again - 1)).toEqual([]);
-  const second = await claimOne(again);
-  expect(second).toMatchObject({ id, retries: 1 });
-  await record(second, ok, again + 20);
-  expect(await find(id)).toMatchObject({
-    state: 'delivered',
-    attempts: 2,
-    lastStatus: 200,
-    lastError: null,
-    nextAttemptAt: null,
-    finishedAt: new Date(again + 20),
-    log: [
-      { attempt: 1, at: new Date(NOW), status: 503, error: 'Down.', durationMs: 20, response: null },
-      { attempt: 2, at: new Date(again), status: 200, error: null, durationMs: 20, response: 'fine' },
-    ],
-  });
-  expect(await claim(again + 1_000_000_000)).toEqual([]);
 });
 
 test('counts an attempt once if it is recorded twice', async () => {

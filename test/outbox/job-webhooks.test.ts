@@ -45,17 +45,6 @@ async function toldJobs(): Promise<string[]> {
 
 const watched = async () => (await database.query('select 1 from call_webhooks')).rowCount;
 
-test('creates one delivery for a job, once the job has ended', async () => {
-  const [ended = '', running = ''] = await watchedCalls(2);
-  await end([ended]);
-  expect(await enqueueEndedJobs(database, NOW)).toBe(1);
-  expect([await toldJobs(), await watched()]).toEqual([[ended], 1]);
-  expect(await enqueueEndedJobs(database, NOW)).toBe(0);
-  await end([running]);
-  expect(await enqueueEndedJobs(database, NOW)).toBe(1);
-  expect([await toldJobs(), await watched()]).toEqual([[ended, running].sort(), 0]);
-});
-
 test('concurrent processes create one delivery for each job, also for more jobs than one step takes', async () => {
   const ids = await watchedCalls(1_203);
   await end(ids);

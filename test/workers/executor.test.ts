@@ -1,26 +1,7 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
-import { asins } from '../support/parameters.ts';
 import { gate } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
-import { unitsUsed } from '../support/units.ts';
-
-test('aborts all upstream requests of a call at its deadline', async ({ souk, upstream }) => {
-  const never = gate();
-  onTestFinished(never.open);
-  // With offers, products are requested in several parts.
-  upstream.on('product', async () => {
-    await never.reached;
-    return { status: 500, json: {} };
-  });
-  const client = await souk.client();
-  const reply = client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
-  await upstream.received(3);
-  souk.clock.advance(60_000);
-  expect((await reply).json.code).toBe('UPSTREAM_TIMEOUT');
-  await upstream.abandoned(3);
-  expect(await unitsUsed(client)).toBe(0);
-});
 
 test('a call with an ASIN that failed for another call returns its other ASINs, to its followers too', async ({
   souk,

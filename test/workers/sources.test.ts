@@ -107,83 +107,10 @@ async function leads(a: string, says: () => unknown = () => undefined, asking?: 
   return { leading, open };
 }
 
-test('returns a fresh source from the cache, marked as cached', async () => {
-  const [a, b, c] = [name(), name(), name()];
-  await obtain(here, [a, b], () => 'old');
-  clock.advance(1);
-  const asked: string[] = [];
-  const found = await obtain(there, [a, b, c], (missing) => {
-    asked.push(...missing);
-    return 'new';
-  });
-  expect(asked).toEqual([c]);
-  expect(found.get(a)).toMatchObject({ value: 'old', fetchedAt: clock.now() - 1, fromCache: true });
-  expect(found.get(c)).toMatchObject({ value: 'new', fetchedAt: clock.now(), fromCache: false });
-});
-
-test('reports a cached source as a hit with its cost and a fetched one as a miss', async () => {
-  const [a, b] = [name(), name()];
-  const [hits, misses] = [events.seen('source.hit').length, events.seen('source.miss').length];
-  await obtain(here, [a], () => 'first');
-  clock.advance(1);
-  await obtain(there, [a, b], () => 'second');
-  expect(events.seen('source.hit').slice(hits)).toEqual([
-    { type: 'source.hit', ...CALL, tokens: TOKENS_EACH, isMerged: false },
-  ]);
-  expect(events.seen('source.miss').length - misses).toBe(2);
-});
-
-test("fetches each of two processes' overlapping sources once", async () => {
-  const [a, b, c] = [name(), name(), name()];
-  const { reached, open } = gate();
-  const asked: string[][] = [];
-  const says = async (missing: string[]) => {
-    asked.push(missing);
-    await reached;
-    return asked.length;
-  };
-  const first = obtain(here, [a, b], says);
-  await expect.poll(() => asked).toHaveLength(1);
-  const second = obtain(there, [b, c], says);
-  await expect.poll(() => asked).toHaveLength(2);
-  open();
-  const [one, two] = await Promise.all([first, second]);
-  expect(asked).toEqual([[a, b], [c]]);
-  expect(two.get(b)?.value).toEqual(one.get(b)?.value);
-  // Neither source was cached when it was requested.
-  expect(two.get(b)?.fromCache).toBe(false);
-});
-
 test("completes two calls that each follow the other's source", async () => {
   const [a, b] = [name(), name()];
   const both = await Promise.all([obtain(here, [a, b], () => 'here'), obtain(there, [b, a], () => 'there')]);
   for (const found of both) expect([...found.keys()].sort((x, y) => x.localeCompare(y))).toHaveLength(2);
-});
-
-test('keeps a source for an hour', async () => {
-  const a = name();
-  await obtain(here, [a], () => 'thing');
-  const lifetimeMs = await redis.pttl(keys.source(`test/${a}`));
-  expect(lifetimeMs).toBeGreaterThan(60_000);
-  expect(lifetimeMs).toBeLessThanOrEqual(CACHE_LIFETIME_MS);
-  clock.advance(CACHE_LIFETIME_MS - 1);
-  expect((await obtain(there, [a], unexpected)).get(a)?.value).toBe('thing');
-  clock.advance(1);
-  expect((await obtain(there, [a], () => 'newer')).get(a)?.value).toBe('newer');
-});
-
-test("fails all followers with the leader's upstream error, without another fetch", async () => {
-  const a = name();
-  const { leading: failing, open } = await leads(a, () => {
-    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'e-1' } });
-  });
-  const { follower } = await following(() => obtain(there, [a], unexpected));
-  open();
-  const error = { kind: 'UPSTREAM_ERROR', metadata: { errorId: 'e-1' } };
-  // Both promises are awaited together, because the follower may receive the error before the leader's promise is settled.
-  await Promise.all([failing, follower].map((call) => expect(call).rejects.toMatchObject(error)));
-  // A later call fetches again.
-  expect((await obtain(there, [a], () => 'thing')).get(a)?.value).toBe('thing');
 });
 
 test.each([
@@ -214,23 +141,6 @@ test('lets a follower take over when the lease of a dead leader has expired', as
   clock.advance(2_000);
   expect((await follower).get(a)?.value).toBe('rescued');
   dead.open();
-});
-
-test('publishes the end of a fetch only if another call follows it', async () => {
-  const [alone, shared] = [name(), name()];
-  const listener = redis.duplicate();
-  connections.push(listener);
-  const heard: string[] = [];
-  listener.on('message', (_channel, message: string) =>
-    heard.push((JSON.parse(message) as { flight: string }).flight),
-  );
-  await listener.subscribe(keys.flightsChannel);
-  await obtain(here, [alone], () => 'thing');
-  const { leading, open } = await leads(shared, () => 'thing');
-  const { follower } = await following(() => obtain(there, [shared], unexpected));
-  open();
-  await Promise.all([leading, follower]);
-  await expect.poll(() => heard).toEqual([keys.flight(`test/${shared}`, false)]);
 });
 
 test('renews the lease of a living leader', async () => {
@@ -303,26 +213,6 @@ describe('a source that may be stale', () => {
   const lasting = { keptForMs: 24 * HOUR, staleForMs: 24 * HOUR };
   const obtainLasting = (sources: Sources, names: string[], says: () => unknown) =>
     obtain(sources, names, says, { lasting });
-
-  test('is fetched again after an hour, and returned with its age if upstream refuses', async () => {
-    const [a] = [name()];
-    await obtainLasting(here, [a], () => 'old');
-    clock.advance(20 * HOUR);
-    const fetchedAt = clock.now() - 20 * HOUR;
-    expect((await obtainLasting(there, [a], refuses)).get(a)).toEqual({
-      value: 'old',
-      fetchedAt,
-      fromCache: true,
-      stale: true,
-      tokens: TOKENS_EACH,
-    });
-    expect((await obtainLasting(there, [a], () => 'new')).get(a)).toEqual({
-      value: 'new',
-      fetchedAt: clock.now(),
-      fromCache: false,
-      tokens: TOKENS_EACH,
-    });
-  });
 
   test('is not returned after its maximum age', async () => {
     const a = name();

@@ -71,30 +71,6 @@ test('has results as they finish, or in item order up to a gap', async ({ souk, 
   }
 });
 
-test('a client following a cursor gets each line once, in either order', async ({ souk, client, held }) => {
-  const asins = asinsFrom('B0FOLLOW', 8);
-  const batch = await startBatch(client, inPairs(asins));
-  await souk.upstream.received(4);
-  const followed: Record<string, number[]> = { item: [], finished: [] };
-  for (const first of [6, 2, 0, 4]) {
-    held.get(asins[first] ?? '')?.();
-    await batchOnce(
-      souk,
-      client,
-      batch,
-      ({ counts }) => counts.done === 2 * ([6, 2, 0, 4].indexOf(first) + 1),
-      10,
-    );
-    for (const [order, lines] of Object.entries(followed)) {
-      const last = lines.at(-1);
-      lines.push(
-        ...(await indexesOf(client, batch, `?order=${order}${last === undefined ? '' : `&cursor=${last}`}`)),
-      );
-    }
-  }
-  expect(followed).toEqual({ item: [0, 1, 2, 3, 4, 5, 6, 7], finished: [6, 7, 2, 3, 0, 1, 4, 5] });
-});
-
 test('keeps a stable order for calls that end together in a cancellation', async ({ client, held: _ }) => {
   const asins = asinsFrom('B0CANORD', 6);
   const batch = await startBatch(client, { ...inPairs(asins), window: 'off_peak' });
@@ -150,25 +126,6 @@ test('returns flat results as CSV, without failed items', async ({ souk, client 
   ]);
   expect(rows[0]).toContain(`"'=Thing, ""${asins[0]}"""`);
 });
-
-test.for(['summary', 'lite', 'full'])(
-  'returns the same columns at detailLevel=%s',
-  async (detailLevel, { souk, client }) => {
-    const current = [100, 200, -1, 300];
-    souk.upstream.on('product', ({ params }) => ({
-      json: { products: [{ asin: params.asin, productType: 0, title: 'Thing', stats: { current } }] },
-    }));
-    const batch = await startBatch(
-      client,
-      split(asinsFrom(`B0${detailLevel.toUpperCase()}`, 1), { detailLevel }),
-    );
-    await finished(client, batch);
-    const reply = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
-    const [header = '', row = ''] = reply.text.trimEnd().split('\n');
-    const cells = Object.fromEntries(header.split(',').map((name, i) => [name, row.split(',')[i]]));
-    expect(cells).toMatchObject({ title: 'Thing', price: '2', amazonPrice: '1', bsr: '300' });
-  },
-);
 
 test.for(['summary', 'lite', 'full'])(
   'has empty cells without data at detailLevel=%s, with and without decode=1',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BASE_SCOPES, challenge, isOwnResource } from '../../../src/api/connect/resources.ts';
+import { isOwnResource } from '../../../src/api/connect/resources.ts';
 
 const PUBLIC = 'https://souk.example';
 const LOCAL = 'http://127.0.0.1:3000';
@@ -25,12 +25,4 @@ test.for([
   [LOCAL, 'http://192.0.2.1:3000/mcp', false],
 ] as const)('for the service %s, the resource %s is its own: %s', ([issuer, indicator, expected]) => {
   expect(isOwnResource(indicator, issuer)).toBe(expected);
-});
-
-test('a refusal names where to sign in, and for which scopes', () => {
-  const address = 'https://souk.example/.well-known/oauth-protected-resource/mcp';
-  expect(challenge(address)).toBe(`Bearer scope="${BASE_SCOPES.join(' ')}", resource_metadata="${address}"`);
-  expect(challenge(address, { error: 'insufficient_scope', scopes: ['read', 'schedules'] })).toBe(
-    `Bearer error="insufficient_scope", scope="read schedules", resource_metadata="${address}"`,
-  );
 });

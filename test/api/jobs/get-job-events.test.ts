@@ -1,6 +1,5 @@
-import { Job } from 'bullmq';
 import { EventSource } from 'undici';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { type Listener, listen } from '../../support/events.ts';
@@ -84,16 +83,6 @@ test('sends comments, and no repeated event, while nothing changes', async ({ so
   listener.hangUp();
 });
 
-test('ends with the error of a failed job', async ({ souk, client }) => {
-  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
-  const listener = await listen(client, (await newJob(client)).events);
-  await listener.ended;
-  expect(listener.events.at(-1)).toMatchObject({
-    name: 'end',
-    data: { state: 'failed', unitsCharged: 0, error: { code: 'UPSTREAM_ERROR' } },
-  });
-});
-
 test('ends with the state cancelled for a cancelled job', async ({ souk, client }) => {
   await stopWorkers(souk);
   const { events } = await newJob(client);
@@ -103,26 +92,6 @@ test('ends with the state cancelled for a cancelled job', async ({ souk, client 
   await listener.ended;
   await souk.addWorker();
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'cancelled' } });
-});
-
-test('reads the queue at most every five seconds after the first reads', async ({ souk, client }) => {
-  const { events } = await newJob(client);
-  await souk.upstream.received(1);
-  const job = events.replace('/events', '');
-  const callId = job.split('/').at(-1) ?? '';
-  const listener = await listen(client, events);
-  await expect.poll(() => names(listener)).toContain('job');
-  const reads = vi.spyOn(Job, 'fromId');
-  onTestFinished(() => reads.mockRestore());
-  const looks = () => reads.mock.calls.filter(([, id]) => id === callId).length;
-  for (let second = 0; second < 60; second += 1) {
-    souk.clock.advance(1_000);
-    // This request reads the queue after the time at which the stream would have read it.
-    await client.get(job);
-  }
-  expect(looks()).toBeGreaterThanOrEqual(60);
-  expect(looks() - 60).toBeLessThanOrEqual(15);
-  listener.hangUp();
 });
 
 test('stops reading the job when the client disconnects', async ({ souk, client }) => {

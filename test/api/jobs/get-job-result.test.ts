@@ -74,13 +74,6 @@ test('keeps results and errors when all processes restart', async ({ souk, accou
   expect(upstream.calls).toHaveLength(asked);
 });
 
-test('returns to another account the same data, as a cache hit', async ({ souk, client }) => {
-  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
-  const { first } = await resultOf(client, path);
-  const { json } = await (await souk.client()).get(path);
-  expect(json).toEqual({ ...first.json, data: { ...first.json.data, fromCache: true } });
-});
-
 test.for(CASES)('keeps a result for a day: %s', async ([_what, newPath], { souk, client, redis }) => {
   const { headers } = await client.get(`${newPath()}&async=1`);
   await client.get(`${headers.location}?wait=30`);

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { createStorageCheck, storedByAccount } from '../../../src/batches/limits.ts';
+import { storedByAccount } from '../../../src/batches/limits.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
-import { addStoredBytes } from '../../../src/results/cache.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom, finished } from '../../support/batches.ts';
 import { test } from '../../support/souk-test.ts';
@@ -56,17 +55,4 @@ test('counts the results of batches', async ({ souk, redis, account, client }) =
   expect(rows[0]?.bytes).toBeGreaterThan(0);
   expect(await stored()).toBe(rows[0]?.bytes);
   expect((await client.get(product(), polled)).json.code).toBe('STORAGE_EXCEEDED');
-});
-
-test("a gateway adds up an account's stored bytes every ten seconds", async ({ souk, redis, account }) => {
-  const keys = redisKeys(souk.redisNamespace);
-  const deps = { database: souk.database, redis, keys };
-  const limits = { openBatches: 1, schedules: 1, storedBytes: 1 };
-  const require = createStorageCheck(deps, limits, souk.clock);
-  await require(account.accountId);
-  await addStoredBytes(redis, keys, account.accountId, 1);
-  souk.clock.advance(10_000);
-  await require(account.accountId);
-  souk.clock.advance(1);
-  await expect(require(account.accountId)).rejects.toMatchObject({ kind: 'STORAGE_EXCEEDED' });
 });

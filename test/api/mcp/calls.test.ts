@@ -80,29 +80,6 @@ describe('with the demo of the provider', () => {
     },
   );
 
-  test('a tool call joins the job of the same HTTP call', async ({ demoSouk }) => {
-    const http = await demoSouk.client();
-    const agent = await connectAgent(http);
-    const sample = { domain: 1, asins: ['B0C3CDEF05'], detailLevel: 'summary' };
-    const reply = await http.post('/api/market/product', sample);
-    expect(reply.headers['x-units-consumed']).toBe('1');
-    const { data } = await agent.call('market_get_product', { ...sample, asins: ['b0c3cdef05'] });
-    expect(data._call).toEqual({
-      unitsConsumed: 0,
-      cache: 'HIT',
-      deduplicated: true,
-      jobId: reply.headers['x-job-id'],
-    });
-    expect(await unitsUsed(http)).toBe(1);
-  });
-
-  test('another account receives the cached answer and pays for it', async ({ demoSouk }) => {
-    const args = { domain: 1, asins: ['B0C3CDEF06'] };
-    await (await connectAgent(await demoSouk.client())).call('market_get_product', args);
-    const { data } = await (await connectAgent(await demoSouk.client())).call('market_get_product', args);
-    expect(data).toMatchObject({ fromCache: true, _call: { unitsConsumed: 1, cache: 'HIT' } });
-  });
-
   test('variations are summaries in pages of 50 by default', async ({ demoSouk }) => {
     const agent = await connectAgent(await demoSouk.client());
     const args = { domain: 1, asin: 'B0C3CDEF01' };
@@ -116,28 +93,10 @@ describe('with the demo of the provider', () => {
     const { data: three } = await agent.call('market_get_variations', asked);
     expect(three).toMatchObject({ variations: { length: 3 }, _pagination: { perPage: 3 } });
   });
-
-  test('returns a picture as image content', async ({ demoSouk }) => {
-    const agent = await connectAgent(await demoSouk.client(), { toolsets: 'visuals' });
-    const { content, data } = await agent.call('market_get_price_chart', { domain: 1, asin: 'B0C3CDEF01' });
-    const image = content.find(({ type }) => type === 'image') as { data: string; mimeType: string };
-    expect(image.mimeType).toBe('image/png');
-    expect(Buffer.from(image.data, 'base64').subarray(1, 4).toString()).toBe('PNG');
-    expect(data._call.unitsConsumed).toBe(1);
-  });
 });
 
 describe('with an upstream that knows every product', () => {
   describe.each(ERAS)('in the %s protocol', (era) => {
-    test('lists and calls tools', async ({ client }) => {
-      const agent = await connectAgent(client, { era });
-      const { tools } = await agent.client.listTools();
-      expect(tools.map(({ name }) => name)).toContain('market_get_product');
-      const asin = newAsin();
-      const { data } = await agent.call('market_get_product', { domain: 1, asins: [asin] });
-      expect(data).toMatchObject({ count: 1, products: [{ asin }], _call: { unitsConsumed: 1 } });
-    });
-
     test('a refusal is a result with code, status and message', async ({ souk }) => {
       const agent = await connectAgent(await souk.client({ plan: null }), { era });
       await agent.client.listTools();
@@ -253,26 +212,6 @@ describe('with an upstream that knows every product', () => {
     expect(JSON.stringify(content).length).toBeLessThan(8_000);
     // The tool does not read a very large error whole, so it does not know the number.
     if (count < 500) expect(data.error.metadata).toMatchObject({ errors: { length: 10 }, errorCount: count });
-  });
-
-  test('a dry run returns the price and changes nothing', async ({ client }) => {
-    const agent = await connectAgent(client, { toolsets: 'all' });
-    await agent.client.listTools();
-    const asins = [newAsin(), newAsin()];
-    const { data } = await agent.call('market_get_product', { domain: 1, asins, dryRun: true });
-    expect(data).toMatchObject({ dryRun: true, units: 2, admitted: true });
-    expect(await unitsUsed(client)).toBe(0);
-    const free = await agent.call('market_get_quota', { dryRun: true });
-    expect(free.data).toMatchObject({ dryRun: true, units: 0 });
-  });
-
-  test('refuses a call that costs more than maxUnits', async ({ client }) => {
-    const agent = await connectAgent(client);
-    const args = { domain: 1, asins: [newAsin(), newAsin()], maxUnits: 1 };
-    const { isError, data } = await agent.call('market_get_product', args);
-    expect(isError).toBe(true);
-    expect(data.error).toMatchObject({ code: 'QUOTA_MAX_UNITS', metadata: { needed: 2, maxUnits: 1 } });
-    expect(await unitsUsed(client)).toBe(0);
   });
 
   test('preserves ids beyond 2^53', async ({ souk, client }) => {

@@ -129,13 +129,6 @@ describe.each(LISTED.map((listed) => [listed.name, listed] as const))('%s', (_na
   });
 });
 
-test('variations have the defaults that the specification sets for tools', () => {
-  expect(TOOLS.get('market_get_variations')?.listed.inputSchema.properties).toMatchObject({
-    detailLevel: { default: 'summary' },
-    perPage: { default: 50 },
-  });
-});
-
 describe('toolsets', () => {
   test.each([
     ['market', ['products', 'categories', 'sellers', 'deals', 'visuals']],

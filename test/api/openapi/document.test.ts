@@ -199,9 +199,3 @@ test('a path of two operations has the parameters of both', () => {
   expect(new Set(names).size).toBe(names.length);
   expect(names).toEqual(expect.arrayContaining(['domain', 'term', 'page', 'asinsOnly']));
 });
-
-test('the names of schemas are not in the global registry of zod', async () => {
-  const { z } = await import('zod');
-  const { product } = await import('../../../src/operations/answers.ts');
-  expect(z.globalRegistry.get(product)).not.toHaveProperty('id');
-});

@@ -9,9 +9,11 @@ import {
 } from '../../../src/api/openapi/parameters.ts';
 import { knownFields } from '../../../src/operations/answer-fields.ts';
 import { jsonAnswerOf } from '../../../src/operations/define.ts';
+import { faultsIn } from '../../../src/operations/faults.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { cursorOf } from '../../../src/operations/research/screen-cursor.ts';
+import { fingerprint } from '../../../src/platform/fingerprint.ts';
 import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
 import { words } from '../../support/words.ts';
 
@@ -178,7 +180,54 @@ function baseOf(
   return Object.fromEntries(Object.entries(base).filter(([sent]) => !instead.includes(sent)));
 }
 
-describe.each(CASES)('$name', ({ params, base, parameters }) => {
+/** Requests with any of the parameters together. Some are refused: a request has one of two parameters, for example. */
+function requestsOf({ name: operation, parameters, base }: Case): fc.Arbitrary<object> {
+  const values = parameters.map(({ name, schema }) => [
+    name,
+    BEYOND_SCHEMAS[`${operation} ${name}`] ?? valuesOf(schema),
+  ]);
+  return fc
+    .record(Object.fromEntries(values) as Record<string, fc.Arbitrary<unknown>>, { requiredKeys: [] })
+    .map((chosen) => {
+      const parts = parameters
+        .filter(({ name }) => name in chosen)
+        .map(({ name, spread }) => (spread ? (chosen[name] as object) : { [name]: chosen[name] }));
+      return Object.assign({}, base, ...parts) as object;
+    });
+}
+
+describe.each(CASES)('$name', (one) => {
+  const { params, base, parameters } = one;
+
+  test('reads a request to the same canonical input in any order, and this input to itself, even after JSON', () => {
+    fc.assert(
+      fc.property(requestsOf(one), (request) => {
+        const { success, data: once } = params.safeParse(request);
+        if (!success) return;
+        expect(params.parse(once)).toEqual(once);
+        expect(params.parse(JSON.parse(JSON.stringify(once)))).toEqual(once);
+        const reversed = Object.fromEntries(Object.entries(request).reverse());
+        expect(fingerprint(params.parse(reversed))).toBe(fingerprint(once));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('refuses arbitrary input with readable messages', () => {
+    const forms = parameters.flatMap((parameter) => parameter.forms);
+    // A cursor that is not a text is refused in other words.
+    const names = [...forms.map(({ name }) => name), 'unheardOf'].filter((name) => name !== 'cursor');
+    const nonsense = fc.dictionary(fc.constantFrom(...names), fc.jsonValue());
+    fc.assert(
+      fc.property(nonsense, (request) => {
+        const { error } = params.safeParse(request);
+        for (const { problem } of error ? faultsIn(error) : [])
+          expect(problem).not.toMatch(/Invalid|expected|undefined|\[object/);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test('accepts its examples', () => {
     expect(problems(params, base)).toEqual([]);
     for (const parameter of parameters) {

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { everyProductWith } from '../../support/answers.ts';
 import { asinsFrom, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
-import { connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -53,15 +52,6 @@ test('refuses a field that cannot exist before anything is charged', async ({ cl
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('returns only the selected fields of an operation that the gateway answers', async ({ client }) => {
-  const { json } = await client.get('/api/market/charturl?domain=1&asins=B0FIELDS01&fields=asin');
-  expect(json.data).toMatchObject({ count: 1, items: [{ asin: 'B0FIELDS01' }] });
-  expect(json.data.items[0]).not.toHaveProperty('url');
-  expect((await client.get('/api/quota?fields=packs.items')).json.data).toEqual({
-    packs: { items: expect.any(Array) },
-  });
-});
-
 test('selects fields in the items of a batch, which then has no table', async ({ client }) => {
   const asins = asinsFrom('B0BATCHF', 2);
   const params = { domain: 1, fields: 'title' };
@@ -72,13 +62,6 @@ test('selects fields in the items of a batch, which then has no table', async ({
   );
   const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
   expect([status, json.metadata?.errors]).toMatchObject([400, [{ parameter: 'format' }]]);
-});
-
-test('selects fields in a tool call', async ({ client }) => {
-  const agent = await connectAgent(client);
-  const sent = { domain: 1, asins: ['B0AGENTF01'], fields: 'title' };
-  const { data } = await agent.call('market_get_product', sent);
-  expect(data.products).toEqual([{ asin: 'B0AGENTF01', title: '=Thing "B0AGENTF01"' }]);
 });
 
 test('returns the same table for a call, its job and a batch, and escapes formulas', async ({ client }) => {

@@ -56,17 +56,6 @@ test.each([
   expect(parsed()).toBe(3);
 });
 
-test('keeps no refused request', () => {
-  const requests = createParsedRequests();
-  const request = { method: 'GET', url: '/api/market/product', query: {} } as unknown as FastifyRequest;
-  const refuse = () => {
-    throw new Error('refused');
-  };
-  for (let repetition = 0; repetition < 3; repetition += 1)
-    expect(() => requests.input(request, '', refuse)).toThrow('refused');
-  expect(requests.input(request, '', () => ({ asins: ['A'] }))).toEqual({ asins: ['A'] });
-});
-
 test('addresses that come once displace none that come often', () => {
   const { ask, parsed } = requester();
   for (let repetition = 0; repetition < 2; repetition += 1) ask('/api/market/product?asins=A');

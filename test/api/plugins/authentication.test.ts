@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
 import { hashKey, newKey } from '../../../src/accounts/authentication.ts';
-import { ENDPOINTS } from '../../../src/api/endpoints/index.ts';
 import type { RequestOptions } from '../../support/client.ts';
 import type { Souk, TestAccount } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
@@ -127,50 +126,4 @@ test.for([
     const reply = await send(souk, path, { headers });
     expect([reply.status, reply.json.code]).toEqual([401, '4001']);
   }
-});
-
-describe('looks up a key once for', () => {
-  const NO_ID = '00000000-0000-7000-8000-000000000000';
-
-  /** How often the service has looked up the key of a new account, while the account sent one request. */
-  async function lookUps(souk: Souk, path: string, options: RequestOptions = {}): Promise<number> {
-    const { key } = await souk.account();
-    await souk.clientOf(key).get(path, options);
-    const keyHash = hashKey(key);
-    return souk.events.seen('key.accepted').filter((event) => event.keyHash.equals(keyHash)).length;
-  }
-
-  test.for(ENDPOINTS.filter(({ isPublic }) => !isPublic))(
-    '$method $path',
-    async ({ method, path }, { souk }) => {
-      const options = { method: method.toUpperCase(), ...(method === 'get' ? {} : { body: {} }) };
-      expect(await lookUps(souk, path.replace('{id}', NO_ID), options)).toBe(1);
-    },
-  );
-
-  test('a charged call with a key that the gateway knows, in its admission', async ({ souk, client }) => {
-    const keyHash = hashKey(client.key);
-    const seen = () =>
-      souk.events.seen('key.accepted').filter((event) => event.keyHash.equals(keyHash)).length;
-    await client.get('/api/quota');
-    for (const headers of [{}, { prefer: 'respond-async' }]) {
-      const before = seen();
-      await client.get(PRODUCT, { headers });
-      expect(seen() - before).toBe(1);
-    }
-  });
-
-  test('a call that is refused before its admission', async ({ souk }) => {
-    expect(await lookUps(souk, '/api/market/product?domain=99')).toBe(1);
-    expect(await lookUps(souk, `${PRODUCT}&maxUnits=0`)).toBe(1);
-  });
-
-  test('a request that waits for a job', async ({ souk }) => {
-    const client = await souk.client();
-    const { headers } = await client.get(`${PRODUCT}&async=1`);
-    const before = souk.events.seen('key.accepted').length;
-    const { json } = await client.get(`${headers.location}?wait=30`);
-    expect(json.data.state).toBe('done');
-    expect(souk.events.seen('key.accepted')).toHaveLength(before + 1);
-  });
 });

@@ -96,11 +96,6 @@ test('answers a request, and closes the connection when the next one is slow', a
   expect(await closed).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*HTTP\/1\.1 408 Request Timeout/);
 });
 
-test('keeps no timer and no listener after a body has arrived', async ({ souk, client }) => {
-  for (let i = 0; i < 15; i += 1) await client.post('/api/market/product', {});
-  expect(souk.clock.countOf('request body')).toBe(0);
-});
-
 /** Bytes that the gateway has received on all connections that are open. */
 function received(souk: Souk): number {
   const sockets = openSockets.get(souk) ?? watchSockets(souk);

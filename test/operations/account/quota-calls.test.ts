@@ -1,10 +1,12 @@
 import { expect } from 'vitest';
 import { test } from '../../support/shared-souk-test.ts';
 
-test('returns the same figures from /api/quota and /api/token after every call', async ({ souk }) => {
+test('returns the same figures from /api/quota and /api/token after every call, and ignores parameters', async ({
+  souk,
+}) => {
   const client = await souk.client({ plan: { minuteLimit: 10, dailyLimit: 50, monthlyLimit: null } });
   await client.get('/api/market/product?domain=1&asins=B00QUOTA01,B00QUOTA02');
-  const [quota, token] = [await client.get('/api/quota'), await client.get('/api/token')];
+  const [quota, token] = [await client.get('/api/quota?domain=7&page=x'), await client.get('/api/token')];
   expect(token.json).toEqual(quota.json);
   expect(quota.json).toMatchObject({
     code: '0000',

@@ -58,11 +58,6 @@ describe('parameters of a price-history picture', () => {
 });
 
 describe('a call for a picture', () => {
-  test('costs 1 unit and runs in the graph pool', () => {
-    expect(graphImage.price.quote(read())).toBe(1);
-    expect(graphImage.queue(read())).toBe('graph');
-  });
-
   test('has the same source in any spelling, and another one for other parameters', () => {
     const identity = (sent: object) => graphImage.source(read(sent))[0]?.identity;
     expect(identity({ Retailer: 'true', used: 0, cFont: undefined, width: '500' })).toBe(identity({}));

@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
+import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
+import { POOLS } from '../../../src/operations/pools.ts';
 import { toKeepaMinutes } from '../../../src/operations/products/history.ts';
 import { hasDeals } from '../../support/answers.ts';
 import type { Reply } from '../../support/client.ts';
+import { canonical } from '../../support/parameters.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -81,4 +84,11 @@ test('the list of a site costs 500 units, fetched once, filtered for each call',
   const asked = souk.upstream.calls.slice(before);
   expect(asked.map(({ params }) => ({ ...params, key: '' }))).toEqual([{ domain: '3', key: '' }]);
   expect(await unitsUsed(client)).toBe(500 * 8);
+});
+
+test('a call has 60 seconds for one ASIN, and 120 seconds for a site', () => {
+  const inputs = [{ asin: 'B000000001' }, { state: 'EXPIRED' }].map((sent) =>
+    canonical(lightningDeal, { domain: 2, ...sent }),
+  );
+  expect(inputs.map((input) => POOLS[lightningDeal.queue(input)].timeoutMs)).toEqual([60_000, 120_000]);
 });

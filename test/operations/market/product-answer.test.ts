@@ -57,13 +57,6 @@ describe('the answer of a product look-up', () => {
     },
   );
 
-  test('has detail level lite by default', () => {
-    const { products, responseShape } = answer({});
-    expect(responseShape.detailLevel).toBe('lite');
-    expect(products[0]).not.toHaveProperty('csv');
-    expect(products[0]).toHaveProperty('somethingNew', { kept: true });
-  });
-
   test('has stats at lite and full without a request, and the current values by name at summary', () => {
     for (const detailLevel of ['lite', 'full']) {
       expect(answer({ detailLevel }).products[0]).toHaveProperty('stats', RAW.stats);
@@ -83,10 +76,6 @@ describe('the answer of a product look-up', () => {
     expect(shown).not.toHaveProperty('offers');
     expect(shown).not.toHaveProperty('liveOffersOrder');
     expect(shown).toHaveProperty('stats');
-  });
-
-  test('has the whole history without days and dateRange', () => {
-    expect(answer({ detailLevel: 'full' }).products[0]?.csv).toEqual(RAW.csv);
   });
 
   test('has the last N days, and the value that was valid when they began', () => {

@@ -13,13 +13,6 @@ test('refuses a storefront of several sellers', () => {
   expect(faultsOf(seller, { domain: 1, seller: [A, A], storefront: 1 })).toEqual({});
 });
 
-test('a seller costs 1 unit, a storefront 10, each in its own pool', () => {
-  const several = read({ seller: [A, B, A] });
-  expect([seller.price.quote(several), seller.queue(several)]).toEqual([2, 'market']);
-  const shop = read({ seller: A, storefront: 'true' });
-  expect([seller.price.quote(shop), seller.queue(shop)]).toEqual([10, 'storefront']);
-});
-
 test('ignores update without a storefront', () => {
   expect(read({ seller: A, update: 0 }).update).toBeUndefined();
   const forced = read({ seller: A, update: 0, storefront: 1 });

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { chartUrl, graphImage } from '../../../src/operations/market/chart.ts';
-import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
 import { product } from '../../../src/operations/market/product.ts';
-import { imageUrl } from '../../../src/operations/retail/image-url.ts';
-import { canonical, faultsOf, type TakingParameters, withValue } from '../../support/parameters.ts';
+import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const SITES = [
   [1, 'us'],
@@ -19,26 +16,10 @@ const SITES = [
   [12, 'br'],
 ] as const;
 
-/** Each operation that names a site, with what else it needs. */
-const OPERATIONS = siteTakers([
-  { operation: product, rest: { asins: 'B000000001' } },
-  { operation: lightningDeal, rest: {} },
-  { operation: graphImage, rest: { asin: 'B000000001' } },
-  { operation: chartUrl, rest: { asins: 'B000000001' } },
-  { operation: imageUrl, rest: { images: 'one.jpg' } },
-]);
+const read = (site: object) => canonical(product, { asins: 'B000000001', ...site }).domain;
+const faults = (site: object) => faultsOf(product, { asins: 'B000000001', ...site });
 
-function siteTakers(
-  operations: { operation: TakingParameters<{ domain: number }> & { name: string }; rest: object }[],
-) {
-  return operations.map(({ operation, rest }) => ({
-    name: operation.name,
-    read: (site: object) => canonical(operation, { ...rest, ...site }).domain,
-    faults: (site: object) => faultsOf(operation, { ...rest, ...site }),
-  }));
-}
-
-describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
+describe('the site of a call', () => {
   test.each(SITES)('reads %i as %s, under each name of the parameter', (number, code) => {
     const text = String(number);
     expect(

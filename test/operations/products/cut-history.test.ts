@@ -101,17 +101,4 @@ describe('a product cut to a window', () => {
     expect(cutHistory({ asin: ASIN, csv: null }, window)).toEqual({ asin: ASIN, csv: null });
     expect(cutHistory({ asin: ASIN }, window)).toEqual({ asin: ASIN });
   });
-
-  test('is a copy of the fetched product', () => {
-    const product: Product = {
-      asin: ASIN,
-      csv: [[100, 1, 500, 2]],
-      offers: [{ lastSeen: 1 }],
-      liveOffersOrder: [0],
-      reviews: { ratingCount: [100, 1, 500, 2] },
-    };
-    const before = structuredClone(product);
-    cutHistory(product, window);
-    expect(product).toEqual(before);
-  });
 });
