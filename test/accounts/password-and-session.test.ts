@@ -68,13 +68,6 @@ test('creates no session if the password changes after the sign-in verified the 
   await expect(begin(database, stored)).rejects.toThrow(PasswordChanged);
 });
 
-test('ends a session of the old password when the password changes', async ({ database }) => {
-  const stored = await owner(database);
-  const token = await begin(database, stored);
-  await change(database, stored);
-  expect(await findSession(database, token, NOW)).toBeNull();
-});
-
 test('refuses a sign-in with the old password that waits for a concurrent password change', async ({
   database,
 }) => {

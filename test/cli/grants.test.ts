@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { monthsAfter } from '../../src/platform/calendar.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
@@ -135,18 +135,4 @@ test('grant pack --window grants an off-peak pack with hours of its own, which t
     const { code, stderr } = await command.run(words(wallet, refused));
     expect([code, stderr]).toEqual([1, expect.stringMatching(/--window (is for packs of|must be a window)/)]);
   }
-});
-
-describe('adding months', () => {
-  test.each([
-    ['2027-01-15T10:20:30.400Z', 1, '2027-02-15T10:20:30.400Z'],
-    ['2027-01-31T10:00:00.000Z', 1, '2027-02-28T10:00:00.000Z'],
-    ['2028-01-31T10:00:00.000Z', 1, '2028-02-29T10:00:00.000Z'],
-    ['2027-03-31T00:00:00.000Z', 3, '2027-06-30T00:00:00.000Z'],
-    ['2027-12-31T23:59:59.999Z', 2, '2028-02-29T23:59:59.999Z'],
-    ['2028-02-29T12:00:00.000Z', 12, '2029-02-28T12:00:00.000Z'],
-    ['2027-11-30T12:00:00.000Z', 120, '2037-11-30T12:00:00.000Z'],
-  ])('%s plus %i months is %s', (start, months, end) => {
-    expect(monthsAfter(new Date(start), months).toISOString()).toBe(end);
-  });
 });

@@ -170,38 +170,6 @@ describe('the pages of an account', () => {
       `/account/${owner.accountId}/keys`,
     );
   });
-
-  test('do not exist for people who are no members', async () => {
-    const other = await signedIn(souk);
-    for (const path of ['', '/keys', '/team', '/explore/product', '/settings'])
-      expect((await other.visitor.get(`/account/${owner.accountId}${path}`)).status).toBe(404);
-    const page = await other.visitor.send(`/account/${owner.accountId}/team/invite`, {
-      email: 'a@b.example',
-    });
-    expect([403, 404]).toContain(page.status);
-    expect((await other.visitor.get('/account/999999999')).status).toBe(404);
-  });
-
-  test.for([
-    ['viewer', false, false, false],
-    ['billing', false, false, true],
-    ['developer', true, false, false],
-    ['admin', true, true, false],
-    ['owner', true, true, true],
-  ] as const)('let a %s work: %s, manage people: %s, buy: %s', async ([role, works, people, buys]) => {
-    const { visitor } = await member(role);
-    await visitor.get('/account/team');
-    const isAllowed = async (path: string) => {
-      const { text } = await visitor.post(path, {});
-      return !text.includes(`Your role in this account is ${role}.`);
-    };
-    expect({
-      works: await isAllowed('/account/webhooks/secret'),
-      people: await isAllowed('/account/team/role'),
-      buys: await isAllowed('/account/checkout'),
-    }).toEqual({ works, people, buys });
-    expect((await visitor.get('/account/jobs')).status).toBe(200);
-  });
 });
 
 describe('a role', () => {
