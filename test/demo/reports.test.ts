@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import Papa from 'papaparse';
 import { expect } from 'vitest';
-import { hash, hashOf, plus, stateAfter } from '../../demo/catalog/random.ts';
 import { csvOf } from '../../demo/reports/formats.ts';
 import { type RankedTerm, rankingOf } from '../../demo/reports/ranking.ts';
 import { termAt } from '../../demo/reports/vocabulary.ts';
@@ -11,16 +9,6 @@ const WEEK = 2_960;
 const ranking = (site: string, week: number, terms = 400) => [
   ...rankingOf({ site, week, terms, productsPerLeaf: 60 }),
 ];
-
-test('hashing in steps returns the same as hashing in one step', () => {
-  const number = fc.oneof(fc.nat(), fc.nat(120), fc.constantFrom(0, 9, 10, 99, 100, 2 ** 31 - 1));
-  fc.assert(
-    fc.property(fc.string(), number, number, (text, a, b) => {
-      expect(hashOf(plus(stateAfter(text, a), b))).toBe(hash(text, a, b));
-      expect(hashOf(plus(plus(stateAfter(text), a), b))).toBe(hash(text, a, b));
-    }),
-  );
-});
 
 test('a week does not depend on the weeks generated before', () => {
   const first = ranking('us', WEEK);

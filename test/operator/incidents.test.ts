@@ -7,6 +7,7 @@ import {
   outcomesOf,
 } from '../../src/operator/status/incidents.ts';
 import { componentsOf, daysOf, type Incident, statusOf } from '../../src/operator/status/read-status.ts';
+import { rows } from '../support/words.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -22,50 +23,40 @@ const KINDS: Record<string, [good: number, bad: number]> = {
   '1': [0, 1],
 };
 
+/** A letter in brackets is that of as many minutes as end an incident. */
 function incidentsIn(text: string, open: FoundIncident | null = null) {
-  const minutes = Array.from(text).flatMap((letter, i) => {
+  const letters = text.replace(/\[(.)\]/g, (_all, letter: string) =>
+    letter.repeat(INCIDENT_RULES.quietMinutes),
+  );
+  const minutes = Array.from(letters).flatMap((letter, i) => {
     const [good, bad] = KINDS[letter] ?? [0, 0];
     return good + bad === 0 ? [] : [{ minute: START + i * MINUTE_MS, good, bad }];
   });
-  const to = START + text.length * MINUTE_MS;
+  const to = START + letters.length * MINUTE_MS;
   return findIncidents(minutes, { from: START, to }, open).map(({ startedAt, endedAt, level, levelNow }) => {
     const at = (time: number | null) => (time === null ? null : (time - START) / MINUTE_MS);
     return [at(startedAt), at(endedAt), level, levelNow];
   });
 }
 
-const QUIET = 'o'.repeat(INCIDENT_RULES.quietMinutes);
-
-test.each([
-  ['no calls', '..........', []],
-  ['only good calls', 'oooooooooo', []],
-  ['four failures and no other calls', '1111......', []],
-  ['five failures in five minutes', '11111', [[0, null, 'outage', 'outage']]],
-  ['five failures, then ten minutes without calls', '11111..........', [[0, 5, 'outage', 'operational']]],
-  ['a minute of failures among good ones', `ooooox${QUIET}`, [[5, 6, 'degraded', 'operational']]],
-  ['half of the calls', `oo${'h'.repeat(8)}${QUIET}`, [[2, 10, 'outage', 'operational']]],
-  ['failures that go on', `${QUIET}xx`, [[10, null, 'degraded', 'degraded']]],
-  ['a twentieth of the calls, without an incident before', 's'.repeat(20), []],
-  [
-    'a twentieth of the calls, after an outage',
-    `xxxxx${'s'.repeat(20)}`,
-    [[0, null, 'outage', 'operational']],
-  ],
-  [
-    'two outages with nine quiet minutes between them',
-    `xx${'o'.repeat(9)}xx${QUIET}`,
-    [[0, 13, 'outage', 'operational']],
-  ],
-  [
-    'two outages with ten quiet minutes between them',
-    `xx${QUIET}xx${QUIET}`,
-    [
-      [0, 2, 'outage', 'operational'],
-      [12, 14, 'degraded', 'operational'],
-    ],
-  ],
-] as const)('finds the incidents of %s', (_, text, expected) => {
-  expect(incidentsIn(text)).toEqual(expected);
+test.each(
+  rows(`
+    no calls                                                   | ..........            |
+    only good calls                                            | oooooooooo            |
+    four failures and no other calls                           | 1111......            |
+    five failures in five minutes                              | 11111                 | 0 now outage outage
+    five failures, then ten minutes without calls              | 11111..........       | 0 5 outage operational
+    a minute of failures among good ones                       | ooooox[o]             | 5 6 degraded operational
+    half of the calls                                          | oohhhhhhhh[o]         | 2 10 outage operational
+    failures that go on                                        | [o]xx                 | 10 now degraded degraded
+    a twentieth of the calls, without an incident before       | ssssssssssssssssssss  |
+    a twentieth of the calls, after an outage                  | xxxxx[s][s]           | 0 now outage operational
+    two outages with nine quiet minutes between them           | xxoooooooooxx[o]      | 0 13 outage operational
+    two outages with ten quiet minutes between them            | xx[o]xx[o]            | 0 2 outage operational, 12 14 degraded operational
+  `),
+)('finds the incidents of %s', (_, text = '', expected = '') => {
+  const found = incidentsIn(text).map(([from, to, ...levels]) => [from, to ?? 'now', ...levels].join(' '));
+  expect(found.join(', ')).toBe(expected);
 });
 
 test('continues an incident that had begun before the period, and ends it', () => {
@@ -75,7 +66,7 @@ test('continues an incident that had begun before the period, and ends it', () =
     level: 'degraded',
     levelNow: 'degraded',
   };
-  expect(incidentsIn(`xx${QUIET}`, open)).toEqual([[-1_440, 2, 'outage', 'operational']]);
+  expect(incidentsIn('xx[o]', open)).toEqual([[-1_440, 2, 'outage', 'operational']]);
   expect(incidentsIn('oo', open)).toEqual([[-1_440, null, 'degraded', 'operational']]);
 });
 

@@ -13,13 +13,12 @@ import { databaseClock } from '../../src/platform/db/pool.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
 import { finished, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
+import { accountOf, PASSWORD, signUp } from '../support/customer.ts';
 import { auditLedger } from '../support/soak/ledger-audit.ts';
 import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
 import { testWithHeldProducts as test } from '../support/souk-test.ts';
-import { createVisitor, type Visitor } from '../support/visitor.ts';
-
-const PASSWORD = 'correct horse battery';
+import type { Visitor } from '../support/visitor.ts';
 
 // The command uses the system clock.
 test.override('soukOptions', ({ demo }) => ({ clock: databaseClock(), testUrl: demo.url }));
@@ -41,14 +40,8 @@ let customers = 0;
 async function customer(): Promise<Customer> {
   customers += 1;
   const email = `person${customers}@private.example`;
-  const visitor = createVisitor(souk.clientOf('').baseUrl);
-  await visitor.get('/sign-up');
-  await visitor.post('/sign-up', { email, name: `Person ${customers}`, password: PASSWORD });
-  const { rows } = await souk.database.query<{ id: number }>(
-    'select account_id as id from account_owners where email = $1',
-    [email],
-  );
-  const id = rows[0]?.id ?? 0;
+  const visitor = await signUp(souk, email, { name: `Person ${customers}` });
+  const id = await accountOf(souk.database, email);
   const command = soukCommand({ DATABASE_URL: souk.databaseUrl });
   await command.text(`grant pack --account ${id} --units 1000 --valid-days 3650`);
   const { key } = await command.json(`key create --account ${id}`);

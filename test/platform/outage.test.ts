@@ -28,14 +28,6 @@ test('a connection that ends during a query means that the database is down', as
   await other.end();
 });
 
-test('a wrong query does not mean that the database is down', async () => {
-  const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  expect(isStoreDown(await errorOf(client.query('select nothing from nowhere')))).toBe(false);
-  await client.end();
-});
-
 test('a closed connection means that Redis is down', async () => {
   const redis = new Redis({
     port: await freePort(),

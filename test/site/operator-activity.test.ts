@@ -75,17 +75,10 @@ test('the hour has the most jobs that waited at a reading', async ({ souk, accou
   expect(known(await report(souk, '?range=24h'), 'graph')).toEqual([1]);
 });
 
-test('refuses an unknown range with 400, and everybody without the token with 401', async ({
-  souk,
-  account,
-}) => {
+test('refuses an unknown range with 400', async ({ souk }) => {
   const reply = await souk.clientOf('').raw('/api/operator/activity?range=1y', { headers });
   expect(reply.status).toBe(400);
   expect(reply.text).toContain('must be one of 24h, 30d, 365d');
   const { visitor } = await staffOf(souk, 'observer');
   expect((await visitor.get('/admin/activity?range=1y')).status).toBe(400);
-  for (const authorization of ['Bearer wrong', `Bearer ${account.key}`])
-    expect(
-      (await souk.clientOf('').raw('/api/operator/activity', { headers: { authorization } })).status,
-    ).toBe(401);
 });

@@ -102,14 +102,3 @@ test.for([
   const { visitor } = await staffOf(souk, 'observer');
   expect((await visitor.get(`/admin/margin?${query}`)).status).toBe(400);
 });
-
-test('requires the token of the operator', async ({ souk, account }) => {
-  for (const authorization of [undefined, 'Bearer wrong', `Bearer ${account.key}`])
-    expect(
-      (
-        await souk
-          .clientOf('')
-          .raw('/api/operator/margin', { headers: authorization ? { authorization } : {} })
-      ).status,
-    ).toBe(401);
-});

@@ -10,18 +10,6 @@ const started = {
   callId: 'a call',
 } as const;
 
-test('every sink receives every event in order', () => {
-  const spies = [createCallEventSpy(), createCallEventSpy()];
-  const events = createCallEvents(
-    createLogger('silent'),
-    spies.map((spy) => spy.onEvent),
-  );
-  events.emit(started);
-  events.emit({ ...started, callId: 'another' });
-  for (const spy of spies)
-    expect(spy.seen('call.started').map(({ callId }) => callId)).toEqual(['a call', 'another']);
-});
-
 test('a sink that throws is logged and breaks neither the call nor other sinks', () => {
   const lines: string[] = [];
   const log = createLogger('error', { write: (line) => void lines.push(line) });

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { testAccountOf } from '../../../src/accounts/authentication.ts';
-import { newAsin } from '../../support/answers.ts';
 import { PAGES, PASSWORD, signedIn, signUp } from '../../support/customer.ts';
 import { test } from '../../support/souk-test.ts';
 import { createVisitor } from '../../support/visitor.ts';
@@ -59,23 +58,6 @@ test('pictures of test products are drawn by the service', async ({ souk }) => {
   const [, shown = ''] = /<img class="product" src="([^"]+)"/.exec(html) ?? [];
   expect(shown).toMatch(/^\/images\/I\/\w+\.svg$/);
   expect((await client.raw(shown)).status).toBe(200);
-});
-
-test('the pages of each account have a key of their own', async ({ souk }) => {
-  const { visitor, accountId, client } = await signedIn(souk);
-  await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
-  await visitor.get('/account/keys');
-  await visitor.post('/account/test-key', {});
-  const pagesKeys = async () => {
-    const { rows } = await souk.database.query(
-      `select account_id from api_keys where purpose = 'pages' and account_id = any($1) order by account_id`,
-      [[accountId, testAccountOf(accountId)]],
-    );
-    return rows;
-  };
-  expect((await visitor.get('/account/jobs')).status).toBe(200);
-  await visitor.get(`/account/${accountId}/jobs`);
-  expect(await pagesKeys()).toEqual([{ account_id: accountId }, { account_id: testAccountOf(accountId) }]);
 });
 
 test('the pages of a test account that was not created do not exist', async ({ souk }) => {

@@ -2,7 +2,9 @@ import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { QUEUED } from '../../../src/operations/index.ts';
-import { GUIDES, guideText, renderGuide } from '../../../src/site/docs/guides.ts';
+import { ERRORS } from '../../../src/platform/errors.ts';
+import { GUIDES, type Guide, guideText, renderGuide } from '../../../src/site/docs/guides.ts';
+import { searchGuides } from '../../../src/site/docs/search.ts';
 import { resultsOf } from '../../support/batches.ts';
 import { type Client, createClient } from '../../support/client.ts';
 import { testReportsLoaded } from '../../support/reports.ts';
@@ -71,6 +73,61 @@ test('the price table has every operation that costs units', () => {
     const row = text.split('\n').find((line) => line.includes(` ${routes[0].path}\``));
     expect(row, routes[0].path).toMatch(new RegExp(`\\| ${price.text} \\|$`));
   }
+});
+
+describe('the guide of errors', () => {
+  const guide = GUIDES.find(({ slug }) => slug === 'errors') as Guide;
+
+  test('has the codes of the error list and of the OpenAPI document', () => {
+    const listed = Object.values(ERRORS).map(({ code }) => code);
+    const documented = openApiDocument()['x-errors'].map(({ code }) => code);
+    const { headings } = renderGuide(guide);
+    const described = headings.filter(({ level }) => level === 3).map(({ text }) => text);
+    expect([...described].sort()).toEqual([...listed].sort());
+    expect([...documented].sort()).toEqual([...listed].sort());
+  });
+
+  test('has a cause, a solution and the charge for every error', () => {
+    const sections = guideText(guide).split('\n### ').slice(1);
+    expect(sections).toHaveLength(Object.keys(ERRORS).length);
+    for (const { code, text, units } of Object.values(ERRORS)) {
+      const section = sections.find((one) => one.startsWith(`\`${code}\``)) ?? '';
+      expect(section).toContain(text);
+      expect(section).toMatch(/^- \*\*Cause:\*\* \S.*\.$/m);
+      expect(section).toMatch(/^- \*\*Solution:\*\* \S.*\.$/m);
+      expect(section).toMatch(units === 'none' ? /before units are reserved/ : /are released/);
+    }
+  });
+
+  test('has an anchor for every code', () => {
+    const { html } = renderGuide(guide);
+    for (const { code } of Object.values(ERRORS)) expect(html).toContain(`<h3 id="${code.toLowerCase()}">`);
+  });
+});
+
+describe('the search in guides', () => {
+  test('finds the section whose heading has the words, before sections that mention them', () => {
+    const [first] = searchGuides('signing secret');
+    expect(first).toMatchObject({
+      heading: 'Create a signing secret',
+      address: '/docs/webhooks#create-a-signing-secret',
+    });
+  });
+
+  test('an excerpt shows the first word', () => {
+    for (const { excerpt, heading } of searchGuides('reservation'))
+      expect(`${heading} ${excerpt}`.toLowerCase()).toContain('reservation');
+  });
+
+  test('finds nothing if a word is missing, and for a query without words', () => {
+    expect(searchGuides('webhook zebra')).toEqual([]);
+    expect(searchGuides('  a ')).toEqual([]);
+  });
+
+  test('a section after an example with a comment has its own address', () => {
+    const addresses = searchGuides('python').map(({ address }) => address);
+    expect(addresses).toContain('/docs/clients#python');
+  });
 });
 
 /** Returns the data that an example leads to: the answer of an operation, of its job, or of the items of a batch. */

@@ -6,53 +6,29 @@ import { writeTable } from '../../../../src/results/tables/write-table.ts';
 import { columnOf } from '../../../../src/site/customer/uploads/file-column.ts';
 import { readFile } from '../../../../src/site/customer/uploads/read-file.ts';
 import { rowsOfFile } from '../../../../src/site/customer/uploads/read-rows.ts';
+import { rows as lines } from '../../../support/words.ts';
 
 const ASINS = ['B08N5WRWNX', 'B07FZ8S74R'];
 const text = (content: string) => new TextEncoder().encode(content);
 
 describe('the column of a file', () => {
-  test.each<[string, string[][], string[], string | null]>([
-    [
-      'named asin',
-      [
-        ['Title', 'ASIN'],
-        ['Lamp', 'B08N5WRWNX'],
-        ['Pump', 'b07fz8s74r'],
-      ],
-      ASINS,
-      'ASIN',
-    ],
-    [
-      'with the most ASINs',
-      [
-        ['Name', 'Id'],
-        ['B08N5WRWNX', 'B08N5WRWNX'],
-        ['Pump', 'B07FZ8S74R'],
-      ],
-      ASINS,
-      'Id',
-    ],
-    ['without a heading', [['B08N5WRWNX'], ['B07FZ8S74R'], ['B08N5WRWNX']], ASINS, null],
-    [
-      'with addresses of products',
-      [['Link'], ['https://www.amazon.com/Some-Thing/dp/B08N5WRWNX?th=1'], ['B07FZ8S74R']],
-      ASINS,
-      'Link',
-    ],
-    [
-      'behind empty rows and cells',
-      [
-        ['', ''],
-        ['', 'asin'],
-        ['x', ''],
-        ['y', 'B08N5WRWNX'],
-        ['', 'B07FZ8S74R'],
-      ],
-      ASINS,
-      'asin',
-    ],
-  ])('is the one %s', (_, rows, values, heading) => {
-    expect(columnOf(rows, 'asins')).toMatchObject({ values, heading });
+  /** A file by its lines with a slash between them, and commas between its cells. */
+  const rowsIn = (text: string) => text.split('/').map((line) => line.split(','));
+
+  test.each(
+    lines(`
+      named asin                  | Title,ASIN/Lamp,B08N5WRWNX/Pump,b07fz8s74r            | ASIN
+      with the most ASINs         | Name,Id/B08N5WRWNX,B08N5WRWNX/Pump,B07FZ8S74R         | Id
+      without a heading           | B08N5WRWNX/B07FZ8S74R/B08N5WRWNX                      |
+      behind empty rows and cells | ,/,asin/x,/y,B08N5WRWNX/,B07FZ8S74R                   | asin
+    `),
+  )('is the one %s', (_, text = '', heading = '') => {
+    expect(columnOf(rowsIn(text), 'asins')).toMatchObject({ values: ASINS, heading: heading || null });
+  });
+
+  test('is the one with addresses of products', () => {
+    const rows = [['Link'], ['https://www.amazon.com/Some-Thing/dp/B08N5WRWNX?th=1'], ['B07FZ8S74R']];
+    expect(columnOf(rows, 'asins')).toMatchObject({ values: ASINS, heading: 'Link' });
   });
 
   test('keeps a value that is not an ASIN, so that the service names it', () => {
@@ -60,26 +36,13 @@ describe('the column of a file', () => {
   });
 
   test('is the named one or the first with texts for terms, and null without any', () => {
-    const rows = [
-      ['Rank', 'Search Term'],
-      ['1', 'garlic press'],
-      ['2', 'tent'],
-    ];
-    expect(columnOf(rows, 'texts')).toMatchObject({
+    expect(columnOf(rowsIn('Rank,Search Term/1,garlic press/2,tent'), 'texts')).toMatchObject({
       values: ['garlic press', 'tent'],
       heading: 'Search Term',
     });
-    expect(
-      columnOf(
-        [
-          ['1', 'garlic press'],
-          ['2', 'tent'],
-        ],
-        'texts',
-      ),
-    ).toMatchObject({ heading: null });
-    expect(columnOf([['1'], ['2']], 'texts')).toBeNull();
-    expect(columnOf([['title'], ['Lamp']], 'asins')).toBeNull();
+    expect(columnOf(rowsIn('1,garlic press/2,tent'), 'texts')).toMatchObject({ heading: null });
+    expect(columnOf(rowsIn('1/2'), 'texts')).toBeNull();
+    expect(columnOf(rowsIn('title/Lamp'), 'asins')).toBeNull();
   });
 });
 

@@ -3,11 +3,14 @@ import { describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { ledgerLines, packUnitsAfter } from '../../../src/billing/ledger-lines.ts';
 import { walletBalances } from '../../../src/billing/statement.ts';
+import { OTHERS, usageSeries } from '../../../src/site/customer/usage.tsx';
+import { newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 
 const DAY_MS = 86_400_000;
+const NOW = Date.parse('2026-03-02T12:00:00Z');
 
 test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, pages: PAGES }));
 
@@ -130,4 +133,57 @@ describe('the ledger of an account with packs and a subscription', () => {
     expect(shown).toEqual(lines.map(({ id }) => id).filter((id) => id < (middle ?? 0)));
     expect(html).toContain('Newest');
   });
+});
+
+describe('the page of usage', () => {
+  test('has every day of the period, and one series for the operations with the fewest units', () => {
+    const rows = Array.from({ length: 9 }, (_, i) => ({
+      day: i < 5 ? '2026-03-02' : '2026-02-28',
+      operation: `some.operation${i}`,
+      calls: 1,
+      units: 10 - i,
+    }));
+    const { names, days } = usageSeries(rows, { days: 7, now: NOW, measure: 'units' });
+    expect(names).toEqual([0, 1, 2, 3, 4].map((i) => `some.operation${i}`).concat(OTHERS));
+    expect(days.map(({ day, units, calls }) => [day, units, calls])).toEqual([
+      ['2026-02-24', 0, 0],
+      ['2026-02-25', 0, 0],
+      ['2026-02-26', 0, 0],
+      ['2026-02-27', 0, 0],
+      ['2026-02-28', 14, 4],
+      ['2026-03-01', 0, 0],
+      ['2026-03-02', 40, 5],
+    ]);
+    for (const { bySeries, units } of days)
+      expect(Object.values(bySeries).reduce((sum, value) => sum + value, 0)).toBe(units);
+  });
+
+  test('tells an account without calls that it has no usage', async ({ souk }) => {
+    const { visitor } = await signedIn(souk);
+    expect((await visitor.get('/account/usage')).text).toContain('No calls in the last 30 days.');
+  });
+
+  test('shows calls and units by day and operation, as a chart and a table', async ({ souk }) => {
+    const { visitor, client } = await signedIn(souk);
+    await client.get(`/api/market/product?domain=1&asins=${newAsin()},${newAsin()}`);
+    await client.get(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
+    const day = new Date(souk.clock.now()).toISOString().slice(0, 10);
+    const page = await visitor.get('/account/usage?days=7');
+    expect(page.html).toContain(
+      `<title>${day}: 3 units, 2 calls\nmarket.product 2\nmarket.graphimage 1</title>`,
+    );
+    expect(page.html).toMatch(/<rect class="series-1"/);
+    expect(page.html).not.toContain('style=');
+    expect(page.text).toContain('market.product 1 2');
+    expect(page.text).toContain(`${day} 2 1 3`);
+    expect((await visitor.get('/account/usage?measure=calls')).html).toContain('Bar chart of calls per day');
+  });
+
+  test.for(['days=8', 'days=<b>', 'measure=money', 'days=7&days=90'])(
+    'shows the page for the invalid period %s',
+    async (query, { souk }) => {
+      const { visitor } = await signedIn(souk);
+      expect((await visitor.get(`/account/usage?${query}`)).status).toBe(200);
+    },
+  );
 });
