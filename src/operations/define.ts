@@ -230,6 +230,15 @@ export function oneSource(identity: string, read?: Source['read']): readonly Sou
 /** How long a cached answer lives. */
 export const CACHE_LIFETIME_MS = HOUR_MS;
 
+/**
+ * Returns the price of a call that is made once more. That of a file of a week depends on the rows of the week, which its input does
+ * not have.
+ * @param before what the call has reserved.
+ */
+export function priceAgain({ isOwn, price }: QueuedOperation, input: unknown, before: number): number {
+  return isOwn ? before : price.quote(input);
+}
+
 /** Returns the maximum age in milliseconds of a cached answer for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {
   const { freshForMs = CACHE_LIFETIME_MS } = operation;

@@ -6,8 +6,9 @@ import type { Queues } from '../../../jobs/queues.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import { OPERATION_SCOPES } from '../../accounts/key-settings.ts';
 import { type Call, listCalls } from '../../billing/calls.ts';
-import { inputOn, type QueuedOperation } from '../../operations/define.ts';
+import { inputOn, priceAgain, type QueuedOperation } from '../../operations/define.ts';
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
+import { withFormApart } from '../../operations/params/answer-form.ts';
 import { exactObject } from '../../operations/params/request.ts';
 import { instant, integer, oneOf, text } from '../../operations/params/scalars.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
@@ -310,11 +311,12 @@ const getJobResult = endpoint({
 /** Returns the error with what is known of the call, so that a client can make it again. */
 function expired(
   operation: QueuedOperation | undefined,
-  { operation: name, input: params }: Call,
+  { operation: name, input, unitsReserved }: Call,
 ): SoukError {
-  if (!operation || params === null)
+  if (!operation || input === null)
     return new SoukError('RESULT_EXPIRED', { metadata: { operation: name, params: null, units: null } });
-  const units = operation.price.quote(params);
+  const units = priceAgain(operation, input, unitsReserved);
+  const { params } = withFormApart(input);
   return new SoukError('RESULT_EXPIRED', {
     message: `The result of this job has expired. Make the call again, for ${units === 1 ? '1 unit' : `${units} units`}: "operation" and "params" of the metadata are a body of POST /api/jobs.`,
     metadata: { operation: name, params, units },

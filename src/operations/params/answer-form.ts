@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDate } from '../../platform/calendar.ts';
 import { type FieldsOf, fieldProblem, knownFields, nearField, relativeName } from '../answer-fields.ts';
 import type { HistoryWindow } from '../products/history.ts';
 import type { TableFormat } from '../tables/formats.ts';
@@ -120,7 +121,8 @@ function momentOf(text: string): number | undefined {
   if (/^\d{9,15}$/.test(trimmed)) return Number(trimmed);
   if (!/^\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(trimmed)) return undefined;
   const moment = Date.parse(trimmed);
-  return Number.isNaN(moment) ? undefined : moment;
+  // Date reads 30 February as 2 March.
+  return Number.isNaN(moment) || !isDate(trimmed.slice(0, 10)) ? undefined : moment;
 }
 
 /** What a canonical input says about the form of its answer. The data are the same in every form. */
@@ -144,6 +146,14 @@ export function formOf(input: unknown): AnswerForm {
   return isRecord(input) ? (input as AnswerForm) : {};
 }
 
+/**
+ * Returns whether the records of an answer may lack fields: its input selects some, or nothing of the input is known, as that of a
+ * call that was answered from the cache.
+ */
+export function mayLackFields(input: object): boolean {
+  return formOf(input).fields !== undefined || Object.keys(input).length === 0;
+}
+
 /** Returns the input without the form of its answer. Calls that differ only in this form have the same sources. */
 export function withoutForm<Input>(input: Input): Input {
   if (!isRecord(input) || (input.fields === undefined && input.format === undefined)) return input;
@@ -155,10 +165,19 @@ export function withoutForm<Input>(input: Input): Input {
  * Parses the canonical input of a call again. Requests have no `format` among their parameters: in the product finder it
  * is a filter.
  */
-export function parseStored<Input>({ params }: { params: z.ZodType<Input> }, stored: unknown): Input {
-  const { format, table, ...others } = stored as Record<string, unknown>;
-  const input = params.parse(others);
-  return format === undefined ? input : { ...input, format, table };
+export function parseStored<Input>(operation: { params: z.ZodType<Input> }, stored: unknown): Input {
+  const { params, form } = withFormApart(stored);
+  const input = operation.params.parse(params);
+  return form ? { ...input, ...form } : input;
+}
+
+/** Returns a canonical input as the parameters that a request has, and the form of its table, which is in the query of a request. */
+export function withFormApart(input: unknown): {
+  params: Record<string, unknown>;
+  form: { format: string; table: string } | null;
+} {
+  const { format, table, ...params } = input as Record<string, unknown>;
+  return { params, form: format === undefined ? null : { format: String(format), table: String(table) } };
 }
 
 const MOST_FIELDS = 100;

@@ -5,8 +5,9 @@ import type { JobView } from '../../api/job-view.ts';
 import { type Call, findCall } from '../../billing/calls.ts';
 import { type Draw, drawsOf } from '../../billing/statement.ts';
 import { type ExportAnswer, exportWeek } from '../../operations/brand-analytics/export.ts';
+import { priceAgain, type QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
-import { formOf } from '../../operations/params/answer-form.ts';
+import { formOf, withFormApart } from '../../operations/params/answer-form.ts';
 import { tablesMade } from '../../operations/tables/tables.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { ButtonLink, Card, Facts, StateTag } from '../kit/elements.tsx';
@@ -32,7 +33,7 @@ import {
   unitsText,
 } from './jobs.tsx';
 import { linksTo, ResultLinks } from './links.tsx';
-import { tryRequest } from './try-request.ts';
+import { type TryRequest, tryRequest, withOption } from './try-request.ts';
 
 /** Registers the page of a job: its request, its state, its answer, its price, and buttons that cancel it or run it again. */
 export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
@@ -54,13 +55,23 @@ export function registerJobPage(scope: FastifyInstance, pages: Pages): void {
   });
   scope.post(`${path}/again`, async (request, reply) => {
     const id = idIn(request);
-    const { operation, params } = await apiData<JobView>(request, 'GET', `/api/jobs/${id}`);
+    const { operation, params, unitsReserved } = await apiData<JobView>(request, 'GET', `/api/jobs/${id}`);
     const found = queuedOperation(operation);
     if (!found || params === null) return reply.redirect(`${CALLS_PATH}/${id}`, 303);
-    const call = { operation, params, maxUnits: found.price.quote(params) };
-    const { jobId } = await apiData<{ jobId: string }>(request, 'POST', '/api/jobs', call);
+    const maxUnits = priceAgain(found, params, unitsReserved);
+    const call = withFormApart(params).form
+      ? withOption(requestOf(found, params), `async=1&maxUnits=${maxUnits}`)
+      : ({ method: 'POST', url: '/api/jobs', body: { operation, params, maxUnits } } as const);
+    const { jobId } = await apiData<{ jobId: string }>(request, call.method, call.url, call.body);
     return reply.redirect(`${CALLS_PATH}/${jobId}`, 303);
   });
+}
+
+/** Returns the request of a call, which has the form of a table in its query. */
+function requestOf(operation: QueuedOperation, stored: Record<string, unknown>): TryRequest {
+  const { params, form } = withFormApart(stored);
+  const request = tryRequest(operation, params);
+  return form ? withOption(request, `format=${form.format}&table=${form.table}`) : request;
 }
 
 /** The call of an expired result. */
@@ -227,7 +238,7 @@ function JobCard({ shown }: { shown: Shown }): VNode {
 /** The parameters of a call, and the same call once more, in another program, or on a schedule. */
 function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boolean }): VNode {
   const { job, baseUrl, isRepeatable } = props;
-  const { params } = job;
+  const { params, unitsReserved } = job;
   const operation = queuedOperation(job.operation);
   return (
     <Card id="request" title="Request">
@@ -243,12 +254,16 @@ function RequestCard(props: { job: JobView; baseUrl: string; isRepeatable: boole
           <div class="row">
             {isRepeatable && (
               <PostButton action={`${CALLS_PATH}/${job.jobId}/again`}>
-                Run again ({counted(operation.price.quote(params), 'unit')})
+                Run again ({counted(priceAgain(operation, params, unitsReserved), 'unit')})
               </PostButton>
             )}
-            <RepeatLink title={operation.summary} operation={job.operation} parameters={params} />
+            <RepeatLink
+              title={operation.summary}
+              operation={job.operation}
+              parameters={withFormApart(params).params}
+            />
           </div>
-          <InOtherPrograms name="call" request={tryRequest(operation, params)} baseUrl={baseUrl} />
+          <InOtherPrograms name="call" request={requestOf(operation, params)} baseUrl={baseUrl} />
         </>
       )}
     </Card>

@@ -8,7 +8,7 @@ import {
 } from '../../api/openapi/parameters.ts';
 import { type GatewayAnswer, type GatewayRequest, readAtMost } from '../../api/self-client.ts';
 import type { Operation } from '../../operations/define.ts';
-import type { JsonSchema } from '../../operations/params/request.ts';
+import { isRecord, type JsonSchema } from '../../operations/params/request.ts';
 import { indentJson, stringifyJson } from '../../platform/json.ts';
 import { type FormFaults, FormRefused, type FormValues, jsonOf } from '../kit/form-request.ts';
 import { type ApiEnvelope, envelopeOf, streamApi } from './customer-api.ts';
@@ -23,7 +23,11 @@ export interface TryRequest extends GatewayRequest {
 
 /** Builds the request of a call: parameters in path, query or body, as the operation's route defines. */
 export function tryRequest(operation: Operation, parameters: Readonly<Record<string, unknown>>): TryRequest {
-  const [{ method, path, jsonParameter }] = operation.routes;
+  const [first] = operation.routes;
+  // A query names the ends of a range, and a body has them as an object.
+  const isForBody = Object.values(parameters).some(isRecord);
+  const { method, path, jsonParameter } =
+    (isForBody && operation.routes.find((route) => route.method === 'POST')) || first;
   if (method === 'POST') return { method, url: path, body: parameters };
   if (jsonParameter)
     return {

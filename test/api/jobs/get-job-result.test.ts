@@ -132,6 +132,17 @@ test('names the call and its price if its result has expired, and the call can b
   expect(unknown.json.metadata).toMatchObject({ operation: 'market.product', params: null, units: null });
 });
 
+test('names parameters that can be sent again for an expired table', async ({ souk, client, redis }) => {
+  const asin = newAsin();
+  const { headers } = await client.get(`/api/market/product?domain=1&asins=${asin}&format=csv`);
+  await redis.del(...(await answersIn(redis, souk)));
+  souk.clock.advance(6 * 60_000);
+  const expired = await client.get(`/api/jobs/${headers['x-job-id']}/result`);
+  const { operation, params, units } = expired.json.metadata as Record<string, unknown>;
+  const again = await client.post('/api/jobs', { operation, params, maxUnits: units });
+  expect(again.status).toBe(202);
+});
+
 test('keeps the error of a failed job for a week', async ({ souk, client, upstream }) => {
   upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const { address, first } = await resultOf(client, `/api/market/product?domain=1&asins=${newAsin()}`);

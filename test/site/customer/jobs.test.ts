@@ -193,6 +193,20 @@ test('shows the parameters of a call, how other programs make it, and makes it a
   expect([again.path.startsWith('/account/jobs/'), again.path.endsWith(job)]).toEqual([true, false]);
 });
 
+test('makes a call for a table again in the same form', async () => {
+  const job = await called(`/api/market/product?domain=1&asins=${newAsin()}&format=csv&table=history`);
+  const page = await customer.visitor.get(`/account/jobs/${job}`);
+  const [, schedule = ''] = /href="([^"]*\/schedules\/new[^"]*)"/.exec(page.html) ?? [];
+  expect(new URL(schedule.replaceAll('&amp;', '&'), 'http://a').searchParams.get('items')).not.toContain(
+    'csv',
+  );
+  souk.clock.advance(6 * 60_000);
+  const again = await customer.visitor.post(`/account/jobs/${job}/again`, {});
+  expect([again.path.startsWith('/account/jobs/'), again.path.endsWith(job)]).toEqual([true, false]);
+  const result = await customer.client.get(`/api/jobs/${again.path.split('/').at(-1)}/result?wait=30`);
+  expect([result.status, result.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8']);
+});
+
 test('filters the list by key and by the time of acceptance', async () => {
   const early = await called();
   souk.clock.advance(2 * 3_600_000);

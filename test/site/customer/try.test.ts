@@ -29,6 +29,15 @@ async function sendForm(fields: Record<string, string>) {
   return customer.visitor.post(PAGE, { operation: 'market.product', 'p.domain': '1', ...fields });
 }
 
+test('parameters that are objects are in the body of a request', () => {
+  const parameters = { domain: 1, asins: ['B000000001'], dateRange: { start: 1, end: 2 } };
+  expect(tryRequest(byName('market.product'), parameters)).toEqual({
+    method: 'POST',
+    url: '/api/market/product',
+    body: parameters,
+  });
+});
+
 const byName = (name: string): Operation => {
   const found = OPERATIONS.find((operation) => operation.name === name);
   if (!found) throw new Error(`no operation ${name}`);
