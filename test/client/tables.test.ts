@@ -56,6 +56,12 @@ test('a call that is accepted as a job returns the table of its result', async (
   expect(await parquetReadObjects({ file: await file.arrayBuffer() })).toMatchObject([{ asin }]);
 });
 
+test('the command calls operations that join sources', async ({ command }) => {
+  const asins = [newAsin(), newAsin()].join();
+  const words = `call research.compare --country us --asins ${asins} --days 2 --output csv`;
+  expect((await command(words.split(' '))).toString().split('\n')).toHaveLength(2 * 2 + 2);
+});
+
 test('the result of a job is data, or a table of it', async ({ api }) => {
   const { jobId } = await api.jobs.create({ operation: 'market.product', params: ask(newAsin()) });
   const { products } = await api.jobs.result<'market.product'>(jobId);

@@ -22,7 +22,9 @@ export interface Terminal {
 }
 
 /** Groups whose methods are operations, by the names that `call` accepts. */
-const OPERATIONS = Object.keys(ADDRESSES).filter((name) => /^(market|trends|aba|retail)\./.test(name));
+const OPERATIONS = Object.keys(ADDRESSES).filter((name) =>
+  /^(market|trends|aba|retail|research)\./.test(name),
+);
 
 const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'];
 
