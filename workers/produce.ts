@@ -97,7 +97,7 @@ async function tableContent(
   { units, now }: { units: number; now: number },
 ): Promise<Content> {
   const table = namedTable(operation, input);
-  const rest = await buffer(writeTable(format, table, table.rows(data)));
+  const rest = await buffer(writeTable(format, table, table.rows(data, now)));
   const fileName = fileNameOf({ table: table.name, parameters: input, format, now });
   return { ...TABLE_FORMATS[format], units, head: () => '', rest, fileName };
 }

@@ -113,7 +113,7 @@ export function jobTable(
 /** A table of the answer of a job. It is written as a file when a client first reads a part of it. */
 export function jobTableFile(
   deps: BatchFileDeps,
-  { callId, accountId, operation, acceptedAt, input }: Call,
+  { callId, accountId, operation, acceptedAt, finishedAt, input }: Call,
   { meta, body }: Answer,
   table: ResultTable,
 ): { name: string; fileOf(reply: FastifyReply): Sendable } {
@@ -122,7 +122,8 @@ export function jobTableFile(
   const modifiedAt = meta.fetchedAt;
   const name = fileNameOf({ table: tableName, parameters: input, format, now: modifiedAt });
   async function* calls(): AsyncGenerator<CallLines> {
-    yield { input: table.input, lines: meta.encoding === 'gzip' ? body : await gzip(body) };
+    const at = finishedAt ?? modifiedAt;
+    yield { input: table.input, lines: meta.encoding === 'gzip' ? body : await gzip(body), at };
   }
   const disposition = { 'content-disposition': dispositionOf(name) };
   const fileOf = (reply: FastifyReply) =>

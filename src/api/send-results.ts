@@ -60,7 +60,7 @@ function linesAfter(lines: Buffer, cursor: number): Buffer {
 
 /** Yields the calls that have results, as tables need them. */
 export async function* withLines(calls: AsyncIterable<CallResults>): AsyncGenerator<CallLines> {
-  for await (const { input, lines } of calls) if (lines) yield { input, lines };
+  for await (const { input, lines, endedAt } of calls) if (lines) yield { input, lines, at: endedAt };
 }
 
 /** Sends rows as a file. @param now Unix milliseconds, for its name. */

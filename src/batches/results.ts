@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { QueuedOperation } from '../operations/define.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/rows.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
@@ -21,6 +22,8 @@ export interface CallResults {
   /** The canonical input of the call, as JSON. */
   input: string;
   error: ErrorRecord | null;
+  /** Unix milliseconds. */
+  endedAt: number;
 }
 
 /**
@@ -57,7 +60,8 @@ export async function sampleInput(database: Queryable, batchId: string): Promise
 type ResultRow = Omit<CallResults, 'items'> & { items: string | null; endNo: number | null };
 
 const COLUMNS = `first_item as "firstItem", item_count as "itemCount", end_no as "endNo",
-  case when lines is null then items end as items, lines, input, error`;
+  case when lines is null then items end as items, lines, input, error,
+  ${unixMs('ended_at')} as "endedAt"`;
 
 /** Returns the position before the first call to read. */
 async function startOf(database: Database, batchId: string, order: ResultOrder, afterItem: number | null) {

@@ -21,6 +21,8 @@ export interface ResultTable {
 export interface CallLines {
   input: string;
   lines: Uint8Array;
+  /** When the call ended, Unix milliseconds. */
+  at: number;
 }
 
 export const INDEX = columnsFrom({ index: ['integer', 'Index of the item in the batch, from 0'] });
@@ -38,22 +40,22 @@ export async function* rowsOf(
   calls: AsyncIterable<CallLines>,
 ): AsyncGenerator<Row> {
   const of = existingOperation(operation);
-  for await (const { input, lines } of calls) {
+  for await (const { input, lines, at } of calls) {
     const parsed = parseStored(of, parseJson(input));
-    for (const line of linesOf(await gunzip(lines))) yield* rowsOfLine(of, table, parsed, line);
+    for (const line of linesOf(await gunzip(lines))) yield* rowsOfLine(of, table, parsed, { line, at });
   }
 }
 
-/** Yields the rows of a result. @param line the result as a line of NDJSON. */
+/** Yields the rows of a result. @param result its line of NDJSON, and when its call ended, if that is known. */
 export function* rowsOfLine(
   { tables }: QueuedOperation,
   table: string,
   input: unknown,
-  line: string,
+  { line, at }: { line: string; at?: number },
 ): Generator<Row> {
   const { index, data } = parseJson(line) as { index: number; data?: Record<string, unknown> };
   if (!data) return;
-  for (const row of tables?.[table]?.rows(data, input) ?? []) yield { index, ...row };
+  for (const row of tables?.[table]?.rows(data, input, at) ?? []) yield { index, ...row };
 }
 
 function* linesOf(text: Buffer): Generator<string> {

@@ -211,7 +211,7 @@ const MOST_DAYS = 10_000;
 
 /**
  * A row for each day, with the value of each series at its end: the last value before it still applies. The days are those of the
- * requested period, or begin with the first value, and end with the last update of the product.
+ * requested period, or begin with the first value, and end with the last update of the product. The last update always has a row.
  */
 export function dailyTable<Input extends object>(
   recordsOf: Records,
@@ -220,9 +220,10 @@ export function dailyTable<Input extends object>(
   return {
     needs,
     columns: () => DAILY_COLUMNS,
-    *rows(data, input) {
+    *rows(data, input, at) {
       const { domainId, country } = siteOf(data);
-      for (const record of recordsOf(data)) yield* daysOf(record, { domainId, country }, input as TableInput);
+      for (const record of recordsOf(data))
+        yield* daysOf(record, { domainId, country }, input as TableInput, at);
     },
   };
 }
@@ -231,16 +232,15 @@ function* daysOf(
   record: Product,
   { domainId, country }: { domainId: Domain; country: string },
   input: TableInput,
+  at: number | undefined,
 ): Generator<Row> {
   const series = seriesOf(record, domainId).flatMap(([name, { time = [], value }]) =>
     value ? [{ name, days: time.map((at) => dayOf(Date.parse(String(at)))), value, next: 0 }] : [],
   );
   const first = Math.min(...series.map(({ days: [day = Number.POSITIVE_INFINITY] }) => day));
   if (!Number.isFinite(first)) return;
-  const [from, to] = periodOf(record, input, {
-    first,
-    last: Math.max(...series.map(({ days }) => days.at(-1) ?? first)),
-  });
+  const last = Math.max(...series.map(({ days }) => days.at(-1) ?? first));
+  const [from, to] = periodOf(record, input, { first, last, at });
   for (let day = from; day <= Math.min(to, from + MOST_DAYS - 1); day += 1) {
     const row: Record<string, unknown> = { asin: record.asin, country, day: isoDay(day) };
     for (const one of series) {
@@ -255,14 +255,17 @@ function* daysOf(
 function periodOf(
   { lastUpdate }: Product,
   { days, historyDays, dateRange }: TableInput,
-  { first, last }: { first: number; last: number },
+  { first, last, at }: { first: number; last: number; at: number | undefined },
 ): [from: number, to: number] {
   const updated =
     typeof lastUpdate === 'number' && lastUpdate > 0 ? dayOf(fromKeepaMinutes(lastUpdate)) : last;
   const end = Math.max(updated, last);
   if (dateRange) return [Math.max(first, dayOf(dateRange.start)), Math.min(end, dayOf(dateRange.end))];
   const wanted = days ?? historyDays;
-  return [wanted === undefined ? first : Math.max(first, end - wanted + 1), end];
+  if (wanted === undefined) return [first, end];
+  // The histories are cut to the days before the answer: on earlier days, values that there were are missing.
+  const today = at === undefined ? end : Math.max(end, dayOf(at));
+  return [Math.min(end, Math.max(first, today - wanted + 1)), end];
 }
 
 function dayOf(unixMs: number): number {

@@ -8,7 +8,8 @@ import type { Column, Row, TableShape } from './columns.ts';
 /** A table of an answer. */
 export interface Table<Input> {
   columns(input: Input): readonly Column[];
-  rows(data: Record<string, unknown>, input: Input): Iterable<Row>;
+  /** @param at when the answer was made, Unix milliseconds; absent if that is not known. */
+  rows(data: Record<string, unknown>, input: Input, at?: number): Iterable<Row>;
   /** Returns the parameter that an answer needs for this table, and that the input lacks; null without one. */
   needs?(input: Input): string | null;
   /** Returns the parameter that asks for something that only other tables have, so that the table must be named. */
@@ -20,7 +21,7 @@ export type Tables<Input> = Readonly<Record<string, Table<Input>>>;
 
 /** A table that was chosen for an input. */
 export interface ChosenTable extends TableShape {
-  rows(data: Record<string, unknown>): Iterable<Row>;
+  rows(data: Record<string, unknown>, at?: number): Iterable<Row>;
 }
 
 /** Returns the table that an input names in its form. @throws Error if it has none. */
@@ -28,7 +29,7 @@ export function namedTable(operation: QueuedOperation, input: unknown): ChosenTa
   const { table: name = '' } = formOf(input);
   const table = operation.tables?.[name];
   if (!table) throw new Error(`${operation.name} has no table ${name}`);
-  return { name, columns: table.columns(input), rows: (data) => table.rows(data, input) };
+  return { name, columns: table.columns(input), rows: (data, at) => table.rows(data, input, at) };
 }
 
 /**

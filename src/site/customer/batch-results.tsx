@@ -116,7 +116,8 @@ function firstRows(operation: QueuedOperation, lines: readonly string[]): FirstR
   const rows: Row[] = [];
   for (const line of lines) {
     if (rows.length >= SHOWN) break;
-    for (const row of rowsOfLine(operation, table, inputOf(line), line)) if (rows.push(row) >= SHOWN) break;
+    for (const row of rowsOfLine(operation, table, inputOf(line), { line }))
+      if (rows.push(row) >= SHOWN) break;
   }
   const { columns } = namedTable(operation, { ...(input as object), table });
   return { tables, columns: [...INDEX, ...columns], rows };

@@ -34,6 +34,7 @@ function linesOf(products: string): CallLines {
   return {
     input,
     lines: gzipSync(`{"index":0,"params":{},"code":"0000","data":{"products":${products}}}\n`),
+    at: 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { QUEUED } from '../../../src/operations/index.ts';
 import { product } from '../../../src/operations/market/product.ts';
+import { fromKeepaMinutes } from '../../../src/operations/products/history.ts';
 import type { Row } from '../../../src/operations/tables/columns.ts';
 import { OPERATION_SAMPLES } from '../../support/operation-samples.ts';
 
@@ -57,6 +58,25 @@ describe('the days of a product', () => {
     const dateRange = { start: Date.UTC(2011, 3, 12), end: Date.UTC(2011, 3, 12, 23) };
     expect(rowsOf({ dateRange }, { csv, lastUpdate: 103 * DAY }).map(({ day }) => day)).toEqual([
       '2011-04-12',
+    ]);
+  });
+
+  test('of a period begin with it, also if the last update was days before', () => {
+    const input = product.params.parse({ domain: 5, asins: ['B0DAILY001'], days: 10, decode: true });
+    const csv = [[95 * DAY, 500, 97 * DAY, 510, 99 * DAY, 520, 101 * DAY, 530], null, null, [80 * DAY, 7]];
+    const now = fromKeepaMinutes(110 * DAY + 60);
+    const { respond } = product;
+    if (respond.type !== 'json') throw new Error('products are JSON');
+    const rowsUpdatedOn = (lastUpdate: number) => {
+      const found = new Map([['B0DAILY001', { asin: 'B0DAILY001', domainId: 5, csv, lastUpdate }]]);
+      const { data } = respond.present(found, input, { now });
+      const rows = [...(product.tables?.daily?.rows(data, input, now) ?? [])];
+      return rows.map(({ day, amazon, salesRank }: Row) => [day, amazon, salesRank]);
+    };
+    expect(rowsUpdatedOn(103 * DAY)).toEqual([
+      ['2011-04-12', 530, 7],
+      ['2011-04-13', 530, 7],
+      ['2011-04-14', 530, 7],
     ]);
   });
 
