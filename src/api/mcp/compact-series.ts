@@ -109,9 +109,10 @@ function thinned(points: Point[], most: number): Point[] {
   return [first, ...kept.flat(), last];
 }
 
-/** Returns the points with the lowest and the highest value, in their order. */
+/** Returns the points with the lowest and the highest value, in their order. A point without data is neither. */
 function extremesOf(points: readonly Point[]): Point[] {
-  const byValue = points.map((_, i) => i).sort((a, b) => Number(points[a]?.[1]) - Number(points[b]?.[1]));
+  const known = points.flatMap(([, value], i) => (value === null ? [] : [i]));
+  const byValue = known.sort((a, b) => Number(points[a]?.[1]) - Number(points[b]?.[1]));
   const [lowest = 0, highest = 0] = [byValue[0], byValue.at(-1)];
   return points.filter((_, i) => i === lowest || i === highest);
 }

@@ -98,15 +98,16 @@ function toolOf(operation: Operation): Tool {
 }
 
 /** Returns the parameters of an operation whose address decodes. */
-function withDecode(args: Arguments, { toolDefaults = {} }: Operation): Arguments {
+function withDecode(args: Arguments, { toolDefaults = {}, params }: Operation): Arguments {
   const decodes = isDecoded(args);
   const [limits, sent] = split(args, SERIES_NAMES);
   const { detailLevel, ...defaults }: Arguments = toolDefaults;
   if (Object.keys(limits).length > 0) {
     const problem = 'must not be false with from, to or points, which are for decoded histories';
     if (!decodes) throw invalidParameters([{ parameter: 'decode', problem }]);
-    // The level that tools have by default has no histories.
-    return { ...defaults, ...sent, decode: true };
+    // The level that tools have by default has no histories, nor have searches without this parameter.
+    const history = parametersOf(params).some(({ name }) => name === 'history') ? { history: true } : {};
+    return { ...defaults, ...history, ...sent, decode: true };
   }
   const level = sent.detailLevel ?? detailLevel;
   // Tools decode the few values of this level themselves, so that they keep their names.

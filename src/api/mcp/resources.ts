@@ -1,3 +1,5 @@
+import { formOf } from '../../operations/params/answer-form.ts';
+import { mediaTypeOf } from '../../operations/tables/formats.ts';
 import type { JobView } from '../job-view.ts';
 import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import {
@@ -53,12 +55,19 @@ export async function listResources(
   const kept = await areKept(jobs.map(({ jobId }) => jobId));
   return jobs
     .filter((_, i) => kept[i])
-    .map(({ jobId, operation, createdAt }) => ({
+    .map(({ jobId, operation, createdAt, params }) => ({
       uri: `souk://jobs/${jobId}/result`,
       name: `${operation} of ${createdAt}`,
-      mimeType: operation === 'market.graphimage' ? 'image/png' : 'application/json',
+      mimeType: operation === 'market.graphimage' ? 'image/png' : typeIn(formOf(params)),
     }));
 }
+
+function typeIn({ format }: ReturnType<typeof formOf>): string {
+  return format ? mediaTypeOf(format) : 'application/json';
+}
+
+/** Bytes of other types, such as those of a picture or a workbook, are not characters. */
+const TEXT_TYPE = /^(?:text\/|application\/(?:json|x-ndjson)$)/;
 
 /**
  * Reads a slice of a result, and names the next slice.
@@ -79,7 +88,7 @@ export async function readResource(
   if (answer.status === 202) throw new InvalidResource('The job has not ended; jobs_get returns its status.');
   if (answer.status !== 200) throw new Error(JSON.parse(await textOf(answer)).msg);
   const mimeType = answer.header('content-type')?.split(';')[0] ?? 'application/json';
-  const isText = !mimeType.startsWith('image/');
+  const isText = TEXT_TYPE.test(mimeType);
   const slice = await sliceOf(answer, Number(from), sliceBytes, isText);
   const next = slice.isLast ? null : `souk://${path}?offset=${slice.end}`;
   const contents = {

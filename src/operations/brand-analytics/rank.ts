@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { rankRow, reportDate, reportSiteCode } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { reportSite } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { date, integer, oneOf, text } from '../params/scalars.ts';
@@ -120,7 +120,7 @@ export const rank = defineQueued({
   }),
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
   toolData(data, input) {
-    if (formOf(input).fields) return data;
+    if (mayLackFields(input)) return data;
     const rows = (data.rows as Row[]).map(({ goods, ...row }) => ({
       ...row,
       asins: goods.map(({ asin }) => asin),

@@ -91,7 +91,7 @@ export const bestSellers = defineQueued({
     present(found: ReadonlyMap<string, BestSellersList>, input) {
       const { domain, category } = input;
       const categoryId = integerOf(category);
-      const raw = found.get('') ?? { domainId: domain, lastUpdate: 0, categoryId, asinList: [] };
+      const raw = found.get('') ?? { domainId: domain, lastUpdate: -1, categoryId, asinList: [] };
       const asinList = raw.asinList.slice(0, LONGEST_LIST);
       const page = pageOf(asinList.length, input);
       const bestSellersList = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { category as categoryRecord, largeId, site } from '../answers.ts';
 import { defineQueued, oneSource, type Source } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, categoryId, type ExactInteger, text } from '../params/scalars.ts';
@@ -74,7 +74,7 @@ export const category = defineQueued({
     oneSource(`category/${domain}/${category}${parents ? '/parents' : ''}`),
   toolData(data, input) {
     const all = Object.values(data.categories as Record<string, Category>);
-    const isSelected = formOf(input).fields !== undefined;
+    const isSelected = mayLackFields(input);
     const categories = all.map((one) =>
       readableCategory(one, data.domainId as Domain, isSelected || all.length === 1),
     );

@@ -113,9 +113,10 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   price: { text: '5', quote: () => 5 },
   pools: ['market'],
   source: (input) => oneSource(`deal/${fingerprint(input)}`),
-  toolData(data, { priceTypes = [0], dateRange = 1, ...input }) {
+  toolData(data, { priceTypes, dateRange, ...input }) {
     const { dr } = (data.deals ?? {}) as Deals;
-    if (!Array.isArray(dr)) return data;
+    // Only the input says which of the values of a deal are those of the answer.
+    if (!Array.isArray(dr) || priceTypes === undefined || dateRange === undefined) return data;
     const domain = data.domainId as Domain;
     const rows = dr.map((one) =>
       readableDeal(dealRow(one, { priceTypes, dateRange }), domain, priceTypes[0]),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amount, indexTime, price, SCHEMA_NAMES, site, words } from '../answers.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { optionalAsin } from '../params/lists.ts';
 import { isRecord, request } from '../params/request.ts';
@@ -104,7 +104,7 @@ export const lightningDeal = defineQueued({
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`, dealsIn),
   toolData(data, input) {
     const deals = data.lightningDeals as LightningDeal[];
-    const isSelected = formOf(input).fields !== undefined;
+    const isSelected = mayLackFields(input);
     const readable = deals.map((deal) => {
       const shown = isSelected ? deal : Object.fromEntries(DEAL_COLUMNS.map((name) => [name, deal[name]]));
       return readableDeal(shown, data.domainId as Domain);

@@ -196,10 +196,12 @@ type Csv = (number[] | null)[] | null;
 /** Returns a seller with named histories and ISO times, without the fields that are null. */
 function readableSeller({ csv, asinListLastSeen, ...record }: Seller): Record<string, unknown> {
   const [rating, ratingCount] = (csv ?? []).map((series) => series && columnsOf(series, [['value', amount]]));
-  const known = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+  const all = {
+    ...record,
+    ...isoTimes(record, ['trackedSince', 'trackingSince', 'lastUpdate', 'lastRatingUpdate']),
+  };
   return {
-    ...known,
-    ...isoTimes(known, ['trackedSince', 'trackingSince', 'lastUpdate', 'lastRatingUpdate']),
+    ...Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)),
     ...(asinListLastSeen
       ? { asinListLastSeen: asinListLastSeen.map((time) => isoTime(time).slice(0, 10)) }
       : {}),

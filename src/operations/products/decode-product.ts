@@ -285,10 +285,17 @@ function kindOf(series: string): SeriesKind {
   return NAMED_SERIES.find(({ name }) => name === series)?.kind ?? 'count';
 }
 
-/** Returns the fields of a record that are index times, as ISO times. */
-export function isoTimes(record: Record<string, unknown>, names: readonly string[]): Record<string, string> {
-  const known = names.filter((name) => isAmount(record[name]));
-  return Object.fromEntries(known.map((name) => [name, isoTime(record[name])]));
+/** Returns the fields of a record that are index times, as ISO times; null for 0 and -1, with which the provider says that a time is unknown. */
+export function isoTimes(
+  record: Record<string, unknown>,
+  names: readonly string[],
+): Record<string, string | null> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const time = record[name];
+      return typeof time === 'number' ? [[name, time > 0 ? isoTime(time) : null] as const] : [];
+    }),
+  );
 }
 
 /** Returns the fields of a record that are prices, in the currency of the site; null without data. */

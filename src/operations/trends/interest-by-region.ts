@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineQueued } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import { columnsFrom } from '../tables/columns.ts';
@@ -83,7 +83,7 @@ export const interestByRegion = defineQueued({
   },
   toolData(data, input) {
     const table = tableByKeyword(data.regions, data.keywords, ['geoCode', 'geoName']);
-    return table && !formOf(input).fields ? { ...data, regions: table } : data;
+    return table && !mayLackFields(input) ? { ...data, regions: table } : data;
   },
   tables: {
     regions: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineQueued } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import { columnsFrom } from '../tables/columns.ts';
 import {
@@ -61,7 +61,7 @@ export const interestOverTime = defineQueued({
   ],
   toolData(data, input) {
     const points = data.timelineData as { isPartial: boolean }[];
-    const table = formOf(input).fields ? null : tableByKeyword(points, data.keywords, ['date']);
+    const table = mayLackFields(input) ? null : tableByKeyword(points, data.keywords, ['date']);
     if (!table) return data;
     return { ...data, timelineData: table, lastIsPartial: points.at(-1)?.isPartial ?? false };
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineQueued, type Source } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { request } from '../params/request.ts';
 import { type Column, columnsFrom, type Row } from '../tables/columns.ts';
 import {
@@ -80,7 +80,7 @@ function* relatedRows({ results, geo }: Record<string, unknown>): Generator<Row>
 
 /** Returns the data without the links and formatted values of the terms, which are most of its size. */
 function withoutLinks(data: Record<string, unknown>, input: object): Record<string, unknown> {
-  if (formOf(input).fields) return data;
+  if (mayLackFields(input)) return data;
   const bare = ({ link: _, formattedValue: __, ...term }: RelatedFacts) => term;
   const results = (data.results as Related<object>[]).map((result) => ({
     ...result,

@@ -3,7 +3,7 @@ import { addDays } from '../../platform/calendar.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { SCHEMA_NAMES } from '../answers.ts';
 import { defineQueued } from '../define.ts';
-import { formOf } from '../params/answer-form.ts';
+import { mayLackFields } from '../params/answer-form.ts';
 import { geoWithinWorld, language } from '../params/geo.ts';
 import { request } from '../params/request.ts';
 import { date, oneOf } from '../params/scalars.ts';
@@ -111,7 +111,7 @@ function shownTrend(trend: Trend, index: number) {
 
 /** Returns the data with the columns of the table of each trend and the names of its topics, without articles. */
 function withTrendColumns(data: Record<string, unknown>, input: object): Record<string, unknown> {
-  if (formOf(input).fields) return data;
+  if (mayLackFields(input)) return data;
   const trends = (data.trends as ReturnType<typeof shownTrend>[]).map((trend) => ({
     ...Object.fromEntries(TREND_COLUMNS.map((name) => [name, trend[name]])),
     topics: trend.categories?.map(({ id, name }) => name ?? id).join(', ') ?? null,

@@ -89,6 +89,23 @@ test('returns an outline and a link to the whole answer if it exceeds the budget
   expect(resources.map((resource) => resource.uri)).toContain(uri);
 });
 
+test('a table that a job has written is a resource of its own type', async ({ souk }) => {
+  souk.upstream.on('product', knowsEveryProduct);
+  const http = await souk.client();
+  const agent = await connectAgent(http);
+  const made = async (format: string) =>
+    http.get(`/api/market/product?domain=1&asins=${newAsin()}&format=${format}`);
+  const [csv, xlsx] = [await made('csv'), await made('xlsx')];
+  const uriOf = ({ headers }: typeof csv) => `souk://jobs/${headers['x-job-id']}/result`;
+  const [text] = (await agent.client.readResource({ uri: uriOf(csv) })).contents;
+  expect(text).toMatchObject({ mimeType: 'text/csv', text: csv.text });
+  const [workbook] = (await agent.client.readResource({ uri: uriOf(xlsx) })).contents;
+  expect(Buffer.from((workbook as { blob: string }).blob, 'base64').equals(xlsx.body)).toBe(true);
+  const { resources } = await agent.client.listResources();
+  const types = new Map(resources.map(({ uri, mimeType }) => [uri, mimeType]));
+  expect([types.get(uriOf(csv)), types.get(uriOf(xlsx))]).toEqual(['text/csv', workbook?.mimeType]);
+});
+
 test('returns parts of a large answer by path, offset and fields', async ({ souk }) => {
   const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data } = await agent.call('market_get_lightning_deals', { domain: 1 });

@@ -1,4 +1,11 @@
 import { describe, expect } from 'vitest';
+import { rank } from '../../../src/operations/brand-analytics/rank.ts';
+import type { QueuedOperation } from '../../../src/operations/define.ts';
+import { bestSellers } from '../../../src/operations/market/best-sellers.ts';
+import { deal as deals } from '../../../src/operations/market/deal.ts';
+import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
+import { relatedQueries } from '../../../src/operations/trends/related.ts';
+import { dailyTrends } from '../../../src/operations/trends/trending.ts';
 import { test } from '../../support/demo-souk-test.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
 
@@ -78,6 +85,41 @@ describe('values', () => {
       expect.any(Number),
     ]);
   });
+});
+
+describe('without the parameters of a call', () => {
+  const FACTS = { value: 5, formattedValue: '5', link: null };
+  const withLinks = { keyword: 'a', top: [{ query: 'b', ...FACTS }], rising: [] };
+  const deal = { asin: 'A', current: [100, 200], delta: [[1, 2]] };
+  const trend = { rank: 1, query: 'a', articles: [] };
+
+  // A call that was answered from the cache may have selected fields, and its parameters are not stored.
+  test.for([
+    [rank, { rows: [{ keyword: 'lamp' }] }],
+    [relatedQueries, { results: [{ keyword: 'a' }, withLinks] }],
+    [dailyTrends, { trends: [{ query: 'a' }, trend] }],
+    [lightningDeal, { domainId: 1, lightningDeals: [{ asin: 'A', sellerName: 'Acme' }] }],
+    [deals, { domainId: 1, deals: { dr: [deal] } }],
+  ] as const)('no value of %# is lost or made up', ([operation, data]) => {
+    const { toolData } = operation as QueuedOperation;
+    expect(toolData?.(data, {})).toEqual(data);
+  });
+});
+
+test('a product search has histories with from, to or points alone', async ({ demoClient }) => {
+  const agent = await connectAgent(demoClient);
+  const found = { country: 'us', term: 'pump', fields: 'history.new', points: 4 };
+  const { data } = await agent.call('market_search_products', found);
+  expect(JSON.stringify(data)).toMatch(/"20\d\d-\d\d-\d\d"/);
+});
+
+test('a category without best sellers has no time at which its list was made', () => {
+  const { respond, toolData } = bestSellers;
+  if (respond.type !== 'json') throw new Error('lists are JSON');
+  const input = bestSellers.params.parse({ domain: 1, category: 5 });
+  const { data } = respond.present(new Map(), input, { now: 0 });
+  expect(data.bestSellersList).toMatchObject({ lastUpdate: -1, asinList: [] });
+  expect(toolData?.(data, input).bestSellersList).toMatchObject({ lastUpdate: null });
 });
 
 describe('the site', () => {

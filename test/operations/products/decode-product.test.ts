@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { product } from '../../../src/operations/market/product.ts';
-import { decodeProduct } from '../../../src/operations/products/decode-product.ts';
+import { decodeProduct, readableProduct } from '../../../src/operations/products/decode-product.ts';
 import { NAMED_SERIES, pointWidth, SERIES_COUNT } from '../../../src/operations/products/history.ts';
 import { canonical } from '../../support/parameters.ts';
 
@@ -97,6 +97,17 @@ describe('a decoded product', () => {
       current: { amazon: 19.99, salesRank: 300, rating: 4.5 },
       min: { amazon: { time: TIMES[0], value: 9.99 } },
     });
+  });
+});
+
+test('times of 0 and -1, which are unknown, are null in common units', () => {
+  const record = { asin: 'A', lastUpdate: -1, trackingSince: FIRST, listedSince: 0, lastSoldUpdate: 0 };
+  expect(readableProduct(record, 1)).toEqual({
+    asin: 'A',
+    lastUpdate: null,
+    trackingSince: TIMES[0],
+    listedSince: null,
+    lastSoldUpdate: null,
   });
 });
 
