@@ -144,7 +144,7 @@ export async function openLiveJobs(
   settings: JobSettings,
   stores: JobStores & { reports: Database },
   deps: Pick<ExecutorDeps, 'pausingShare'> & {
-    /** Jobs of the same process run in another thread, too, which names no accounts and asks for no tokens. */
+    /** Whether this is the second thread of a worker: the first one names the provider's accounts and asks for their tokens. */
     isSecond?: boolean;
     events: CallEvents;
     tracing: Tracing | null;

@@ -42,7 +42,7 @@ export function limitsFor(accountId: number, limits: AccountLimits): AccountLimi
   };
 }
 
-/** The answers of calls that were answered directly can take this part of the limit of stored bytes, apart from it. */
+/** Answers of calls that were answered directly have a limit of their own: this part of the limit of stored bytes. */
 const DIRECT_PART = 1 / 8;
 
 /** Returns how many bytes of answers of calls that were answered directly an account may have for a day. */
