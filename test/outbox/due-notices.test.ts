@@ -246,6 +246,20 @@ describe('a schedule', () => {
     expect(await add(null)).toEqual(['schedule_failing']);
   });
 
+  test('is announced for a screen, which has no next time, unless it is paused', async ({
+    database,
+    accountId,
+    dueAt,
+  }) => {
+    const id = await schedule(database, accountId);
+    const change = "update schedules set cron = '', next_due_at = null, paused = $2 where id = $1";
+    await database.query(change, [id, true]);
+    for (const done of [null, 0, null]) await run(database, accountId, id, done);
+    expect(await dueAt()).toEqual([]);
+    await database.query(change, [id, false]);
+    expect(await dueAt()).toEqual(['schedule_failing']);
+  });
+
   test('is announced once a week while a run waits for units', async ({ database, accountId, dueAt }) => {
     const id = await schedule(database, accountId);
     await run(database, accountId, id, 1);

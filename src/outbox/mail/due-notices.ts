@@ -135,7 +135,7 @@ const runsOf = (limit: number) => `
 
 /**
  * Schedules whose last three ended runs have failed, once for each series of failures. Schedules whose last run was good take
- * one index step. The ids of runs increase with time.
+ * one index step. The ids of runs increase with time. A tracker with a screen has no pattern and no next time.
  */
 const SCHEDULE_FAILING = `
   select s.account_id, 'schedule_failing' as kind, s.id || ' ' || f.since as cause,
@@ -152,7 +152,7 @@ const SCHEDULE_FAILING = `
     ) as e
     where good is false and (good_id is null or e.id > good_id)
   ) as f
-  where s.next_due_at is not null and l.good is distinct from true and f.bad >= ${BAD_IN_SERIES}
+  where (s.next_due_at is not null or s.cron = '' and not s.paused) and l.good is distinct from true and f.bad >= ${BAD_IN_SERIES}
     and (f.good_id is not null or f.examined < ${RUNS_EXAMINED})`;
 
 /** Schedules with a run that waits for units, once a week. */
