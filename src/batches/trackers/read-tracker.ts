@@ -107,7 +107,7 @@ const subjects = {
     .optional()
     .meta({
       description:
-        'Parameters of /api/research/screen as JSON, without week and cursor, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms',
+        'Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms',
       examples: [{ country: 'us', rank: { max: 1500 }, words: ['lamp'] }],
     }),
 };
@@ -233,6 +233,8 @@ function screenOf(sent: Record<string, unknown>): Subjects {
   for (const name of ['week', 'cursor'])
     if (sent[name] !== undefined)
       throw fault(`screen.${name}`, 'must not be sent: a saved screen reads each week that is imported');
+  if (sent.fields !== undefined)
+    throw fault('screen.fields', 'must not be sent: alerts about a saved screen need all fields');
   const read = screenOperation.params.safeParse(sent);
   if (!read.success)
     throw new BatchFaults(

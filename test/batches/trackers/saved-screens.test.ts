@@ -261,6 +261,7 @@ test.for<[what: string, fields: Record<string, unknown>, names: string]>([
   ['quiet hours', { quietHours: 1 }, 'quietHours: must not be sent with a screen'],
   ['products', { domain: 1, asins: ['B0GOOD0001'] }, 'domain: must not be sent with screen'],
   ['a week', { screen: { country: 'us', week: FIRST } }, 'screen.week: must not be sent'],
+  ['fields', { screen: { country: 'us', fields: ['keyword'] } }, 'screen.fields: must not be sent'],
   ['a wrong filter', { screen: { country: 'us', rankMin: 0 } }, 'screen.rankMin: must be an integer from 1'],
   ['an unknown filter', { screen: { country: 'us', rang: 1 } }, 'screen.rang'],
   ['no country', { screen: {} }, 'screen.country'],
