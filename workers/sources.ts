@@ -293,9 +293,9 @@ class Obtaining {
  * Waits for the parts of a call. Most errors end the call immediately. If a part has to wait for tokens, or was not sent
  * because the call was cancelled, the call ends only after its other parts, because their data is already paid for.
  */
-async function allParts(parts: readonly Promise<void>[]): Promise<void> {
+export async function allParts<Part>(parts: readonly Promise<Part>[]): Promise<Part[]> {
   const unsent: unknown[] = [];
-  await Promise.all(
+  const results = await Promise.all(
     parts.map((part) =>
       part.catch((error: unknown) => {
         if (!(error instanceof TokensAwaited || isCancelled(error))) throw error;
@@ -304,6 +304,7 @@ async function allParts(parts: readonly Promise<void>[]): Promise<void> {
     ),
   );
   if (unsent.length > 0) throw unsent.find(isCancelled) ?? unsent[0];
+  return results as Part[];
 }
 
 function isCancelled(error: unknown): boolean {

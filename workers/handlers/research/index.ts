@@ -21,6 +21,7 @@ import {
 import type { Timeline } from '../../../src/operations/trends/interest-over-time.ts';
 import { addDays } from '../../../src/platform/calendar.ts';
 import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
+import { allParts } from '../../sources.ts';
 import type { HandlerContext, HandlersOf } from '../handler.ts';
 import { type Reports, readReports, weekIsGone } from '../reports.ts';
 import { questionOf } from '../trends.ts';
@@ -34,14 +35,13 @@ export const RESEARCH_HANDLERS: HandlersOf<'research'> = {
     const newest = reports.weeks.find(({ week }) => week === reports.week);
     const asins = newest?.clicked.map(({ asin }) => asin) ?? [];
     const { domain } = REPORT_SITES[input.country];
-    const [products, trends] = await Promise.all([
+    const parts = await allParts<ReadonlyMap<string, Product | Timeline>>([
       obtainProducts(context, context.obtainPart, domain, asins),
       obtainTrend(context, input),
     ]);
     return new Map<string, KeywordReports | Product | Timeline>([
       [REPORTS_KEY, reports],
-      ...products,
-      ...trends,
+      ...parts.flatMap((part) => [...part]),
     ]);
   },
 
