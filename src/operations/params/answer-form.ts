@@ -174,10 +174,11 @@ export function parseStored<Input>(operation: { params: z.ZodType<Input> }, stor
 /** Returns a canonical input as the parameters that a request has, and the form of its table, which is in the query of a request. */
 export function withFormApart(input: unknown): {
   params: Record<string, unknown>;
-  form: { format: string; table: string } | null;
+  form: { format: TableFormat; table: string } | null;
 } {
-  const { format, table, ...params } = input as Record<string, unknown>;
-  return { params, form: format === undefined ? null : { format: String(format), table: String(table) } };
+  const { format: _, table: __, ...params } = input as Record<string, unknown>;
+  const { format, table = '' } = formOf(input);
+  return { params, form: format === undefined ? null : { format, table } };
 }
 
 const MOST_FIELDS = 100;
