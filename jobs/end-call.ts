@@ -236,10 +236,13 @@ const REFUSED = toRecord(
 
 /**
  * Releases a call whose caller is refused although the call was admitted, or refunds it if it has been charged meanwhile. Resolves
- * after the first attempt. If that fails, attempts go on in the background until PostgreSQL answers.
+ * after the first attempt, so the caller waits for it: this process may end as soon as it has refused the request. If the attempt
+ * fails, further ones go on in the background until PostgreSQL answers.
+ * @param afterMs until PostgreSQL begins no admission of this call any more.
  */
-export async function giveBack(deps: GiveBackDeps, call: CallToEnd): Promise<void> {
+export async function giveBack(deps: GiveBackDeps, call: CallToEnd, afterMs = 0): Promise<void> {
   try {
+    if (afterMs > 0) await sleep(deps.clock, afterMs, undefined, 'refused call');
     await releaseOrRefund(deps, call);
   } catch (error) {
     deps.log.warn({ err: error, callId: call.callId }, 'failed to release the call of a refused request');
@@ -247,11 +250,10 @@ export async function giveBack(deps: GiveBackDeps, call: CallToEnd): Promise<voi
   }
 }
 
-/** Does the same in the background only. @param afterMs until PostgreSQL begins no admission of this call any more. */
-export async function giveBackLater(deps: GiveBackDeps, call: CallToEnd, afterMs = 0): Promise<void> {
+async function giveBackLater(deps: GiveBackDeps, call: CallToEnd): Promise<void> {
   const { clock, log } = deps;
   const { callId } = call;
-  for (let pauseMs = Math.max(FIRST_PAUSE_MS, afterMs); ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     await sleep(clock, pauseMs, undefined, 'refused call');
     try {
       await releaseOrRefund(deps, call);

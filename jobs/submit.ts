@@ -33,7 +33,7 @@ import {
   unitsPaidOf,
 } from '../src/results/answer-store.ts';
 import { type Backlog, busyError } from './backlog.ts';
-import { endCall, type GiveBackDeps, giveBack, giveBackLater } from './end-call.ts';
+import { endCall, type GiveBackDeps, giveBack } from './end-call.ts';
 import { identifyCall, type Payload, payloadOf, poolOf, type Reports } from './payload.ts';
 import { addJob, BACKGROUND_PRIORITY, type Fairness, type Queues } from './queues.ts';
 
@@ -218,7 +218,14 @@ async function admitOnce(
   const { admissions, clock, events } = deps;
   const { background, operation } = request;
   const tried: AdmissionRequest[] = [];
-  let admittedId: string | null = null;
+  const giveBackAllBut = (admittedId: string | null) =>
+    Promise.all(
+      (background ? [] : tried).map(async (attempt) => {
+        const { callId } = attempt;
+        const undecidedMs = callId === admittedId ? null : admissions.undecidedForMs(attempt);
+        if (undecidedMs !== null) await giveBack(deps, { accountId, callId, operation }, undecidedMs);
+      }),
+    );
   try {
     const admission = await retryDuringOutage(clock, () => {
       const asked = tried.length === 0 || background ? request : { ...request, callId: uuid() };
@@ -226,19 +233,14 @@ async function admitOnce(
       return admissions.admit(asked);
     });
     const { kind, callId } = admission;
-    admittedId = callId;
+    void giveBackAllBut(callId);
     const isOwn = kind === 'joined' && tried.some((attempt) => attempt.callId === callId);
     if (!isOwn || (background && admission.finished)) return admission;
     return { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
   } catch (error) {
     if (error instanceof SoukError) events.emit({ type: 'call.refused', operation, error: error.kind });
+    await giveBackAllBut(null);
     throw error;
-  } finally {
-    for (const attempt of background ? [] : tried) {
-      const { callId } = attempt;
-      const undecidedMs = callId === admittedId ? null : admissions.undecidedForMs(attempt);
-      if (undecidedMs !== null) void giveBackLater(deps, { accountId, callId, operation }, undecidedMs);
-    }
   }
 }
 

@@ -12,11 +12,16 @@ import { test } from '../support/souk-test.ts';
 import { advanceUntil } from '../support/time.ts';
 
 const BROKEN = new Error('Connection terminated unexpectedly');
+const TOO_LATE = new Error('Query read timeout');
 const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
 
 /** The dependencies of a submission, with an admission that fails as the test requires. */
-function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
-  const { admissions, settlements, database, clock } = billing;
+function depsWith(
+  billing: Billing,
+  admit: Admissions['admit'],
+  admissions: Partial<Admissions> = {},
+): SubmitDeps {
+  const { settlements, database, clock } = billing;
   return {
     settlements,
     database,
@@ -25,7 +30,7 @@ function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
     providers: { products: 'p', trends: 't', reports: 'r' },
     events: { emit: () => {} },
     log: createLogger('silent'),
-    admissions: { ...admissions, admit },
+    admissions: { ...billing.admissions, ...admissions, admit },
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
     backlog: { estimateWaitMs: async () => 0 } as unknown as SubmitDeps['backlog'],
     queues: {} as SubmitDeps['queues'],
@@ -81,6 +86,20 @@ test.for([
   const { kind, callId } = await submission;
   expect(kind).toBe('started');
   expect(await callsOf(billing, account)).toEqual([{ id: callId, units_reserved: 2 }]);
+});
+
+// The process may end as soon as it has refused the request, so nothing may be left to do.
+test('a call whose admission is answered too late is released before its caller is refused', async ({
+  billing,
+}) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const admitLate: Admissions['admit'] = async (request) => {
+    await billing.admissions.admit(request);
+    throw TOO_LATE;
+  };
+  const deps = depsWith(billing, admitLate, { undecidedForMs: () => 0 });
+  await expect(submit(deps, requestOf(account))).rejects.toBe(TOO_LATE);
+  expect(await statesOf(billing, account)).toEqual(['released']);
 });
 
 test('a caller whose job cannot be queued is refused, and its call is released', async ({ billing }) => {

@@ -195,8 +195,8 @@ export const DEFECTS: readonly Defect[] = [
   ]),
   defect('undecided-not-given-back', 'an admission whose reply was lost stays', STRAY, [
     SUBMIT,
-    'if (undecidedMs !== null) void giveBackLater(',
-    'if (undecidedMs === -1) void giveBackLater(',
+    'if (undecidedMs !== null) await giveBack(',
+    'if (undecidedMs === -1) await giveBack(',
   ]),
   defect('joined-call-charged', 'a joined call states units', /joined call costs nothing/, [
     SERVE,
