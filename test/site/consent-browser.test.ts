@@ -1,20 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { OPERATION_SCOPES } from '../../src/accounts/key-settings.ts';
 import { expectUsable } from '../support/accessibility.ts';
-import { describeInBrowser, faultsOf, openBrowser, type Page, type TestBrowser } from '../support/browser.ts';
+import { describeInBrowser, faultsOf, type Page } from '../support/browser.ts';
 import { PAGES, signedIn } from '../support/customer.ts';
 import { ask, registerProgram } from '../support/oauth-program.ts';
-import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 
 test.override('soukOptions', ({ demo }) => ({ testUrl: demo.url, pages: { ...PAGES, signUpsPerHour: 100 } }));
-
-let souk: Souk;
-test.beforeAll(({ souk: opened }) => {
-  souk = opened;
-});
 
 /** The address with which a program asks, as it gives it to the browser. */
 function askingAddress(baseUrl: string, clientId: string, redirectUri: string): string {
@@ -31,13 +25,8 @@ function askingAddress(baseUrl: string, clientId: string, redirectUri: string): 
 }
 
 describeInBrowser('in a browser', () => {
-  let browser: TestBrowser;
   const servers: Server[] = [];
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
+  afterAll(() => {
     for (const server of servers) server.close();
   });
 
@@ -53,20 +42,16 @@ describeInBrowser('in a browser', () => {
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}/callback`;
   }
 
-  async function pageOf(cookie?: { name: string; value: string }): Promise<Page> {
-    const { baseUrl } = souk.clientOf('');
-    const page = await browser.page({ baseURL: baseUrl });
-    if (cookie) await page.context().addCookies([{ ...cookie, url: baseUrl }]);
-    return page;
-  }
-
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-  test('a new person signs up on the way, allows the program, and returns to it', async () => {
+  test('a new person signs up on the way, allows the program, and returns to it', async ({
+    souk,
+    openPage,
+  }) => {
     const { baseUrl } = souk.clientOf('');
     const redirectUri = await listen('127.0.0.1');
     const { clientId } = await registerProgram(baseUrl, { redirect_uris: [redirectUri] });
-    const page = await pageOf();
+    const page = await openPage();
     await page.goto(askingAddress(baseUrl, clientId, redirectUri));
     await expectUsable(page, 'consent-sign-in');
     await page.getByRole('link', { name: 'Create an account' }).click();
@@ -86,7 +71,10 @@ describeInBrowser('in a browser', () => {
     expect(faultsOf(page).errors).toEqual([]);
   });
 
-  test('the page shows faults, and Cancel returns to a program on the web with access_denied', async () => {
+  test('the page shows faults, and Cancel returns to a program on the web with access_denied', async ({
+    souk,
+    openPage,
+  }) => {
     const { baseUrl } = souk.clientOf('');
     const redirectUri = 'https://claude.ai/api/mcp/auth_callback';
     const { clientId } = await registerProgram(baseUrl, {
@@ -94,7 +82,7 @@ describeInBrowser('in a browser', () => {
       client_name: 'Claude',
     });
     const { cookie } = await signedIn(souk);
-    const page = await pageOf(cookie);
+    const page = await openPage({ session: cookie });
     await page.route('https://claude.ai/**', (route) =>
       route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Claude</title><p>Back' }),
     );
@@ -117,10 +105,13 @@ describeInBrowser('in a browser', () => {
     expect([returned.get('error'), returned.get('state')]).toEqual(['access_denied', 'xyz']);
   });
 
-  test('Allow returns to a program on the web, and to one on an IPv6 loopback address', async () => {
+  test('Allow returns to a program on the web, and to one on an IPv6 loopback address', async ({
+    souk,
+    openPage,
+  }) => {
     const { baseUrl } = souk.clientOf('');
     const { cookie } = await signedIn(souk);
-    const page = await pageOf(cookie);
+    const page = await openPage({ session: cookie });
     await page.route('https://claude.ai/**', (route) =>
       route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Claude</title><p>Back' }),
     );
@@ -143,13 +134,13 @@ describeInBrowser('in a browser', () => {
     await page.getByText('Revoked').first().waitFor();
   });
 
-  test('a viewer cannot connect a program, and sees what to do', async () => {
+  test('a viewer cannot connect a program, and sees what to do', async ({ souk, openPage }) => {
     const { baseUrl } = souk.clientOf('');
     const { cookie, accountId } = await signedIn(souk);
     await souk.database.query("update members set role = 'viewer' where account_id = $1", [accountId]);
     const redirectUri = await listen('127.0.0.1');
     const { clientId } = await registerProgram(baseUrl, { redirect_uris: [redirectUri] });
-    const page = await pageOf(cookie);
+    const page = await openPage({ session: cookie });
     await page.goto(askingAddress(baseUrl, clientId, redirectUri));
     await page.getByText('You have no account to which you may connect programs').waitFor();
     await expectUsable(page, 'consent-no-account');
@@ -157,10 +148,10 @@ describeInBrowser('in a browser', () => {
     await page.waitForURL(`${redirectUri}?error=access_denied**`);
   });
 
-  test('a device is connected with its code, or by its complete address', async () => {
+  test('a device is connected with its code, or by its complete address', async ({ souk, openPage }) => {
     const { baseUrl } = souk.clientOf('');
     const { cookie } = await signedIn(souk);
-    const page = await pageOf(cookie);
+    const page = await openPage({ session: cookie });
     const begin = async () => {
       const form = new URLSearchParams({ client_id: 'souk-command', scope: 'read products' });
       return (await ask(`${baseUrl}/oauth/device`, form)).body;

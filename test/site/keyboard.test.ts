@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { describeInBrowser, faultsOf, openBrowser, type Page, type TestBrowser } from '../support/browser.ts';
+import { describeInBrowser, faultsOf, type Page } from '../support/browser.ts';
 import { type Customer, PAGES, signedIn } from '../support/customer.ts';
 import { type Keyboard, keyboardOf } from '../support/keyboard.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
@@ -10,7 +10,6 @@ import { test } from '../support/souk-test.ts';
 test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, testUrl: demo.url, pages: PAGES }));
 let souk: Souk;
 let customer: Customer;
-let browser: TestBrowser;
 let page: Page;
 let keys: Keyboard;
 
@@ -25,25 +24,16 @@ test.beforeAll(async ({ souk: opened }) => {
 const sends = (path: string) => `form[action$="${path}"] button[type=submit]`;
 
 describeInBrowser('with the keyboard alone', () => {
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
-  beforeEach(async () => {
-    await open();
-    await page.context().addCookies([{ ...customer.cookie, url: customer.client.baseUrl }]);
+  test.beforeEach(async ({ openPage }) => {
+    page = await openPage({ session: customer.cookie });
+    keys = keyboardOf(page);
+    const picture = { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', contentType: 'image/svg+xml' };
+    await page.route('https://images.test/**', (route) => route.fulfill(picture));
     return async () => {
       expect(faultsOf(page).errors).toEqual([]);
       await page.context().close();
     };
   });
-
-  async function open(width = 1280): Promise<void> {
-    page = await browser.page({ baseURL: customer.client.baseUrl, width });
-    keys = keyboardOf(page);
-    const picture = { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', contentType: 'image/svg+xml' };
-    await page.route('https://images.test/**', (route) => route.fulfill(picture));
-  }
 
   /** Opens a page and goes to its content. */
   async function at(address: string): Promise<void> {

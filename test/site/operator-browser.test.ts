@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
-import { hashPassword, setPassword } from '../../src/accounts/passwords.ts';
+import { expect, vi } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { expectAccessible, expectUsable } from '../support/accessibility.ts';
-import {
-  describeInBrowser,
-  faultsOf,
-  openBrowser,
-  outsideRequests,
-  type Page,
-  screenshot,
-  type TestBrowser,
-} from '../support/browser.ts';
+import { expectUsable } from '../support/accessibility.ts';
+import { describeInBrowser, type Page } from '../support/browser.ts';
 import { staffOf } from '../support/customer.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { words } from '../support/words.ts';
 
-const PASSWORD = 'correct horse battery';
 /** How many pixels of a table are outside its visible part. */
 const HIDDEN_PIXELS =
   "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))";
@@ -27,131 +17,58 @@ test.override('soukOptions', ({ demo }) => ({
   operator: { adminToken: 'only-for-the-operator' },
 }));
 let souk: Souk;
-let browser: TestBrowser;
-
-const pageOf = (options = {}) => browser.page({ baseURL: souk.clientOf('').baseUrl, ...options });
-
-/** Signs in as an operator, on the page to which the console redirects. */
-async function signIn(page: Page): Promise<void> {
-  const { database, clock } = souk;
-  const { email, personId } = await staffOf(souk);
-  await setPassword(database, personId, await hashPassword(PASSWORD), clock.now());
-  await page.goto('/admin');
-  await page.getByLabel('E-mail address').fill(email);
-  await page.getByLabel('Password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Operator console', exact: true }).waitFor();
-}
+let accountId: number;
+let page: Page;
 
 describeInBrowser('the operator console in a browser', () => {
-  test.beforeAll(async ({ souk: opened }) => {
+  test.beforeAll(async ({ souk: opened, openPage }) => {
     souk = opened;
     await ensureStandardPlans(souk.database);
-    browser = await openBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
+    accountId = await aFullDesk();
+    page = await openPage({ session: (await staffOf(souk)).cookie });
   });
 
-  test('a manual purchase: the customer orders, the operator confirms the payment, and the key works', async () => {
-    const customer = await pageOf();
-    await customer.goto('/sign-up');
-    await customer.getByLabel('E-mail address').fill('ann@manual.example');
-    await customer.getByLabel('Name or company').fill('Ann & Co');
-    await customer.getByLabel('Password').fill(PASSWORD);
-    await customer.getByRole('button', { name: 'Create account' }).click();
-    await customer.getByRole('link', { name: 'Plans and packs' }).click();
-    await customer.getByRole('link', { name: 'Choose Basic' }).click();
-    await customer.getByRole('button', { name: 'Confirm purchase' }).click();
-    await customer.getByText('Payment pending').waitFor();
-
-    const operator = await pageOf();
-    await signIn(operator);
-    await operator.getByRole('link', { name: '1 purchase is awaiting payment' }).click();
-    await expectAccessible(operator);
-    const asked: string[] = [];
-    operator.once('dialog', (dialog) => {
-      asked.push(dialog.message());
-      void dialog.accept();
-    });
-    await operator.getByRole('button', { name: 'Confirm payment' }).click();
-    await operator.getByText('No pending purchases.').waitFor();
-    expect(asked).toEqual([
-      'Confirm that ann@manual.example has paid $29.00? The purchase is granted immediately.',
-    ]);
-
-    await customer.reload();
-    await customer.getByRole('button', { name: 'Show my API key' }).click();
-    const key = (await customer.locator('#new-key').textContent()) ?? '';
-    const call = await souk
-      .clientOf(key)
-      .get('/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary');
-    expect([call.status, call.json.data.count]).toEqual([200, 1]);
-    for (const page of [customer, operator])
-      expect([faultsOf(page).errors, outsideRequests(page)]).toEqual([[], []]);
+  test.each(
+    words(`
+    accounts accounts/ID orders offers offers/plan?code=pro offers/pack upstream provider-accounts errors reports storage
+    audit announcements incidents staff margin alerts mails activity
+  `)
+      .map((path) => `/${path}`)
+      .concat(''),
+  )('/admin%s is accessible and as wide as the window', async (path) => {
+    await page.goto(`/admin${path.replace('ID', String(accountId))}`);
+    await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);
   });
 
-  test('the operator views the pages of a customer and returns to the console', async () => {
-    const operator = await pageOf();
-    await signIn(operator);
-    await operator.getByRole('link', { name: 'Accounts' }).first().click();
-    await operator.getByLabel(/^E-mail address, name/).fill('manual');
-    await operator.getByRole('button', { name: 'Search' }).click();
-    await operator.getByRole('link', { name: 'ann@manual.example' }).click();
-    await operator.getByRole('link', { name: 'View as customer' }).click();
-    await operator.getByText('You are viewing the pages of Ann & Co').waitFor();
-    await expectAccessible(operator);
-    await screenshot(operator, 'operator-as-customer');
-    await operator.getByRole('link', { name: 'Back to the console' }).click();
-    await operator.getByRole('heading', { name: 'ann@manual.example' }).waitFor();
-    expect(faultsOf(operator).errors).toEqual([]);
+  test('the pages of a customer that an operator views are accessible and as wide as the window', async () => {
+    await page.goto(`/account/${accountId}`);
+    await page.getByRole('link', { name: 'Back to the console' }).waitFor();
+    await expectUsable(page, 'operator-as-customer');
   });
 
-  describe('every page', () => {
-    let accountId: number;
-    let page: Page;
-    beforeAll(async () => {
-      accountId = await aFullDesk();
-      page = await pageOf();
-      await signIn(page);
-    });
+  test('the page of the first operator is accessible and as wide as the window', async () => {
+    const { database } = souk;
+    await database.query(
+      "update people set installation_role = 'observer' where installation_role = 'operator'",
+    );
+    await page.goto('/admin/claim');
+    await page.getByLabel('Operator token').waitFor();
+    await expectUsable(page, 'operator-claim');
+    await database.query(
+      "update people set installation_role = 'operator' where installation_role = 'observer'",
+    );
+  });
 
-    test.each(
-      words(`
-      accounts accounts/ID orders offers offers/plan?code=pro offers/pack upstream provider-accounts errors reports storage
-      audit announcements incidents staff margin alerts mails activity
-    `)
-        .map((path) => `/${path}`)
-        .concat(''),
-    )('/admin%s is accessible and as wide as the window', async (path) => {
-      await page.goto(`/admin${path.replace('ID', String(accountId))}`);
-      await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);
-    });
+  test('the status page is accessible and as wide as the window, in both colours and at 390 px', async () => {
+    await page.goto('/status');
+    await expectUsable(page, 'status');
+  });
 
-    test('the page of the first operator is accessible and as wide as the window', async () => {
-      const { database } = souk;
-      await database.query(
-        "update people set installation_role = 'observer' where installation_role = 'operator'",
-      );
-      await page.goto('/admin/claim');
-      await page.getByLabel('Operator token').waitFor();
-      await expectUsable(page, 'operator-claim');
-      await database.query(
-        "update people set installation_role = 'operator' where installation_role = 'observer'",
-      );
-    });
-
-    test('the status page is accessible and as wide as the window, in both colours and at 390 px', async () => {
-      await page.goto('/status');
-      await expectUsable(page, 'status');
-    });
-
-    test('the table of failed calls has its last column, the ids, in view at 1280 px', async () => {
-      await page.setViewportSize({ width: 1280, height: 800 });
-      await page.goto('/admin/errors');
-      await page.getByRole('columnheader', { name: 'Job, error id' }).waitFor();
-      expect(await page.evaluate(HIDDEN_PIXELS)).toBe(0);
-    });
+  test('the table of failed calls has its last column, the ids, in view at 1280 px', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto('/admin/errors');
+    await page.getByRole('columnheader', { name: 'Job, error id' }).waitFor();
+    expect(await page.evaluate(HIDDEN_PIXELS)).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { describeInBrowser, faultsOf, openBrowser, type Page, type TestBrowser } from '../support/browser.ts';
+import { describeInBrowser, faultsOf, type Page } from '../support/browser.ts';
 import { type Customer, PAGES, signedIn } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -58,16 +58,12 @@ test.beforeAll(async ({ souk: opened }) => {
 });
 
 describeInBrowser.for(READERS)('a reader in $timezoneId', (reader) => {
-  let browser: TestBrowser;
   let page: Page;
-  beforeAll(async () => {
+  test.beforeAll(async ({ openPage }) => {
     const { timezoneId, locale } = reader;
-    browser = await openBrowser();
-    page = await browser.page({ baseURL: customer.client.baseUrl, context: { timezoneId, locale } });
-    await page.context().addCookies([{ ...customer.cookie, url: customer.client.baseUrl }]);
+    page = await openPage({ session: customer.cookie, context: { timezoneId, locale } });
     await page.clock.setFixedTime(souk.clock.now());
   });
-  afterAll(() => browser.close());
 
   /** The text of an element, with plain spaces. */
   const textOf = async (selector: string) =>
@@ -131,11 +127,5 @@ describeInBrowser.for(READERS)('a reader in $timezoneId', (reader) => {
     await page.waitForURL('**from=**');
     expect(new URL(page.url()).searchParams.get('from')).toBe(reader.evening);
     expect(await page.getByLabel(`From (${reader.name})`).inputValue()).toBe(EVENING);
-  });
-
-  test('finds the own zone in the form of a new schedule', async () => {
-    await page.goto('/account/schedules/new');
-    const zone = await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone');
-    expect(await page.locator('[name=timezone]').inputValue()).toBe(zone);
   });
 });

@@ -35,6 +35,8 @@ export interface PageOptions {
   width?: number;
   height?: number;
   colorScheme?: 'light' | 'dark';
+  /** The session of somebody who has signed in to the service of `baseURL`. */
+  session?: { name: string; value: string };
   /** Any other option of a Playwright context. */
   context?: BrowserContextOptions;
 }
@@ -80,7 +82,7 @@ export async function openBrowser(): Promise<TestBrowser> {
   const browser = await launched;
   const contexts: BrowserContext[] = [];
   return {
-    async page({ baseURL, width = 1280, height = 800, colorScheme = 'light', context = {} } = {}) {
+    async page({ baseURL, session, width = 1280, height = 800, colorScheme = 'light', context = {} } = {}) {
       const opened = await browser.newContext({
         ...(baseURL ? { baseURL } : {}),
         viewport: { width, height },
@@ -89,6 +91,7 @@ export async function openBrowser(): Promise<TestBrowser> {
         ...context,
       });
       contexts.push(opened);
+      if (session && baseURL) await opened.addCookies([{ ...session, url: baseURL }]);
       const page = await opened.newPage();
       // Shorter than the limit of a test, so that the failure says what was waited for; long enough for a busy machine.
       page.setDefaultTimeout(60_000);

@@ -5,6 +5,7 @@ import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { holdProducts, knowsEveryProduct } from './answers.ts';
 import { openBilling } from './billing.ts';
+import type { PageOptions } from './browser.ts';
 import { createTestDatabase } from './database.ts';
 import { openDemo } from './demo-provider.ts';
 import { atFileStart } from './file-start.ts';
@@ -51,6 +52,14 @@ export const test = base
       opened.push(souk);
       return souk;
     };
+  })
+  /** Opens pages of `souk` in a browser, until the end of the file: `await openPage({ session: customer.cookie })`. */
+  .extend('openPage', { scope: 'file' }, async ({ souk }, { onCleanup }) => {
+    // The module looks for a browser, which most files do not need.
+    const { openBrowser } = await import('./browser.ts');
+    const browser = await openBrowser();
+    onCleanup(() => browser.close());
+    return (options: PageOptions = {}) => browser.page({ baseURL: souk.clientOf('').baseUrl, ...options });
   })
   /** A connection to the Redis of `souk`. */
   .extend('redis', { scope: 'file' }, async ({ souk }, { onCleanup }) => {

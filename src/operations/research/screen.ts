@@ -71,6 +71,8 @@ function wordsIn(items: readonly string[]): number {
   return pieces.reduce((sum, { words, unbroken }) => sum + words.length + unbroken.length, 0);
 }
 
+const NOT_A_CURSOR = 'must be the nextCursor of an answer';
+
 const shape = {
   country: reportSite().describe('Site code'),
   week: date().optional().describe('Saturday of a week; default: the latest, or that of the cursor'),
@@ -88,9 +90,9 @@ const shape = {
   sort: oneOf(SCREEN_SORTS).default('rank').describe('Descending with a minus; ties by rank'),
   limit: integer({ min: 1, max: MOST_ROWS }).default(100).describe('Rows'),
   cursor: z
-    .string()
-    .max(LONGEST_CURSOR, 'must be the nextCursor of an answer')
-    .refine((cursor) => positionOf(cursor) !== null, 'must be the nextCursor of an answer')
+    .string(NOT_A_CURSOR)
+    .max(LONGEST_CURSOR, NOT_A_CURSOR)
+    .refine((cursor) => positionOf(cursor) !== null, NOT_A_CURSOR)
     .optional()
     .meta({
       description: 'nextCursor of the page before',

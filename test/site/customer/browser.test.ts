@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import { addressFor } from '../../../src/accounts/account-address.ts';
 import { createAccountOf } from '../../../src/accounts/accounts.ts';
 import { invite } from '../../../src/accounts/invitations.ts';
@@ -8,14 +8,7 @@ import { createPerson } from '../../../src/accounts/people.ts';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
-import {
-  describeInBrowser,
-  faultsOf,
-  openBrowser,
-  type Page,
-  screenshot,
-  type TestBrowser,
-} from '../../support/browser.ts';
+import { describeInBrowser, faultsOf, type Page, screenshot } from '../../support/browser.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { registerProgram } from '../../support/oauth-program.ts';
 import { comesAbout } from '../../support/schedules.ts';
@@ -177,16 +170,11 @@ describe('the pages of a busy customer', () => {
 describeInBrowser('in a browser', () => {
   // A page of each test would start a process and load the assets again.
   let page: Page;
-  let browser: TestBrowser;
-  beforeAll(async () => {
-    const { baseUrl } = customer.client;
-    browser = await openBrowser();
-    page = await browser.page({ baseURL: baseUrl });
-    await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
+  test.beforeAll(async ({ openPage }) => {
+    page = await openPage({ session: customer.cookie });
     const picture = { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', contentType: 'image/svg+xml' };
     await page.route(`${PICTURES}/**`, (route) => route.fulfill(picture));
   });
-  afterAll(() => browser.close());
   beforeEach(async () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: 'light' });
@@ -257,6 +245,28 @@ describeInBrowser('in a browser', () => {
     expect(faultsOf(page).errors).toEqual([]);
   });
 
+  test('a new batch takes a file by the picker, and one that is dropped, and shows the price', async () => {
+    const csv = 'Title,ASIN\nLamp,B0DROP0001\nPump,B0DROP0002\n';
+    await page.goto('/account/batches/new');
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'products.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await page.getByRole('button', { name: 'Check cost' }).click();
+    await page.getByText('2 items of the column ASIN from products.csv').waitFor();
+    await expectUsable(page, 'batch-from-file', [PICTURES]);
+
+    await page.goto('/account/batches/new');
+    const dropped = await page.evaluateHandle((content) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], 'dropped.csv', { type: 'text/csv' }));
+      return transfer;
+    }, csv);
+    await page.dispatchEvent('body', 'drop', { dataTransfer: dropped });
+    await page.getByText('2 items of the column ASIN from dropped.csv').waitFor();
+    expect(await page.locator('textarea[name=items]').inputValue()).toBe('B0DROP0001\nB0DROP0002');
+    expect(faultsOf(page).errors).toEqual([]);
+  });
+
   test('a large answer is written by a script, with unchanged digits', async () => {
     await page.goto('/account/try');
     await page.getByLabel('asins').fill(Array.from({ length: 30 }, (_, i) => `B0C3CDEG${10 + i}`).join(', '));
@@ -268,48 +278,5 @@ describeInBrowser('in a browser', () => {
     const text = (await written.textContent()) ?? '';
     expect(text).toContain('\n        "asin": "B0C3CDEG10",');
     expect(text).toContain('more characters');
-  });
-
-  test('draws the price history of a product', async () => {
-    await page.goto('/account/try');
-    await page.getByLabel('ASIN', { exact: true }).fill('B0C3CDEF01');
-    await page.getByRole('button', { name: 'Draw the chart' }).click();
-    const picture = page.locator('img.picture');
-    await picture.waitFor();
-    await expect.poll(() => page.evaluate("document.querySelector('img.picture').naturalWidth")).toBe(1000);
-    await expectAccessible(page);
-  });
-
-  test('a schedule is created after a check that shows its next runs', async () => {
-    await page.goto('/account/schedules/new');
-    await page.getByLabel('Name').fill('From a browser');
-    await page.getByLabel('Times').selectOption('custom');
-    await page.getByLabel('Cron pattern').fill('15 7 * * 2');
-    await page.getByLabel('Time zone').fill('America/New_York');
-    await page.getByLabel('Items', { exact: true }).fill('B0C3CDEF07');
-    await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByText('Each run costs at most 1 unit for 1 item.').waitFor();
-    expect(await page.getByText('at 07:15 in America/New_York').count()).toBe(5);
-    await expectAccessible(page);
-    await screenshot(page, 'account-schedule-check');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('heading', { name: 'From a browser' }).waitFor();
-    page.once('dialog', (dialog) => void dialog.accept());
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.waitForURL('**/account/*/schedules');
-    expect(await page.getByText('From a browser').count()).toBe(0);
-  });
-
-  test('the chart shows units and calls of each day, and its table has a row for each', async () => {
-    await page.goto('/account/usage?days=7');
-    const today = page.locator('.chart.broad .day').last();
-    expect(await today.locator('title').textContent()).toMatch(
-      /^\d{4}-\d\d-\d\d: [\d,]+ units, [\d,]+ calls\n/,
-    );
-    expect(await page.locator('.chart.broad .day').count()).toBe(7);
-    await page.getByText('Show as a table').click();
-    expect(await page.locator('details tbody tr').count()).toBe(7);
-    await page.getByRole('link', { name: '90 days' }).click();
-    await expect.poll(() => page.locator('.chart.broad .day').count()).toBe(90);
   });
 });

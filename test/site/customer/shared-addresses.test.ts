@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { describeInBrowser, openBrowser, type TestBrowser } from '../../support/browser.ts';
+import { describeInBrowser } from '../../support/browser.ts';
 import { type Customer, expectPage, join, PAGES, signedIn } from '../../support/customer.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
@@ -70,17 +70,10 @@ test('offers a person without access to an account the own accounts, and names n
 });
 
 describeInBrowser('in a browser', () => {
-  let browser: TestBrowser;
-  test.beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  test.afterAll(() => browser.close());
-
-  test('a chart shows the period and the lines that its address names', async () => {
-    const open = async (who: Customer, path: string) => {
-      const page = await browser.page();
-      await page.context().addCookies([{ ...who.cookie, url: who.client.baseUrl }]);
-      await page.goto(`${who.client.baseUrl}${path}`);
+  test('a chart shows the period and the lines that its address names', async ({ openPage }) => {
+    const open = async ({ cookie: session }: Customer, path: string) => {
+      const page = await openPage({ session });
+      await page.goto(path);
       await page.locator('.time-chart canvas').waitFor();
       return page;
     };

@@ -1,13 +1,7 @@
 import { expect } from 'vitest';
 import type { TrackerView } from '../../../../src/batches/trackers/tracker.ts';
 import { expectAccessible } from '../../../support/accessibility.ts';
-import {
-  describeInBrowser,
-  faultsOf,
-  openBrowser,
-  screenshot,
-  type TestBrowser,
-} from '../../../support/browser.ts';
+import { describeInBrowser, faultsOf, screenshot } from '../../../support/browser.ts';
 import { type Customer, expectPage, PAGES, signedIn } from '../../../support/customer.ts';
 import { csvReport, load, type TestTerm } from '../../../support/reports.ts';
 import { comesAbout } from '../../../support/schedules.ts';
@@ -159,21 +153,15 @@ test('saves a screen as a tracker, and lists what entered and left at its last r
 });
 
 describeInBrowser('in a browser', () => {
-  let browser: TestBrowser;
-  test.beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  test.afterAll(() => browser.close());
-
   for (const [width, colorScheme] of [
     [1280, 'light'],
     [390, 'dark'],
   ] as const)
-    test(`sliders move their fields by key, and fields their sliders, at ${width} pixels`, async () => {
-      const page = await browser.page({ width, colorScheme });
-      const { baseUrl } = customer.client;
-      await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
-      await page.goto(`${baseUrl}${PAGE}`);
+    test(`sliders move their fields by key, and fields their sliders, at ${width} pixels`, async ({
+      openPage,
+    }) => {
+      const page = await openPage({ session: customer.cookie, width, colorScheme });
+      await page.goto(PAGE);
       const [field, slider] = [page.locator('#field-rankMax'), page.locator('[data-for=field-rankMax]')];
       await slider.waitFor();
       expect(await slider.getAttribute('aria-valuetext')).toBe('no bound');
@@ -201,11 +189,12 @@ describeInBrowser('in a browser', () => {
       expect(faultsOf(page).errors).toEqual([]);
     });
 
-  test('a new schedule has the time zone of the browser, and shows a pattern for other times only', async () => {
-    const page = await browser.page({ context: { timezoneId: 'Europe/Berlin' } });
-    const { baseUrl } = customer.client;
-    await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
-    await page.goto(`${baseUrl}/account/trackers/new`);
+  test('a new schedule has the time zone of the browser, and shows a pattern for other times only', async ({
+    openPage,
+  }) => {
+    const context = { timezoneId: 'Europe/Berlin' };
+    const page = await openPage({ session: customer.cookie, context });
+    await page.goto('/account/trackers/new');
     expect(await page.locator('#field-timezone').inputValue()).toBe('Europe/Berlin');
     expect(await page.locator('#field-cron').isVisible()).toBe(false);
     await page.locator('#field-times').selectOption('custom');
