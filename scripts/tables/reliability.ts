@@ -15,8 +15,8 @@ export function soakRunsTable(): string {
     const same = runs.filter((one) => one.form === form);
     const sum = (field: 'requests' | 'charged' | 'strikes' | 'faults') =>
       whole(same.reduce((total, one) => total + one[field], 0));
-    const seeds = `**${new Set(same.map(({ seed }) => seed)).size} seeds**`;
-    return ['', `**${form}**`, seeds, '', sum('requests'), sum('charged'), sum('strikes'), sum('faults')];
+    const seeds = new Set(same.map(({ seed }) => seed)).size;
+    return ['', `**${form}**`, `**${seeds} ${seeds === 1 ? 'seed' : 'seeds'}**`, '', sum('requests'), sum('charged'), sum('strikes'), sum('faults')];
   });
   const head = ['Day', 'Form', 'Seed', 'Length', 'Requests', 'Charged calls', 'Strikes', 'Broken promises'];
   return table(head, [...rows, ...sums]);
