@@ -16,7 +16,16 @@ export function soakRunsTable(): string {
     const sum = (field: 'requests' | 'charged' | 'strikes' | 'faults') =>
       whole(same.reduce((total, one) => total + one[field], 0));
     const seeds = new Set(same.map(({ seed }) => seed)).size;
-    return ['', `**${form}**`, `**${seeds} ${seeds === 1 ? 'seed' : 'seeds'}**`, '', sum('requests'), sum('charged'), sum('strikes'), sum('faults')];
+    return [
+      '',
+      `**${form}**`,
+      `**${seeds} ${seeds === 1 ? 'seed' : 'seeds'}**`,
+      '',
+      sum('requests'),
+      sum('charged'),
+      sum('strikes'),
+      sum('faults'),
+    ];
   });
   const head = ['Day', 'Form', 'Seed', 'Length', 'Requests', 'Charged calls', 'Strikes', 'Broken promises'];
   return table(head, [...rows, ...sums]);

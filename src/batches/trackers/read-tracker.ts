@@ -107,7 +107,7 @@ const subjects = {
     .optional()
     .meta({
       description:
-        'Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms',
+        'Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert for each term that enters or leaves its first limit terms',
       examples: [{ country: 'us', rank: { max: 1500 }, words: ['lamp'] }],
     }),
 };

@@ -2147,7 +2147,7 @@ class Trackers(Group):
 
         keywords: Search terms of the brand-analytics reports, instead of asins; with country
 
-        screen: Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms
+        screen: Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert for each term that enters or leaves its first limit terms
         """
         return self._calls.answer(
             ("POST", "/api/trackers", 90, "never", "params", "", "trackers.create"),
@@ -2236,7 +2236,7 @@ class Trackers(Group):
 
         keywords: Search terms of the brand-analytics reports, instead of asins; with country
 
-        screen: Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms
+        screen: Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert for each term that enters or leaves its first limit terms
         """
         return self._calls.answer(
             ("POST", "/api/trackers/quote", 90, "always", "params", "", "trackers.quote"),
@@ -2343,7 +2343,7 @@ class Trackers(Group):
 
         keywords: Search terms of the brand-analytics reports, instead of asins; with country
 
-        screen: Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert is made for each term that enters or leaves its first limit terms
+        screen: Parameters of /api/research/screen as JSON, without week, cursor and fields, instead of asins or keywords: an alert for each term that enters or leaves its first limit terms
         """
         return self._calls.answer(
             ("PATCH", "/api/trackers/{id}", 90, "always", "params", "", "trackers.update"),
