@@ -132,12 +132,15 @@ const tokens = async (tokensLeft: number) => {
   await (await bucket()).record({ tokensLeft, refillIn: MINUTE_MS, refillRate: 10, timestamp: stamp }, null);
 };
 
+/** Each message has a millisecond of its own, from which its id is made. */
+let messages = 0;
+
 const message = (channel: string, host: string, accountId: number | null) =>
   ask(
     `insert into outbox (id, channel, account_id, kind, recipient, host, payload, attempts, retries, next_attempt_at, last_error, created_at)
      values (souk_first_id($1), $2, $3, 'job.finished', 'https://' || $4, $4, '{}', 1, 1, $1::timestamptz + interval '1 day',
        'The receiver could not be reached.', $1)`,
-    [before(Math.random() * 1_000 + 60_000), channel, accountId, host],
+    [before(60_000 + messages++), channel, accountId, host],
   );
 const withoutMessages = () => ask("delete from outbox where last_error is not null and state = 'pending'");
 
